@@ -1,0 +1,41 @@
+"""The one exception family of Armwright.
+
+A message says *what* is wrong, *where*, and *what would be valid*.
+"""
+
+from __future__ import annotations
+
+
+class ArmwrightError(Exception):
+    """Base of every error that Armwright raises on purpose."""
+
+
+class InputError(ArmwrightError, ValueError):
+    """An argument has the wrong shape, type or value (NaN and infinities included)."""
+
+
+class DescriptionError(ArmwrightError, ValueError):
+    """A robot description breaks a rule; `where` names file, line and element."""
+
+    def __init__(self, message: str, *, where: str = "", rule: str = "") -> None:
+        """Compose ``where: message [rule]``; both parts stay available as attributes."""
+        self.where = where
+        self.rule = rule
+        text = f"{where}: {message}" if where else message
+        super().__init__(f"{text} [{rule}]" if rule else text)
+
+
+class NotSupportedError(ArmwrightError, NotImplementedError):
+    """The request is well formed but outside what this function can do; the message says what can."""
+
+
+class TraceError(ArmwrightError, TypeError):
+    """A function cannot be traced (it branches on a traced value, for example)."""
+
+
+class CompileError(ArmwrightError, RuntimeError):
+    """The code generator or its back end failed."""
+
+
+class ArmwrightWarning(UserWarning):
+    """Something was accepted by a named option, or runs slower than it could."""

@@ -1,0 +1,137 @@
+"""What an arm is: `Robot`, frozen data with its readers, writers and variations as thin methods.
+
+See `armwright.robot.parts` for joints, bodies and actuators, and for the kinematic law of a body.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.robot.parts import Actuators, Body, Joint, Source, frozen, frozen_pose
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.robot.tree import Tree
+
+    Array = NDArray[np.float64]
+
+EARTH_GRAVITY = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Robot:
+    """An arm. Build one with `armwright.load` or the ``from_…`` constructors.
+
+    Attributes:
+        name: catalogue or file name.
+        joints: the n coordinates, `q[i]` belongs to `joints[i]`.
+        bodies: moving bodies, parents first; len(bodies) == n unless joints mimic each other.
+        actuators: motors and gears.
+        T_base_root: pose of the root link in the base frame; forward kinematics is given in the base frame.
+        tip: index of the body that carries the tool (-1: the root link itself, for an arm without joints).
+        T_tip_tool: pose of the tool in the tip's link frame.
+        gravity: gravitational acceleration in the base frame [m/s²], e.g. (0, 0, -9.81).
+        sources: provenance of numbers by dotted path ("bodies.upper_arm.mass"); empty where unknown.
+        notes: free remarks of the description's author.
+    """
+
+    name: str
+    joints: tuple[Joint, ...]
+    bodies: tuple[Body, ...]
+    actuators: Actuators
+    T_base_root: Array = field(default_factory=lambda: np.eye(4))
+    tip: int = -1
+    T_tip_tool: Array = field(default_factory=lambda: np.eye(4))
+    gravity: Array = field(default_factory=lambda: np.array(EARTH_GRAVITY))
+    sources: dict[str, Source] = field(default_factory=dict)
+    notes: str = ""
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check that the pieces fit together."""
+        put = object.__setattr__
+        put(self, "T_base_root", frozen_pose(self.T_base_root, "T_base_root"))
+        put(self, "T_tip_tool", frozen_pose(self.T_tip_tool, "T_tip_tool"))
+        put(self, "gravity", frozen(self.gravity, (3,), "gravity"))
+        put(self, "_cache", {})
+        n, names = len(self.joints), [joint.name for joint in self.joints]
+        for kind, labels in (("joint", names), ("body", [body.name for body in self.bodies])):
+            twice = sorted({label for label in labels if labels.count(label) > 1})
+            if twice:
+                raise InputError(f"robot {self.name!r}: {kind} names must be unique, repeated: {', '.join(twice)}")
+        for index, body in enumerate(self.bodies):
+            if not -1 <= body.parent < index:
+                raise InputError(f"body {body.name!r}: parent index {body.parent} must lie in -1…{index - 1}")
+            if not 0 <= body.joint < n:
+                raise InputError(f"body {body.name!r}: joint index {body.joint} must lie in 0…{n - 1}")
+        unused = set(range(n)) - {body.joint for body in self.bodies}
+        if unused:
+            raise InputError(f"robot {self.name!r}: joint {names[min(unused)]!r} moves no body")
+        if not -1 <= self.tip < len(self.bodies):
+            raise InputError(f"robot {self.name!r}: tip index {self.tip} must lie in -1…{len(self.bodies) - 1}")
+        for label in ("rotor_inertia", "viscous", "load_friction", "torque_limit", "speed_limit",
+                      "current_limit", "torque_constant"):
+            if np.shape(getattr(self.actuators, label)) != (n,):
+                raise InputError(f"actuators.{label}: expected shape ({n},)")
+        if np.shape(self.actuators.gear) != (n, n):
+            raise InputError(f"actuators.gear: expected shape ({n}, {n})")
+
+    @property
+    def n(self) -> int:
+        """Number of joint coordinates."""
+        return len(self.joints)
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether the bodies form one serial chain without mimic joints, tool at its end."""
+        serial = all(body.parent == i - 1 and body.joint == i for i, body in enumerate(self.bodies))
+        plain = all(body.ratio == 1.0 and body.offset == 0.0 for body in self.bodies)
+        return serial and plain and self.tip == len(self.bodies) - 1
+
+    @property
+    def lower(self) -> Array:
+        """Lower position limits, shape (n,)."""
+        return np.array([joint.limits.lower for joint in self.joints])
+
+    @property
+    def upper(self) -> Array:
+        """Upper position limits, shape (n,)."""
+        return np.array([joint.limits.upper for joint in self.joints])
+
+    @property
+    def tree(self) -> Tree:
+        """The same arm as the recursions see it (`armwright.robot.tree`), unregrouped; computed once."""
+        from armwright.robot.tree import tree_of
+
+        if "tree" not in self._cache:
+            self._cache["tree"] = tree_of(self)
+        return self._cache["tree"]
+
+    def with_tool(self, T_tip_tool: ArrayLike) -> Robot:
+        """Return the same arm with another tool frame (pose in the tip's link frame)."""
+        return replace(self, T_tip_tool=np.asarray(T_tip_tool, dtype=np.float64))
+
+    def with_base(self, T_base_root: ArrayLike) -> Robot:
+        """Return the same arm mounted elsewhere; gravity keeps its direction in the base frame."""
+        return replace(self, T_base_root=np.asarray(T_base_root, dtype=np.float64))
+
+    def with_gravity(self, gravity: ArrayLike) -> Robot:
+        """Return the same arm under another gravity vector (base frame, m/s²)."""
+        return replace(self, gravity=np.asarray(gravity, dtype=np.float64))
+
+    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> Robot:
+        """Return the same arm with a rigid load on its tip.
+
+        Args:
+            mass: of the load [kg].
+            com: its centre of mass in the **tool** frame [m].
+            inertia: 3×3 about that centre, tool axes [kg m²]; a point mass if omitted.
+        """
+        from armwright.robot.payload import add_payload
+
+        return add_payload(self, mass, com, inertia)

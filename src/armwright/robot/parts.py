@@ -1,0 +1,183 @@
+"""The pieces of an arm: limits, friction, joints, bodies, actuators. Frozen data, no algorithm.
+
+A robot is a tree of rigid bodies. Body ``i`` hangs on body ``parent`` (``-1`` is the root link) by
+one revolute or prismatic joint. Its pose in the parent's link frame is
+
+    T_parent_link(q) = T_parent_joint · motion(axis, ratio·q[joint] + offset) · T_joint_link
+
+so that a link frame may sit before the joint motion's far end (standard DH) or on the joint itself
+(URDF, modified DH). Mimic joints are bodies that share a coordinate: `Body.joint` is the index of the
+coordinate, `ratio` and `offset` its law. Everywhere else ratio = 1, offset = 0 and body i is moved by
+joint i. Bodies are stored parents first.
+
+Units are SI; angles are radians; poses are 4×4 ``T_a_b``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+JointKind = Literal["revolute", "prismatic"]
+
+
+def frozen(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+    """Copy `value` into a read-only float64 array of `shape`; raise `InputError` naming `what` if it cannot be."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what}: expected numbers of shape {shape}, got {value!r}") from error
+    if array.shape != shape:
+        raise InputError(f"{what}: expected shape {shape}, got {array.shape}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{what}: every entry must be finite, got {array.tolist()}")
+    array.flags.writeable = False
+    return array
+
+
+def frozen_pose(value: ArrayLike, what: str) -> Array:
+    """Check that `value` is a 4×4 rigid transform (rotation part orthonormal to 1e-9) and freeze it."""
+    T = frozen(value, (4, 4), what)
+    if not np.array_equal(T[3], [0.0, 0.0, 0.0, 1.0]):
+        raise InputError(f"{what}: last row must be [0, 0, 0, 1], got {T[3].tolist()}")
+    R = T[:3, :3]
+    if np.abs(R.T @ R - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0:
+        raise InputError(f"{what}: upper-left 3×3 block is not a rotation (RᵀR = 1, det R = +1)")
+    return T
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Range of one joint coordinate: position [rad or m], speed, acceleration, torque/force. `inf` means none."""
+
+    lower: float = -np.inf
+    upper: float = np.inf
+    velocity: float = np.inf
+    acceleration: float = np.inf
+    effort: float = np.inf
+
+    def __post_init__(self) -> None:
+        """Refuse swapped, negative or NaN bounds."""
+        if not self.lower <= self.upper:
+            raise InputError(f"limits: lower ({self.lower}) must not exceed upper ({self.upper})")
+        for name in ("velocity", "acceleration", "effort"):
+            if not getattr(self, name) >= 0.0:
+                raise InputError(f"limits: {name} must be ≥ 0, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Friction:
+    """Joint-side friction: τ_f = viscous·q̇ + coulomb·sign(q̇), zero Coulomb part where |q̇| ≤ dead_zone (004 eq. 6.4)."""
+
+    viscous: float = 0.0
+    coulomb: float = 0.0
+    dead_zone: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse negative or non-finite coefficients."""
+        for name in ("viscous", "coulomb", "dead_zone"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0.0):
+                raise InputError(f"friction: {name} must be finite and ≥ 0, got {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """One coordinate of the arm: its name, kind, range and friction."""
+
+    name: str
+    kind: JointKind = "revolute"
+    limits: Limits = field(default_factory=Limits)
+    friction: Friction = field(default_factory=Friction)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """One moving rigid body, with the joint that carries it.
+
+    Attributes:
+        name: the link's name.
+        parent: index of the parent body, -1 for the root link.
+        joint: index of the coordinate that moves it.
+        T_parent_joint: pose of the joint in the parent's link frame at zero displacement.
+        axis: unit axis of the joint, in joint coordinates (rotation or translation).
+        T_joint_link: pose of the link frame in the displaced joint frame.
+        mass: [kg]. com: centre of mass in the link frame [m].
+        inertia: 3×3 about the centre of mass, in link axes [kg m²]; off-diagonals are matrix entries (−∫xy dm).
+        ratio, offset: displacement = ratio·q[joint] + offset (mimic joints; 1 and 0 otherwise).
+    """
+
+    name: str
+    parent: int
+    joint: int
+    T_parent_joint: Array
+    axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    T_joint_link: Array = field(default_factory=lambda: np.eye(4))
+    mass: float = 0.0
+    com: Array = field(default_factory=lambda: np.zeros(3))
+    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
+    ratio: float = 1.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays and refuse malformed ones."""
+        put = object.__setattr__
+        put(self, "T_parent_joint", frozen_pose(self.T_parent_joint, f"body {self.name!r}: T_parent_joint"))
+        put(self, "T_joint_link", frozen_pose(self.T_joint_link, f"body {self.name!r}: T_joint_link"))
+        axis = frozen(self.axis, (3,), f"body {self.name!r}: axis")
+        if abs(float(np.linalg.norm(axis)) - 1.0) > 1e-9:
+            raise InputError(f"body {self.name!r}: axis must have unit length, got {axis.tolist()}")
+        put(self, "axis", axis)
+        put(self, "com", frozen(self.com, (3,), f"body {self.name!r}: com"))
+        put(self, "inertia", frozen(self.inertia, (3, 3), f"body {self.name!r}: inertia"))
+        if np.abs(self.inertia - self.inertia.T).max() > 1e-12 * max(1.0, float(np.abs(self.inertia).max())):
+            raise InputError(f"body {self.name!r}: inertia must be symmetric")
+        if not (np.isfinite(self.mass) and np.isfinite(self.ratio) and np.isfinite(self.offset)):
+            raise InputError(f"body {self.name!r}: mass, ratio and offset must be finite")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Actuators:
+    """Motors of an n-joint arm. Motor angles are ``q_a = gear @ q`` (001 §3.10); all vectors have n entries.
+
+    Attributes:
+        gear: n×n matrix K; diagonal for independent gears, off-diagonal for wrist or 2–3 coupling.
+        rotor_inertia: motor side [kg m²].
+        viscous: motor-side viscous friction [N m s/rad].
+        load_friction: Coulomb friction as a fraction of the transmitted load (001 eq. D.3) [-].
+        torque_limit, speed_limit, current_limit: motor side [N m], [rad/s], [A]; inf where unknown.
+        torque_constant: motor side [N m/A]; nan-free, 0 where unknown.
+    """
+
+    gear: Array
+    rotor_inertia: Array
+    viscous: Array
+    load_friction: Array
+    torque_limit: Array
+    speed_limit: Array
+    current_limit: Array
+    torque_constant: Array
+
+    @staticmethod
+    def none(n: int) -> Actuators:
+        """Ideal torque sources: gear 1, no rotor, no limits."""
+        zero, inf = np.zeros(n), np.full(n, np.inf)
+        return Actuators(np.eye(n), zero, zero, zero, inf, inf, inf, zero)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a number comes from: document and table/equation, and a note where it was corrected."""
+
+    document: str
+    place: str = ""
+    note: str = ""
