@@ -1,0 +1,78 @@
+# Two commands do everything on a machine that has Python and make: `make demo` and `make test`.
+# The environment is .venv; stamps in it keep repeated runs quick.
+
+PYTHON ?= python3
+VENV   ?= .venv
+OUT    ?= out
+BIN    := $(VENV)/bin
+UV     := $(shell command -v uv 2>/dev/null)
+PYTEST_FLAGS ?=
+
+ifeq ($(UV),)
+MAKE_VENV = $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+PIP       = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+else
+MAKE_VENV = $(UV) venv --quiet --python $(PYTHON) $(VENV)
+PIP       = $(UV) pip install --quiet --python $(BIN)/python
+endif
+
+.PHONY: help demo test lint types rooms unit bench docs clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make demo   install, then load an arm, compare its formulations and let it fall (pictures in $(OUT)/)"
+	@echo "make test   install, lint, types, import contract, tests with coverage"
+	@echo "make bench  install the peers, measure against them, write $(OUT)/bench.json"
+	@echo "make docs   build the documentation into site/"
+	@echo "make clean  remove everything that was built"
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Armwright needs Python 3.11 or newer; set PYTHON=…")'
+	$(MAKE_VENV)
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.made pyproject.toml
+	$(PIP) -e '.[plot]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.made pyproject.toml
+	$(PIP) -e '.[dev,plot,symbolic,check]'
+	@touch $@
+
+$(VENV)/.peers: $(VENV)/.made pyproject.toml
+	$(PIP) -e '.[plot,check]'
+	-$(PIP) casadi
+	-$(PIP) roboticstoolbox-python
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.made pyproject.toml
+	$(PIP) -e '.[docs]'
+	@touch $@
+
+demo: $(VENV)/.demo
+	$(BIN)/armwright tour --out $(OUT)
+
+test: lint types rooms unit
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+rooms: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.dev
+	MPLBACKEND=Agg $(BIN)/pytest --cov --cov-report=term $(PYTEST_FLAGS)
+
+bench: $(VENV)/.peers
+	@mkdir -p $(OUT)
+	$(BIN)/armwright bench --out $(OUT)/bench.json
+
+docs: $(VENV)/.docs
+	$(BIN)/mkdocs build --quiet --strict --site-dir site
+
+clean:
+	rm -rf $(VENV) $(OUT) site build dist .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
