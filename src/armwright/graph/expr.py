@@ -1,0 +1,376 @@
+"""Expressions: a hash-consed scalar graph that folds while it grows.
+
+Equal expressions are one node, constants are computed at once, 0 and ±1 vanish, and signs are pulled outwards so
+that ``a − b`` and ``b − a`` share a node. All of it is exact in real arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from armwright.errors import TraceError
+from armwright.graph.ops import BOOLEAN, COMMUTATIVE, MEANING, Op
+
+Number = int | float | np.integer[Any] | np.floating[Any]
+
+
+class Graph:
+    """Nodes in creation order, which is a topological order."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.ops: list[Op] = []
+        self.args: list[tuple[int, ...]] = []
+        self.values: list[Any] = []
+        self._memo: dict[tuple[Any, ...], int] = {}
+
+    def node(self, op: Op, args: tuple[int, ...] = (), value: Any = None) -> Expr:
+        """Return the node for (op, args, value), new only if no equal one exists."""
+        key = (op, args, value)
+        index = self._memo.get(key)
+        if index is None:
+            index = len(self.ops)
+            self.ops.append(op)
+            self.args.append(args)
+            self.values.append(value)
+            self._memo[key] = index
+        return Expr(self, index)
+
+    def known(self, op: Op, args: tuple[int, ...]) -> Expr | None:
+        """Return the node for (op, args) if it exists already."""
+        index = self._memo.get((op, args, None))
+        return None if index is None else Expr(self, index)
+
+    def constant(self, value: float | bool) -> Expr:
+        """Return a constant; −0.0 is stored as 0.0."""
+        return self.node(Op.CONST, (), (float(value) + 0.0) if not isinstance(value, bool | np.bool_) else bool(value))
+
+    def input(self, signal: int, element: int) -> Expr:
+        """Return element `element` of input number `signal`."""
+        return self.node(Op.INPUT, (), (signal, element))
+
+    def apply(self, op: Op, *operands: Expr) -> Expr:
+        """Build an operation without the algebra of add/multiply: fold constants, order commutative operands."""
+        if all(x.is_constant for x in operands):
+            return self.constant(MEANING[op](*(x.value for x in operands)))
+        args = tuple(x.index for x in operands)
+        return self.node(op, tuple(sorted(args)) if op in COMMUTATIVE else args)
+
+    def negate(self, x: Expr) -> Expr:
+        """−x, with −(−a) = a and −(a − b) = b − a."""
+        if x.op is Op.NEG:
+            return x.operand(0)
+        if x.op is Op.SUB:
+            return self.subtract(x.operand(1), x.operand(0))
+        return self.apply(Op.NEG, x)
+
+    def add(self, x: Expr, y: Expr) -> Expr:
+        """Sum; zeros vanish, negated operands turn it into a difference."""
+        if x.is_zero:
+            return y
+        if y.is_zero:
+            return x
+        if y.op is Op.NEG:
+            return self.subtract(x, y.operand(0))
+        if x.op is Op.NEG:
+            return self.subtract(y, x.operand(0))
+        return self.apply(Op.ADD, x, y)
+
+    def subtract(self, x: Expr, y: Expr) -> Expr:
+        """Difference; a difference known the other way round is negated, not computed again."""
+        if x.index == y.index:
+            return self.constant(0.0)
+        if y.is_zero:
+            return x
+        if x.is_zero:
+            return self.negate(y)
+        if y.op is Op.NEG:
+            return self.add(x, y.operand(0))
+        if x.op is Op.NEG:
+            return self.negate(self.add(x.operand(0), y))
+        if self.known(Op.SUB, (y.index, x.index)) is not None:
+            return self.node(Op.NEG, (self._memo[(Op.SUB, (y.index, x.index), None)],))
+        return self.apply(Op.SUB, x, y)
+
+    def multiply(self, x: Expr, y: Expr) -> Expr:
+        """Product; signs go outwards, constants are merged, 0 and ±1 vanish."""
+        if y.is_constant:
+            x, y = y, x
+        if x.is_constant and not y.is_constant:
+            value = x.value
+            if value == 0.0:
+                return x
+            if value == 1.0:
+                return y
+            if value < 0.0:
+                return self.negate(self.multiply(self.constant(-value), y))
+            if y.op is Op.MUL and y.operand(0).is_constant:
+                return self.multiply(self.constant(value * y.operand(0).value), y.operand(1))
+            if y.op is Op.MUL and y.operand(1).is_constant:
+                return self.multiply(self.constant(value * y.operand(1).value), y.operand(0))
+        if x.op is Op.NEG or y.op is Op.NEG:
+            flips = (x.op is Op.NEG) + (y.op is Op.NEG)
+            product = self.multiply(x.operand(0) if x.op is Op.NEG else x, y.operand(0) if y.op is Op.NEG else y)
+            return self.negate(product) if flips == 1 else product
+        return self.apply(Op.MUL, x, y)
+
+    def divide(self, x: Expr, y: Expr) -> Expr:
+        """Quotient; a constant divisor becomes a factor."""
+        if y.is_constant and y.value != 0.0:
+            return self.multiply(x, self.constant(1.0 / y.value))
+        if x.is_zero:
+            return x
+        if x.op is Op.NEG:
+            return self.negate(self.divide(x.operand(0), y))
+        if y.op is Op.NEG:
+            return self.negate(self.divide(x, y.operand(0)))
+        return self.apply(Op.DIV, x, y)
+
+    def sine(self, x: Expr) -> Expr:
+        """Return sin x, odd."""
+        return self.negate(self.sine(x.operand(0))) if x.op is Op.NEG else self.apply(Op.SIN, x)
+
+    def cosine(self, x: Expr) -> Expr:
+        """Return cos x, even."""
+        return self.cosine(x.operand(0)) if x.op is Op.NEG else self.apply(Op.COS, x)
+
+    def select(self, condition: Expr, x: Expr, y: Expr) -> Expr:
+        """``x if condition else y``."""
+        if condition.is_constant:
+            return x if condition.value else y
+        return x if x.index == y.index else self.node(Op.SELECT, (condition.index, x.index, y.index))
+
+
+class NaiveGraph(Graph):
+    """A graph that neither shares nor folds: it counts what the written loops would do."""
+
+    def node(self, op: Op, args: tuple[int, ...] = (), value: Any = None) -> Expr:
+        """Append, always (constants and inputs excepted: they are not operations)."""
+        if op in (Op.CONST, Op.INPUT):
+            return super().node(op, args, value)
+        self.ops.append(op)
+        self.args.append(args)
+        self.values.append(value)
+        return Expr(self, len(self.ops) - 1)
+
+    def apply(self, op: Op, *operands: Expr) -> Expr:
+        """Append the operation as written."""
+        return self.node(op, tuple(x.index for x in operands))
+
+    def negate(self, x: Expr) -> Expr:
+        """As written."""
+        return self.apply(Op.NEG, x)
+
+    def add(self, x: Expr, y: Expr) -> Expr:
+        """As written."""
+        return self.apply(Op.ADD, x, y)
+
+    def subtract(self, x: Expr, y: Expr) -> Expr:
+        """As written."""
+        return self.apply(Op.SUB, x, y)
+
+    def multiply(self, x: Expr, y: Expr) -> Expr:
+        """As written."""
+        return self.apply(Op.MUL, x, y)
+
+    def divide(self, x: Expr, y: Expr) -> Expr:
+        """As written."""
+        return self.apply(Op.DIV, x, y)
+
+    def sine(self, x: Expr) -> Expr:
+        """As written, but one evaluation per argument: every hand-written program keeps its sines."""
+        return self._once(Op.SIN, x)
+
+    def cosine(self, x: Expr) -> Expr:
+        """As written, one evaluation per argument."""
+        return self._once(Op.COS, x)
+
+    def _once(self, op: Op, x: Expr) -> Expr:
+        key = (op, x.index)
+        if key not in self._memo:
+            self._memo[key] = self.apply(op, x).index
+        return Expr(self, self._memo[key])
+
+
+class Expr:
+    """One scalar of a graph. Arithmetic builds nodes; NumPy functions accept it (see `armwright.graph.array`)."""
+
+    __slots__ = ("graph", "index")
+
+    def __init__(self, graph: Graph, index: int) -> None:
+        """Refer to node `index` of `graph`."""
+        self.graph = graph
+        self.index = index
+
+    @property
+    def op(self) -> Op:
+        """Operation of this node."""
+        return self.graph.ops[self.index]
+
+    @property
+    def value(self) -> Any:
+        """Value of a constant, (signal, element) of an input."""
+        return self.graph.values[self.index]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the value is known."""
+        return self.graph.ops[self.index] is Op.CONST
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the value is known to be 0."""
+        return self.is_constant and self.value == 0.0
+
+    @property
+    def is_boolean(self) -> bool:
+        """Whether this is a truth value."""
+        return self.op in BOOLEAN or (self.is_constant and isinstance(self.value, bool))
+
+    def operand(self, k: int) -> Expr:
+        """Operand number k."""
+        return Expr(self.graph, self.graph.args[self.index][k])
+
+    def lift(self, other: Any) -> Expr:
+        """Make `other` a number of the same graph."""
+        if isinstance(other, Expr):
+            if other.graph is not self.graph:
+                raise TraceError("two traced values of different functions were mixed; trace them together")
+            return other.as_number()
+        if isinstance(other, Number | bool | np.bool_):
+            return self.graph.constant(float(other))
+        raise TraceError(f"cannot combine a traced value with {type(other).__name__}; use numbers or NumPy arrays")
+
+    def as_number(self) -> Expr:
+        """Turn a truth value into 1.0 or 0.0; leave numbers alone."""
+        if not self.is_boolean:
+            return self
+        return self.graph.select(self, self.graph.constant(1.0), self.graph.constant(0.0))
+
+    def as_truth(self) -> Expr:
+        """Turn a number into ``x != 0``; leave truth values alone."""
+        if self.is_boolean:
+            return self
+        return self.graph.apply(Op.NOT, self.graph.apply(Op.EQ, self, self.graph.constant(0.0)))
+
+    def _binary(self, other: Any, build: Any, *, swap: bool = False) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # NumPy broadcasts and comes back element by element
+        a, b = self.as_number(), self.lift(other)
+        return build(b, a) if swap else build(a, b)
+
+    def __add__(self, other: Any) -> Any:
+        return self._binary(other, self.graph.add)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._binary(other, self.graph.subtract)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._binary(other, self.graph.subtract, swap=True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._binary(other, self.graph.multiply)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._binary(other, self.graph.divide)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._binary(other, self.graph.divide, swap=True)
+
+    def __pow__(self, exponent: Any) -> Any:
+        """Integer powers by repeated squaring, 0.5 by sqrt, others through exp and log."""
+        if isinstance(exponent, np.ndarray):
+            return NotImplemented
+        if isinstance(exponent, Number) and float(exponent).is_integer() and abs(exponent) <= 64:
+            power, base, result = abs(int(exponent)), self.as_number(), None
+            while power:
+                if power & 1:
+                    result = base if result is None else result * base
+                base, power = (base * base, power >> 1) if power > 1 else (base, 0)
+            result = self.graph.constant(1.0) if result is None else result
+            return 1.0 / result if exponent < 0 else result
+        if isinstance(exponent, Number) and float(exponent) == 0.5:
+            return self.graph.apply(Op.SQRT, self.as_number())
+        logarithm = self.graph.apply(Op.LOG, self.as_number())
+        return self.graph.apply(Op.EXP, self.graph.multiply(self.lift(exponent), logarithm))
+
+    def __rpow__(self, base: Any) -> Any:
+        return self.lift(base) ** self
+
+    def __neg__(self) -> Expr:
+        return self.graph.negate(self.as_number())
+
+    def __pos__(self) -> Expr:
+        return self.as_number()
+
+    def __abs__(self) -> Expr:
+        return self.graph.apply(Op.ABS, self.as_number())
+
+    def _compare(self, other: Any, op: Op, *, swap: bool = False) -> Any:
+        return self._binary(other, lambda a, b: self.graph.apply(op, a, b), swap=swap)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compare(other, Op.LT)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compare(other, Op.LE)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compare(other, Op.LT, swap=True)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compare(other, Op.LE, swap=True)
+
+    def __eq__(self, other: object) -> Any:
+        return self._compare(other, Op.EQ)
+
+    def __ne__(self, other: object) -> Any:
+        equal = self._compare(other, Op.EQ)
+        return equal if equal is NotImplemented else ~equal
+
+    def __and__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return self.graph.apply(Op.AND, self.as_truth(), truth(self.graph, other))
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return self.graph.apply(Op.OR, self.as_truth(), truth(self.graph, other))
+
+    __ror__ = __or__
+
+    def __invert__(self) -> Expr:
+        return self.graph.apply(Op.NOT, self.as_truth())
+
+    def __bool__(self) -> bool:
+        if self.is_constant:
+            return bool(self.value)
+        raise TraceError(
+            "the code branches on a traced value (if/while/and/or/max/min on an input); "
+            "use np.where, np.maximum, np.minimum, & and | instead"
+        )
+
+    def __float__(self) -> float:
+        if self.is_constant:
+            return float(self.value)
+        raise TraceError("the code turns a traced value into a float; keep it symbolic (no float(), no math.*)")
+
+    def __hash__(self) -> int:
+        return hash((id(self.graph), self.index))
+
+    def __repr__(self) -> str:
+        return f"Expr({self.value!r})" if self.is_constant else f"Expr(#{self.index} {self.op.name.lower()})"
+
+
+def truth(graph: Graph, value: Any) -> Expr:
+    """Make `value` (Expr, bool or number) a truth value of `graph`."""
+    return value.as_truth() if isinstance(value, Expr) else graph.constant(bool(value))
