@@ -1,0 +1,115 @@
+"""Small symmetric systems by plain loops, on floats and on symbols.
+
+The factorisation is Featherstone's A = LᵀDL, computed from the last row to the first: for a joint-space mass matrix it
+keeps the zeros that branches of the tree put there (no fill-in). Entries that are the number 0 are skipped, so that
+they stay structural when the code is traced. One reciprocal is taken per pivot. There is no pivoting: A must be
+positive definite.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class LTDL(NamedTuple):
+    """Factors of A = LᵀDL: unit lower triangular L (n, n), pivots d (n,) and their reciprocals (n,)."""
+
+    L: Any
+    d: Any
+    d_inverse: Any
+
+
+def _is_zero(value: Any) -> bool:
+    """Whether an entry is known to be zero: the number 0, or a symbol that says so by `is_zero`."""
+    known = getattr(value, "is_zero", None)
+    return bool(value == 0.0) if known is None else bool(known)
+
+
+def _rows(A: Any) -> list[list[Any]]:
+    return [[A[i, j] for j in range(A.shape[1])] for i in range(A.shape[0])]
+
+
+def _factor(A: Any) -> tuple[list[list[Any]], list[Any], list[Any]]:
+    """Rows of the strictly lower part of L, pivots, reciprocals."""
+    n = A.shape[0]
+    work = _rows(A)
+    reciprocal: list[Any] = [0.0] * n
+    for k in range(n - 1, -1, -1):
+        reciprocal[k] = 1.0 / work[k][k]
+        row = list(work[k])
+        for i in range(k - 1, -1, -1):
+            if _is_zero(row[i]):
+                continue
+            a = row[i] * reciprocal[k]
+            for j in range(i + 1):
+                if not _is_zero(row[j]):
+                    work[i][j] = work[i][j] - row[j] * a
+            work[k][i] = a
+    return work, [work[k][k] for k in range(n)], reciprocal
+
+
+def ltdl(A: Any) -> LTDL:
+    """Factor a symmetric positive definite A (n, n), of which only the lower triangle is read, into LᵀDL."""
+    A = np.asarray(A)
+    n = A.shape[0]
+    work, pivots, reciprocals = _factor(A)
+    L = [[work[i][j] if j < i else float(i == j) for j in range(n)] for i in range(n)]
+    return LTDL(np.array(L).reshape(n, n), np.array(pivots), np.array(reciprocals))
+
+
+def ltdl_solve(A: Any, b: Any) -> Any:
+    """Solve A x = b for symmetric positive definite A (n, n); b and x are (n,) or (n, k)."""
+    A, b = np.asarray(A), np.asarray(b)
+    n = A.shape[0]
+    L, _, reciprocal = _factor(A)
+    columns = [[b[i] for i in range(n)]] if b.ndim == 1 else [[b[i, j] for i in range(n)] for j in range(b.shape[1])]
+    solved = []
+    for x in columns:
+        for i in range(n - 1, -1, -1):  # Lᵀ y = b
+            if not _is_zero(x[i]):
+                for j in range(i):
+                    if not _is_zero(L[i][j]):
+                        x[j] = x[j] - L[i][j] * x[i]
+        for i in range(n):
+            x[i] = x[i] * reciprocal[i]
+        for i in range(n):  # L x = D⁻¹ y
+            for j in range(i):
+                if not (_is_zero(L[i][j]) or _is_zero(x[j])):
+                    x[i] = x[i] - L[i][j] * x[j]
+        solved.append(x)
+    out = np.array(solved).reshape(len(solved), n)
+    return out[0] if b.ndim == 1 else out.T
+
+
+def ldl_inverse(A: Any) -> Any:
+    """Inverse (n, n) of a symmetric positive definite A (n, n): W D⁻¹ Wᵀ with W = L⁻¹, each entry computed once."""
+    A = np.asarray(A)
+    n = A.shape[0]
+    L, _, reciprocal = _factor(A)
+    W: list[list[Any]] = [[float(i == j) for j in range(n)] for i in range(n)]
+    for i in range(n):
+        for j in range(i):
+            for k in range(j, i):
+                if not (_is_zero(L[i][k]) or _is_zero(W[k][j])):
+                    W[i][j] = W[i][j] - L[i][k] * W[k][j]
+    out: list[list[Any]] = [[0.0] * n for _ in range(n)]
+    for j in range(n):
+        scaled = [0.0 if _is_zero(W[j][k]) else W[j][k] * reciprocal[k] for k in range(j + 1)]
+        for i in range(j, n):
+            total: Any = 0.0
+            for k in range(j + 1):
+                if not (_is_zero(W[i][k]) or _is_zero(scaled[k])):
+                    total = total + W[i][k] * scaled[k]
+            out[i][j] = out[j][i] = total
+    return np.array(out).reshape(n, n)
+
+
+def determinant3(A: Any) -> Any:
+    """Determinant of a 3×3 matrix by its first row."""
+    return (
+        A[0, 0] * (A[1, 1] * A[2, 2] - A[1, 2] * A[2, 1])
+        - A[0, 1] * (A[1, 0] * A[2, 2] - A[1, 2] * A[2, 0])
+        + A[0, 2] * (A[1, 0] * A[2, 1] - A[1, 1] * A[2, 0])
+    )

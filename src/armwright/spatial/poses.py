@@ -1,0 +1,80 @@
+"""Poses: 4×4 matrices ``T_a_b`` that turn coordinates in b into coordinates in a, and the exponential of SE(3).
+
+Twists are linear first, ``ξ = [v; w]``. Everything works on floats and on symbols.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from armwright.spatial.rotations import SMALL_ANGLE_SQUARED, exp_so3, log_so3, skew, turn_coefficients
+
+# (1 − (φ/2) cot(φ/2))/φ² = Σ |B₂ₖ|/(2k)! φ^(2k−2)
+_HALF_COTANGENT = (
+    1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0, 1.0 / 1209600.0, 1.0 / 47900160.0,
+    691.0 / 1307674368000.0, 1.0 / 74724249600.0,
+)  # fmt: skip
+
+
+def pose(R: Any, p: Any) -> Any:
+    """Pose (4, 4) of a rotation (3, 3) and an origin (3,) [m]."""
+    p = np.asarray(p)
+    top = np.concatenate([np.asarray(R), p.reshape(3, 1)], axis=1)
+    return np.concatenate([top, np.array([[0.0, 0.0, 0.0, 1.0]])], axis=0)
+
+
+def translation(p: Any) -> Any:
+    """Pose (4, 4) of a pure displacement p (3,) [m]."""
+    return pose(np.eye(3), p)
+
+
+def rotation_pose(R: Any) -> Any:
+    """Pose (4, 4) of a pure rotation (3, 3)."""
+    return pose(R, np.zeros(3))
+
+
+def inverse(T: Any) -> Any:
+    """Inverse of a pose by transposition, [Rᵀ, −Rᵀp] (004 eq. 2.12)."""
+    Rt = T[:3, :3].T
+    return pose(Rt, -(Rt @ T[:3, 3]))
+
+
+def compose(*poses: Any) -> Any:
+    """Product T_a_b · T_b_c · …; the identity if none is given."""
+    return reduce(lambda A, B: A @ B, poses, np.eye(4))
+
+
+def apply(T: Any, points: Any) -> Any:
+    """Map a point (3,) or points (k, 3) from coordinates in b to coordinates in a."""
+    return points @ T[:3, :3].T + T[:3, 3]
+
+
+def exp_se3(xi: Any) -> Any:
+    """Pose (4, 4) reached by moving along a constant twist ξ = [v; w] (6,) for unit time (002 §3.3).
+
+    R = exp ŵ, p = (1 + b ŵ + c ŵ²) v: rotation, pure translation (w = 0) and screws with any pitch in one formula.
+    """
+    v, w = xi[:3], xi[3:]
+    k = turn_coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    W = skew(w)
+    Wv = W @ v
+    return pose(exp_so3(w), v + k.b * Wv + k.c * (W @ Wv))
+
+
+def log_se3(T: Any) -> Any:
+    """Twist ξ = [v; w] (6,), |w| ≤ π, with ``exp_se3(ξ) == T``; accurate near 0 and near π like `log_so3`."""
+    w, p = log_so3(T[:3, :3]), T[:3, 3]
+    squared = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    small = squared < SMALL_ANGLE_SQUARED
+    safe = np.where(small, 1.0, squared)
+    k = turn_coefficients(safe)
+    series: Any = _HALF_COTANGENT[-1]
+    for coefficient in reversed(_HALF_COTANGENT[:-1]):
+        series = coefficient + squared * series
+    d = np.where(small, series, (1.0 - 0.5 * k.a / k.b) / safe)
+    W = skew(w)
+    Wp = W @ p
+    return np.concatenate([p - 0.5 * Wp + d * (W @ Wp), w])
