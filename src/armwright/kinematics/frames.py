@@ -1,0 +1,78 @@
+"""Which frame, which configuration, which target: the arguments that all of kinematics shares, checked in one place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+
+    Array = NDArray[np.float64]
+
+FrameLike = str | int | None
+ROTATION_TOLERANCE = 1e-8
+
+
+def body_index(robot: Robot, frame: FrameLike) -> int | None:
+    """Return the body whose link frame is meant, None for the tool.
+
+    Args:
+        robot: the arm.
+        frame: None or "tool" for the tool, a link's name, or a body index 0…nb-1.
+    """
+    names = [body.name for body in robot.bodies]
+    if frame is None:
+        return None
+    if isinstance(frame, str):
+        if frame in names:
+            return names.index(frame)
+        if frame == "tool":
+            return None
+        raise InputError(f"frame {frame!r} is not a link of {robot.name!r}; valid: 'tool', {', '.join(names)}")
+    if isinstance(frame, bool) or not isinstance(frame, (int, np.integer)):
+        raise InputError(f"frame must be None, a link's name or an index, got {frame!r}")
+    if not 0 <= frame < len(names):
+        raise InputError(f"frame index {frame} must lie in 0…{len(names) - 1} for robot {robot.name!r}")
+    return int(frame)
+
+
+def placement(tree: Tree, body: int | None) -> tuple[int, Array]:
+    """Return the body that carries a frame (-1: the root) and the frame's constant pose in that body's axes."""
+    if body is None:
+        return tree.tip, tree.T_tip_tool
+    return body, tree.T_body_link[body]
+
+
+def finite(value: ArrayLike, what: str, tail: tuple[int, ...]) -> Array:
+    """Return `value` as float64 of shape (..., *tail), or raise `InputError` naming `what`."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what}: expected numbers of shape (..., {', '.join(map(str, tail))})") from error
+    if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
+        raise InputError(f"{what}: expected shape (..., {', '.join(map(str, tail))}), got {array.shape}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{what}: every entry must be finite")
+    return array
+
+
+def rigid(value: ArrayLike, what: str = "T") -> Array:
+    """Return poses of shape (..., 4, 4), refusing what is not a rigid motion to 1e-8."""
+    T = finite(value, what, (4, 4))
+    if not np.array_equal(T[..., 3, :], np.broadcast_to([0.0, 0.0, 0.0, 1.0], T.shape[:-2] + (4,))):
+        raise InputError(f"{what}: the last row of a pose must be [0, 0, 0, 1]")
+    R = T[..., :3, :3]
+    off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
+    if off > ROTATION_TOLERANCE or (np.linalg.det(R) < 0.0).any():
+        raise InputError(
+            f"{what}: the upper-left 3×3 block must be a rotation (RᵀR = 1 to {ROTATION_TOLERANCE:g}, det R = +1), "
+            f"RᵀR is off by {off:.3g}; give more digits or project it onto the rotations first"
+        )
+    return T

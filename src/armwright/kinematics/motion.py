@@ -1,0 +1,131 @@
+"""Velocities and accelerations of frames, and the exact time derivative of the geometric Jacobian."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from armwright.kinematics.forward import body_poses
+from armwright.kinematics.frames import FrameLike, body_index, placement
+from armwright.kinematics.jacobian import Reference, own_axes_of, sum_columns
+from armwright.robot.kernels import kernel
+from armwright.robot.tree import Tree, as_tree
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+
+class Moving(NamedTuple):
+    """State of one body in base axes: rotation, origin, angular and linear velocity, and their derivatives."""
+
+    R: Any
+    p: Any
+    w: Any
+    v: Any
+    wd: Any
+    vd: Any
+
+
+def body_motion(tree: Tree, q: Any, qd: Any, qdd: Any, bodies: list[int]) -> dict[int, Moving]:
+    """Propagate velocity and acceleration from the root (key -1, at rest) to `bodies` (a path, in any order).
+
+    Revolute: w += z·rate; prismatic: v += z·rate, with the Coriolis term 2 w × z·rate in the acceleration.
+    """
+    poses = body_poses(tree, q, bodies)
+    zero = np.zeros(3)
+    out = {-1: Moving(*poses[-1], zero, zero, zero, zero)}
+    for i in sorted(bodies):
+        parent, (R, p) = out[tree.parent[i]], poses[i]
+        z, arm = R[:, 2], p - parent.p
+        rate, rate_dot = tree.ratio[i] * qd[tree.joint[i]], tree.ratio[i] * qdd[tree.joint[i]]
+        v = parent.v + np.cross(parent.w, arm)
+        vd = parent.vd + np.cross(parent.wd, arm) + np.cross(parent.w, np.cross(parent.w, arm))
+        turning = np.cross(parent.w, z) * rate
+        if tree.revolute[i]:
+            out[i] = Moving(R, p, parent.w + z * rate, v, parent.wd + z * rate_dot + turning, vd)
+        else:
+            out[i] = Moving(R, p, parent.w, v + z * rate, parent.wd, vd + z * rate_dot + 2.0 * turning)
+    return out
+
+
+def frame_twist(arm: Robot | Tree, q: Any, qd: Any, body: int | None = None) -> Any:
+    """Return the twist [v; w] (6,), base axes, of a link frame or the tool (None)."""
+    tree = as_tree(arm)
+    carrier, T = placement(tree, body)
+    tip = body_motion(tree, q, qd, np.zeros(tree.n), tree.ancestors(carrier))[carrier]
+    return np.concatenate([tip.v + np.cross(tip.w, tip.R @ T[:3, 3]), tip.w])
+
+
+def frame_acceleration(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, body: int | None = None) -> Any:
+    """Return [dv/dt; dw/dt] (6,), base axes, of a link frame or the tool (None): J qdd + Jd qd."""
+    tree = as_tree(arm)
+    carrier, T = placement(tree, body)
+    tip = body_motion(tree, q, qd, qdd, tree.ancestors(carrier))[carrier]
+    r = tip.R @ T[:3, 3]
+    return np.concatenate([tip.vd + np.cross(tip.wd, r) + np.cross(tip.w, np.cross(tip.w, r)), tip.wd])
+
+
+def point_jacobian_dot(
+    arm: Robot | Tree, q: Any, qd: Any, point: Any, body: int | None = None, own_axes: bool = False
+) -> Any:
+    """Return dJ/dt (6, n) of `armwright.kinematics.jacobian.point_jacobian` along qd.
+
+    d/dt [z × (o − p)] = ż × (o − p) + z × (ȯ − ṗ) with ż = w × z; in own axes d(RᵀJ)/dt = Rᵀ(J̇ − w × J).
+    """
+    tree = as_tree(arm)
+    carrier, T = placement(tree, body)
+    path = tree.ancestors(carrier)
+    state = body_motion(tree, q, qd, np.zeros(tree.n), path)
+    tip = state[carrier]
+    R = tip.R @ T[:3, :3]
+    r = tip.R @ T[:3, 3] + R @ point
+    o, od = tip.p + r, tip.v + np.cross(tip.w, r)
+    linear: dict[int, Any] = {}
+    angular: dict[int, Any] = {}
+    for i in path:
+        z, p, pd = state[i].R[:, 2], state[i].p, state[i].v
+        zd = np.cross(state[i].w, z)
+        lin = np.cross(z, o - p) if tree.revolute[i] else z
+        lin_dot = np.cross(zd, o - p) + np.cross(z, od - pd) if tree.revolute[i] else zd
+        ang, ang_dot = (z, zd) if tree.revolute[i] else (np.zeros(3), np.zeros(3))
+        if own_axes:
+            lin_dot = R.T @ (lin_dot - np.cross(tip.w, lin))
+            ang_dot = R.T @ (ang_dot - np.cross(tip.w, ang))
+        linear[i], angular[i] = lin_dot, ang_dot
+    return sum_columns(tree, path, linear, angular)
+
+
+def frame_jacobian_dot(arm: Robot | Tree, q: Any, qd: Any, body: int | None = None, own_axes: bool = False) -> Any:
+    """Return dJ/dt (6, n) of the geometric Jacobian of a link frame or the tool (None)."""
+    return point_jacobian_dot(arm, q, qd, np.zeros(3), body, own_axes)
+
+
+def jacobian_dot(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    frame: FrameLike = None,
+    *,
+    point: ArrayLike | None = None,
+    reference: Reference = "base",
+) -> Array:
+    """Return the exact time derivative of `jacobian`, shape (..., 6, n), for q and qd of shape (..., n)."""
+    options = {"body": body_index(robot, frame), "own_axes": own_axes_of(reference)}
+    if point is None:
+        return cast("Array", kernel(robot, frame_jacobian_dot, regroup=False, **options)(q, qd))
+    return cast("Array", kernel(robot, point_jacobian_dot, regroup=False, **options)(q, qd, point))
+
+
+def twist(robot: Robot, q: ArrayLike, qd: ArrayLike, frame: FrameLike = None) -> Array:
+    """Return the twist [v; w] of a frame, (..., 6), base axes, [m/s] and [rad/s]; v is that of the frame's origin."""
+    return cast("Array", kernel(robot, frame_twist, regroup=False, body=body_index(robot, frame))(q, qd))
+
+
+def acceleration(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: FrameLike = None) -> Array:
+    """Return [dv/dt; dw/dt] of a frame, (..., 6), base axes, gravity not included (004 eq. 2.35, geometric form)."""
+    return cast("Array", kernel(robot, frame_acceleration, regroup=False, body=body_index(robot, frame))(q, qd, qdd))
