@@ -17,7 +17,10 @@ from armwright.graph.ops import MEANING, Op
 
 
 def _graph_of(*values: Any) -> Graph | None:
-    return next((value.graph for value in values if isinstance(value, Expr)), None)
+    graphs = {id(value.graph): value.graph for value in values if isinstance(value, Expr)}
+    if len(graphs) > 1:
+        raise TraceError("two traced values of different functions were mixed; trace them together")
+    return next(iter(graphs.values()), None)
 
 
 def _lift(graph: Graph, value: Any) -> Expr:
@@ -85,6 +88,7 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     np.rad2deg: lambda x: x * (180.0 / np.pi), np.degrees: lambda x: x * (180.0 / np.pi),
     **_LOGIC,
 }  # fmt: skip
+_REDUCED = {np.minimum, np.maximum, np.logical_and, np.logical_or}
 _ARITHMETIC = {
     np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive, np.power, np.float_power, np.matmul,
     np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.bitwise_and, np.bitwise_or,
@@ -92,8 +96,13 @@ _ARITHMETIC = {
 }  # fmt: skip
 
 
+_COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
+
+
 def plain(value: Any) -> Any:
     """View traced arrays and scalars as ordinary object arrays."""
+    if isinstance(value, np.generic):
+        return value.item()  # NumPy's scalars would call the ufunc again, without end
     if isinstance(value, Traced):
         return value.view(np.ndarray)
     if isinstance(value, Expr):
@@ -123,10 +132,13 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
         if "where" in kwargs:
             raise TraceError(f"np.{ufunc.__name__}(where=…) cannot be traced; use np.where")
         result = function(*arrays)
-    elif method == "reduce" and ufunc in (np.minimum, np.maximum):
+    elif method == "reduce" and ufunc in _REDUCED:
+        kwargs.pop("dtype", None)
         result = np.frompyfunc(_ELEMENTWISE[ufunc], 2, 1).reduce(*arrays, **kwargs)
     elif ufunc in _ARITHMETIC or method in ("reduce", "outer", "accumulate"):
         kwargs.pop("dtype", None)
+        if ufunc in _COMPARISONS:
+            kwargs["dtype"] = object  # else NumPy asks every result for its truth
         result = getattr(ufunc, method)(*(np.asarray(value, dtype=object) for value in arrays), **kwargs)
     else:
         raise TraceError(f"np.{ufunc.__name__} cannot be traced")
@@ -160,7 +172,18 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
     return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
 
 
-_FUNCTIONS: dict[Any, Callable[..., Any]] = {np.where: _where, np.clip: _clip, np.linalg.norm: _norm}
+def _reduction(ufunc: Any) -> Callable[..., Any]:
+    def function(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        return apply_ufunc(ufunc, "reduce", (a,), {"axis": axis, "keepdims": keepdims})
+
+    return function
+
+
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.where: _where, np.clip: _clip, np.linalg.norm: _norm,
+    np.max: _reduction(np.maximum), np.min: _reduction(np.minimum),
+    np.all: _reduction(np.logical_and), np.any: _reduction(np.logical_or),
+}  # fmt: skip
 _REFUSED = {np.linalg.solve, np.linalg.inv, np.linalg.det, np.linalg.pinv, np.linalg.eigh, np.linalg.eig,
             np.linalg.svd, np.linalg.lstsq, np.linalg.qr, np.linalg.cholesky, np.allclose, np.isclose,
             np.array_equal, np.argmax, np.argmin, np.sort, np.argsort}  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 from armwright.errors import TraceError
 from armwright.graph.ops import BOOLEAN, COMMUTATIVE, MEANING, Op
 
-Number = int | float | np.integer[Any] | np.floating[Any]
+NUMBER = (int, float, np.integer, np.floating)
 
 
 class Graph:
@@ -28,7 +28,7 @@ class Graph:
 
     def node(self, op: Op, args: tuple[int, ...] = (), value: Any = None) -> Expr:
         """Return the node for (op, args, value), new only if no equal one exists."""
-        key = (op, args, value)
+        key = (op, args, value, isinstance(value, bool))  # True == 1.0, yet they are different nodes
         index = self._memo.get(key)
         if index is None:
             index = len(self.ops)
@@ -40,7 +40,7 @@ class Graph:
 
     def known(self, op: Op, args: tuple[int, ...]) -> Expr | None:
         """Return the node for (op, args) if it exists already."""
-        index = self._memo.get((op, args, None))
+        index = self._memo.get((op, args, None, False))
         return None if index is None else Expr(self, index)
 
     def constant(self, value: float | bool) -> Expr:
@@ -90,8 +90,9 @@ class Graph:
             return self.add(x, y.operand(0))
         if x.op is Op.NEG:
             return self.negate(self.add(x.operand(0), y))
-        if self.known(Op.SUB, (y.index, x.index)) is not None:
-            return self.node(Op.NEG, (self._memo[(Op.SUB, (y.index, x.index), None)],))
+        opposite = self.known(Op.SUB, (y.index, x.index))
+        if opposite is not None:
+            return self.node(Op.NEG, (opposite.index,))
         return self.apply(Op.SUB, x, y)
 
     def multiply(self, x: Expr, y: Expr) -> Expr:
@@ -239,7 +240,7 @@ class Expr:
             if other.graph is not self.graph:
                 raise TraceError("two traced values of different functions were mixed; trace them together")
             return other.as_number()
-        if isinstance(other, Number | bool | np.bool_):
+        if isinstance(other, (*NUMBER, np.bool_)):
             return self.graph.constant(float(other))
         raise TraceError(f"cannot combine a traced value with {type(other).__name__}; use numbers or NumPy arrays")
 
@@ -287,7 +288,8 @@ class Expr:
         """Integer powers by repeated squaring, 0.5 by sqrt, others through exp and log."""
         if isinstance(exponent, np.ndarray):
             return NotImplemented
-        if isinstance(exponent, Number) and float(exponent).is_integer() and abs(exponent) <= 64:
+        exponent = exponent.value if isinstance(exponent, Expr) and exponent.is_constant else exponent
+        if isinstance(exponent, NUMBER) and float(exponent).is_integer() and abs(exponent) <= 64:
             power, base, result = abs(int(exponent)), self.as_number(), None
             while power:
                 if power & 1:
@@ -295,7 +297,7 @@ class Expr:
                 base, power = (base * base, power >> 1) if power > 1 else (base, 0)
             result = self.graph.constant(1.0) if result is None else result
             return 1.0 / result if exponent < 0 else result
-        if isinstance(exponent, Number) and float(exponent) == 0.5:
+        if isinstance(exponent, NUMBER) and float(exponent) == 0.5:
             return self.graph.apply(Op.SQRT, self.as_number())
         logarithm = self.graph.apply(Op.LOG, self.as_number())
         return self.graph.apply(Op.EXP, self.graph.multiply(self.lift(exponent), logarithm))

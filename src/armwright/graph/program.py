@@ -15,7 +15,7 @@ import numpy as np
 from armwright.errors import ArmwrightError, TraceError
 from armwright.graph.array import inputs_of
 from armwright.graph.expr import Expr, Graph, NaiveGraph
-from armwright.graph.ops import BOOLEAN, LEAVES, Op
+from armwright.graph.ops import LEAVES, Op
 
 
 class Signal(NamedTuple):
@@ -131,7 +131,7 @@ def _root(graph: Graph, label: str, element: Any) -> Expr:
     if isinstance(element, Expr):
         if element.graph is not graph:
             raise TraceError(f"output {label!r} contains a value traced elsewhere")
-        return element.as_number() if element.op in BOOLEAN else element
+        return element.as_number()
     try:
         return graph.constant(float(element))
     except (TypeError, ValueError) as error:
@@ -156,7 +156,7 @@ def trace(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *
     inputs = [Signal(label, tuple(shape)) for label, shape in shapes.items()]
     arguments = {signal.name: inputs_of(graph, k, signal.shape) for k, signal in enumerate(inputs)}
     label = name or getattr(function, "__name__", "function")
-    label = "".join(c if c.isalnum() or c == "_" else "_" for c in label)
+    label = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in label)
     try:
         value = call_by_name(function, {**arguments, **(constants or {})})
     except ArmwrightError:
