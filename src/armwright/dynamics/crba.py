@@ -1,0 +1,85 @@
+"""Composite rigid body algorithm: M(q) in body frames, and forward dynamics by M = LᵀDL (Featherstone; 001 §3.12).
+
+Column j of M is the force that the composite of everything beyond joint j needs for a unit acceleration of joint j
+alone; it is carried towards the root and read off at every joint on the way. Bodies on different branches never meet,
+their entries are the number 0, and the factorisation from the tips inwards keeps them 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.dynamics.newton_euler import bias
+from armwright.dynamics.terms import cross, gather_matrix, with_rotors
+from armwright.robot.step import steps
+from armwright.robot.tree import as_tree
+from armwright.spatial.linear import ltdl_solve
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+    from armwright.robot.step import Step
+    from armwright.robot.tree import Tree
+
+
+def shift_inertia(J: Any, h: Any, m: Any, p: Any) -> Any:
+    """Inertia about a point from which the old one lies at p: J − [p][h] − [h][p] − m[p][p], entries used once."""
+    x, y, z = p
+    hx, hy, hz = h
+    xy = J[0, 1] - (x * hy + y * hx) - (x * y) * m
+    xz = J[0, 2] - (x * hz + z * hx) - (x * z) * m
+    yz = J[1, 2] - (y * hz + z * hy) - (y * z) * m
+    xx = J[0, 0] + 2.0 * (y * hy + z * hz) + (y * y + z * z) * m
+    yy = J[1, 1] + 2.0 * (x * hx + z * hz) + (x * x + z * z) * m
+    zz = J[2, 2] + 2.0 * (x * hx + y * hy) + (x * x + y * y) * m
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def composites(tree: Tree, st: list[Step]) -> list[tuple[Any, Any, Any]]:
+    """Mass, first moment and inertia (m, h, J) of each body with all it carries, in body axes about its origin."""
+    out: list[tuple[Any, Any, Any]] = [(tree.m[i], tree.h[i], tree.J[i]) for i in range(tree.nb)]
+    for i in range(tree.nb - 1, -1, -1):
+        k = tree.parent[i]
+        if k >= 0:
+            m, h, J = out[i]
+            h = st[i].up(h)
+            J = shift_inertia(st[i].up_symmetric(J), h, m, st[i].p)
+            out[k] = (out[k][0] + m, out[k][1] + (h + m * st[i].p), out[k][2] + J)
+    return out
+
+
+def crba(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
+    """Joint-space mass matrix M (n, n), symmetric, rotor inertia included unless `rotors` is off. q is (n,)."""
+    tree = as_tree(arm)
+    st = steps(tree, q)
+    M: list[list[Any]] = [[0.0] * tree.nb for _ in range(tree.nb)]
+    for j, (m, h, J) in enumerate(composites(tree, st)):
+        if tree.revolute[j]:
+            f, n = np.array([-h[1], h[0], 0.0]), J[:, 2]
+        else:
+            f, n = np.array([0.0, 0.0, m]), np.array([h[1], -h[0], 0.0])
+        M[j][j] = n[2] if tree.revolute[j] else f[2]
+        i = j
+        while tree.parent[i] >= 0:
+            f, n = st[i].up(f), st[i].up(n)
+            n = n + cross(st[i].p, f)
+            i = tree.parent[i]
+            M[j][i] = M[i][j] = n[2] if tree.revolute[i] else f[2]
+    return with_rotors(tree, gather_matrix(tree, M), rotors=rotors)
+
+
+def crba_inverse(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
+                 gravity: bool = True, friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+    """Inverse dynamics (n,) as M q̈ + bias; arguments as in `rnea`."""
+    tree = as_tree(arm)
+    rest = bias(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction)
+    return crba(tree, q, rotors=rotors) @ qdd + rest
+
+
+def crba_forward(arm: Robot | Tree, q: Any, qd: Any, tau: Any, wrench: Any = None, wrenches: Any = None, *,
+                 gravity: bool = True, friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+    """Joint accelerations (n,) for actuator torques tau (n,): LᵀDL of M from CRBA, bias from RNEA."""
+    tree = as_tree(arm)
+    rest = bias(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction)
+    return ltdl_solve(crba(tree, q, rotors=rotors), tau - rest)

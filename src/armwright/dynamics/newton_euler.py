@@ -1,0 +1,122 @@
+"""Recursive Newton–Euler inverse dynamics in body frames (000 §3.4, 002 §3.5): the production formulation.
+
+The documents carry α×r + ω×(ω×r) for every vector r; here the matrix U = [ω̇] + [ω][ω] is formed once a body and
+serves the next origin, the first moment and, entry by entry, the gyroscopic moments. Gravity enters as an upward
+acceleration of the root. Sums over the children replace "i + 1", so branches need nothing extra.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.dynamics.terms import ZERO, Load, body_loads, cross, gather, joint_torque, spread
+from armwright.robot.step import steps
+from armwright.robot.tree import as_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from armwright.robot.model import Robot
+    from armwright.robot.step import Step
+    from armwright.robot.tree import Tree
+
+
+def rate_matrix(w: Any, wd: Any) -> Any:
+    """U = [ω̇] + [ω][ω] (3, 3): ``U @ r`` is the acceleration of the point r relative to the origin."""
+    x, y, z = w
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    return np.array(
+        [
+            [-(yy + zz), xy - wd[2], xz + wd[1]],
+            [xy + wd[2], -(xx + zz), yz - wd[0]],
+            [xz - wd[1], yz + wd[0], -(xx + yy)],
+        ]
+    )
+
+
+def inertial_moment(J: Any, w: Any, wd: Any, U: Any) -> Any:
+    """J ω̇ + ω × J ω (3,), with the products of ω taken from U."""
+    x, y, z = w
+    xx, yy, zz = x * x, y * y, z * z
+    return np.array(
+        [
+            J[0, 0] * wd[0] + (J[2, 2] - J[1, 1]) * (y * z) - J[0, 1] * U[2, 0] + J[0, 2] * U[1, 0] + J[1, 2] * (yy - zz),
+            J[1, 1] * wd[1] + (J[0, 0] - J[2, 2]) * (x * z) - J[1, 2] * U[0, 1] + J[0, 1] * U[2, 1] + J[0, 2] * (zz - xx),
+            J[2, 2] * wd[2] + (J[1, 1] - J[0, 0]) * (x * y) - J[0, 2] * U[1, 2] + J[1, 2] * U[0, 2] + J[0, 1] * (xx - yy),
+        ]
+    )
+
+
+def motions(tree: Tree, st: Sequence[Step], qd: Any, qdd: Any, *, gravity: bool = True) -> list[tuple[Any, Any, Any, Any]]:
+    """Forward pass: per body (ω, ω̇, a, U) in its own axes, a = acceleration of the frame's origin minus gravity."""
+    rates, accelerations = spread(tree, qd), spread(tree, qdd)
+    start = (ZERO, ZERO, -tree.gravity if gravity else ZERO, np.zeros((3, 3)))
+    out: list[tuple[Any, Any, Any, Any]] = []
+    for i, step in enumerate(st):
+        w, wd, a, U = out[tree.parent[i]] if tree.parent[i] >= 0 else start
+        a = step.down(a + U @ step.p)
+        w, wd = step.down(w), step.down(wd)
+        if tree.revolute[i]:
+            wd = np.array([wd[0] + w[1] * rates[i], wd[1] - w[0] * rates[i], wd[2] + accelerations[i]])
+            w = np.array([w[0], w[1], w[2] + rates[i]])
+        else:
+            twice = 2.0 * rates[i]
+            a = np.array([a[0] + w[1] * twice, a[1] - w[0] * twice, a[2] + accelerations[i]])
+        out.append((w, wd, a, rate_matrix(w, wd)))
+    return out
+
+
+def efforts(tree: Tree, st: Sequence[Step], motion: Sequence[tuple[Any, Any, Any, Any]],
+            loads: Sequence[Load | None]) -> list[tuple[Any, Any]]:  # fmt: skip
+    """Backward pass: per body (f, n), what its parent exerts on it, body axes, moment about the frame's origin."""
+    out: list[tuple[Any, Any]] = []
+    for i, (w, wd, a, U) in enumerate(motion):
+        h = tree.h[i]
+        f = U @ h + tree.m[i] * a
+        n = inertial_moment(tree.J[i], w, wd, U) + cross(h, a)
+        load = loads[i]
+        out.append((f, n) if load is None else (f - load[0], n - load[1]))
+    for i in range(tree.nb - 1, -1, -1):
+        k = tree.parent[i]
+        if k >= 0:
+            f, n = st[i].up(out[i][0]), st[i].up(out[i][1])
+            out[k] = (out[k][0] + f, out[k][1] + (n + cross(st[i].p, f)))
+    return out
+
+
+def rnea(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *, gravity: bool = True,
+         friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+    """Actuator torques (n,) for a motion, by recursive Newton–Euler (000 §3.4; 001 eq. 4–33; 002 §3.5).
+
+    Args:
+        arm: robot or tree.
+        q: joint coordinates (n,) [rad or m].
+        qd: joint velocities (n,).
+        qdd: joint accelerations (n,).
+        wrench: (6,) [f; n] that the world exerts on the tool, at the tool origin, base axes; none if omitted.
+        wrenches: (nb, 6), one a body at the origin of its link frame, base axes; none if omitted.
+        gravity: whether gravity acts.
+        friction: whether viscous and Coulomb friction is included.
+        rotors: whether rotor inertia is included.
+    """
+    tree = as_tree(arm)
+    st = steps(tree, q)
+    reaction = efforts(tree, st, motions(tree, st, qd, qdd, gravity=gravity), body_loads(tree, st, wrench, wrenches))
+    tau = gather(tree, [n[2] if revolute else f[2] for (f, n), revolute in zip(reaction, tree.revolute, strict=True)])
+    return tau + joint_torque(tree, qd, qdd, friction=friction, rotors=rotors)
+
+
+def bias(arm: Robot | Tree, q: Any, qd: Any, wrench: Any = None, wrenches: Any = None, *, gravity: bool = True,
+         friction: bool = True) -> Any:  # fmt: skip
+    """Torque at zero acceleration (n,): C q̇ + g − Jᵀw + friction, the u′ of 001 eq. 36. Arguments as in `rnea`."""
+    tree = as_tree(arm)
+    return rnea(tree, q, qd, np.zeros(tree.n), wrench, wrenches, gravity=gravity, friction=friction, rotors=False)
+
+
+def gravity_torque(arm: Robot | Tree, q: Any) -> Any:
+    """Torque (n,) that holds the arm still against gravity, g(q) = ∂V/∂q."""
+    tree = as_tree(arm)
+    still = np.zeros(tree.n)
+    return rnea(tree, q, still, still, friction=False, rotors=False)
