@@ -1,0 +1,121 @@
+"""Interleaved measurement: one process a peer, one active at a time, random order, best of many rounds.
+
+A machine's speed drifts over seconds. Measuring all of one library and then all of the next would compare
+different machines; here every round visits every (peer, case) in a new random order.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ONE_THREAD = {
+    name: "1"
+    for name in (
+        "ARMWRIGHT_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"
+    )
+}  # fmt: skip
+
+
+@dataclass
+class Worker:
+    name: str
+    process: subprocess.Popen[str]
+    log: Path
+    version: str = ""
+    cases: dict[str, Any] = field(default_factory=dict)
+
+    def ask(self, line: str) -> dict[str, Any] | None:
+        """Send a line, return the answer, or None if the worker has died."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except OSError:
+            return None
+        answer = self.process.stdout.readline()
+        return json.loads(answer) if answer else None
+
+
+def start(peer: str, folder: Path) -> Worker | None:
+    """Start one worker and wait until its cases are checked; None if the peer is not installed or fails."""
+    log = folder / f"{peer}.log"
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            [sys.executable, str(HERE / f"peer_{peer}.py"), str(folder)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, env={**os.environ, **ONE_THREAD},
+        )  # fmt: skip
+    worker = Worker(peer, process, log)
+    assert process.stdout is not None
+    hello = process.stdout.readline()
+    if not hello:
+        process.wait()
+        return None
+    answer = json.loads(hello)
+    worker.version, worker.cases = answer["version"], answer["cases"]
+    return worker
+
+
+def measure(
+    peers: Sequence[str], folder: Path, *, rounds: int, budget: float, seed: int = 0,
+    tell: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:  # fmt: skip
+    """Measure all cases of all peers; times are seconds per evaluation.
+
+    Returns:
+        {"peers": {peer: version or None}, "skipped": {peer: reason}, "cases": {case: {peer: {...}}}}.
+    """
+    workers: list[Worker] = []
+    skipped: dict[str, str] = {}
+    try:
+        for peer in peers:
+            worker = start(peer, folder)
+            if worker is None:
+                lines = (folder / f"{peer}.log").read_text(errors="replace").strip().splitlines()
+                skipped[peer] = lines[-1] if lines else "did not start"
+                tell(f"{peer}: skipped ({skipped[peer]})")
+            else:
+                workers.append(worker)
+                tell(f"{peer} {worker.version}: {len(worker.cases)} cases agree with the reference")
+        pairs = [(worker, name) for worker in workers for name in worker.cases]
+        times: dict[tuple[str, str], list[float]] = {(worker.name, name): [] for worker, name in pairs}
+        order = random.Random(seed)
+        for number in range(rounds):
+            order.shuffle(pairs)
+            for worker, name in pairs:
+                answer = worker.ask(f"{name} {budget}")
+                if answer is not None:
+                    times[worker.name, name].append(answer["best"])
+            tell(f"round {number + 1} of {rounds}")
+    finally:
+        for worker in workers:
+            _stop(worker)
+    cases: dict[str, dict[str, Any]] = {}
+    for worker, name in sorted(pairs, key=lambda pair: (pair[1], pair[0].name)):
+        series = times[worker.name, name]
+        if series:
+            cases.setdefault(name, {})[worker.name] = {
+                "best": min(series), "median": statistics.median(series), **worker.cases[name],
+            }  # fmt: skip
+    versions = {worker.name: worker.version for worker in workers}
+    return {"peers": versions, "skipped": skipped, "cases": cases}
+
+
+def _stop(worker: Worker) -> None:
+    if worker.process.stdin is not None:
+        worker.process.stdin.close()
+    try:
+        worker.process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        worker.process.kill()
+        worker.process.wait()

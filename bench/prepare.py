@@ -1,0 +1,92 @@
+"""Write what every worker starts from: the same arms as URDF, MJCF and arrays, the same inputs, reference results.
+
+References are the library's NumPy source run on floats (no compiler), with LAPACK for the linear solve and fourth-order
+differences for derivatives; a worker that disagrees with them is not timed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import armwright as aw
+from armwright.dynamics.crba import crba
+from armwright.dynamics.newton_euler import bias, rnea
+from armwright.kinematics.forward import fk
+from armwright.kinematics.jacobian import jacobian
+from armwright.robot.parts import Actuators, Body, Friction, Joint
+
+CHECKED = 64
+BATCH = {"ur5": 10_000, "n30": 2_048, "n50": 2_048}
+
+
+def bare(robot: aw.Robot) -> aw.Robot:
+    """The arm without friction and rotors: what all peers model alike."""
+    joints = tuple(replace(joint, friction=Friction()) for joint in robot.joints)
+    return replace(robot, joints=joints, actuators=Actuators.none(robot.n))
+
+
+def random_arm(n: int, seed: int) -> aw.Robot:
+    """A serial arm of n revolute joints with general twists, offsets and full inertia tensors."""
+    rng = np.random.default_rng(seed)
+    bodies = []
+    for i in range(n):
+        alpha, theta = rng.uniform(-np.pi, np.pi, 2)
+        ca, sa, ct, st = np.cos(alpha), np.sin(alpha), np.cos(theta), np.sin(theta)
+        T = np.eye(4)
+        T[:3, :3] = np.array([[ct, -st, 0], [st * ca, ct * ca, -sa], [st * sa, ct * sa, ca]])
+        T[:3, 3] = rng.uniform(-0.3, 0.3, 3)
+        A = rng.normal(size=(3, 3))
+        second = A @ A.T  # covariance of the mass: any positive one gives a tensor that obeys the triangle inequality
+        inertia = 0.02 * (np.trace(second) * np.eye(3) - second)
+        bodies.append(
+            Body(f"link{i + 1}", i - 1, i, T, mass=float(rng.uniform(0.5, 3.0)), com=rng.uniform(-0.1, 0.1, 3),
+                 inertia=0.5 * (inertia + inertia.T))
+        )  # fmt: skip
+    joints = tuple(Joint(f"joint{i + 1}") for i in range(n))
+    return aw.Robot(f"n{n}", joints, tuple(bodies), Actuators.none(n), tip=n - 1)
+
+
+def arms() -> dict[str, aw.Robot]:
+    """The arms that are measured."""
+    return {"ur5": bare(aw.load("ur5")), "n30": random_arm(30, 30), "n50": random_arm(50, 50)}
+
+
+def differences(function: Any, x: Any, h: float = 1e-3) -> Any:
+    """Jacobian of function(x) by fourth-order central differences."""
+    columns = []
+    for k in range(len(x)):
+        e = np.zeros(len(x))
+        e[k] = h
+        columns.append((8.0 * (function(x + e) - function(x - e)) - (function(x + 2 * e) - function(x - 2 * e))) / (12 * h))
+    return np.stack(columns, axis=-1)
+
+
+def prepare(folder: Path) -> None:
+    """Write <arm>.urdf, <arm>.xml and <arm>.npz for every arm."""
+    for name, robot in arms().items():
+        (folder / f"{name}.urdf").write_text(robot.to_urdf())
+        (folder / f"{name}.xml").write_text(robot.to_mjcf())
+        rng, n, tree = np.random.default_rng(7), robot.n, robot.tree
+        q, qd, x = (rng.uniform(-3.0, 3.0, (BATCH[name], n)) for _ in range(3))
+        few = [(q[k], qd[k], x[k]) for k in range(CHECKED)]
+        M = np.array([crba(tree, a) for a, _, _ in few])
+        qdd = np.array([np.linalg.solve(M[k], t - bias(tree, a, b)) for k, (a, b, t) in enumerate(few)])
+
+        def forward(a: Any, b: Any, t: Any, tree: Any = tree) -> Any:
+            return np.linalg.solve(crba(tree, a), t - bias(tree, a, b))
+
+        a, b, t = few[0]
+        derivatives = {
+            "dtau_dq": differences(lambda v: rnea(tree, v, b, t), a), "dtau_dqd": differences(lambda v: rnea(tree, a, v, t), b),
+            "dqdd_dq": differences(lambda v: forward(v, b, t), a), "dqdd_dqd": differences(lambda v: forward(a, v, t), b),
+        } if name == "ur5" else {}  # fmt: skip
+        np.savez(
+            folder / f"{name}.npz", q=q, qd=qd, x=x, M=M, qdd=qdd, tau=np.array([rnea(tree, *row) for row in few]),
+            T=np.array([fk(tree, row[0]) for row in few]), J=np.array([jacobian(tree, row[0]) for row in few]),
+            R0=tree.R0, p0=tree.p0, offset=tree.offset, m=tree.m, h=tree.h, I=tree.J, gravity=tree.gravity,
+            T_base_root=tree.T_base_root, T_tip_tool=tree.T_tip_tool, **derivatives,
+        )  # fmt: skip

@@ -1,0 +1,68 @@
+"""The whole benchmark: prepare the arms, measure interleaved, measure processes, write one JSON file."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from driver import measure
+from prepare import prepare
+from process import process_figures
+
+PEERS = ("armwright", "pin", "mujoco", "casadi", "rtb")
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were taken on."""
+    model = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo") as f:
+            model = next(line.split(":", 1)[1].strip() for line in f if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return {
+        "cpu": model, "cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version(),
+        "load_average_at_start": load, "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }  # fmt: skip
+
+
+def ratios(result: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """How many times faster than each peer, per case.
+
+    A peer that only has preset buffers (``single_out``) is compared with our ``single_out``; one that only returns new
+    arrays is compared with our ``single``.
+    """
+    table: dict[str, dict[str, float]] = {}
+    for name, entries in result["cases"].items():
+        if "armwright" in entries:
+            ours = entries["armwright"]["best"]
+            table[name] = {peer: entry["best"] / ours for peer, entry in entries.items() if peer != "armwright"}
+    return table
+
+
+def run(
+    out: Path, *, rounds: int = 25, budget: float = 0.04, peers: Sequence[str] = PEERS, calls: int = 1_000_000,
+    repeats: int = 7, tell: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:  # fmt: skip
+    """Measure everything and write `out`; returns what was written."""
+    started = machine()
+    with tempfile.TemporaryDirectory(prefix="armwright-bench-") as name:
+        folder = Path(name)
+        tell("preparing arms and reference results")
+        prepare(folder)
+        result = measure(peers, folder, rounds=rounds, budget=budget, tell=tell)
+    tell("whole processes and memory")
+    figures = process_figures(repeats=repeats, calls=calls)
+    document = {"machine": started, "rounds": rounds, "budget": budget, **result, "ratios": ratios(result), "process": figures}
+    out.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    tell(f"wrote {out}")
+    return document
+
+

@@ -1,0 +1,78 @@
+"""``armwright bench``: measure against the peers that are installed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from armwright.cli.output import Json, fail, say, say_json, table
+from armwright.errors import NotSupportedError
+
+PEERS = "armwright,pin,mujoco,casadi,rtb"
+
+
+def bench(
+    out: Annotated[Path, typer.Option("--out", "-o", help="JSON file to write.")] = Path("bench.json"),
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds over all (peer, case) pairs.")] = 25,
+    budget: Annotated[float, typer.Option(min=1e-4, help="Seconds per case and round.")] = 0.04,
+    peers: Annotated[str, typer.Option(help="Which libraries, separated by commas; missing ones are skipped.")] = PEERS,
+    calls: Annotated[int, typer.Option(min=1000, help="Calls and batch size of the memory measurements.")] = 1_000_000,
+    repeats: Annotated[int, typer.Option(min=1, help="Processes started per start-up figure.")] = 7,
+    json: Json = False,
+) -> None:
+    """Time this library and its peers, interleaved, on one thread; print ratios and write JSON."""
+    unknown = sorted(set(peers.split(",")) - set(PEERS.split(",")))
+    if unknown:
+        fail(f"unknown peer {', '.join(unknown)}; choose from {PEERS}")
+    if not out.parent.is_dir():
+        fail(f"{out.parent}: no such folder for the results")
+    sys.path.insert(0, str(suite_folder()))
+    from suite import run  # type: ignore[import-not-found, unused-ignore]
+
+    def tell(text: str) -> None:
+        if not json:
+            typer.echo(text, err=True)
+
+    result = run(out, rounds=rounds, budget=budget, peers=peers.split(","), calls=calls, repeats=repeats, tell=tell)
+    if json:
+        say_json(result)
+    else:
+        report(result)
+
+
+def suite_folder() -> Path:
+    """Where the benchmark's scripts are: inside an installed package, or beside ``src`` in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "_bench", package.parents[1] / "bench"):
+        if (folder / "suite.py").is_file():
+            return folder
+    raise NotSupportedError("the benchmark scripts are not installed; run from a checkout or install the wheel")
+
+
+def report(result: dict[str, Any]) -> None:
+    """Print the tables of a measurement: ns per evaluation, how many times faster, whole processes."""
+    peers = list(result["peers"])
+    others = [peer for peer in peers if peer != "armwright"]
+    cases = result["cases"]
+
+    def nanoseconds(name: str, peer: str) -> str:
+        return f"{cases[name][peer]['best'] * 1e9:.1f}" if peer in cases[name] else "–"
+
+    table("ns per evaluation (best, one thread)", ["case", *peers],
+          [[name, *(nanoseconds(name, peer) for peer in peers)] for name in cases])  # fmt: skip
+    rows = []
+    for name, faster in result["ratios"].items():
+        if faster:
+            rows.append([name, *(f"{faster[peer]:.1f} ×" if peer in faster else "–" for peer in others)])
+    if rows:
+        table("armwright is faster by", ["case", *others], rows)
+    process = result["process"]
+    say(f"import {process['import']['best']:.3f} s · first call, whole process: "
+        f"cold {process['first_call_cold']['best']:.3f} s, warm {process['first_call_warm']['best']:.3f} s")  # fmt: skip
+    if "memory_growth_bytes" in process:
+        growth, over = process["memory_growth_bytes"], process["batch_overhead"]
+        say(f"memory: {growth['bytes']:+d} bytes over {growth['calls']} calls · "
+            f"a batch of {over['items']} needs {100 * over['fraction']:+.1f} % beyond its arrays")  # fmt: skip

@@ -1,0 +1,164 @@
+"""Operation counts of the documents beside ours: 001 Tables 1 and 2 (with the audit of 001 §3.13), 002 Table 6.2.
+
+Three ways to count one source, from the crudest to what really runs:
+
+* *loops*: every operation that the written loops perform, zeros and ones included;
+* *by hand*: products with 0 and ±1 and sums with 0 are free, nothing is shared — the rule behind the printed tables;
+* *compiled*: what is left after folding, sharing and (where exact) regrouping the inertias.
+
+M are multiplications and divisions, A additions and subtractions, as in 001.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.graph.array import inputs_of
+from armwright.graph.expr import Expr, Graph
+from armwright.graph.ops import LEAVES, TRIGONOMETRIC, Op
+from armwright.graph.program import Counts, Signal, call_by_name, finish, trace
+from armwright.robot.model import Robot
+from armwright.robot.parts import Actuators
+from armwright.robot.tree import Tree, tree_of
+
+WIDTH = {"q": 1, "qd": 1, "qdd": 1, "tau": 1}
+
+
+class Unshared(Graph):
+    """A graph that folds constants, zeros and ones but shares nothing except sines: counting by hand."""
+
+    def node(self, op: Op, args: tuple[int, ...] = (), value: Any = None) -> Expr:
+        """Append, unless it is a leaf or a sine or cosine of a known argument."""
+        if op in LEAVES or op in TRIGONOMETRIC:
+            return super().node(op, args, value)
+        self.ops.append(op)
+        self.args.append(args)
+        self.values.append(value)
+        return Expr(self, len(self.ops) - 1)
+
+
+class Tally(NamedTuple):
+    """One function of one arm counted three ways (`hand` and `loops` without regrouping)."""
+
+    loops: Counts
+    hand: Counts
+    compiled: Counts
+
+
+def pair(counts: Counts) -> tuple[int, int]:
+    """The documents' (M, A) of a count: divisions are multiplications, signs are free."""
+    return counts.mul + counts.div, counts.add
+
+
+def tally(function: Callable[..., Any], robot: Robot, signature: str, *, regroup: bool = True,
+          options: Mapping[str, Any] | None = None) -> Tally:  # fmt: skip
+    """Count `function(arm, …)` for one robot.
+
+    Args:
+        function: an algorithm of the library; its first parameter is the arm.
+        robot: whose constants are folded in.
+        signature: names of its array arguments, e.g. ``"q qd tau"``, all of shape (n,).
+        regroup: whether the compiled form may regroup the inertias (exact for tau, M and qdd).
+        options: further keyword arguments, constant.
+    """
+    shapes = {name: (robot.n,) for name in signature.split()}
+    constants = dict(options or {})
+    tree = tree_of(robot)
+
+    def on(arm: Tree) -> Callable[..., Any]:
+        return lambda **arrays: function(arm, **arrays, **constants)
+
+    loops = trace(_named(on(tree), shapes), shapes, naive=True).counts
+    lean = tree_of(robot, regroup=True) if regroup else tree
+    compiled = trace(_named(on(lean), shapes), shapes).counts
+    return Tally(loops, _by_hand(_named(on(tree), shapes), shapes), compiled)
+
+
+def _named(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> Callable[..., Any]:
+    """Give a ``**arrays`` function the signature that tracing looks for."""
+    import inspect
+
+    kind = inspect.Parameter.KEYWORD_ONLY
+    function.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in shapes])  # type: ignore[attr-defined]
+    return function
+
+
+def _by_hand(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> Counts:
+    graph = Unshared()
+    inputs = [Signal(name, shape) for name, shape in shapes.items()]
+    value = call_by_name(function, {s.name: inputs_of(graph, k, s.shape) for k, s in enumerate(inputs)})
+    values = value if isinstance(value, tuple) else (value,)
+    outputs = [(f"out{k}", item) for k, item in enumerate(values)]
+    return finish(graph, "by_hand", inputs, outputs, single=False).counts
+
+
+def truncated(robot: Robot, n: int) -> Robot:
+    """The first n joints of a serial arm, as 001 Table 1 takes them; its tool moves to the last body kept."""
+    if not robot.is_chain or not 1 <= n <= robot.n:
+        raise InputError(f"{robot.name}: only a serial arm can be cut, to 1…{robot.n} joints; asked for {n}")
+    a = robot.actuators
+    names = ("rotor_inertia", "viscous", "load_friction", "torque_limit", "speed_limit", "current_limit", "torque_constant")
+    actuators = Actuators(a.gear[:n, :n], *(np.asarray(getattr(a, name))[:n] for name in names))
+    return replace(
+        robot, name=f"{robot.name}[{n}]", joints=robot.joints[:n], bodies=robot.bodies[:n], tip=n - 1,
+        T_tip_tool=robot.T_tip_tool if n == robot.n else np.eye(4), actuators=actuators,
+    )  # fmt: skip
+
+
+def bare(robot: Robot) -> Robot:
+    """The same arm without friction, rotors and gears, which no printed count includes."""
+    from armwright.robot.parts import Friction
+
+    joints = tuple(replace(joint, friction=Friction()) for joint in robot.joints)
+    return replace(robot, joints=joints, actuators=Actuators.none(robot.n))
+
+
+TABLE_1 = {3: (241, 188), 4: (484, 376), 5: (854, 662), 6: (1356, 1038)}
+"""001 Table 1: joints → (M, A) of forward dynamics by mRNEA, printed under the heading O(n)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedCount:
+    """A row of 001 Table 2 with what 001 §3.13 found about it.
+
+    Attributes:
+        method: as the table names it.
+        formulation: our name of the same method, empty where the library has none.
+        printed: (M, A) under the title "n = 6".
+        meaning: what the pair really is.
+        law: coefficients of M = a·n + b, A = c·n + d from the wider literature (originals not consulted), or None.
+    """
+
+    method: str
+    formulation: str
+    printed: tuple[int, int]
+    meaning: str
+    law: tuple[int, int, int, int] | None = None
+
+    def at(self, n: int) -> tuple[int, int] | None:
+        """(M, A) of the linear law at n joints."""
+        if self.law is None:
+            return None
+        a, b, c, d = self.law
+        return a * n + b, c * n + d
+
+
+_ORIGINAL = "the implementation of 1982 at n = 6"
+TABLE_2 = (
+    PrintedCount("Walker–Orin 1", "walker_orin_1", (3418, 2502), _ORIGINAL),
+    PrintedCount("Walker–Orin 2", "walker_orin_2", (2308, 1692), _ORIGINAL),
+    PrintedCount("Walker–Orin 3", "walker_orin_3", (1627, 1255), _ORIGINAL),
+    PrintedCount("Featherstone", "aba", (2190, 1915), "its linear law at n = 12", (199, -198, 174, -173)),
+    PrintedCount("Saha", "", (2008, 1919), "its linear law at n = 12", (191, -284, 187, -325)),
+    PrintedCount("Mohan–Saha", "", (1948, 1667), "its linear law at n = 12", (173, -128, 150, -133)),
+    PrintedCount("ERFD (mRNEA)", "mrnea", (1356, 1038), "RL15 only; r, p_e, I given for nothing; half of H"),
+)
+"""001 Table 2, titled "n = 6"."""
+
+TABLE_6_2 = {"newton_euler": 16080, "poe": 39001}
+"""002 Table 6.2: arithmetic operations in the final, fully expanded equations of the IRB 140."""
