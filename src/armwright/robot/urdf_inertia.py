@@ -1,0 +1,92 @@
+"""Mass properties from <inertial>: what is impossible is refused, bodies welded together become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.robot.tree import skew
+from armwright.robot.urdf_values import MAX_INERTIA, MAX_MASS, number, pose_of
+from armwright.robot.xml_safe import Node
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+TRIANGLE_SLACK = 0.01  # figures in files are rounded: I1 + I2 ≥ (1 − slack)·I3
+GYRATION_FACTOR = 3.0  # a radius of gyration beyond this many times the link's size is implausible
+SMALLEST_SIZE = 0.02  # m: below this the size of a link says nothing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RigidMass:
+    """Mass [kg], centre of mass [m] and inertia about it [kg m²], all in one frame's axes."""
+
+    mass: float
+    com: Array
+    inertia: Array
+
+    @staticmethod
+    def zero() -> RigidMass:
+        """Nothing."""
+        return RigidMass(0.0, np.zeros(3), np.zeros((3, 3)))
+
+    def seen_from(self, T_a_b: Array) -> RigidMass:
+        """The same mass, known in frame b, expressed in frame a."""
+        R = T_a_b[:3, :3]
+        inertia = R @ self.inertia @ R.T
+        return RigidMass(self.mass, R @ self.com + T_a_b[:3, 3], 0.5 * (inertia + inertia.T))
+
+    def welded(self, other: RigidMass) -> RigidMass:
+        """Both as one rigid body, in the same axes (parallel axis theorem)."""
+        mass = self.mass + other.mass
+        inertia = self.inertia + other.inertia
+        if self.mass == 0.0 or other.mass == 0.0:
+            return RigidMass(mass, other.com if self.mass == 0.0 else self.com, inertia)
+        S = skew(other.com - self.com)
+        com = self.com + (other.mass / mass) * (other.com - self.com)
+        return RigidMass(mass, com, inertia - (self.mass * other.mass / mass) * S @ S)
+
+
+def read_inertial(node: Node) -> RigidMass:
+    """Read <inertial>, rotate it to link axes; refuse negative mass and negative principal moments."""
+    element = node.need("mass")
+    mass = number(element, "value", MAX_MASS)
+    if mass < 0.0:
+        element.fail(f"mass = {mass:g} kg is negative; it must be ≥ 0", "mass-positive")
+    element = node.need("inertia")
+    xx, xy, xz, yy, yz, zz = (
+        number(element, name, MAX_INERTIA) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    )
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    principal = np.linalg.eigvalsh(inertia)
+    if principal[0] < -1e-9 * np.abs(principal).max():
+        element.fail(f"principal moments of inertia {_listed(principal)} kg m²: none may be negative",
+                     "inertia-positive")
+    return RigidMass(mass, np.zeros(3), inertia).seen_from(pose_of(node))
+
+
+def implausible(mass: RigidMass, size: float) -> tuple[str, str] | None:
+    """Reason and rule if no real body of this size [m] has these mass properties, None if one might."""
+    principal = np.linalg.eigvalsh(mass.inertia)
+    low, middle, high = (float(value) for value in principal)
+    if low + middle < (1.0 - TRIANGLE_SLACK) * high:
+        return (f"principal moments of inertia {_listed(principal)} kg m² break the triangle inequality: "
+                "the largest may not exceed the sum of the others", "inertia-triangle")
+    if high <= 0.0:
+        return None
+    if mass.mass == 0.0:
+        return f"inertia up to {high:.4g} kg m² without mass", "radius-of-gyration"
+    gyration = float(np.sqrt(high / mass.mass))
+    size = max(size, SMALLEST_SIZE)
+    if gyration > GYRATION_FACTOR * size:
+        return (f"radius of gyration {gyration:.3g} m is {gyration / size:.1f} times the link's size ({size:.3g} m); "
+                f"at most {GYRATION_FACTOR:g} times is plausible", "radius-of-gyration")
+    return None
+
+
+def _listed(values: NDArray[np.floating[Any]]) -> str:
+    return "(" + ", ".join(f"{value:.4g}" for value in values) + ")"

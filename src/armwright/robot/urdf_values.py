@@ -1,0 +1,138 @@
+"""Numbers, vectors and poses from XML attributes: parsed strictly, refused with their place."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.robot.xml_safe import Node, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+# Larger than any arm, small enough that products of them stay far from overflow.
+MAX_LENGTH = 1e5  # m
+MAX_ANGLE = 1e4  # rad
+MAX_MASS = 1e7  # kg
+MAX_INERTIA = 1e12  # kg m²
+MAX_RATIO = 1e6
+MAX_COEFFICIENT = 1e9  # friction
+UNBOUNDED = 1e9  # a limit at or beyond this means: none
+
+# float() would also take "1_000", "١٢", " nan " and hexadecimal-looking leftovers of other tools.
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
+
+
+def attribute(node: Node, name: str) -> str:
+    """Text of a required attribute; empty text is refused."""
+    text = node.attributes.get(name)
+    if text is None:
+        node.fail(f"attribute {name!r} is missing", "required-attribute")
+    if not text.strip():
+        node.fail(f"attribute {name!r} is empty", "required-attribute")
+    return text
+
+
+def to_number(node: Node, what: str, text: str, largest: float, *, infinite: bool = False) -> float:
+    """Read one decimal number with ``|x| ≤ largest``; with `infinite`, "inf" and "-inf" are taken too."""
+    text = text.strip()
+    if _NOT_FINITE.match(text):
+        value = float(text)
+        if infinite and not np.isnan(value):
+            return value
+        node.fail(f"{what} = {shown(text)} is not finite; write a decimal number", "finite-number")
+    if not _NUMBER.match(text):
+        hint = " (use a point, not a comma)" if "," in text else ""
+        node.fail(f"{what} = {shown(text)} is not a number{hint}", "decimal-number")
+    value = float(text)
+    if abs(value) > largest:
+        if infinite:
+            return float(np.copysign(np.inf, value))
+        node.fail(f"{what} = {shown(text)} is beyond ±{largest:g}", "reasonable-size")
+    return value
+
+
+def number(node: Node, name: str, largest: float, *, default: float | None = None) -> float:
+    """Numeric attribute; required if there is no default."""
+    if default is not None and name not in node.attributes:
+        return default
+    return to_number(node, name, attribute(node, name), largest)
+
+
+def not_negative(node: Node, name: str, largest: float, *, default: float | None = None) -> float:
+    """Numeric attribute that must be ≥ 0."""
+    value = number(node, name, largest, default=default)
+    if value < 0.0:
+        node.fail(f"{name} = {value:g} is negative; it must be ≥ 0", "not-negative")
+    return value
+
+
+def bound(node: Node, name: str, *, default: float | None = None) -> float:
+    """A limit: like `number`, but "inf" or anything beyond ±`UNBOUNDED` is read as no limit."""
+    if default is not None and name not in node.attributes:
+        return default
+    value = to_number(node, name, attribute(node, name), UNBOUNDED, infinite=True)
+    return float(np.copysign(np.inf, value)) if abs(value) >= UNBOUNDED else value
+
+
+def vector(node: Node, name: str, largest: float, *, count: int = 3, default: Array | None = None) -> Array:
+    """Attribute of `count` numbers separated by white space."""
+    if default is not None and name not in node.attributes:
+        return default
+    text = attribute(node, name)
+    parts = text.split(maxsplit=count)
+    if len(parts) != count:
+        found = len(text.split())
+        node.fail(f"{name} = {shown(text)} has {found} entries; {count} are needed", "count")
+    return np.array([to_number(node, name, part, largest) for part in parts])
+
+
+def pose_of(node: Node) -> Array:
+    """Pose T (4×4) given by the <origin> of `node`: xyz [m] and fixed-axis rpy [rad] or quat_xyzw; 1 if absent."""
+    T = np.eye(4)
+    origin = node.one("origin")
+    if origin is None:
+        return T
+    T[:3, 3] = vector(origin, "xyz", MAX_LENGTH, default=np.zeros(3))
+    if "quat_xyzw" in origin.attributes:
+        if "rpy" in origin.attributes:
+            origin.fail("both rpy and quat_xyzw are given; write one", "one-of-each")
+        x, y, z, w = quat_xyzw = vector(origin, "quat_xyzw", 10.0, count=4)
+        if abs(float(np.linalg.norm(quat_xyzw)) - 1.0) > 1e-3:
+            origin.fail("quat_xyzw does not have unit length", "unit-quaternion")
+        x, y, z, w = quat_xyzw / np.linalg.norm(quat_xyzw)
+        T[:3, :3] = [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    else:
+        T[:3, :3] = rotation_from_rpy(vector(origin, "rpy", MAX_ANGLE, default=np.zeros(3)))
+    return T
+
+
+def rotation_from_rpy(rpy: Array) -> Array:
+    """R = Rz(yaw)·Ry(pitch)·Rx(roll), angles [rad] about fixed axes x, y, z in this order."""
+    (sr, sp, sy), (cr, cp, cy) = np.sin(rpy), np.cos(rpy)
+    return np.array([
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ])
+
+
+def rpy_from_rotation(R: Array) -> Array:
+    """Roll, pitch, yaw of a rotation; exact to rounding everywhere, gimbal lock included.
+
+    Yaw is taken first and undone, so that roll belongs to the yaw actually chosen even where both are free.
+    """
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    s, c = np.sin(yaw), np.cos(yaw)
+    pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return np.array([roll, pitch, yaw])
