@@ -1,0 +1,203 @@
+"""Programs as LLVM IR: the runtime's own target.
+
+A kernel is one function
+
+    i64 name(ptr inputs, ptr outputs, i64 rows)
+
+where `inputs` and `outputs` are arrays of pointers to row-major float64 arrays, one row a configuration. `width` rows
+are computed at once, one per SIMD lane; `rows` must be a multiple of it. The result is 0, or 1 if some input was not finite.
+"""
+
+from __future__ import annotations
+
+from armwright.graph.emit.llvm_math import Writer, sincos
+from armwright.graph.ops import Op
+from armwright.graph.program import Program, Signal
+
+FLAGS = "contract nsz"  # fuse a·b+c; no reassociation: range reduction and symmetry of results depend on it
+CHECK_CHAINS = 4  # independent accumulators of the finiteness check, to keep it off the critical path
+_BINARY = {Op.ADD: "fadd", Op.SUB: "fsub", Op.MUL: "fmul", Op.DIV: "fdiv"}
+_COMPARE = {Op.LT: "olt", Op.LE: "ole", Op.EQ: "oeq"}
+_INTRINSIC = {Op.SQRT: "sqrt", Op.ABS: "fabs", Op.FLOOR: "floor"}
+_LIBM = {Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh", Op.ATAN2: "atan2"}
+
+
+def chunks(size: int, width: int) -> list[tuple[int, int]]:
+    """Split `size` columns into (start, count) pieces, counts powers of two up to `width`."""
+    pieces, start = [], 0
+    while start < size:
+        count = width
+        while count > size - start:
+            count //= 2
+        pieces.append((start, count))
+        start += count
+    return pieces
+
+
+def _butterfly(w: Writer, rows: list[str]) -> list[str]:
+    """Transpose blocks of len(rows) lanes: in place, log2 stages of pairwise shuffles. Its own inverse."""
+    rows, distance = list(rows), 1
+    while distance < len(rows):
+        low = [j if not j & distance else w.width + j - distance for j in range(w.width)]
+        high = [j + distance if not j & distance else w.width + j for j in range(w.width)]
+        for i in range(len(rows)):
+            if not i & distance:
+                a, b = rows[i], rows[i + distance]
+                rows[i], rows[i + distance] = w.shuffle(a, b, low), w.shuffle(a, b, high)
+        distance *= 2
+    return rows
+
+
+def _load(w: Writer, signal: Signal, base: str, needed: set[int]) -> list[str | None]:
+    """Load the needed columns of `width` rows at `base`, one vector a column."""
+    n, columns = signal.size, [None] * signal.size  # type: list[str | None]
+    for start, count in chunks(n, w.width):
+        if not needed & set(range(start, start + count)):
+            continue
+        if w.width == 1:
+            columns[start] = w.emit(f"load double, ptr {w.offset(base, start)}, align 8")
+            continue
+        vectors = []
+        for first in range(count):
+            pieces = [w.load_piece(w.offset(base, row * n + start), count) for row in range(first, w.width, count)]
+            vectors.append(w.join(pieces, count))
+        for k, vector in enumerate(_butterfly(w, vectors)):
+            columns[start + k] = vector
+    return columns
+
+
+def _store(w: Writer, size: int, base: str, values: list[str]) -> None:
+    for start, count in chunks(size, w.width):
+        if w.width == 1:
+            w.line(f"store double {values[start]}, ptr {w.offset(base, start)}, align 8")
+            continue
+        for first, vector in enumerate(_butterfly(w, values[start : start + count])):
+            for piece, row in enumerate(range(first, w.width, count)):
+                part = w.part(vector, piece, count)
+                kind = "double" if count == 1 else f"<{count} x double>"
+                w.line(f"store {kind} {part}, ptr {w.offset(base, row * size + start)}, align 8")
+
+
+def _nodes(w: Writer, program: Program, columns: list[list[str | None]], trig_width: int) -> dict[int, str]:
+    """Emit every node once; return the register (or literal) of each."""
+    value: dict[int, str] = {}
+    angles: dict[int, tuple[str, str]] = {}
+    for k, node in enumerate(program.nodes):
+        if node.op is Op.INPUT:
+            signal, element = node.value
+            column = columns[signal][element]
+            assert column is not None, "every input that occurs in a node is loaded"
+            value[k] = column
+    if w.width == 1 and trig_width > 1:
+        _pack_angles(w, program, value, angles, trig_width)
+    T = w.type
+    for k, (op, args, constant) in enumerate(program.nodes):
+        if op is Op.INPUT:
+            continue
+        x = [value[a] for a in args]
+        if op is Op.CONST:
+            value[k] = w.literal(constant)
+        elif op in _BINARY:
+            value[k] = w.emit(f"{_BINARY[op]} {FLAGS} {T} {x[0]}, {x[1]}")
+        elif op is Op.NEG:
+            value[k] = w.emit(f"fneg {T} {x[0]}")
+        elif op in (Op.SIN, Op.COS):
+            if args[0] not in angles:
+                angles[args[0]] = sincos(w, x[0])
+            value[k] = angles[args[0]][0 if op is Op.SIN else 1]
+        elif op in _INTRINSIC:
+            value[k] = w.intrinsic(_INTRINSIC[op], x[0])
+        elif op in _LIBM:
+            value[k] = w.library_call(_LIBM[op], x)
+        elif op in (Op.MIN, Op.MAX):
+            second = w.emit(f"fcmp {'olt' if op is Op.MIN else 'ogt'} {T} {x[1]}, {x[0]}")
+            value[k] = w.emit(f"select {w.truth_type} {second}, {T} {x[1]}, {T} {x[0]}")
+        elif op in _COMPARE:
+            value[k] = w.emit(f"fcmp {_COMPARE[op]} {T} {x[0]}, {x[1]}")
+        elif op in (Op.AND, Op.OR):
+            value[k] = w.emit(f"{op.name.lower()} {w.truth_type} {x[0]}, {x[1]}")
+        elif op is Op.NOT:
+            value[k] = w.emit(f"xor {w.truth_type} {x[0]}, {w.literal(True)}")
+        else:
+            value[k] = w.emit(f"select {w.truth_type} {x[0]}, {T} {x[1]}, {T} {x[2]}")
+    return value
+
+
+def _pack_angles(w: Writer, program: Program, value: dict[int, str], angles: dict[int, tuple[str, str]], lanes: int) -> None:
+    """In the one-row kernel evaluate the sines of all joint angles together, `lanes` at a time."""
+    ready = sorted({n.args[0] for n in program.nodes if n.op in (Op.SIN, Op.COS) and program.nodes[n.args[0]].op is Op.INPUT})
+    if len(ready) < 2:
+        return
+    vector = Writer(lanes, fma=w.fma, shared=w)
+    for start in range(0, len(ready), lanes):
+        group = ready[start : start + lanes]
+        packed = "zeroinitializer"
+        for lane, k in enumerate(group):
+            packed = w.emit(f"insertelement {vector.type} {packed}, double {value[k]}, i32 {lane}")
+        s, c = sincos(vector, packed)
+        for lane, k in enumerate(group):
+            angles[k] = (w.emit(f"extractelement {vector.type} {s}, i32 {lane}"),
+                         w.emit(f"extractelement {vector.type} {c}, i32 {lane}"))  # fmt: skip
+
+
+def kernel_ir(program: Program, name: str, *, width: int, check_finite: bool, fma: bool = True, trig_width: int = 4) -> str:
+    """Return a complete LLVM module with one kernel (see the module text)."""
+    w = Writer(width, fma=fma)
+    used = {node.value for node in program.nodes if node.op is Op.INPUT}
+    head = ["entry:"]
+    for kind, signals in (("in", program.inputs), ("out", program.outputs)):
+        for k in range(len(signals)):
+            head.append(f"  %{kind}p{k} = getelementptr ptr, ptr %{kind}s, i64 {k}")
+            head.append(f"  %{kind}{k} = load ptr, ptr %{kind}p{k}, align 8")
+    head += ["  %any = icmp sgt i64 %rows, 0", "  br i1 %any, label %loop, label %empty", "loop:"]
+    head.append("  %i = phi i64 [0, %entry], [%next, %loop]")
+    chains = min(CHECK_CHAINS, sum(s.size for s in program.inputs)) if check_finite else 0
+    for k in range(chains):
+        head.append(f"  %acc{k} = phi {w.type} [zeroinitializer, %entry], [%sum{k}, %loop]" if width > 1
+                    else f"  %acc{k} = phi double [0.0, %entry], [%sum{k}, %loop]")  # fmt: skip
+    columns: list[list[str | None]] = []
+    for k, signal in enumerate(program.inputs):
+        needed = set(range(signal.size)) if check_finite else {e for s, e in used if s == k}
+        row = w.emit(f"mul i64 %i, {signal.size}")
+        base = w.emit(f"getelementptr double, ptr %in{k}, i64 {row}")
+        columns.append(_load(w, signal, base, needed))
+    value = _nodes(w, program, columns, trig_width)
+    if chains:
+        flat = [column for group in columns for column in group if column is not None]
+        sums = [f"%acc{k}" for k in range(chains)]
+        for k, column in enumerate(flat):  # 0·x is 0 for finite x and NaN otherwise
+            sums[k % chains] = w.fused(column, w.literal(0.0), sums[k % chains])
+        for k in range(chains):
+            w.line(f"%sum{k} = fadd {w.type} {sums[k]}, {w.literal(0.0)}")
+    for k, (signal, result) in enumerate(zip(program.outputs, program.results, strict=True)):
+        row = w.emit(f"mul i64 %i, {signal.size}")
+        base = w.emit(f"getelementptr double, ptr %out{k}, i64 {row}")
+        _store(w, signal.size, base, [value[node] for node in result])
+    w.line(f"%next = add i64 %i, {width}")
+    w.line("%more = icmp slt i64 %next, %rows")
+    w.line("br i1 %more, label %loop, label %done")
+    tail = Writer(width, fma=fma, shared=w)
+    w.raw("done:")
+    if chains:
+        total = "%sum0"
+        for k in range(1, chains):
+            total = tail.emit(f"fadd {w.type} {total}, %sum{k}")
+        bad = tail.emit(f"fcmp uno {w.type} {total}, {w.literal(0.0)}")
+        if width > 1:
+            bits = tail.emit(f"bitcast {w.truth_type} {bad} to i{width}")
+            bad = tail.emit(f"icmp ne i{width} {bits}, 0")
+        w.line(f"ret i64 {tail.emit(f'zext i1 {bad} to i64')}")
+    else:
+        w.line("ret i64 0")
+    w.raw("empty:")
+    w.line("ret i64 0")
+    wide = f' "prefer-vector-width"="{64 * width}" "min-legal-vector-width"="{64 * width}"' if width > 2 else ""
+    return "\n".join(
+        [f"define i64 @{name}(ptr %ins, ptr %outs, i64 %rows) #0 {{", *head, *w.lines, "}", *sorted(w.declarations),
+         f"attributes #0 = {{ nounwind{wide} }}", ""]
+    )  # fmt: skip
+
+
+def module_text(program: Program, *, width: int = 4) -> str:
+    """Return the IR of a batch kernel for reading (the `source("llvm")` of a kernel)."""
+    return kernel_ir(program, program.name, width=width, check_finite=False)

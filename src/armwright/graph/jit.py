@@ -1,0 +1,98 @@
+"""From IR text to machine code: the only file that talks to LLVM."""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from armwright.errors import CompileError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+class Host(NamedTuple):
+    """What the code is generated for; part of every cache key."""
+
+    cpu: str
+    features: str
+    llvm: str
+    width: int
+    fma: bool
+
+
+@lru_cache(maxsize=1)
+def binding() -> ModuleType | None:
+    """Return llvmlite's binding, initialised, or None where it is not installed."""
+    try:
+        import llvmlite.binding as llvm
+    except ImportError:
+        return None
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+@lru_cache(maxsize=1)
+def host() -> Host:
+    """Describe this machine: lanes are 8 with AVX-512, 4 with AVX2, else 2."""
+    import llvmlite
+
+    llvm = _required()
+    features = llvm.get_host_cpu_features()
+    width = 8 if features.get("avx512f") and features.get("avx512dq") else 4 if features.get("avx2") else 2
+    arm = llvm.get_process_triple().startswith(("aarch64", "arm64"))
+    return Host(llvm.get_host_cpu_name(), features.flatten(), llvmlite.__version__, width, bool(features.get("fma")) or arm)
+
+
+def _required() -> Any:
+    llvm = binding()
+    if llvm is None:
+        raise CompileError("llvmlite is not installed; kernels run on the NumPy tape instead")
+    return llvm
+
+
+class _Machine:
+    """One execution engine for the process; every kernel is an object file added to it."""
+
+    def __init__(self) -> None:
+        llvm = _required()
+        target = llvm.Target.from_default_triple()
+        h = host()
+        self.lock = threading.Lock()
+        self.target_machine = target.create_target_machine(
+            cpu=h.cpu, features=h.features, opt=2, codemodel="jitdefault", jit=True
+        )
+        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.target_machine)
+        self.loaded: dict[str, int] = {}
+
+
+@lru_cache(maxsize=1)
+def _machine() -> _Machine:
+    return _Machine()
+
+
+def compile_object(ir: str) -> bytes:
+    """Translate a module into an object file for this machine."""
+    llvm, machine = _required(), _machine()
+    try:
+        with machine.lock:
+            module = llvm.parse_assembly(ir)
+            return bytes(machine.target_machine.emit_object(module))
+    except RuntimeError as error:
+        raise CompileError(f"LLVM refused the generated code: {error}") from error
+
+
+def load_function(code: bytes, name: str) -> int:
+    """Load an object file and return the address of function `name`; the same name is loaded once."""
+    llvm, machine = _required(), _machine()
+    with machine.lock:
+        if name not in machine.loaded:
+            machine.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            machine.engine.finalize_object()
+            address = machine.engine.get_function_address(name)
+            if not address:
+                raise CompileError(f"function {name} is missing in its object file")
+            machine.loaded[name] = address
+        return machine.loaded[name]

@@ -1,0 +1,304 @@
+"""Kernels: traced functions that run. One object serves single calls, batches, derivatives, counts and sources."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from armwright.errors import ArmwrightWarning, InputError
+from armwright.graph import cache, call, jit
+from armwright.graph.derive import jacobian
+from armwright.graph.program import Counts, Program, call_by_name, trace
+from armwright.graph.threads import run_rows
+
+EMITTER_VERSION = 1  # part of every cache key: raise it when the generated code changes
+_warned = False
+
+
+def _compiled(key_parts: tuple[object, ...], name: str, ir: Callable[[], str]) -> int:
+    """Return the address of function `name`, from the cache or compiled now."""
+    key = hashlib.blake2b(repr((EMITTER_VERSION, jit.host(), *key_parts)).encode(), digest_size=20).hexdigest()
+    code = cache.load(key)
+    if code is None:
+        code = jit.compile_object(ir())
+        cache.store(key, code)
+    return jit.load_function(code, name)
+
+
+def backend() -> str:
+    """``llvm``, or ``numpy`` where llvmlite is missing or $ARMWRIGHT_BACKEND says so; the user is told once."""
+    global _warned
+    if os.environ.get("ARMWRIGHT_BACKEND", "llvm") != "numpy" and jit.binding() is not None:
+        return "llvm"
+    if not _warned:
+        _warned = True
+        warnings.warn("kernels run on the NumPy tape (no llvmlite): same numbers, 10 to 100 times slower",
+                      ArmwrightWarning, stacklevel=3)  # fmt: skip
+    return "numpy"
+
+
+class Kernel:
+    """A compiled function of arrays.
+
+    Call it with one array per input, positionally or by name; leading batch axes broadcast:
+    ``k(q, qd, qdd)`` with shapes (n,) or (..., n). Results may be written in place: ``k(q, qd, qdd, out=tau)`` (a tuple
+    for several outputs). The first call compiles, or loads from the cache on disk.
+
+    Attributes:
+        program: the graph behind it. counts: its operations. function, constants: what was traced.
+    """
+
+    def __init__(self, program: Program, *, check_finite: bool = True, retrace: Callable[[Callable[..., Any]], Program] | None = None) -> None:
+        """Wrap a program; `compile_function` is the usual way to get one."""
+        self.program = program
+        self.check_finite = check_finite
+        self._retrace = retrace
+        self._rows: Callable[[list[Any], list[Any], int], int] | None = None
+        self._connection: tuple[Any, ...] = ()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Evaluate; see the class."""
+        self._prepare()
+        return self.general_call(*args, **kwargs)
+
+    @property
+    def name(self) -> str:
+        """Name of the traced function."""
+        return self.program.name
+
+    @property
+    def counts(self) -> Counts:
+        """Operations of the compiled code, by kind."""
+        return self.program.counts
+
+    def source(self, target: str, **options: Any) -> str:
+        """Return the same computation as source text: c, numpy, sympy, latex, matlab, jax or llvm."""
+        from armwright.graph.emit import source
+
+        return source(self.program, target, **options)
+
+    def derivative(self, wrt: str | tuple[str, ...]) -> Kernel:
+        """Return a kernel of the exact derivatives ∂output/∂input, shape ``output.shape + input.shape``.
+
+        Several outputs or several names give a tuple, outputs first: (∂y1/∂a, ∂y1/∂b, ∂y2/∂a, …).
+        """
+        names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        known = [signal.name for signal in self.program.inputs]
+        for label in names:
+            if label not in known:
+                raise InputError(f"{self.name}: no input named {label!r} to differentiate by; inputs are {', '.join(known)}")
+        if self._retrace is None:
+            raise InputError(f"{self.name}: this kernel was built from a program alone and cannot be differentiated")
+        return make_kernel(self._retrace(_Derivative(names)), check_finite=self.check_finite)
+
+    def general_call(self, *args: Any, **kwargs: Any) -> Any:
+        """Evaluate on anything that converts to float64 arrays: lists, integers, strided, broadcast, batched."""
+        out = kwargs.pop("out", None)
+        p = self.program
+        if len(args) == len(p.inputs) + len(p.outputs) and out is None:
+            args, out = args[: len(p.inputs)], (args[-1] if p.single else args[len(p.inputs) :])
+        names = [signal.name for signal in p.inputs]
+        if len(args) > len(names):
+            raise InputError(f"{p.name} takes {len(names)} arrays ({', '.join(names)}), got {len(args)}")
+        given = dict(zip(names, args, strict=False))
+        for label, value in kwargs.items():
+            if label not in names or label in given:
+                raise InputError(f"{p.name}: argument {label!r} is {'given twice' if label in given else 'unknown'}; "
+                                 f"arguments are {', '.join(names)}")  # fmt: skip
+            given[label] = value
+        if missing := [label for label in names if label not in given]:
+            raise InputError(f"{p.name}: missing {', '.join(missing)}; arguments are {', '.join(names)}")
+        arrays = [_as_float64(given[s.name], f"{p.name}: {s.name}", s.shape) for s in p.inputs]
+        batches = [a.shape[: a.ndim - len(s.shape)] for a, s in zip(arrays, p.inputs, strict=True)]
+        try:
+            batch = np.broadcast_shapes(*batches)
+        except ValueError as error:
+            shapes = ", ".join(f"{s.name} {a.shape}" for a, s in zip(arrays, p.inputs, strict=True))
+            raise InputError(f"{p.name}: batch axes do not broadcast: {shapes}") from error
+        results = self._results(batch, out)
+        rows = int(np.prod(batch))
+        if rows:
+            flat = [_rows(a, b, batch, s.size) for a, b, s in zip(arrays, batches, p.inputs, strict=True)]
+            targets = [r if r.flags.c_contiguous else np.empty(r.shape) for r in results]
+            views = [t.reshape(rows, s.size) for t, s in zip(targets, p.outputs, strict=True)]
+            if run_rows(self._runner(), flat, views, rows) and self.check_finite:
+                self._raise_not_finite(arrays)
+            for result, target in zip(results, targets, strict=True):
+                if result is not target:
+                    result[...] = target
+        return results[0] if p.single else tuple(results)
+
+    def _results(self, batch: tuple[int, ...], out: Any) -> list[Any]:
+        p = self.program
+        if out is None:
+            return [np.empty(batch + s.shape) for s in p.outputs]
+        given = [out] if p.single and not isinstance(out, tuple) else list(out)
+        if len(given) != len(p.outputs):
+            raise InputError(f"{p.name}: out must hold {len(p.outputs)} arrays, got {len(given)}")
+        for array, s in zip(given, p.outputs, strict=True):
+            if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != batch + s.shape:
+                what = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+                raise InputError(f"{p.name}: out for {s.name} must be a float64 array of shape {batch + s.shape}, got {what}")
+            if not array.flags.writeable:
+                raise InputError(f"{p.name}: out for {s.name} is read-only")
+        return given
+
+    def _raise_not_finite(self, arrays: list[Any]) -> None:
+        for array, s in zip(arrays, self.program.inputs, strict=True):
+            bad = np.argwhere(~np.isfinite(array))
+            if len(bad):
+                place = ", ".join(map(str, bad[0]))
+                raise InputError(f"{self.name}: {s.name}[{place}] is {array[tuple(bad[0])]}; every entry must be finite "
+                                 "(check_finite=False skips this check)")  # fmt: skip
+
+    def _runner(self) -> Callable[[list[Any], list[Any], int], int]:
+        if self._rows is None:
+            self._prepare()
+        assert self._rows is not None
+        return self._rows
+
+    def _prepare(self) -> None:
+        """Compile or load the one-row kernel, once, and let calls go straight to it."""
+        if self._rows is not None:
+            return
+        if backend() == "numpy":
+            from armwright.graph.tape import Tape
+
+            tape, check = Tape(self.program), self.check_finite
+
+            def on_tape(inputs: list[Any], outputs: list[Any], rows: int) -> int:
+                tape.run(inputs, outputs)
+                return int(check and not all(np.isfinite(a).all() for a in inputs))
+
+            self._rows = on_tape
+            return
+        one = self._function(1)
+        self._rows = _RowRunner(self, one)
+        if call.can_connect(self, self.program):
+            text = call.trampoline(self)
+            entry = _compiled(("trampoline", text), call.NAME, lambda: text)
+            self._connection = call.connect(self, self.program, one, entry, self.general_call)
+
+    def _function(self, width: int) -> int:
+        """Address of the kernel that computes `width` rows at a time."""
+        from armwright.graph.emit.llvm import kernel_ir
+
+        p = self.program
+        name = f"armwright_{p.digest}_{width}_{int(self.check_finite)}"
+        host = jit.host()
+        return _compiled((name,), name, lambda: kernel_ir(p, name, width=width, check_finite=self.check_finite, fma=host.fma))
+
+    def __repr__(self) -> str:
+        signature = ", ".join(f"{s.name} {s.shape}" for s in self.program.inputs)
+        results = ", ".join(f"{s.name} {s.shape}" for s in self.program.outputs)
+        return f"Kernel({self.name}: {signature} -> {results}; {self.counts.flops} flops)"
+
+
+@lru_cache(maxsize=1)
+def _kernel_type() -> type[Kernel]:
+    return call.fast_type(Kernel)
+
+
+def make_kernel(program: Program, *, check_finite: bool = True, retrace: Callable[[Callable[..., Any]], Program] | None = None) -> Kernel:
+    """Return a kernel of the fastest kind this interpreter allows."""
+    return _kernel_type()(program, check_finite=check_finite, retrace=retrace)
+
+
+class _RowRunner:
+    """Runs rows of contiguous arrays: full SIMD groups by the batch kernel, the rest by the one-row kernel."""
+
+    _signature = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+    def __init__(self, kernel: Kernel, one: int) -> None:
+        self.kernel = kernel
+        self.width = jit.host().width
+        self.one = self._signature(one)
+        self.many: Any = None
+
+    def __call__(self, inputs: list[Any], outputs: list[Any], rows: int) -> int:
+        whole = rows - rows % self.width
+        status = 0
+        if whole:
+            if self.many is None:
+                self.many = self._signature(self.kernel._function(self.width))
+            status |= self.many(_pointers(inputs, 0), _pointers(outputs, 0), whole)
+        if rows > whole:
+            status |= self.one(_pointers(inputs, whole), _pointers(outputs, whole), rows - whole)
+        return int(status)
+
+
+def _pointers(arrays: list[Any], row: int) -> Any:
+    return (ctypes.c_void_p * len(arrays))(*(a.ctypes.data + row * a.strides[0] for a in arrays))
+
+
+def _as_float64(value: Any, what: str, shape: tuple[int, ...]) -> Any:
+    """Convert to float64 without copying what already is; check the trailing shape."""
+    try:
+        array = np.asarray(value)
+        if array.dtype != np.float64:
+            if array.dtype.kind not in "iufb":
+                raise TypeError(f"dtype {array.dtype}")
+            array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what}: expected real numbers of shape (..., {', '.join(map(str, shape))}), got {error}") from error
+    if array.shape[max(0, array.ndim - len(shape)) :] != shape:
+        wanted = ", ".join(["...", *map(str, shape)])
+        raise InputError(f"{what}: expected shape ({wanted}), got {array.shape}")
+    return array
+
+
+def _rows(array: Any, own: tuple[int, ...], batch: tuple[int, ...], size: int) -> Any:
+    """View an array as (rows, size); a broadcast one keeps a single row (`run_rows` repeats it block by block)."""
+    if own != batch:
+        if int(np.prod(own)) == 1:
+            return np.ascontiguousarray(array).reshape(1, size)
+        array = np.broadcast_to(array, batch + array.shape[len(own) :])
+    return np.ascontiguousarray(array).reshape(-1, size)
+
+
+class _Derivative:
+    """Marks a trace that returns derivatives of its function's outputs by the named inputs."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+
+    def __call__(self, value: Any, arguments: Mapping[str, Any]) -> Any:
+        outputs = value if isinstance(value, tuple) else (value,)
+        parts = tuple(jacobian(output, arguments[label]) for output in outputs for label in self.names)
+        return parts if isinstance(value, tuple) or len(self.names) > 1 else parts[0]
+
+
+def compile_function(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *, constants: Mapping[str, Any] | None = None,
+                     name: str | None = None, check_finite: bool = True) -> Kernel:  # fmt: skip
+    """Trace `function` (see `armwright.graph.program.trace`) and return its kernel.
+
+    Args:
+        function: NumPy code of one configuration.
+        shapes: shape of every traced argument, in calling order.
+        constants: the other arguments, folded in.
+        name: of the kernel.
+        check_finite: whether NaN and infinities in the inputs raise `InputError`.
+    """
+    label = name or getattr(function, "__name__", "function")
+
+    def retrace(derivative: Callable[..., Any]) -> Program:
+        def differentiated(**arguments: Any) -> Any:
+            return derivative(call_by_name(function, arguments), arguments)
+
+        return _trace_keywords(differentiated, f"d_{label}")
+
+    def _trace_keywords(target: Callable[..., Any], title: str) -> Program:
+        from inspect import Parameter, Signature
+
+        every = [*shapes, *(constants or {})]
+        target.__signature__ = Signature([Parameter(n, Parameter.KEYWORD_ONLY) for n in every])  # type: ignore[attr-defined]
+        return trace(target, shapes, constants=constants, name=title)
+
+    return make_kernel(trace(function, shapes, constants=constants, name=name), check_finite=check_finite, retrace=retrace)

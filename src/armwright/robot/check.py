@@ -1,0 +1,171 @@
+"""Plausibility of a whole arm: its bodies, its mass matrix over the workspace, its loads and limits against its motors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.robot.check_bodies import Finding, body_findings
+from armwright.robot.step import steps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Finding", "body_findings", "check", "physics_findings", "robot_body_findings"]
+
+SINGULAR = 1e-10
+"""Smallest eigenvalue of M scaled to unit diagonal that still counts as positive definite."""
+SPEED_SLACK = 1.01
+"""Joint speeds are printed with three digits; a per cent above the motor's is rounding."""
+
+
+def check(robot: Robot, *, samples: int = 64, seed: int = 0) -> list[Finding]:
+    """Judge an arm; the worst findings come first.
+
+    Args:
+        robot: any robot, branches and mimic joints included.
+        samples: configurations drawn within the joint limits for the mass matrix and the gravity torque.
+        seed: of the draw.
+
+    Returns:
+        Findings by severity: "error" (cannot be), "warning" (should be looked at), "info" (worth knowing).
+    """
+    found = robot_body_findings(robot) + _provenance(robot) + _limits(robot) + _speeds(robot)
+    found += _sampled(robot, samples, seed)
+    order = ("error", "warning", "info")
+    return sorted(found, key=lambda finding: order.index(finding.severity))
+
+
+def physics_findings(robot: Robot) -> list[Finding]:
+    """Return what decides whether a description is refused: its bodies, and whether M is positive definite."""
+    return robot_body_findings(robot) + [f for f in _sampled(robot, 3, 0) if f.rule == "M positive definite"]
+
+
+def robot_body_findings(robot: Robot) -> list[Finding]:
+    """Apply `body_findings` to every body, with joints, tool and strokes taken from the robot's geometry."""
+    out = []
+    for i, body in enumerate(robot.bodies):
+        ends = [child.T_parent_joint[:3, 3] for child in robot.bodies if child.parent == i]
+        if robot.tip == i:
+            ends.append(robot.T_tip_tool[:3, 3])
+        R, p = body.T_joint_link[:3, :3], body.T_joint_link[:3, 3]
+        joint = robot.joints[body.joint]
+        stroke = joint.limits.upper - joint.limits.lower if joint.kind == "prismatic" else 0.0
+        out += body_findings(body.name, body.mass, body.com, body.inertia, joint=-R.T @ p, ends=ends,
+                             extent=float(stroke) if np.isfinite(stroke) else 0.0)
+    return out
+
+
+def _provenance(robot: Robot) -> list[Finding]:
+    out = []
+    for body in robot.bodies:
+        missing = [key for key in ("mass", "com", "inertia") if f"bodies.{body.name}.{key}" not in robot.sources]
+        relevant = [key for key in missing if key == "mass" or np.any(getattr(body, key))]
+        if relevant:
+            out.append(Finding("info", f"bodies.{body.name}", f"no source for {', '.join(relevant)}", "provenance"))
+    return out
+
+
+def _limits(robot: Robot) -> list[Finding]:
+    out = []
+    for joint in robot.joints:
+        place, limits = f"joints.{joint.name}", joint.limits
+        if limits.lower >= limits.upper:
+            out.append(Finding("warning", place, f"lower limit {limits.lower:g} is not below upper {limits.upper:g}",
+                               "limits ordered"))
+        for name in ("velocity", "acceleration", "effort"):
+            if getattr(limits, name) == 0.0:
+                out.append(Finding("warning", place, f"{name} limit is zero: the joint cannot be driven", "limits"))
+    return out
+
+
+def _speeds(robot: Robot) -> list[Finding]:
+    """Compare each joint's speed limit with what the motors it turns can do, the other joints at rest."""
+    out = []
+    K, motor = robot.actuators.gear, robot.actuators.speed_limit
+    for i, joint in enumerate(robot.joints):
+        for j in range(robot.n):
+            if K[j, i] == 0.0 or not np.isfinite(motor[j]) or not np.isfinite(joint.limits.velocity):
+                continue
+            possible = motor[j] / abs(K[j, i])
+            if joint.limits.velocity > SPEED_SLACK * possible:
+                out.append(Finding("warning", f"joints.{joint.name}",
+                                   f"speed limit {joint.limits.velocity:.4g} but motor {j + 1} allows {possible:.4g}",
+                                   "speed against motor"))
+    return out
+
+
+def _sampled(robot: Robot, samples: int, seed: int) -> list[Finding]:
+    if robot.n == 0:
+        return []
+    rng = np.random.default_rng(seed)
+    low = np.where(np.isfinite(robot.lower), robot.lower, -np.pi)
+    high = np.where(np.isfinite(robot.upper), robot.upper, np.maximum(np.pi, low))
+    low = np.minimum(low, high)
+    draws = rng.uniform(low, high, (samples, robot.n))
+    if ((low <= 0.0) & (high >= 0.0)).all():
+        draws = np.vstack([np.zeros(robot.n), draws])
+    worst, at = np.inf, draws[0]
+    load = np.zeros(robot.n)
+    for q in draws:
+        M, g = mass_and_gravity(robot.tree, q)
+        value = _scaled_eigenvalue(M)
+        if value < worst:
+            worst, at = value, q
+        load = np.maximum(load, np.abs(g))
+    out = []
+    if worst < SINGULAR:
+        where = ", ".join(f"{x:.3g}" for x in at)
+        out.append(Finding("error", "bodies", f"mass matrix is not positive definite at q = ({where}): smallest scaled "
+                           f"eigenvalue {worst:.2g}; some joint moves no inertia", "M positive definite"))
+    motors = np.abs(np.diag(robot.actuators.gear)) * robot.actuators.torque_limit
+    for joint, need, geared in zip(robot.joints, load, motors, strict=True):
+        rated = min(joint.limits.effort, float(geared))
+        if need > rated:
+            out.append(Finding("warning", f"joints.{joint.name}",
+                               f"gravity alone asks up to {need:.4g}, rated {rated:.4g}", "gravity against rated torque"))
+    return out
+
+
+def _scaled_eigenvalue(M: Array) -> float:
+    """Smallest eigenvalue of M scaled to unit diagonal; −inf where a diagonal entry is not positive."""
+    diagonal = np.diag(M)
+    if not np.isfinite(M).all() or (diagonal <= 0.0).any():
+        return -np.inf
+    scale = 1.0 / np.sqrt(diagonal)
+    return float(np.linalg.eigvalsh(M * np.outer(scale, scale))[0])
+
+
+def mass_and_gravity(tree: Tree, q: Array) -> tuple[Array, Array]:
+    """Mass matrix (n, n) with rotors and gravity torque (n,) by body Jacobians: slow, short, and independent.
+
+    M = Σ Jᵀ [[m, −ĥ], [ĥ, J_o]] J with the Jacobian of each body's frame origin, h = m·c (004 §3.6, 003 §4.7).
+    """
+    M, g = np.array(tree.armature, dtype=np.float64), np.zeros(tree.n)
+    R_of: list[Array] = []
+    p_of: list[Array] = []
+    J_of: list[Array] = []
+    for i, step in enumerate(steps(tree, q)):
+        up = tree.parent[i]
+        R_up, p_up = (R_of[up], p_of[up]) if up >= 0 else (np.eye(3), np.zeros(3))
+        J = np.zeros((6, tree.n))
+        R, p = R_up @ step.R, p_up + R_up @ step.p
+        if up >= 0:
+            J = J_of[up].copy()
+            J[:3] -= np.cross(p - p_up, J[3:], axisb=0, axisc=0)
+        z = tree.ratio[i] * R[:, 2]
+        J[3 if tree.revolute[i] else 0:, tree.joint[i]][:3] += z
+        R_of.append(R)
+        p_of.append(p)
+        J_of.append(J)
+        v, w, h = J[:3], J[3:], R @ tree.h[i]
+        turn = np.cross(h, w, axisb=0, axisc=0)  # ĥ w, so that m v − ĥ w is the linear momentum
+        M = M + tree.m[i] * v.T @ v - v.T @ turn - turn.T @ v + w.T @ (R @ tree.J[i] @ R.T) @ w
+        g = g - tree.m[i] * v.T @ tree.gravity - w.T @ np.cross(h, tree.gravity)
+    return 0.5 * (M + M.T), g

@@ -1,0 +1,277 @@
+"""Denavit–Hartenberg tables, standard (distal) and modified (Craig, Khalil): readers and writers for serial chains.
+
+    standard   A = Rz(theta + q) Tz(d) Tx(a) Rx(alpha)      columns theta, d, a, alpha
+    modified   A = Rx(alpha) Tx(a) Rz(theta + q) Tz(d)      columns alpha, a, theta, d
+
+(prismatic: q adds to d). A table has no room for where the chain starts and ends, so base and tool poses go with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from armwright.errors import InputError, NotSupportedError
+from armwright.robot.assemble import Placement, assemble, chain_home, joint_kinds, orthonormal, reexpressed
+from armwright.robot.common_normal import Line, distal_frames, proximal_frames
+from armwright.robot.model import EARTH_GRAVITY
+from armwright.robot.parts import Actuators, Friction, JointKind, Limits, Source
+from armwright.robot.step import turn
+from armwright.spatial import inverse
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+Convention = Literal["dh", "mdh"]
+_Z = (0.0, 0.0, 1.0)
+
+
+def _rz_tz(theta: float, d: float) -> Array:
+    c, s = turn(0.0, theta)
+    return np.array([[c, -s, 0.0, 0.0], [s, c, 0.0, 0.0], [0.0, 0.0, 1.0, d], [0.0, 0.0, 0.0, 1.0]])
+
+
+def _tx_rx(a: float, alpha: float) -> Array:
+    c, s = turn(0.0, alpha)
+    return np.array([[1.0, 0.0, 0.0, a], [0.0, c, -s, 0.0], [0.0, s, c, 0.0], [0.0, 0.0, 0.0, 1.0]])
+
+
+def _rows(table: ArrayLike, columns: str) -> Array:
+    try:
+        rows = np.array(table, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"DH table: expected numbers of shape (n, 4), columns {columns}") from error
+    if rows.size == 0:
+        return np.zeros((0, 4))
+    if rows.ndim != 2 or rows.shape[1] != 4:
+        raise InputError(f"DH table: expected shape (n, 4), columns {columns}; got {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise InputError(f"DH table: row {int(np.argmin(np.isfinite(rows).all(axis=1))) + 1} is not finite")
+    return rows
+
+
+def from_dh(
+    table: ArrayLike,
+    *,
+    name: str = "arm",
+    kinds: Sequence[str] | None = None,
+    masses: ArrayLike | None = None,
+    coms: ArrayLike | None = None,
+    inertias: ArrayLike | None = None,
+    joint_names: Sequence[str] | None = None,
+    body_names: Sequence[str] | None = None,
+    limits: Sequence[Limits | tuple[float, float]] | None = None,
+    friction: Sequence[Friction] | None = None,
+    actuators: Actuators | None = None,
+    T_base_root: ArrayLike | None = None,
+    tool: ArrayLike | None = None,
+    gravity: ArrayLike = EARTH_GRAVITY,
+    sources: dict[str, Source] | None = None,
+    notes: str = "",
+) -> Robot:
+    """Build an arm from a standard (distal) DH table, A = Rz(theta+q) Tz(d) Tx(a) Rx(alpha) (004 eq. 2.19).
+
+    Args:
+        table: (n, 4), columns theta offset [rad], d [m], a [m], alpha [rad].
+        name: of the arm.
+        kinds: "revolute" or "prismatic" for each joint (also "R", "P"); all revolute if omitted.
+        masses: (n,) [kg].
+        coms: (n, 3) centres of mass in the DH link frames [m].
+        inertias: (n, 3, 3) about the centres of mass, DH link axes [kg m²].
+        joint_names: of the n joints; "joint_1", … if omitted.
+        body_names: of the n links; "link_1", … if omitted.
+        limits: one `Limits` or (lower, upper) a joint.
+        friction: one `Friction` a joint.
+        actuators: motors and gears.
+        T_base_root: pose of DH frame 0 in the base frame.
+        tool: pose of the tool in DH frame n.
+        gravity: in the base frame [m/s²].
+        sources: provenance by dotted path.
+        notes: free text.
+    """
+    rows = _rows(table, "theta, d, a, alpha")
+    placements = [Placement(np.eye(4), _Z, _rz_tz(theta, d) @ _tx_rx(a, alpha)) for theta, d, a, alpha in rows]
+    return assemble(
+        placements, joint_kinds(kinds, len(rows)), name=name, masses=masses, coms=coms, inertias=inertias,
+        joint_names=joint_names, body_names=body_names, limits=limits, friction=friction, actuators=actuators,
+        T_base_root=T_base_root, tool=tool, gravity=gravity, sources=sources, notes=notes,
+    )  # fmt: skip
+
+
+def from_mdh(
+    table: ArrayLike,
+    *,
+    name: str = "arm",
+    kinds: Sequence[str] | None = None,
+    masses: ArrayLike | None = None,
+    coms: ArrayLike | None = None,
+    inertias: ArrayLike | None = None,
+    joint_names: Sequence[str] | None = None,
+    body_names: Sequence[str] | None = None,
+    limits: Sequence[Limits | tuple[float, float]] | None = None,
+    friction: Sequence[Friction] | None = None,
+    actuators: Actuators | None = None,
+    T_base_root: ArrayLike | None = None,
+    tool: ArrayLike | None = None,
+    gravity: ArrayLike = EARTH_GRAVITY,
+    sources: dict[str, Source] | None = None,
+    notes: str = "",
+) -> Robot:
+    """Build an arm from a modified (proximal) DH table, A = Rx(alpha) Tx(a) Rz(theta+q) Tz(d) (003 §4.1).
+
+    Args:
+        table: (n, 4), columns alpha [rad], a [m], theta offset [rad], d [m]. (003 writes d for a and r for d.)
+        name: of the arm.
+        kinds: "revolute" or "prismatic" for each joint (also "R", "P"); all revolute if omitted.
+        masses: (n,) [kg].
+        coms: (n, 3) centres of mass in the DH link frames [m].
+        inertias: (n, 3, 3) about the centres of mass, DH link axes [kg m²].
+        joint_names: of the n joints; "joint_1", … if omitted.
+        body_names: of the n links; "link_1", … if omitted.
+        limits: one `Limits` or (lower, upper) a joint.
+        friction: one `Friction` a joint.
+        actuators: motors and gears.
+        T_base_root: pose of DH frame 0 in the base frame.
+        tool: pose of the tool in DH frame n.
+        gravity: in the base frame [m/s²].
+        sources: provenance by dotted path.
+        notes: free text.
+    """
+    rows = _rows(table, "alpha, a, theta, d")
+    placements = [Placement(_tx_rx(a, alpha) @ _rz_tz(theta, d), _Z, np.eye(4)) for alpha, a, theta, d in rows]
+    return assemble(
+        placements, joint_kinds(kinds, len(rows)), name=name, masses=masses, coms=coms, inertias=inertias,
+        joint_names=joint_names, body_names=body_names, limits=limits, friction=friction, actuators=actuators,
+        T_base_root=T_base_root, tool=tool, gravity=gravity, sources=sources, notes=notes,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DHTable:
+    """A serial chain as a DH table, with all that the table itself cannot hold. `robot()` rebuilds the arm.
+
+    Attributes:
+        convention: "dh" (columns theta, d, a, alpha) or "mdh" (columns alpha, a, theta, d).
+        table: (n, 4) [rad, m].
+        kinds: "revolute" or "prismatic", n entries.
+        T_base_root: pose of DH frame 0 in the base frame.
+        T_tip_tool: pose of the tool in DH frame n.
+        masses, coms, inertias: (n,), (n, 3), (n, 3, 3), in DH link frames, inertias about the centres of mass.
+    """
+
+    convention: Convention
+    table: Array
+    kinds: tuple[JointKind, ...]
+    T_base_root: Array
+    T_tip_tool: Array
+    masses: Array
+    coms: Array
+    inertias: Array
+    name: str
+    joint_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    limits: tuple[Limits, ...]
+    friction: tuple[Friction, ...]
+    actuators: Actuators
+    gravity: Array
+    sources: dict[str, Source] = field(default_factory=dict)
+    notes: str = ""
+
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments of `from_dh` or `from_mdh`, whichever the convention is."""
+        names = ("table", "name", "kinds", "masses", "coms", "inertias", "joint_names", "body_names", "limits",
+                 "friction", "actuators", "T_base_root", "gravity", "sources", "notes")  # fmt: skip
+        return {**{label: getattr(self, label) for label in names}, "tool": self.T_tip_tool}
+
+    def robot(self) -> Robot:
+        """Build the arm: same forward kinematics, tool Jacobian and dynamics as the one that was converted."""
+        return (from_dh if self.convention == "dh" else from_mdh)(**self.arguments())
+
+
+def _angle(value: float) -> float:
+    """Round angles within 1e-14 of a quarter turn to it."""
+    nearest = round(value / (0.5 * np.pi)) * 0.5 * np.pi
+    return float(nearest) if abs(value - nearest) < 1e-14 else float(value)
+
+
+def _distal_row(T: Array) -> tuple[float, float, float, float]:
+    """Read theta, d, a, alpha from Rz Tz Tx Rx."""
+    theta = _angle(np.arctan2(T[1, 0], T[0, 0]))
+    c, s = turn(0.0, theta)
+    return theta, T[2, 3], c * T[0, 3] + s * T[1, 3], _angle(np.arctan2(T[2, 1], T[2, 2]))
+
+
+def _proximal_row(T: Array) -> tuple[float, float, float, float]:
+    """Read alpha, a, theta, d from Rx Tx Rz Tz."""
+    alpha = _angle(np.arctan2(-T[1, 2], T[2, 2]))
+    c, s = turn(0.0, alpha)
+    return alpha, T[0, 3], _angle(np.arctan2(-T[0, 1], T[0, 0])), c * T[2, 3] - s * T[1, 3]
+
+
+def _to_table(robot: Robot, convention: Convention) -> DHTable:
+    home = chain_home(robot, f"to_{convention}")
+    n = robot.n
+    root = np.eye(4)
+    hints = [root, *home.links]
+    axes = [Line(z, p) for z, p in zip(home.axes, home.points, strict=True)]
+    if convention == "dh":
+        frames = distal_frames(axes, hints)
+    else:
+        frames = proximal_frames(axes, hints)
+    read = _distal_row if convention == "dh" else _proximal_row
+    size = max(1.0, float(np.abs(np.array([T[:3, 3] for T in hints])).max()))
+    rows = np.array([read(inverse(frames[i]) @ frames[i + 1]) for i in range(n)]).reshape(n, 4)
+    lengths = rows[:, [1, 2]] if convention == "dh" else rows[:, [1, 3]]
+    lengths[np.abs(lengths) < 1e-15 * size] = 0.0
+    rows[:, [1, 2] if convention == "dh" else [1, 3]] = lengths
+    # Frames as the table makes them: what rounding or a nearly parallel pair of axes costs shows here, once.
+    T, made = frames[0], [frames[0]]
+    for first, second, third, fourth in rows:
+        step = _rz_tz(first, second) @ _tx_rx(third, fourth) if convention == "dh" else (
+            _tx_rx(second, first) @ _rz_tz(third, fourth))  # fmt: skip
+        T = T @ step
+        made.append(T)
+    worst = max(float(np.abs(A - B).max()) for A, B in zip(made, frames, strict=True))
+    if worst > 1e-9 * size:
+        raise NotSupportedError(
+            f"to_{convention}: two successive axes of robot {robot.name!r} are so nearly parallel that their common "
+            f"normal is lost to rounding (error {worst:.1e}); a DH table cannot hold this arm, screws can (to_screws)"
+        )
+    masses, coms, inertias = reexpressed(robot, [inverse(made[i + 1]) @ home.links[i] for i in range(n)])
+    tip = home.links[-1] if n else root
+    return DHTable(
+        convention=convention,
+        table=rows,
+        kinds=tuple(joint.kind for joint in robot.joints),
+        T_base_root=orthonormal(robot.T_base_root @ frames[0]),
+        T_tip_tool=orthonormal(inverse(made[-1]) @ tip @ robot.T_tip_tool),
+        masses=masses,
+        coms=coms,
+        inertias=inertias,
+        name=robot.name,
+        joint_names=tuple(joint.name for joint in robot.joints),
+        body_names=tuple(body.name for body in robot.bodies),
+        limits=tuple(joint.limits for joint in robot.joints),
+        friction=tuple(joint.friction for joint in robot.joints),
+        actuators=robot.actuators,
+        gravity=robot.gravity,
+        sources=dict(robot.sources),
+        notes=robot.notes,
+    )
+
+
+def to_dh(robot: Robot) -> DHTable:
+    """Write a serial chain as a standard DH table; frames keep to the robot's own where the convention leaves a choice."""
+    return _to_table(robot, "dh")
+
+
+def to_mdh(robot: Robot) -> DHTable:
+    """Write a serial chain as a modified DH table; frames keep to the robot's own where the convention leaves a choice."""
+    return _to_table(robot, "mdh")

@@ -1,0 +1,92 @@
+"""One door for every description: a catalogue name, a sheet, or a URDF file."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import NamedTuple
+
+from armwright.errors import DescriptionError, InputError
+from armwright.robot.model import Robot
+from armwright.robot.sheet_files import catalogue_names, catalogue_text, finder
+from armwright.robot.sheet_read import Implausible, read_sheet, robot_from_text
+from armwright.robot.sheet_text import Quantity, Table, read_tree
+
+
+class Entry(NamedTuple):
+    """One line of the catalogue: name for `load`, title, number of joints, and the documents it rests on."""
+
+    name: str
+    title: str
+    n: int
+    source: str
+
+
+def load(
+    name_or_path: str | Path, *, implausible: Implausible = "refuse", base: str | None = None, tip: str | None = None
+) -> Robot:
+    """Load a robot.
+
+    Args:
+        name_or_path: a catalogue name ("ur5", see `robots`), a sheet (``.toml``), or a URDF (``.urdf``, ``.xml``).
+        implausible: "refuse" descriptions whose bodies cannot exist, or "warn" and load them as written.
+        base: first link of the chain to cut from a URDF tree (default: its root).
+        tip: last link of that chain (default: the whole tree).
+
+    Returns:
+        The robot.
+
+    Raises:
+        DescriptionError: unknown name (with the nearest names first), unreadable or defective file.
+    """
+    if not isinstance(name_or_path, (str, Path)):
+        raise InputError(f"load: expected a name or a path, got {type(name_or_path).__name__}")
+    text = str(name_or_path)
+    suffix = Path(text).suffix.lower()
+    if suffix in (".urdf", ".xml"):
+        from armwright.robot.urdf_read import read_urdf
+
+        return read_urdf(Path(text), implausible=implausible, base=base, tip=tip)
+    if base is not None or tip is not None:
+        raise InputError("load: base and tip cut a chain from a URDF tree; sheets describe the arm itself")
+    if suffix == ".toml":
+        return read_sheet(Path(text), implausible=implausible)
+    names = catalogue_names()
+    if text not in names:
+        close = difflib.get_close_matches(text.lower(), names, n=3, cutoff=0.4)
+        listing = ", ".join(close + [name for name in names if name not in close])
+        raise DescriptionError(
+            f"no robot {text!r} in the catalogue, and not a .toml, .urdf or .xml file; the catalogue has: {listing}",
+            rule="name",
+        )
+    return robot_from_text(*catalogue_text(text), finder(None), implausible=implausible)
+
+
+def robots() -> list[Entry]:
+    """Return what the catalogue holds, by name, without building the robots."""
+    out = []
+    for name in catalogue_names():
+        content, file = catalogue_text(name)
+        tree = read_tree(content, file, finder(None))
+        out.append(Entry(name, tree.text_of("title", ""), len(_bodies(tree)), _documents(tree)))
+    return out
+
+
+def _bodies(tree: Table) -> dict[str, object]:
+    bodies = tree.table("bodies")
+    return bodies.entries if bodies is not None else {}
+
+
+def _documents(tree: Table) -> str:
+    """Documents cited by the sheet's numbers, most cited first."""
+    count: dict[str, int] = {}
+
+    def walk(table: Table) -> None:
+        for value in table.entries.values():
+            if isinstance(value, Table):
+                walk(value)
+            elif isinstance(value, Quantity) and value.source is not None:
+                count[value.source.document] = count.get(value.source.document, 0) + 1
+
+    walk(tree)
+    return "; ".join(sorted(count, key=lambda document: -count[document]))
