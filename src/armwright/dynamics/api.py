@@ -1,0 +1,233 @@
+"""Dynamics of an arm, compiled: what users call. Leading axes of q, qd, … are batch axes and broadcast.
+
+Each function looks its kernel up in the robot and calls it; loops that count nanoseconds hold the kernel itself
+(`inverse_dynamics_kernel`, `forward_dynamics_kernel`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.dynamics import derivatives, lagrange, newton_euler, reactions, regressor as linear
+from armwright.dynamics.energy import Energy, energy as energy_of
+from armwright.dynamics.methods import METHODS, find
+from armwright.dynamics.terms import is_plain
+from armwright.errors import InputError
+from armwright.robot.kernels import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.dynamics.base_parameters import BaseParameters
+    from armwright.dynamics.derivatives import ForwardDerivatives, InverseDerivatives
+    from armwright.graph import Kernel
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+ALWAYS_CRBA, ALWAYS_ABA = 7, 24  # joints on one path; in between both are traced and counted
+
+
+def _wrench_shapes(robot: Robot, wrench: Any, *others: Any) -> dict[str, tuple[int, ...]]:
+    """Tell a tool wrench (..., 6) from one wrench a body (..., nb, 6): the latter has one axis more than the batch."""
+    shape, bodies = np.shape(wrench), len(robot.bodies)
+    batch = max(np.ndim(value) for value in others) - 1
+    if shape[-2:] == (bodies, 6) and len(shape) > batch + 1:
+        return {"wrenches": (bodies, 6)}
+    if shape[-1:] == (6,):
+        return {"wrench": (6,)}
+    raise InputError(f"wrench: expected shape (..., 6) at the tool or (..., {bodies}, 6), one a body, got {shape}")
+
+
+def inverse_dynamics_kernel(robot: Robot, method: str = "rnea", *, wrench: str | None = None, friction: bool = True,
+                            rotors: bool = True, check_finite: bool = True) -> Kernel:  # fmt: skip
+    """Kernel (q, qd, qdd[, wrench]) → tau. `wrench` adds an input: "tool" (6,) or "bodies" (nb, 6)."""
+    function, options = find(robot, method, "inverse")
+    return kernel(robot, function, regroup=True, check_finite=check_finite, shapes=_shapes(robot, wrench),
+                  friction=friction, rotors=rotors, **options)  # fmt: skip
+
+
+def forward_dynamics_kernel(robot: Robot, method: str = "auto", *, wrench: str | None = None, friction: bool = True,
+                            rotors: bool = True, check_finite: bool = True) -> Kernel:  # fmt: skip
+    """Kernel (q, qd, tau[, wrench]) → qdd. `wrench` adds an input: "tool" (6,) or "bodies" (nb, 6)."""
+    shapes = _shapes(robot, wrench)
+
+    def of(name: str) -> Kernel:
+        function, options = find(robot, name, "forward")
+        return kernel(robot, function, regroup=True, check_finite=check_finite, shapes=shapes,
+                      friction=friction, rotors=rotors, **options)  # fmt: skip
+
+    if method != "auto":
+        return of(method)
+    tree = robot.tree
+    depth = max((len(tree.ancestors(i)) for i in range(tree.nb)), default=0)
+    if depth <= ALWAYS_CRBA or not is_plain(tree):
+        return of("crba")
+    if depth > ALWAYS_ABA and np.count_nonzero(tree.armature - np.diag(np.diag(tree.armature))) == 0:
+        return of("aba")
+    return min(of("crba"), of("aba"), key=lambda k: k.counts.flops)
+
+
+def _shapes(robot: Robot, wrench: str | None) -> dict[str, tuple[int, ...]] | None:
+    known: dict[str | None, dict[str, tuple[int, ...]] | None] = {
+        None: None, "tool": {"wrench": (6,)}, "bodies": {"wrenches": (len(robot.bodies), 6)},
+    }  # fmt: skip
+    if wrench not in known:
+        raise InputError(f"wrench: a kernel takes 'tool', 'bodies' or None, got {wrench!r}")
+    return known[wrench]
+
+
+def inverse_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrench: ArrayLike | None = None,
+                     method: str = "rnea", *, friction: bool = True, rotors: bool = True,
+                     check_finite: bool = True) -> Array:  # fmt: skip
+    """Actuator torques tau (..., n) that a motion needs.
+
+    Args:
+        robot: the arm.
+        q: joint coordinates (..., n) [rad or m].
+        qd: joint velocities (..., n).
+        qdd: joint accelerations (..., n).
+        wrench: what the world does to the arm, linear first [f; n], base axes: (..., 6) at the tool origin, or (..., nb, 6)
+            one a body at the origin of its link frame (the batch axes of q, then nb).
+        method: one of `METHODS`; all agree.
+        friction: include viscous and Coulomb friction.
+        rotors: include rotor inertia.
+        check_finite: raise `InputError` on NaN or infinity.
+    """
+    key = ("inverse_dynamics", method, wrench is None, friction, rotors, check_finite)
+    k = robot._cache.get(key)
+    if k is None and wrench is None:
+        k = inverse_dynamics_kernel(robot, method, friction=friction, rotors=rotors, check_finite=check_finite)
+        robot._cache[key] = k
+    if wrench is None:
+        return k(q, qd, qdd)  # type: ignore[misc, no-any-return]
+    where = "bodies" if "wrenches" in _wrench_shapes(robot, wrench, q, qd, qdd) else "tool"
+    k = inverse_dynamics_kernel(robot, method, wrench=where, friction=friction, rotors=rotors, check_finite=check_finite)
+    return k(q, qd, qdd, wrench)  # type: ignore[no-any-return]
+
+
+def forward_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None,
+                     method: str = "auto", *, friction: bool = True, rotors: bool = True,
+                     check_finite: bool = True) -> Array:  # fmt: skip
+    """Joint accelerations qdd (..., n) that actuator torques tau (..., n) cause; other arguments as `inverse_dynamics`.
+
+    ``method="auto"`` takes CRBA with LᵀDL or ABA, whichever needs fewer operations for this arm.
+    """
+    key = ("forward_dynamics", method, wrench is None, friction, rotors, check_finite)
+    k = robot._cache.get(key)
+    if k is None and wrench is None:
+        k = forward_dynamics_kernel(robot, method, friction=friction, rotors=rotors, check_finite=check_finite)
+        robot._cache[key] = k
+    if wrench is None:
+        return k(q, qd, tau)  # type: ignore[misc, no-any-return]
+    where = "bodies" if "wrenches" in _wrench_shapes(robot, wrench, q, qd, tau) else "tool"
+    k = forward_dynamics_kernel(robot, method, wrench=where, friction=friction, rotors=rotors, check_finite=check_finite)
+    return k(q, qd, tau, wrench)  # type: ignore[no-any-return]
+
+
+def mass_matrix(robot: Robot, q: ArrayLike, method: str = "crba", *, rotors: bool = True, check_finite: bool = True) -> Array:
+    """Joint-space mass matrix M (..., n, n), symmetric positive definite, with rotor inertia unless switched off."""
+    key = ("mass_matrix", method, rotors, check_finite)
+    k = robot._cache.get(key)
+    if k is None:
+        function, options = find(robot, method, "mass")
+        k = robot._cache[key] = kernel(robot, function, regroup=True, check_finite=check_finite, rotors=rotors, **options)
+    return k(q)  # type: ignore[no-any-return]
+
+
+def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Christoffel matrix C (..., n, n): C q̇ are the velocity torques and Ṁ − 2C is skew (000 §3.3, 004 eq. 2.66)."""
+    return kernel(robot, lagrange.coriolis_matrix, regroup=True)(q, qd)  # type: ignore[no-any-return]
+
+
+def bias(robot: Robot, q: ArrayLike, qd: ArrayLike, wrench: ArrayLike | None = None, *, friction: bool = True) -> Array:
+    """Torque at zero acceleration (..., n): C q̇ + g − Jᵀw + friction, the u′ of 001 eq. 36."""
+    if wrench is None:
+        return kernel(robot, newton_euler.bias, regroup=True, friction=friction)(q, qd)  # type: ignore[no-any-return]
+    shapes = _wrench_shapes(robot, wrench, q, qd)
+    return kernel(robot, newton_euler.bias, regroup=True, shapes=shapes, friction=friction)(q, qd, wrench)  # type: ignore[no-any-return]
+
+
+def gravity_torque(robot: Robot, q: ArrayLike) -> Array:
+    """Torque (..., n) that holds the arm still against gravity, g(q) = ∂V/∂q."""
+    return kernel(robot, newton_euler.gravity_torque, regroup=True)(q)  # type: ignore[no-any-return]
+
+
+def energy(robot: Robot, q: ArrayLike, qd: ArrayLike, *, rotors: bool = True) -> Energy:
+    """Kinetic, potential and total energy [J], each of the batch's shape; potential is 0 at the height of the base."""
+    return Energy(*kernel(robot, energy_of, rotors=rotors)(q, qd))
+
+
+def joint_reactions(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrench: ArrayLike | None = None, *,
+                    frame: str = "joint") -> Array:  # fmt: skip
+    """Wrench [f; n] (..., nb, 6) that each body's parent exerts on it through the joint (001 eq. 32).
+
+    Args:
+        robot: the arm.
+        q: joint coordinates (..., n).
+        qd: joint velocities (..., n).
+        qdd: joint accelerations (..., n).
+        wrench: external wrench as in `inverse_dynamics`.
+        frame: axes and moment point: "joint" (the moved joint frame, on the axis), "link" (the link's own frame), "parent"
+            (the parent's link frame: frame i−1 of the document for standard DH).
+    """
+    if wrench is None:
+        return kernel(robot, reactions.reactions, frame=frame)(q, qd, qdd)  # type: ignore[no-any-return]
+    shapes = _wrench_shapes(robot, wrench, q, qd, qdd)
+    return kernel(robot, reactions.reactions, shapes=shapes, frame=frame)(q, qd, qdd, wrench)  # type: ignore[no-any-return]
+
+
+def regressor(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+    """Y (..., n, 10 nb + 4n) with ``tau = Y @ parameters(robot)``; see `armwright.dynamics.regressor` for the order."""
+    bodies = kernel(robot, linear.body_regressor)(q, qd, qdd)
+    drives = linear.drive_regressor(robot, np.asarray(qd, dtype=np.float64), np.asarray(qdd, dtype=np.float64))
+    batch = np.broadcast_shapes(bodies.shape[:-2], drives.shape[:-2])
+    return np.concatenate([np.broadcast_to(part, batch + part.shape[-2:]) for part in (bodies, drives)], axis=-1)
+
+
+def random_states(robot: Robot, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
+    """Random q (inside the limits where finite), qd and qdd (count, n) for checks and excitation."""
+    rng = np.random.default_rng(seed)
+    reach = np.array([np.pi if joint.kind == "revolute" else 0.5 for joint in robot.joints])
+    lower = np.maximum(np.where(np.isfinite(robot.lower), robot.lower, -reach), -2.0 * np.pi)
+    upper = np.minimum(np.where(np.isfinite(robot.upper), robot.upper, reach), 2.0 * np.pi)
+    q = lower + (upper - lower) * rng.random((count, robot.n))
+    qd, qdd = rng.uniform(-2.0, 2.0, (2, count, robot.n))
+    return q, qd, qdd
+
+
+def base_parameters(robot: Robot, *, samples: int | None = None, seed: int = 0, tolerance: float = 1e-9) -> BaseParameters:
+    """Identifiable combinations of the parameters, by QR of the regressor over random states (`BaseParameters`)."""
+    from armwright.dynamics.base_parameters import find_base
+
+    names = linear.parameter_names(robot)
+    count = samples if samples is not None else 4 * len(names)
+    Y = regressor(robot, *random_states(robot, count, seed))
+    return find_base(Y.reshape(-1, Y.shape[-1]), names, tolerance=tolerance)
+
+
+def dynamics_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None, *,
+                         friction: bool = True, rotors: bool = True) -> ForwardDerivatives:  # fmt: skip
+    """∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau (..., n, n) of forward dynamics, exact; wrenches are constant in base axes."""
+    shapes = None if wrench is None else _wrench_shapes(robot, wrench, q, qd, tau)
+    k = kernel(robot, derivatives.forward_derivatives, regroup=True, shapes=shapes, friction=friction, rotors=rotors)
+    return derivatives.ForwardDerivatives(*(k(q, qd, tau) if wrench is None else k(q, qd, tau, wrench)))
+
+
+def inverse_dynamics_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrench: ArrayLike | None = None,
+                                 *, friction: bool = True, rotors: bool = True) -> InverseDerivatives:  # fmt: skip
+    """∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd = M (..., n, n) of inverse dynamics, exact; wrenches are constant in base axes."""
+    shapes = None if wrench is None else _wrench_shapes(robot, wrench, q, qd, qdd)
+    k = kernel(robot, derivatives.inverse_derivatives, regroup=True, shapes=shapes, friction=friction, rotors=rotors)
+    return derivatives.InverseDerivatives(*(k(q, qd, qdd) if wrench is None else k(q, qd, qdd, wrench)))
+
+
+parameters = linear.parameters
+parameter_names = linear.parameter_names
+
+__all__ = ["METHODS", "base_parameters", "bias", "coriolis_matrix", "dynamics_derivatives", "energy", "forward_dynamics",
+           "forward_dynamics_kernel", "gravity_torque", "inverse_dynamics", "inverse_dynamics_derivatives",
+           "inverse_dynamics_kernel", "joint_reactions", "mass_matrix", "parameter_names", "parameters", "random_states",
+           "regressor"]  # fmt: skip

@@ -1,0 +1,100 @@
+"""Exact derivatives of inverse and forward dynamics, traced only: they differentiate the graph of the recursions.
+
+Forward dynamics needs no differentiation of the solve. With tau = ID(q, q̇, q̈) held along q̈ = FD(q, q̇, tau),
+
+    ∂q̈/∂q = −M⁻¹ ∂ID/∂q,    ∂q̈/∂q̇ = −M⁻¹ ∂ID/∂q̇,    ∂q̈/∂tau = M⁻¹
+
+where ID is differentiated with q̈ held fixed at the value just solved for. Everything becomes one straight-line
+program, so the factors of M and the terms of ID are computed once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from armwright.dynamics.crba import crba
+from armwright.dynamics.newton_euler import bias, rnea
+from armwright.errors import TraceError
+from armwright.graph import jacobian
+from armwright.graph.array import traced
+from armwright.graph.derive import partials
+from armwright.graph.expr import Expr
+from armwright.robot.tree import as_tree
+from armwright.spatial.linear import ldl_inverse, ltdl_solve
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+
+
+class InverseDerivatives(NamedTuple):
+    """∂tau/∂q, ∂tau/∂q̇, ∂tau/∂q̈ = M, each (n, n)."""
+
+    dtau_dq: Any
+    dtau_dqd: Any
+    dtau_dqdd: Any
+
+
+class ForwardDerivatives(NamedTuple):
+    """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂tau = M⁻¹, each (n, n)."""
+
+    dqdd_dq: Any
+    dqdd_dqd: Any
+    dqdd_dtau: Any
+
+
+def _symbols(q: Any) -> None:
+    if not any(isinstance(x, Expr) for x in np.ravel(np.asarray(q, dtype=object))):
+        raise TraceError("dynamics derivatives are made by tracing; call armwright.dynamics_derivatives, or compile this")
+
+
+def partial_jacobian(outputs: Any, wrt: Any, held: Any) -> Any:
+    """∂outputs/∂wrt with the intermediate values `held` treated as constants; forward, one sweep per element of `wrt`."""
+    graph = wrt[0].graph
+    roots = [graph.constant(float(y)) if not isinstance(y, Expr) else y for y in outputs]
+    fixed = {x.index for x in held if isinstance(x, Expr)}
+    live: set[int] = set()
+    stack = [root.index for root in roots]
+    while stack:
+        k = stack.pop()
+        if k not in live:
+            live.add(k)
+            if k not in fixed:
+                stack.extend(graph.args[k])
+    order = sorted(live - fixed)
+    slopes = {k: partials(Expr(graph, k)) for k in order}
+    columns = []
+    for x in wrt:
+        tangent = {x.index: graph.constant(1.0)}
+        for k in order:
+            terms = [factor * tangent[a] for a, factor in slopes[k] if a in tangent]
+            terms = [term for term in terms if not term.is_zero]
+            if terms:
+                tangent[k] = sum(terms[1:], terms[0])
+        columns.append([tangent.get(root.index, graph.constant(0.0)) for root in roots])
+    return traced(np.array(columns, dtype=object).reshape(len(columns), len(roots)).T)
+
+
+def inverse_derivatives(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
+                        friction: bool = True, rotors: bool = True) -> InverseDerivatives:  # fmt: skip
+    """Derivatives of `rnea` by q, q̇, q̈ (to be traced). External wrenches are constant in the base frame."""
+    _symbols(q)
+    tree = as_tree(arm)
+    tau = rnea(tree, q, qd, qdd, wrench, wrenches, friction=friction, rotors=rotors)
+    return InverseDerivatives(jacobian(tau, q), jacobian(tau, qd), crba(tree, q, rotors=rotors))
+
+
+def forward_derivatives(arm: Robot | Tree, q: Any, qd: Any, tau: Any, wrench: Any = None, wrenches: Any = None, *,
+                        friction: bool = True, rotors: bool = True) -> ForwardDerivatives:  # fmt: skip
+    """Derivatives of forward dynamics by q, q̇, tau (to be traced). External wrenches are constant in the base frame."""
+    _symbols(q)
+    tree = as_tree(arm)
+    n, M = tree.n, crba(tree, q, rotors=rotors)
+    rest = bias(tree, q, qd, wrench, wrenches, friction=friction)
+    qdd = ltdl_solve(M, tau - rest)
+    needed = rnea(tree, q, qd, qdd, wrench, wrenches, friction=friction, rotors=rotors)
+    slopes = [partial_jacobian(needed, q, qdd), partial_jacobian(needed, qd, qdd)]
+    solved = -ltdl_solve(M, np.concatenate(slopes, axis=1))
+    return ForwardDerivatives(solved[:, :n], solved[:, n:], ldl_inverse(M))

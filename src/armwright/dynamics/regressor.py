@@ -1,0 +1,90 @@
+"""The dynamics as a linear function of its parameters: tau = Y(q, q̇, q̈) π.
+
+Parameters, in this order: for every body m, m·c_x, m·c_y, m·c_z, I_xx, I_xy, I_yy, I_xz, I_yz, I_zz, about the origin of
+its **link frame** in link axes (the order of Pinocchio); then for every joint the viscous and for every joint the
+Coulomb coefficient; then for every motor its rotor inertia and for every motor its viscous coefficient (motor side).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.dynamics.newton_euler import motions
+from armwright.dynamics.terms import ZERO, Z, cross, gather
+from armwright.robot.step import steps
+from armwright.robot.tree import as_tree, skew
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+
+INERTIAL = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+
+
+def _inertia_columns(w: Any) -> Any:
+    """L(ω) (3, 6) with J ω = L(ω) [Ixx, Ixy, Iyy, Ixz, Iyz, Izz]."""
+    x, y, z = w
+    return np.array([[x, y, 0.0, z, 0.0, 0.0], [0.0, x, y, 0.0, z, 0.0], [0.0, 0.0, 0.0, x, y, z]])
+
+
+def _body_columns(w: Any, wd: Any, a: Any, U: Any) -> tuple[Any, Any]:
+    """Force and moment (3, 10 each) about the origin whose acceleration is a: U h + m a and h × a + J ω̇ + ω × J ω."""
+    force = np.concatenate([a.reshape(3, 1), U, np.zeros((3, 6))], axis=1)
+    gyroscopic = _inertia_columns(wd) + skew(w) @ _inertia_columns(w)
+    return force, np.concatenate([np.zeros((3, 1)), -skew(a), gyroscopic], axis=1)
+
+
+def body_regressor(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, *, gravity: bool = True) -> Any:
+    """Y of the inertial parameters (n, 10 nb): tau of the rigid bodies is ``Y @ π``. q, qd, qdd are (n,)."""
+    tree = as_tree(arm)
+    st = steps(tree, q)
+    blocks = []
+    for i, (w, wd, a, U) in enumerate(motions(tree, st, qd, qdd, gravity=gravity)):
+        R, p = tree.T_body_link[i][:3, :3], tree.T_body_link[i][:3, 3]
+        force, moment = _body_columns(R.T @ w, R.T @ wd, R.T @ (a + U @ p), R.T @ U @ R)
+        rows: list[Any] = [np.zeros(10)] * tree.nb
+        for k in tree.ancestors(i):
+            # the motion (v, w) of link frame i for a unit rate of joint k alone, carried outwards along the path
+            v, turn = (ZERO, Z) if tree.revolute[k] else (Z, ZERO)
+            for j in (j for j in reversed(tree.ancestors(i)) if j > k):
+                v, turn = st[j].down(v + cross(turn, st[j].p)), st[j].down(turn)
+            v, turn = R.T @ (v + cross(turn, p)), R.T @ turn
+            rows[k] = v @ force + turn @ moment
+        blocks.append(gather(tree, rows).reshape(tree.n, 10))
+    return np.concatenate(blocks, axis=1) if blocks else np.zeros((tree.n, 0))
+
+
+def drive_regressor(robot: Robot, qd: Any, qdd: Any) -> Any:
+    """Y of friction and rotors (..., n, 4n), by NumPy on any leading axes: viscous, Coulomb, rotor, motor viscous."""
+    n, K = robot.n, robot.actuators.gear
+    qd, qdd = np.asarray(qd), np.asarray(qdd)
+    dead = np.array([joint.friction.dead_zone for joint in robot.joints])
+    signs = np.where(np.abs(qd) <= dead, 0.0, np.sign(qd))
+    eye = np.eye(n)
+
+    def motors(x: Any) -> Any:  # column a is Kᵀ e_a (K x)_a
+        return K.T * (x @ K.T)[..., None, :]
+
+    return np.concatenate([eye * qd[..., None, :], eye * signs[..., None, :], motors(qdd), motors(qd)], axis=-1)
+
+
+def parameters(robot: Robot) -> NDArray[np.float64]:
+    """Parameter vector π (10 nb + 4n,) of `robot`, in the order of the module text."""
+    out: list[float] = []
+    for body in robot.bodies:
+        m, c = body.mass, body.com
+        J = body.inertia - m * skew(c) @ skew(c)
+        out += [m, *(m * c), J[0, 0], J[0, 1], J[1, 1], J[0, 2], J[1, 2], J[2, 2]]
+    out += [joint.friction.viscous for joint in robot.joints]
+    out += [joint.friction.coulomb for joint in robot.joints]
+    return np.array([*out, *robot.actuators.rotor_inertia, *robot.actuators.viscous], dtype=np.float64)
+
+
+def parameter_names(robot: Robot) -> list[str]:
+    """Names of the parameters, e.g. ``upper_arm.mcx``, ``elbow.viscous``, ``elbow.rotor``."""
+    names = [f"{body.name}.{label}" for body in robot.bodies for label in INERTIAL]
+    return names + [f"{j.name}.{label}" for label in ("viscous", "coulomb", "rotor", "motor_viscous") for j in robot.joints]
