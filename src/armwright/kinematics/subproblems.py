@@ -107,14 +107,15 @@ def slant(axis: Array, p: Array, h: Array, u: Array) -> Two:
 
 
 def planar_elbow(axis: Array, pivot: Array, p: Array, distance: Array, scale: float) -> Two:
-    """Turn p (3,) about the line (axis, `pivot`) until its distance from the origin, across the axis, is `distance` (N,).
+    """Turn p (N, 3) or (3,) about the line (axis, `pivot`) until its distance from the origin, across the axis, is given.
 
     Subproblem 3 for a parallel axis through the origin: law of cosines with both gaps as products, exact near full stretch.
+    `distance` is (N,) [m].
     """
-    arm, fore = pivot - (pivot @ axis) * axis, (p - pivot) - ((p - pivot) @ axis) * axis
-    a, b = 2.0 * float(arm @ fore), 2.0 * float(arm @ np.cross(axis, fore))
-    l1, l2 = float(np.linalg.norm(arm)), float(np.linalg.norm(fore))
-    low = (distance - abs(l1 - l2)) * (distance + abs(l1 - l2))
-    high = (l1 + l2 - distance) * (l1 + l2 + distance)
-    n = distance.shape[0]
-    return wave(np.full(n, a), np.full(n, b), low, high, scale * scale)
+    p = np.broadcast_to(p, (distance.shape[0], 3))
+    arm = pivot - (pivot @ axis) * axis
+    fore = (p - pivot) - ((p - pivot) @ axis)[:, None] * axis
+    l1, l2 = np.linalg.norm(arm), np.linalg.norm(fore, axis=-1)
+    inner, outer = np.abs(l1 - l2), l1 + l2
+    low, high = (distance - inner) * (distance + inner), (outer - distance) * (outer + distance)
+    return wave(2.0 * fore @ arm, 2.0 * np.cross(axis, fore) @ arm, low, high, scale * scale)

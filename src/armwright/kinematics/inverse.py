@@ -1,0 +1,103 @@
+"""Inverse kinematics, one door: closed form with all branches where the geometry allows it, numeric for every chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from armwright.errors import InputError, NotSupportedError
+from armwright.kinematics.closed import solve_closed
+from armwright.kinematics.frames import FrameLike, body_index, finite, rigid
+from armwright.kinematics.ik_geometry import HomeAxes, IKClass, analyse
+from armwright.kinematics.ik_result import IKBatch, IKResult
+from armwright.kinematics.joint_range import middle
+from armwright.kinematics.numeric import RESTARTS, solve_numeric
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+Method = Literal["auto", "closed", "numeric"]
+
+
+def _goals(T: ArrayLike, position_only: bool) -> Array:
+    """Return targets as poses (..., 4, 4); with `position_only` points (..., 3) are accepted too."""
+    if not position_only:
+        return rigid(T, "T")
+    array: Any = np.asarray(T)
+    if array.ndim >= 2 and array.shape[-2:] == (4, 4):
+        return rigid(T, "T")
+    points = finite(T, "T (position only)", (3,))
+    goals = np.zeros((*points.shape[:-1], 4, 4))
+    goals[...] = np.eye(4)
+    goals[..., :3, 3] = points
+    return goals
+
+
+def _analysed(robot: Robot, frame: FrameLike) -> tuple[IKClass, HomeAxes | None]:
+    key = ("ik_class", body_index(robot, frame))
+    if key not in robot._cache:
+        robot._cache[key] = analyse(robot, frame)
+    found: tuple[IKClass, HomeAxes | None] = robot._cache[key]
+    return found
+
+
+def ik(
+    robot: Robot,
+    T: ArrayLike,
+    *,
+    method: Method = "auto",
+    frame: FrameLike = None,
+    seed: ArrayLike | None = None,
+    limits: bool = True,
+    position_only: bool = False,
+    restarts: int = RESTARTS,
+) -> IKResult | IKBatch:
+    """Find joint coordinates that bring a frame to a target pose.
+
+    Args:
+        robot: the arm.
+        T: target T_base_frame (..., 4, 4), rigid to 1e-8; with `position_only` also points (..., 3) [m].
+        method: "closed" (all branches; UR family and spherical wrists, see `ik_class`), "numeric" (any chain, one
+            solution), or "auto": closed where there is one.
+        frame: None for the tool, a link's name, or a body index.
+        seed: (n,) or (..., n); solutions are ordered by distance from it, the numeric search starts there, and joints
+            that a singular target leaves free take their value from it. Default: the middle of the joint ranges.
+        limits: respect the joint limits; solutions outside are reported but flagged. False ignores them.
+        position_only: ask only for the frame's origin; numeric.
+        restarts: random starts (reproducible) for targets that the seed does not solve.
+
+    Returns:
+        `IKResult` for one target, `IKBatch` for a batch. Its status is "solved", "singular", "out_of_limits",
+        "unreachable" or "not_converged"; where there is no solution it carries the closest approach and its error.
+    """
+    if method not in ("auto", "closed", "numeric"):
+        raise InputError(f"method must be 'auto', 'closed' or 'numeric', got {method!r}")
+    if isinstance(restarts, bool) or not isinstance(restarts, (int, np.integer)) or restarts < 0:
+        raise InputError(f"restarts must be an integer ≥ 0, got {restarts!r}")
+    if robot.n == 0:
+        raise InputError(f"robot {robot.name!r} has no joints, so nothing can be solved for")
+    goals = _goals(T, position_only)
+    shape = goals.shape[:-2]
+    start = middle(robot) if seed is None else finite(seed, "seed", (robot.n,))
+    try:
+        start = np.broadcast_to(start, (*shape, robot.n)).reshape(-1, robot.n)
+    except ValueError as error:
+        raise InputError(f"seed: shape {start.shape} does not fit targets of shape {shape}") from error
+    flat = goals.reshape(-1, 4, 4)
+    body = body_index(robot, frame)
+    kind, home = _analysed(robot, frame)
+    if method == "closed" and (home is None or position_only):
+        why = "a position alone has infinitely many solutions" if position_only else kind.reason
+        raise NotSupportedError(f"no closed form for {robot.name!r}: {why}; use method='numeric'")
+    if home is None or position_only or method == "numeric":
+        batch = solve_numeric(
+            robot, body, flat, start, limits=limits, position_only=position_only, restarts=int(restarts)
+        )
+    else:
+        batch = solve_closed(robot, body, kind.name, home, flat, start, limits=limits, restarts=int(restarts))
+    return batch[0] if shape == () else batch.reshape(shape)

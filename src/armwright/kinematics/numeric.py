@@ -1,0 +1,163 @@
+"""Numeric inverse kinematics for any chain: Levenberg–Marquardt with limits and seeded restarts, batched.
+
+Every target is first tried from its seed; those that fail are tried again from many random starts at once. A target
+that stays unsolved is tried without limits, to tell "out of limits" from "unreachable".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from armwright.kinematics.ik_result import POSITION_TOLERANCE, ROTATION_TOLERANCE, IKBatch
+from armwright.kinematics.jacobian import pose_jacobian
+from armwright.kinematics.joint_range import fit_turns, random_starts
+from armwright.kinematics.levenberg import Outcome, Task, minimise
+from armwright.kinematics.measures import SINGULAR_BELOW, characteristic_length
+from armwright.robot.kernels import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+ITERATIONS = 100
+RESTARTS = 32
+CHUNK = 4096
+RANDOM_SEED = 20120612
+
+
+class Search(NamedTuple):
+    """Best configuration a target (B, n), its errors (B,), whether it solves (B,), and whether it rests in a minimum."""
+
+    q: Array
+    position: Array
+    rotation: Array
+    solved: Mask
+    flat: Mask
+
+
+def ik_task(robot: Robot, body: int | None, limits: bool, position_only: bool) -> Task:
+    """Bind kernel, bounds and weights of one arm and frame."""
+    run = kernel(robot, pose_jacobian, regroup=False, check_finite=False, body=body)
+    open_range = np.full(robot.n, np.inf)
+    lower, upper = (robot.lower, robot.upper) if limits else (-open_range, open_range)
+    return Task(run, lower, upper, 3 if position_only else 6, characteristic_length(robot))
+
+
+def solves(position: Array, rotation: Array) -> Mask:
+    """Whether errors meet the promise of 1e-9 m and 1e-9 rad."""
+    return np.asarray((position <= POSITION_TOLERANCE) & (rotation <= ROTATION_TOLERANCE))
+
+
+def weighted_singular(task: Task, J: Array) -> Mask:
+    """Whether the task's Jacobians (N, 6, n) have lost rank, metres weighed by the arm's length."""
+    weight = np.array([1.0 / task.length] * 3 + [1.0] * 3)[: task.rows]
+    s = np.linalg.svd(J[:, : task.rows] * weight[:, None], compute_uv=False)
+    return np.asarray(s.min(axis=-1, initial=np.inf) <= SINGULAR_BELOW * s.max(axis=-1, initial=0.0))
+
+
+def _best(task: Task, found: Outcome, seed: Array, groups: int) -> Search:
+    """Of the starts of each target (groups × starts rows) take the solution nearest to the seed, else the least error."""
+    starts = found.q.shape[0] // groups
+    q = found.q.reshape(groups, starts, -1)
+    position, rotation = found.position.reshape(groups, starts), found.rotation.reshape(groups, starts)
+    solved, flat = solves(position, rotation), found.flat.reshape(groups, starts)
+    away = np.linalg.norm(q - seed[:, None], axis=-1)
+    error = np.hypot(position / task.length, rotation)
+    worst = np.where(solved, away / (1.0 + away), 2.0 + error)
+    k = np.argmin(worst, axis=1)
+    rows = np.arange(groups)
+    return Search(q[rows, k], position[rows, k], rotation[rows, k], solved[rows, k], flat[rows, k])
+
+
+def search(robot: Robot, task: Task, goal: Array, seed: Array, restarts: int, limits: bool) -> Search:
+    """Search a configuration for every goal (B, 4, 4), from seed (B, n) and then from `restarts` random starts."""
+    best = _best(task, minimise(task, goal, seed, ITERATIONS), seed, goal.shape[0])
+    rng = np.random.default_rng(RANDOM_SEED)
+    open_targets = np.flatnonzero(~best.solved)
+    block = max(1, CHUNK // max(restarts, 1))
+    for low in range(0, open_targets.size if restarts > 0 else 0, block):
+        rows = open_targets[low : low + block]
+        starts = random_starts(robot, rows.size * restarts, limits, rng, task.length)
+        # the first attempt stays among the candidates, so that restarts never make the closest approach worse
+        starts = np.concatenate([best.q[rows][:, None], starts.reshape(rows.size, restarts, -1)], axis=1)
+        found = minimise(task, np.repeat(goal[rows], restarts + 1, axis=0), starts.reshape(-1, robot.n), ITERATIONS)
+        again = _best(task, found, seed[rows], rows.size)
+        for old, new in zip(best, again, strict=True):
+            old[rows] = new
+    return best
+
+
+def _beyond_reach(robot: Robot, body: int | None, goal: Array) -> Mask:
+    """Whether a tool target lies further from the first joint than all links put end to end."""
+    from armwright.kinematics.measures import reach
+
+    tree = robot.tree
+    path = tree.ancestors(tree.tip)
+    if body is not None or not path:
+        return np.zeros(goal.shape[0], dtype=bool)
+    origin = tree.T_base_root[:3, :3] @ tree.p0[path[-1]] + tree.T_base_root[:3, 3]
+    return np.asarray(np.linalg.norm(goal[:, :3, 3] - origin, axis=-1) > reach(robot) * (1.0 + 1e-9))
+
+
+def solve_numeric(
+    robot: Robot,
+    body: int | None,
+    goal: Array,
+    seed: Array,
+    *,
+    limits: bool = True,
+    position_only: bool = False,
+    restarts: int = RESTARTS,
+) -> IKBatch:
+    """Solve goals (B, 4, 4) numerically; seed (B, n). See `armwright.kinematics.inverse.ik` for the meaning."""
+    count, n = seed.shape
+    inner = ik_task(robot, body, limits, position_only)
+    outer = ik_task(robot, body, False, position_only)
+    far = _beyond_reach(robot, body, goal)
+    closest = search(robot, inner, goal, seed, restarts, limits)
+    fitted = fit_turns(robot, closest.q, seed, limits)
+    solution, position, rotation = fitted.q.copy(), closest.position.copy(), closest.rotation.copy()
+    solved = closest.solved
+    status = np.where(solved, "solved", np.where(closest.flat | far, "unreachable", "not_converged")).astype("<U13")
+    reason = np.where(solved, "", f"{restarts} random starts beside the seed").astype("<U64")
+    reason[far & ~solved] = "beyond the sum of the link lengths"
+    inside = fitted.inside.copy()
+    bounded = bool((np.isfinite(inner.lower) | np.isfinite(inner.upper)).any())
+    open_targets = np.flatnonzero(~solved & ~far) if bounded else np.zeros(0, dtype=np.int64)
+    has = solved.copy()
+    if open_targets.size:
+        beyond = search(robot, outer, goal[open_targets], closest.q[open_targets], restarts, False)
+        turned = fit_turns(robot, beyond.q, seed[open_targets], True)
+        rows = open_targets[beyond.solved]
+        solution[rows], inside[rows] = turned.q[beyond.solved], turned.inside[beyond.solved]
+        position[rows], rotation[rows] = beyond.position[beyond.solved], beyond.rotation[beyond.solved]
+        has[rows] = True
+        # a full turn may bring a solution found without limits back inside
+        status[rows] = np.where(inside[rows], "solved", "out_of_limits")
+        reason[rows] = np.where(inside[rows], "", reason[rows])
+    near = np.where((has & np.isin(status, ("solved",)))[:, None], solution, closest.q)
+    singular = np.zeros(count, dtype=bool)
+    if has.any():
+        singular[has] = weighted_singular(outer, outer.run(solution[has])[1])
+    status[(status == "solved") & singular] = "singular"
+    won = np.isin(status, ("solved", "singular"))
+    return IKBatch(
+        status=status,
+        count=has.astype(np.int64),
+        solutions=np.where(has[:, None], solution, near)[:, None],
+        within_limits=(inside & has)[:, None],
+        singular=singular[:, None],
+        position_error=position[:, None].copy(),
+        rotation_error=rotation[:, None].copy(),
+        closest=near,
+        closest_position_error=np.where(won, position, closest.position),
+        closest_rotation_error=np.where(won, rotation, closest.rotation),
+        method="numeric",
+        reason=reason,
+    )
