@@ -46,7 +46,7 @@ def test_exp_se3_is_the_matrix_exponential(xi: np.ndarray) -> None:
 @given(vector, number)
 def test_axis_angle_agrees_with_exp_and_elementary_rotations(v: np.ndarray, angle: float) -> None:
     if np.linalg.norm(v) < 1e-3:
-        v = v + [1.0, 0.0, 0.0]
+        v = np.array([1.0, 0.0, 0.0])
     axis = v / np.linalg.norm(v)
     np.testing.assert_allclose(sp.axis_angle(axis, angle), sp.exp_so3(angle * axis), atol=1e-14)
     for elementary, unit in zip((sp.rot_x, sp.rot_y, sp.rot_z), np.eye(3), strict=True):
@@ -152,7 +152,7 @@ def test_pose_helpers() -> None:
 @given(st.tuples(*[number] * 4).map(np.array))
 def test_quaternions(raw: np.ndarray) -> None:
     if np.linalg.norm(raw) < 0.1:
-        raw = raw + [1.0, 0.0, 0.0, 0.0]
+        raw = np.array([1.0, 0.0, 0.0, 0.0])
     q = raw / np.linalg.norm(raw)
     R = sp.rotation_from_wxyz(q)
     np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-14)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+_REVOLUTE: JointKind = "revolute"
 _KINDS: dict[str, JointKind] = {"revolute": "revolute", "R": "revolute", "prismatic": "prismatic", "P": "prismatic"}
 
 
@@ -39,7 +40,7 @@ class Home(NamedTuple):
 def joint_kinds(kinds: Sequence[str] | None, n: int) -> tuple[JointKind, ...]:
     """Read n joint kinds: "revolute"/"prismatic" or the letters R/P ("RRP"); all revolute if omitted."""
     if kinds is None:
-        return ("revolute",) * n
+        return (_REVOLUTE,) * n
     if len(kinds) != n:
         raise InputError(f"kinds: expected {n} entries, one a joint, got {len(kinds)}")
     for kind in kinds:
@@ -160,6 +161,8 @@ def reexpressed(robot: Robot, T_new_link: Sequence[Array]) -> tuple[Array, Array
 
 
 def orthonormal(T: Array) -> Array:
-    """Return the rigid transform nearest to a product of many, so that rounding does not pile up."""
+    """Return the rigid transform nearest to a product of many, so that rounding does not pile up; clean ones as is."""
+    if np.abs(T[:3, :3].T @ T[:3, :3] - np.eye(3)).max() < 1e-15:
+        return T
     U, _, Vt = np.linalg.svd(T[:3, :3])
     return np.asarray(pose(U @ Vt, T[:3, 3]), dtype=np.float64)

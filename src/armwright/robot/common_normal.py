@@ -1,7 +1,7 @@
 """Common normals of successive joint axes: where Denavit–Hartenberg frames sit, for any relative position of the axes.
 
 The convention leaves choices open (parallel and coincident axes, the first and last frame, the sign of x). They are
-settled by *hints*, the robot's own link frames at q = 0, so that an arm that was built from a table gets its table back.
+settled by *hints*, the robot's own link frames at q = 0, so that an arm built from a table gets its table back.
 """
 
 from __future__ import annotations

@@ -184,6 +184,11 @@ class DHTable:
     sources: dict[str, Source] = field(default_factory=dict)
     notes: str = ""
 
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for label in ("table", "T_base_root", "T_tip_tool", "masses", "coms", "inertias"):
+            getattr(self, label).flags.writeable = False
+
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments of `from_dh` or `from_mdh`, whichever the convention is."""
         names = ("table", "name", "kinds", "masses", "coms", "inertias", "joint_names", "body_names", "limits",
@@ -221,10 +226,7 @@ def _to_table(robot: Robot, convention: Convention) -> DHTable:
     root = np.eye(4)
     hints = [root, *home.links]
     axes = [Line(z, p) for z, p in zip(home.axes, home.points, strict=True)]
-    if convention == "dh":
-        frames = distal_frames(axes, hints)
-    else:
-        frames = proximal_frames(axes, hints)
+    frames = (distal_frames if convention == "dh" else proximal_frames)(axes, hints)
     read = _distal_row if convention == "dh" else _proximal_row
     size = max(1.0, float(np.abs(np.array([T[:3, 3] for T in hints])).max()))
     rows = np.array([read(inverse(frames[i]) @ frames[i + 1]) for i in range(n)]).reshape(n, 4)
@@ -268,10 +270,10 @@ def _to_table(robot: Robot, convention: Convention) -> DHTable:
 
 
 def to_dh(robot: Robot) -> DHTable:
-    """Write a serial chain as a standard DH table; frames keep to the robot's own where the convention leaves a choice."""
+    """Write a serial chain as a standard DH table. Frames that the convention leaves open follow the robot's own."""
     return _to_table(robot, "dh")
 
 
 def to_mdh(robot: Robot) -> DHTable:
-    """Write a serial chain as a modified DH table; frames keep to the robot's own where the convention leaves a choice."""
+    """Write a serial chain as a modified DH table. Frames that the convention leaves open follow the robot's own."""
     return _to_table(robot, "mdh")

@@ -1,0 +1,144 @@
+"""Cut a serial chain out of a tree by naming its base and its tip."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.errors import InputError, NotSupportedError
+from armwright.robot.assemble import home_links, orthonormal
+from armwright.robot.model import Robot
+from armwright.robot.parts import Actuators, Body
+from armwright.spatial import inverse, rotate_inertia, sum_bodies
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+def _index(robot: Robot, name: str, role: str) -> int:
+    names = [body.name for body in robot.bodies]
+    if name not in names:
+        valid = ", ".join(names) if names else "none, the arm has no bodies"
+        raise InputError(f"chain: robot {robot.name!r} has no link {name!r} to be its {role}; links are: {valid}")
+    return names.index(name)
+
+
+def _path(robot: Robot, base: int, tip: int) -> list[int]:
+    """Bodies after `base` up to `tip`, base first."""
+    path: list[int] = []
+    i = tip
+    while i != base:
+        if i < 0:
+            above = ", ".join(repr(robot.bodies[k].name) for k in reversed(path))
+            raise InputError(
+                f"chain: no path from {robot.bodies[base].name!r} out to {robot.bodies[tip].name!r} in robot "
+                f"{robot.name!r}; links on the way from the root to that tip: {above}"
+            )
+        path.append(i)
+        i = robot.bodies[i].parent
+    return path[::-1]
+
+
+def _cut_actuators(robot: Robot, kept: list[int]) -> Actuators:
+    """Motors of the kept joints; motor i is taken to belong to joint i."""
+    a = robot.actuators
+    others = [i for i in range(robot.n) if i not in kept]
+    if np.any(a.gear[np.ix_(others, kept)]):
+        raise NotSupportedError(
+            f"chain: gears of robot {robot.name!r} couple joints of the chain to motors of joints outside it; "
+            "include those joints in the chain"
+        )
+    return Actuators(
+        a.gear[np.ix_(kept, kept)], a.rotor_inertia[kept], a.viscous[kept], a.load_friction[kept],
+        a.torque_limit[kept], a.speed_limit[kept], a.current_limit[kept], a.torque_constant[kept],
+    )  # fmt: skip
+
+
+def _carried(robot: Robot, path: list[int], kept: list[int], links: list[Array]) -> dict[int, list[int]]:
+    """Bodies outside the chain by the body of the chain that carries them; those on fixed ground are left out."""
+    on_path = set(path)
+    carried: dict[int, list[int]] = {i: [] for i in path}
+    for k, body in enumerate(robot.bodies):
+        if k in on_path:
+            continue
+        i, mimics = k, False
+        while i >= 0 and i not in on_path:
+            mimics = mimics or robot.bodies[i].joint in kept
+            i = robot.bodies[i].parent
+        if i < 0:
+            continue
+        if mimics:
+            raise NotSupportedError(
+                f"chain: link {body.name!r} is outside the chain but moves with one of its joints (mimic), so it "
+                "cannot be frozen; drop=True leaves it out"
+            )
+        carried[i].append(k)
+    return carried
+
+
+def _joined(robot: Robot, body: Body, index: int, load: list[int], links: list[Array]) -> Body:
+    """Add the frozen bodies `load` to a body of the chain."""
+    parts = [(body.mass, body.com, body.inertia)]
+    for k in load:
+        other = robot.bodies[k]
+        T = inverse(links[index]) @ links[k]
+        R = T[:3, :3]
+        parts.append((other.mass, R @ other.com + T[:3, 3], rotate_inertia(R, other.inertia)))
+    total = sum_bodies(parts)
+    tensor = np.asarray(total.inertia)
+    return replace(body, mass=float(total.mass), com=total.com, inertia=0.5 * (tensor + tensor.T))
+
+
+def chain(robot: Robot, base: str | None = None, tip: str | None = None, *, drop: bool = False) -> Robot:
+    """Cut the serial chain from link `base` to link `tip` out of a tree.
+
+    Joints outside the chain are frozen at q = 0. What they carry is merged into the body of the chain it hangs on, so
+    that the result has the dynamics of the whole machine with those joints locked. The link `base` becomes the fixed
+    root, at the place it has at q = 0; base frame and gravity stay as they are.
+
+    Args:
+        robot: any arm or tree.
+        base: name of the link to stand on; the root link if omitted.
+        tip: name of the link to end at; the link that carries the tool if omitted. Ending elsewhere, the tool is that
+            link's own frame.
+        drop: leave side branches out, with their mass, instead of merging them.
+
+    Raises:
+        InputError: for unknown names, or if `tip` does not hang on `base`.
+    """
+    first = -1 if base is None else _index(robot, base, "base")
+    last = robot.tip if tip is None else _index(robot, tip, "tip")
+    path = _path(robot, first, last)
+    kept = list(dict.fromkeys(robot.bodies[i].joint for i in path))
+    _, links = home_links(robot)
+    carried = {i: [] for i in path} if drop else _carried(robot, path, kept, links)
+    bodies = []
+    for place, i in enumerate(path):
+        body = robot.bodies[i]
+        if carried[i]:
+            body = _joined(robot, body, i, carried[i], links)
+        bodies.append(replace(body, parent=place - 1, joint=kept.index(body.joint)))
+    gone = {body.name for i, body in enumerate(robot.bodies) if i not in path}
+    gone_joints = {joint.name for i, joint in enumerate(robot.joints) if i not in kept}
+    sources = {
+        key: source
+        for key, source in robot.sources.items()
+        if not any(key.startswith(f"bodies.{name}.") for name in gone)
+        and not any(key.startswith(f"joints.{name}.") for name in gone_joints)
+    }
+    return Robot(
+        name=robot.name,
+        joints=tuple(robot.joints[i] for i in kept),
+        bodies=tuple(bodies),
+        actuators=_cut_actuators(robot, kept),
+        T_base_root=robot.T_base_root if first < 0 else orthonormal(robot.T_base_root @ links[first]),
+        tip=len(path) - 1,
+        T_tip_tool=robot.T_tip_tool if last == robot.tip else np.eye(4),
+        gravity=robot.gravity,
+        sources=sources,
+        notes=robot.notes,
+    )
