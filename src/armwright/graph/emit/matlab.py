@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from armwright.graph.emit.infix import AND, ARITHMETIC, ATOM, FACTOR, OR, SUM, TRUTH, Printer, Rule, call, wrap
-from armwright.graph.emit.names import Namer, cost_text, local_name, number, position, signature
+from armwright.graph.emit.names import Namer, cost_text, local_name, number, position, renamed, signature
 from armwright.graph.emit.walk import named_nodes
 from armwright.graph.ops import Op
 from armwright.graph.program import Program, Signal
@@ -51,6 +51,7 @@ end
 
 def emit(program: Program) -> str:
     """Return the text of ``<name>.m``: ``function [tau] = name(q, qd, qdd)`` for one configuration."""
+    program = renamed(program, name=program.name.lstrip("_") or "f")  # MATLAB's names start with a letter
     namer = Namer(KEYWORDS)
     name, inputs, outputs = signature(program, namer)
     printer = Printer(program, RULES, CONSTANT)

@@ -1,0 +1,184 @@
+"""The run time that needs NumPy alone: a program as a list of ufunc calls on rows of a scratch array.
+
+Used where llvmlite has no wheel. Batches are cut into blocks that stay in the processor's cache; a row is reused as soon as
+its value is dead. A handful of configurations runs on Python floats instead, where a ufunc call would cost more than it does.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from armwright.graph.emit.walk import is_boolean, last_uses
+from armwright.graph.ops import MEANING, Op
+from armwright.graph.program import Program
+
+Array = npt.NDArray[np.float64]
+BLOCK = 512
+FEW = 3  # up to this many configurations floats are faster than rows
+
+
+def _select(condition: Any, a: Any, b: Any, out: Any) -> None:
+    np.copyto(out, b)
+    np.copyto(out, a, where=condition)
+
+
+def _minimum(a: Any, b: Any, out: Any) -> None:
+    np.minimum(a, b, out=out)  # these two want their output by name
+
+
+def _maximum(a: Any, b: Any, out: Any) -> None:
+    np.maximum(a, b, out=out)
+
+
+UFUNCS: dict[Op, Callable[..., Any]] = {
+    Op.ADD: np.add, Op.SUB: np.subtract, Op.MUL: np.multiply, Op.DIV: np.divide, Op.NEG: np.negative, Op.SIN: np.sin,
+    Op.COS: np.cos, Op.SQRT: np.sqrt, Op.ABS: np.absolute, Op.EXP: np.exp, Op.LOG: np.log, Op.TANH: np.tanh,
+    Op.ATAN2: np.arctan2, Op.MIN: _minimum, Op.MAX: _maximum, Op.FLOOR: np.floor, Op.LT: np.less,
+    Op.LE: np.less_equal, Op.EQ: np.equal, Op.AND: np.logical_and, Op.OR: np.logical_or, Op.NOT: np.logical_not,
+    Op.SELECT: _select,
+}  # fmt: skip
+_SCALAR: dict[Op, Callable[..., Any]] = {
+    **MEANING, Op.ADD: operator.add, Op.SUB: operator.sub, Op.MUL: operator.mul, Op.NEG: operator.neg,
+}  # fmt: skip
+
+
+class Row(NamedTuple):
+    """Where a value lives: a row of the scratch of numbers or of the scratch of truth values."""
+
+    boolean: bool
+    index: int
+
+
+class Instruction(NamedTuple):
+    """One ufunc call; operands are rows or constants (zero-dimensional arrays)."""
+
+    function: Callable[..., Any]
+    operands: tuple[Row | npt.NDArray[Any], ...]
+    target: Row
+
+
+class Frame(NamedTuple):
+    """Scratch for blocks of one length, with every call bound to its rows."""
+
+    numbers: Array
+    calls: list[tuple[Callable[..., Any], tuple[Any, ...]]]
+
+
+class _Rows:
+    """Linear scan: rows in use, and a heap of free ones for each kind."""
+
+    def __init__(self) -> None:
+        self.free: dict[bool, list[int]] = {False: [], True: []}
+        self.count = {False: 0, True: 0}
+
+    def take(self, boolean: bool) -> Row:
+        if self.free[boolean]:
+            return Row(boolean, self.free[boolean].pop())
+        self.count[boolean] += 1
+        return Row(boolean, self.count[boolean] - 1)
+
+    def give(self, row: Row) -> None:
+        self.free[row.boolean].append(row.index)
+
+
+class Tape:
+    """A program made ready to run on NumPy."""
+
+    def __init__(self, program: Program) -> None:
+        """Assign rows and list the calls."""
+        self.program = program
+        rows = _Rows()
+        self._inputs = [[rows.take(False).index for _ in range(signal.size)] for signal in program.inputs]
+        last = last_uses(program)
+        place: list[Row | npt.NDArray[Any]] = []
+        self._instructions: list[Instruction] = []
+        for k, (op, args, value) in enumerate(program.nodes):
+            if op is Op.CONST:
+                place.append(np.array(value))
+                continue
+            if op is Op.INPUT:
+                place.append(Row(False, self._inputs[value[0]][value[1]]))
+                continue
+            dying = [row for a in sorted(set(args)) if last[a] == k and isinstance(row := place[a], Row)]
+            boolean = is_boolean(program.nodes[k])
+            if op is Op.SELECT:  # written in two passes: the target must not be one of the operands
+                target = rows.take(boolean)
+            for row in dying:
+                rows.give(row)
+            if op is not Op.SELECT:
+                target = rows.take(boolean)
+            place.append(target)
+            self._instructions.append(Instruction(UFUNCS[op], tuple(place[a] for a in args), target))
+        self._rows = rows.count[False]
+        self._truths = rows.count[True]
+        self._results = [[place[k] for k in result] for result in program.results]
+        self._scalar = [(k, _SCALAR[op], args) for k, (op, args, _) in enumerate(program.nodes) if args]
+        self._frames: dict[int, list[Frame]] = {}
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Evaluate a batch.
+
+        Args:
+            inputs: per input an array (N, size), row-major elements.
+            outputs: per output an array (N, size) to be filled.
+        """
+        count = outputs[0].shape[0] if outputs else 0
+        if count <= FEW:
+            self._run_scalar(inputs, outputs, count)
+            return
+        with np.errstate(all="ignore"):
+            for start in range(0, count, BLOCK):
+                stop = min(start + BLOCK, count)
+                self._run_block([x[start:stop] for x in inputs], [y[start:stop] for y in outputs], stop - start)
+
+    def _frame(self, length: int) -> Frame:
+        """Take a frame from the pool, so that threads never share one, or make it."""
+        try:
+            return self._frames[length].pop()
+        except (KeyError, IndexError):
+            pass
+        numbers, truths = np.empty((self._rows, length)), np.empty((self._truths, length), dtype=bool)
+
+        def bind(place: Row | npt.NDArray[Any]) -> npt.NDArray[Any]:
+            if isinstance(place, Row):
+                return truths[place.index] if place.boolean else numbers[place.index]
+            return place
+
+        views: dict[Row, npt.NDArray[Any]] = {}
+        calls = []
+        for function, operands, target in self._instructions:
+            bound = [views.setdefault(x, bind(x)) if isinstance(x, Row) else x for x in (*operands, target)]
+            calls.append((function, tuple(bound)))
+        return Frame(numbers, calls)
+
+    def _run_block(self, inputs: list[Array], outputs: list[Array], length: int) -> None:
+        frame = self._frame(length)
+        for rows, block in zip(self._inputs, inputs, strict=True):
+            if rows:
+                frame.numbers[rows[0] : rows[0] + len(rows)] = block.T
+        for function, operands in frame.calls:
+            function(*operands)
+        for result, block in zip(self._results, outputs, strict=True):
+            for element, place in enumerate(result):
+                block[:, element] = frame.numbers[place.index] if isinstance(place, Row) else place
+        if length == BLOCK or len(self._frames) < 4:  # odd lengths are tails; a few of them are worth keeping
+            self._frames.setdefault(length, []).append(frame)
+
+    def _run_scalar(self, inputs: Sequence[Array], outputs: Sequence[Array], count: int) -> None:
+        for row in range(count):
+            flat = [block[row].tolist() for block in inputs]
+            values = [flat[v[0]][v[1]] if op is Op.INPUT else v for op, _, v in self.program.nodes]
+            try:
+                for k, function, args in self._scalar:
+                    values[k] = function(*[values[a] for a in args])
+            except (OverflowError, ValueError):  # Python refuses what IEEE arithmetic answers with inf or nan
+                with np.errstate(all="ignore"):
+                    self._run_block([x[row : row + 1] for x in inputs], [y[row : row + 1] for y in outputs], 1)
+                continue
+            for result, block in zip(self.program.results, outputs, strict=True):
+                block[row] = [values[k] for k in result]

@@ -1,0 +1,86 @@
+"""Every target that can be run gives the numbers of the plain interpreter."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from emit_support import SAMPLES, interpret, programs, split
+from hypothesis import HealthCheck, given, settings
+
+from armwright.graph.emit import source
+from armwright.graph.emit.c import emit_c
+from armwright.graph.tape import Tape
+
+GCC = shutil.which("gcc") or shutil.which("cc")
+ROWS = np.tile(SAMPLES, (90, 1))  # more than one block
+
+
+def close(actual, expected):
+    np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
+
+
+def run_tape(program, inputs):
+    outputs = [np.full((len(inputs[0]), signal.size), np.nan) for signal in program.outputs]
+    Tape(program).run(inputs, outputs)
+    return outputs
+
+
+def run_numpy(program, rows):
+    scope: dict = {}
+    exec(compile(source(program, "numpy"), "<generated>", "exec"), scope)
+    shaped = [x.reshape((len(rows), *signal.shape)) for x, signal in zip(split(rows), program.inputs, strict=True)]
+    return scope["law"](*shaped)
+
+
+@given(programs())
+@settings(max_examples=120, deadline=None, derandomize=True)
+def test_tape_and_numpy_source_agree_with_the_interpreter(program):
+    expected = interpret(program, split(SAMPLES))
+    for actual, value in zip(run_tape(program, split(SAMPLES)), expected, strict=True):
+        close(actual, value)
+    for actual, value in zip(run_tape(program, split(SAMPLES[:2])), expected, strict=True):
+        close(actual, value[:2])  # the path on floats
+    for actual, value, signal in zip(run_numpy(program, SAMPLES), expected, program.outputs, strict=True):
+        assert actual.shape == (len(SAMPLES), *signal.shape)
+        close(actual.reshape(value.shape), value)
+
+
+@given(programs())
+@settings(max_examples=10, deadline=None, derandomize=True)
+def test_tape_blocks_and_tails(program):
+    expected = interpret(program, split(SAMPLES))
+    tape = Tape(program)
+    for _ in range(2):  # frames are reused
+        outputs = [np.full((len(ROWS), signal.size), np.nan) for signal in program.outputs]
+        tape.run(split(ROWS), outputs)
+        for actual, value in zip(outputs, expected, strict=True):
+            close(actual, np.tile(value, (90, 1)))
+
+
+@pytest.mark.skipif(GCC is None, reason="no C compiler")
+@given(programs())
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_c_agrees_with_the_interpreter(tmp_path_factory, program):
+    folder = tmp_path_factory.mktemp("c")
+    header, text = emit_c(program)
+    (folder / "law.h").write_text(header)
+    (folder / "law.c").write_text(text)
+    flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", "-shared", "-fPIC"]
+    subprocess.run([GCC, *flags, "law.c", "-o", "law.so", "-lm"], cwd=folder, check=True, timeout=60)
+    library = ctypes.CDLL(str(folder / "law.so"))
+    inputs, expected = split(SAMPLES), interpret(program, split(SAMPLES))
+    outputs = [np.full_like(value, np.nan) for value in expected]
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*inputs, *outputs)]
+    library.law_batch(ctypes.c_long(len(SAMPLES)), *pointers)
+    for actual, value in zip(outputs, expected, strict=True):
+        close(actual, value)
+    for array in outputs:
+        array[:] = np.nan
+    library.law(*pointers)  # one evaluation touches the first row only
+    for actual, value in zip(outputs, expected, strict=True):
+        close(actual[0], value[0])
+        assert np.isnan(actual[1:]).all()
