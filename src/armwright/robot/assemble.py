@@ -128,6 +128,15 @@ def home_links(robot: Robot) -> tuple[list[Array], list[Array]]:
     return joints, links
 
 
+def chain_tool(robot: Robot, q: Sequence[float]) -> Array:
+    """Pose T_base_tool of a serial chain at q (n,), by plain multiplication."""
+    T = robot.T_base_root
+    for body, joint, amount in zip(robot.bodies, robot.joints, q, strict=True):
+        moved = displacement(joint.kind, body.axis, amount + body.offset)
+        T = T @ body.T_parent_joint @ moved @ body.T_joint_link
+    return np.asarray(T @ robot.T_tip_tool)
+
+
 def chain_home(robot: Robot, what: str) -> Home:
     """Home geometry of a serial chain; raise `NotSupportedError` in the name of `what` for trees and mimic joints."""
     for i, body in enumerate(robot.bodies):
