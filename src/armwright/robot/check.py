@@ -57,7 +57,8 @@ def robot_body_findings(robot: Robot) -> list[Finding]:
         R, p = body.T_joint_link[:3, :3], body.T_joint_link[:3, 3]
         joint = robot.joints[body.joint]
         stroke = joint.limits.upper - joint.limits.lower if joint.kind == "prismatic" else 0.0
-        out += body_findings(body.name, body.mass, body.com, body.inertia, joint=-R.T @ p, ends=ends,
+        out += body_findings(body.name, body.mass, body.com, body.inertia, joint=-R.T @ p,
+                             axis=R.T @ body.axis if joint.kind == "revolute" else None, ends=ends,
                              extent=float(stroke) if np.isfinite(stroke) else 0.0)
     return out
 

@@ -23,7 +23,7 @@ WATER = 1000.0
 """Density [kg/m³] of the ball that bounds a body's size from below; machined links are near it, motors above."""
 GYRATION_WARNING = 0.5
 """A body within length L has at most L/2 (all mass at its two ends); a uniform rod has 0.29 L."""
-GYRATION_ERROR = 3.0
+GYRATION_ERROR = 2.0
 COM_WARNING = 1.0
 COM_ERROR = 5.0
 
@@ -49,14 +49,15 @@ def body_findings(
     inertia: ArrayLike,
     *,
     joint: ArrayLike = (0.0, 0.0, 0.0),
+    axis: ArrayLike | None = None,
     ends: Sequence[ArrayLike] = (),
     extent: float = 0.0,
 ) -> list[Finding]:
     """Judge one body.
 
-    The size of a link is not known, only bounded from below: by the distance from its joint to the joints (or the
-    tool) it carries, by twice the distance of its centre of mass from the joint, and by the diameter of a ball of
-    water of its mass.
+    The size of a link is not known. It is taken as the largest of twice the distance from its centre of mass to its
+    joint and to the joints (or the tool) it carries, and the diameter of a ball of water of its mass. Along a revolute
+    axis the bearing may sit anywhere, so the joint is the point of its axis nearest to the centre of mass.
 
     Args:
         name: of the body, for the place.
@@ -64,6 +65,7 @@ def body_findings(
         com: centre of mass (3,) in link axes [m].
         inertia: (3, 3) about the centre of mass, link axes [kg m²].
         joint: a point of the joint's axis in the link frame [m].
+        axis: unit direction of a revolute joint's axis in the link frame; None where the joint is that point.
         ends: points of the joints this body carries, and of the tool if it does, in the link frame [m].
         extent: a known length of the body (stroke of a prismatic joint, a mesh), 0 if unknown [m].
 
@@ -71,15 +73,15 @@ def body_findings(
         Findings; severity "error" means that no matter can form this body (or only absurdly), "warning" that
         somebody should look.
     """
-    I = np.asarray(inertia, dtype=np.float64)
+    tensor = np.asarray(inertia, dtype=np.float64)
     c, p = np.asarray(com, dtype=np.float64), np.asarray(joint, dtype=np.float64)
     place = f"bodies.{name}"
     out: list[Finding] = []
-    if not (math.isfinite(mass) and np.isfinite(c).all() and np.isfinite(I).all()):
+    if not (math.isfinite(mass) and np.isfinite(c).all() and np.isfinite(tensor).all()):
         return [Finding("error", place, "mass, com and inertia must be finite", "finite")]
     if mass < 0.0:
         out.append(Finding("error", f"{place}.mass", f"mass is {mass:g} kg", "mass ≥ 0"))
-    moments = principal_moments(I)
+    moments = principal_moments(tensor)
     scale = float(np.abs(moments).max(initial=0.0))
     listing = ", ".join(f"{moment:.4g}" for moment in moments)
     if moments[0] < -1e-9 * scale:
@@ -101,6 +103,9 @@ def body_findings(
     if scale == 0.0:
         out.append(Finding("info", f"{place}.inertia", f"{mass:g} kg without rotational inertia (a point)",
                            "inertia positive definite"))
+    if axis is not None:
+        z = np.asarray(axis, dtype=np.float64)
+        p = p + ((c - p) @ z) * z
     return out + _size_findings(place, mass, c, scale, p, [np.asarray(e, dtype=np.float64) for e in ends], extent)
 
 
@@ -109,7 +114,7 @@ def _size_findings(place: str, mass: float, c: np.ndarray, largest: float, joint
     out: list[Finding] = []
     ball = (6.0 * mass / (math.pi * WATER)) ** (1.0 / 3.0)
     length = max([float(np.linalg.norm(end - joint)) for end in ends] + [extent, 0.0])
-    size = max(length, 2.0 * float(np.linalg.norm(c - joint)), ball)
+    size = max([2.0 * float(np.linalg.norm(c - point)) for point in (joint, *ends)] + [ball, extent])
     gyration = math.sqrt(largest / mass)
     if gyration > GYRATION_WARNING * size:
         severity: Severity = "error" if gyration > GYRATION_ERROR * size else "warning"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.errors import DescriptionError
 from armwright.robot.parts import Source
 from armwright.robot.sheet_text import Quantity, Table
 from armwright.robot.sheet_values import columns_of, listed, matrix, real, scalar, take, vector
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+ROOT = "-"
+"""Stands for the root link where a body is named."""
 BODY_KEYS = ("mass", "com", "inertia", "data_origin")
 _CYLINDERS: dict[str, tuple[Dimension, ...] | None] = {
     "axis": None, "mass": ("mass",), "radius": ("length",), "height": ("length",),
@@ -136,7 +137,7 @@ def _printed(q: Quantity, mass: float, com: Array) -> Array:
     value = q.entries["value"]
     if isinstance(value, list) and value and isinstance(value[0], list):
         tensor = np.array(matrix(q, value, 3, 3))
-        if not np.array_equal(tensor, tensor.T):
+        if np.abs(tensor - tensor.T).max() > 1e-12 * max(1.0, float(np.abs(tensor).max())):
             raise q.refuse("inertia must be symmetric", "symmetric")
     else:
         size = 6 if isinstance(value, list) and len(value) == 6 else 3
@@ -146,12 +147,16 @@ def _printed(q: Quantity, mass: float, com: Array) -> Array:
     return tensor if about == "com" else np.asarray(about_com(tensor, mass, com))
 
 
-def tables(tree: Table) -> dict[str, Table]:
-    """Return the ``[bodies.NAME]`` tables by name, in the order of the file."""
+def tables(tree: Table, *, empty: bool = False) -> dict[str, Table]:
+    """Return the ``[bodies.NAME]`` tables by name, in the order of the file; `empty` allows an arm without any."""
     bodies = tree.table("bodies")
     if bodies is None or not bodies.entries:
+        if empty:
+            return {}
         raise tree.refuse("missing section [bodies.NAME], one a moving body, in chain order", "required section")
     for name, body in bodies.entries.items():
         if not isinstance(body, Table):
-            raise DescriptionError("a body must be a table", where=bodies.where(name), rule="type")
+            raise bodies.refuse("a body must be a table", "type", name)
+        if name in ("", ROOT):
+            raise bodies.refuse(f"a body cannot be called {name!r}", "name", name)
     return dict(bodies.entries)

@@ -42,7 +42,7 @@ from armwright.robot.dh import from_dh, from_mdh
 from armwright.robot.model import EARTH_GRAVITY, Robot
 from armwright.robot.parts import Body, Source
 from armwright.robot.screws import from_screws
-from armwright.robot.sheet_bodies import BODY_KEYS, mass_properties, tables
+from armwright.robot.sheet_bodies import BODY_KEYS, ROOT, mass_properties, tables
 from armwright.robot.sheet_files import file_text, finder
 from armwright.robot.sheet_geometry import chain_rows, direction, kind_of, pose
 from armwright.robot.sheet_joints import read_actuators, read_joints
@@ -101,7 +101,7 @@ def _build(tree: Table) -> Robot:
     name = tree.text_of("name")
     sources: dict[str, Source] = {}
     kind, geometry = kind_of(tree)
-    bodies = tables(tree)
+    bodies = tables(tree, empty=kind == "frames")
     common: dict[str, Any] = {"notes": tree.text_of("notes", ""), "sources": sources}
     tree.text_of("title", "")
     base = tree.table("base")
@@ -153,9 +153,9 @@ def _tool(tree: Table, names: list[str], last: int, sources: dict[str, Source]) 
     if tool is None:
         return last, np.eye(4)
     tool.only("pose", "body")
-    carrier = tool.text_of("body", names[last] if names else "base")
-    if carrier != "base" and carrier not in names:
-        raise tool.refuse(f"no body {carrier!r}; valid: base, {', '.join(names)}", "reference", "body")
+    carrier = tool.text_of("body", names[last] if names else ROOT)
+    if carrier != ROOT and carrier not in names:
+        raise tool.refuse(f"no body {carrier!r}; valid: {', '.join(names)} or {ROOT!r} (the root)", "reference", "body")
     T = pose(tool, "pose", sources)
     return (names.index(carrier) if carrier in names else -1), np.eye(4) if T is None else T
 
@@ -168,9 +168,9 @@ def _frames(name: str, tree: Table, bodies: dict[str, Table], common: dict[str, 
     names, made = list(bodies), []
     for i, (label, body) in enumerate(bodies.items()):
         body.only(*BODY_KEYS, *_FRAME_KEYS)
-        parent, joint = body.text_of("parent", names[i - 1] if i else "base"), body.text_of("joint")
-        if parent != "base" and parent not in names[:i]:
-            raise body.refuse(f"parent {parent!r} must be 'base' or a body written above this one", "reference", "parent")
+        parent, joint = body.text_of("parent", names[i - 1] if i else ROOT), body.text_of("joint")
+        if parent != ROOT and parent not in names[:i]:
+            raise body.refuse(f"parent {parent!r} must be {ROOT!r} (the root) or a body above this one", "reference", "parent")
         if joint not in index:
             raise body.refuse(f"no joint {joint!r}; valid: {', '.join(index)}", "reference", "joint")
         ratio, offset = take(body, "ratio"), take(body, "offset")
@@ -178,7 +178,7 @@ def _frames(name: str, tree: Table, bodies: dict[str, Table], common: dict[str, 
         p = mass_properties(body, sources)
         before, after = pose(body, "joint_pose", sources), pose(body, "link_pose", sources)
         made.append(Body(
-            label, names.index(parent) if parent != "base" else -1, index[joint],
+            label, names.index(parent) if parent != ROOT else -1, index[joint],
             np.eye(4) if before is None else before, direction(body, "axis"), np.eye(4) if after is None else after,
             p.mass, p.com, p.inertia,
             scalar(ratio, ("number",)) if ratio else 1.0,

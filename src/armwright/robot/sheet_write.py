@@ -11,6 +11,7 @@ import numpy as np
 
 from armwright.robot.model import Robot
 from armwright.robot.parts import Source
+from armwright.robot.sheet_bodies import ROOT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +43,7 @@ def write_sheet(robot: Robot) -> str:
     joint_lines = _joints(robot, book)
     motor_lines = _actuators(robot, book)
     ends = ["[base]", f"pose = {book.quantity('base.pose', robot.T_base_root, 'm')}", "", "[tool]",
-            f"body = {_text(robot.bodies[robot.tip].name if robot.tip >= 0 else 'base')}",
+            f"body = {_text(robot.bodies[robot.tip].name if robot.tip >= 0 else ROOT)}",
             f"pose = {book.quantity('tool.pose', robot.T_tip_tool, 'm')}"]
     sources = ["[sources]", *(f"{key} = {_text(document)}" for document, key in book.keys.items()), ""] if book.keys else []
     return "\n".join([*lines, "", *sources, "[geometry]", 'kind = "frames"', "", *joint_lines, *motor_lines, *ends, "",
@@ -123,7 +124,7 @@ def _bodies(robot: Robot, book: _Book) -> list[str]:
         path, joint = f"bodies.{body.name}", robot.joints[body.joint]
         lines += [
             f"[bodies.{_text(body.name)}]",
-            f"parent = {_text(robot.bodies[body.parent].name if body.parent >= 0 else 'base')}",
+            f"parent = {_text(robot.bodies[body.parent].name if body.parent >= 0 else ROOT)}",
             f"joint = {_text(joint.name)}",
             f"axis = {_number(body.axis)}",
             f"joint_pose = {book.quantity(f'{path}.joint_pose', body.T_parent_joint, 'm', fallback='geometry.rows')}",

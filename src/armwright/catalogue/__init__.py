@@ -1,0 +1,1 @@
+"""The robots that come with Armwright: data only, one TOML sheet a robot, every number with its source."""
