@@ -233,7 +233,7 @@ def _address(function: Any) -> int:
 
 
 def _numpy_api(index: int) -> int:
-    from numpy._core import _multiarray_umath  # the capsule that C extensions import
+    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # holds the capsule C extensions import
 
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

@@ -289,14 +289,14 @@ class Expr:
         if isinstance(exponent, np.ndarray):
             return NotImplemented
         exponent = exponent.value if isinstance(exponent, Expr) and exponent.is_constant else exponent
-        if isinstance(exponent, NUMBER) and float(exponent).is_integer() and abs(exponent) <= 64:
+        if isinstance(exponent, NUMBER) and float(exponent).is_integer() and abs(float(exponent)) <= 64:
             power, base, result = abs(int(exponent)), self.as_number(), None
             while power:
                 if power & 1:
                     result = base if result is None else result * base
                 base, power = (base * base, power >> 1) if power > 1 else (base, 0)
             result = self.graph.constant(1.0) if result is None else result
-            return 1.0 / result if exponent < 0 else result
+            return 1.0 / result if float(exponent) < 0 else result
         if isinstance(exponent, NUMBER) and float(exponent) == 0.5:
             return self.graph.apply(Op.SQRT, self.as_number())
         logarithm = self.graph.apply(Op.LOG, self.as_number())

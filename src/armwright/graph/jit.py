@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import threading
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from armwright.errors import CompileError
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 
 class Host(NamedTuple):
@@ -23,7 +20,7 @@ class Host(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def binding() -> ModuleType | None:
+def binding() -> Any:
     """Return llvmlite's binding, initialised, or None where it is not installed."""
     try:
         import llvmlite.binding as llvm

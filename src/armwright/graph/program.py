@@ -167,7 +167,8 @@ def trace(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *
         raise TraceError(f"{label} returned nothing; it must return an array or a tuple of arrays")
     single = not isinstance(value, tuple)
     values = (value,) if single else value
-    names = getattr(value, "_fields", None) or ([label] if single else [f"{label}_{k}" for k in range(len(values))])
+    numbered = [label] if single else [f"{label}_{k}" for k in range(len(values))]
+    names = list(getattr(value, "_fields", numbered))
     outputs = list(zip(names, values, strict=True))
     return finish(graph, label, inputs, outputs, single=single, drop_dead=not naive)
 

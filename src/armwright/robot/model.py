@@ -108,9 +108,10 @@ class Robot:
         """The same arm as the recursions see it (`armwright.robot.tree`), unregrouped; computed once."""
         from armwright.robot.tree import tree_of
 
-        if "tree" not in self._cache:
-            self._cache["tree"] = tree_of(self)
-        return self._cache["tree"]
+        tree: Tree | None = self._cache.get("tree")
+        if tree is None:
+            tree = self._cache["tree"] = tree_of(self)
+        return tree
 
     @classmethod
     def from_dh(cls, table: ArrayLike, **parts: Any) -> Robot:

@@ -50,7 +50,8 @@ def _butterfly(w: Writer, rows: list[str]) -> list[str]:
 
 def _load(w: Writer, signal: Signal, base: str, needed: set[int]) -> list[str | None]:
     """Load the needed columns of `width` rows at `base`, one vector a column."""
-    n, columns = signal.size, [None] * signal.size  # type: list[str | None]
+    n = signal.size
+    columns: list[str | None] = [None] * n
     for start, count in chunks(n, w.width):
         if not needed & set(range(start, start + count)):
             continue
