@@ -58,7 +58,7 @@ def _cut_actuators(robot: Robot, kept: list[int]) -> Actuators:
     )  # fmt: skip
 
 
-def _carried(robot: Robot, path: list[int], kept: list[int], links: list[Array]) -> dict[int, list[int]]:
+def _carried(robot: Robot, path: list[int], kept: list[int]) -> dict[int, list[int]]:
     """Bodies outside the chain by the body of the chain that carries them; those on fixed ground are left out."""
     on_path = set(path)
     carried: dict[int, list[int]] = {i: [] for i in path}
@@ -115,7 +115,7 @@ def chain(robot: Robot, base: str | None = None, tip: str | None = None, *, drop
     path = _path(robot, first, last)
     kept = list(dict.fromkeys(robot.bodies[i].joint for i in path))
     _, links = home_links(robot)
-    carried = {i: [] for i in path} if drop else _carried(robot, path, kept, links)
+    carried = {i: [] for i in path} if drop else _carried(robot, path, kept)
     bodies = []
     for place, i in enumerate(path):
         body = robot.bodies[i]
