@@ -18,7 +18,7 @@ from armwright.graph.ops import MEANING, Op
 from armwright.graph.program import Program
 
 Array = npt.NDArray[np.float64]
-BLOCK = 512
+BLOCK = 1000
 FEW = 3  # up to this many configurations floats are faster than rows
 
 
@@ -117,7 +117,7 @@ class Tape:
         self._rows = rows.count[False]
         self._truths = rows.count[True]
         self._results = [[place[k] for k in result] for result in program.results]
-        self._scalar = [(k, _SCALAR[op], args) for k, (op, args, _) in enumerate(program.nodes) if args]
+        self._scalar = [(k, _SCALAR[op], *(*args, -1, -1)[:3]) for k, (op, args, _) in enumerate(program.nodes) if args]
         self._frames: dict[int, list[Frame]] = {}
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
@@ -174,8 +174,13 @@ class Tape:
             flat = [block[row].tolist() for block in inputs]
             values = [flat[v[0]][v[1]] if op is Op.INPUT else v for op, _, v in self.program.nodes]
             try:
-                for k, function, args in self._scalar:
-                    values[k] = function(*[values[a] for a in args])
+                for k, function, a, b, c in self._scalar:
+                    if b < 0:
+                        values[k] = function(values[a])
+                    elif c < 0:
+                        values[k] = function(values[a], values[b])
+                    else:
+                        values[k] = function(values[a], values[b], values[c])
             except (OverflowError, ValueError):  # Python refuses what IEEE arithmetic answers with inf or nan
                 with np.errstate(all="ignore"):
                     self._run_block([x[row : row + 1] for x in inputs], [y[row : row + 1] for y in outputs], 1)

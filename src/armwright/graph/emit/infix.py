@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from armwright.graph.emit.walk import operands
 from armwright.graph.ops import Op
@@ -54,6 +54,8 @@ class Printer:
     constant: Callable[[float | bool], str]
     symbols: dict[int, str] = field(default_factory=dict)
 
+    parentheses: ClassVar[tuple[str, str]] = ("(", ")")
+
     def text(self, k: int) -> str:
         """Return node k as an expression of symbols."""
         return self._render(k)[0]
@@ -61,6 +63,10 @@ class Printer:
     def definition(self, k: int) -> str:
         """Return node k spelled out, even if it has a symbol."""
         return self._spell(self.program.nodes[k])[0]
+
+    def enclose(self, text: str) -> str:
+        """Return the text in parentheses."""
+        return text.join(self.parentheses)
 
     def _render(self, k: int) -> tuple[str, int]:
         return (self.symbols[k], ATOM) if k in self.symbols else self._spell(self.program.nodes[k])
@@ -79,7 +85,7 @@ class Printer:
         if node.op in (Op.ADD, Op.SUB) and last.op is Op.CONST and last.value < 0.0:
             rule = self.rules[Op.SUB if node.op is Op.ADD else Op.ADD]  # a + (−c) is a − c, exactly
             parts[-1] = self._number(-last.value)
-        texts = [text if level >= need else f"({text})" for (text, level), need in zip(parts, rule.needs, strict=True)]
+        texts = [text if level >= need else self.enclose(text) for (text, level), need in zip(parts, rule.needs, strict=True)]
         return rule.template.format(*texts), rule.level
 
 
