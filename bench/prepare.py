@@ -6,30 +6,27 @@ differences for derivatives; a worker that disagrees with them is not timed.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import armwright as aw
 from armwright.dynamics.crba import crba
 from armwright.dynamics.newton_euler import bias, rnea
-from armwright.kinematics.forward import fk
-from armwright.kinematics.jacobian import jacobian
-from armwright.robot.parts import Actuators, Body, Friction, Joint
+from armwright.kinematics.forward import tool_pose
+from armwright.kinematics.jacobian import frame_jacobian
+from armwright.robot.load import load
+from armwright.robot.mjcf_write import write_mjcf
+from armwright.robot.model import Robot
+from armwright.robot.parts import Actuators, Body, Joint, Limits
+from armwright.robot.urdf_write import write_urdf
+from armwright.studies.operation_counts import bare
 
 CHECKED = 64
 BATCH = {"ur5": 10_000, "n30": 2_048, "n50": 2_048}
 
 
-def bare(robot: aw.Robot) -> aw.Robot:
-    """The arm without friction and rotors: what all peers model alike."""
-    joints = tuple(replace(joint, friction=Friction()) for joint in robot.joints)
-    return replace(robot, joints=joints, actuators=Actuators.none(robot.n))
-
-
-def random_arm(n: int, seed: int) -> aw.Robot:
+def random_arm(n: int, seed: int) -> Robot:
     """A serial arm of n revolute joints with general twists, offsets and full inertia tensors."""
     rng = np.random.default_rng(seed)
     bodies = []
@@ -46,13 +43,13 @@ def random_arm(n: int, seed: int) -> aw.Robot:
             Body(f"link{i + 1}", i - 1, i, T, mass=float(rng.uniform(0.5, 3.0)), com=rng.uniform(-0.1, 0.1, 3),
                  inertia=0.5 * (inertia + inertia.T))
         )  # fmt: skip
-    joints = tuple(Joint(f"joint{i + 1}") for i in range(n))
-    return aw.Robot(f"n{n}", joints, tuple(bodies), Actuators.none(n), tip=n - 1)
+    joints = tuple(Joint(f"joint{i + 1}", limits=Limits(-100.0, 100.0)) for i in range(n))
+    return Robot(f"n{n}", joints, tuple(bodies), Actuators.none(n), tip=n - 1)
 
 
-def arms() -> dict[str, aw.Robot]:
+def arms() -> dict[str, Robot]:
     """The arms that are measured."""
-    return {"ur5": bare(aw.load("ur5")), "n30": random_arm(30, 30), "n50": random_arm(50, 50)}
+    return {"ur5": bare(load("ur5")), "n30": random_arm(30, 30), "n50": random_arm(50, 50)}
 
 
 def differences(function: Any, x: Any, h: float = 1e-3) -> Any:
@@ -68,8 +65,8 @@ def differences(function: Any, x: Any, h: float = 1e-3) -> Any:
 def prepare(folder: Path) -> None:
     """Write <arm>.urdf, <arm>.xml and <arm>.npz for every arm."""
     for name, robot in arms().items():
-        (folder / f"{name}.urdf").write_text(robot.to_urdf())
-        (folder / f"{name}.xml").write_text(robot.to_mjcf())
+        (folder / f"{name}.urdf").write_text(write_urdf(robot))
+        (folder / f"{name}.xml").write_text(write_mjcf(robot))
         rng, n, tree = np.random.default_rng(7), robot.n, robot.tree
         q, qd, x = (rng.uniform(-3.0, 3.0, (BATCH[name], n)) for _ in range(3))
         few = [(q[k], qd[k], x[k]) for k in range(CHECKED)]
@@ -86,7 +83,7 @@ def prepare(folder: Path) -> None:
         } if name == "ur5" else {}  # fmt: skip
         np.savez(
             folder / f"{name}.npz", q=q, qd=qd, x=x, M=M, qdd=qdd, tau=np.array([rnea(tree, *row) for row in few]),
-            T=np.array([fk(tree, row[0]) for row in few]), J=np.array([jacobian(tree, row[0]) for row in few]),
+            T=np.array([tool_pose(tree, row[0]) for row in few]), J=np.array([frame_jacobian(tree, row[0]) for row in few]),
             R0=tree.R0, p0=tree.p0, offset=tree.offset, m=tree.m, h=tree.h, I=tree.J, gravity=tree.gravity,
             T_base_root=tree.T_base_root, T_tip_tool=tree.T_tip_tool, **derivatives,
         )  # fmt: skip

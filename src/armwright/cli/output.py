@@ -50,10 +50,10 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, 
     from rich.markup import escape
     from rich.table import Table
 
-    grid = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    grid = Table(title=escape(title), box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
     for index, column in enumerate(columns):
         text = index < left
-        grid.add_column(column, justify="left" if text else "right", no_wrap=not text, overflow="fold")
+        grid.add_column(escape(column), justify="left" if text else "right", no_wrap=not text, overflow="fold")
     for row in rows:
         grid.add_row(*(escape(cell if isinstance(cell, str) else number(cell)) for cell in row))
     _console().print(grid)

@@ -11,22 +11,28 @@ M are multiplications and divisions, A additions and subtractions, as in 001.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from armwright.errors import InputError
+from armwright.dynamics.aba import aba
+from armwright.dynamics.crba import crba_forward
+from armwright.dynamics.methods import METHODS
+from armwright.dynamics.mrnea import mrnea_forward
+from armwright.dynamics.newton_euler import rnea
+from armwright.dynamics.poe import poe_inverse
+from armwright.dynamics.walker_orin import walker_orin_forward
+from armwright.errors import InputError, NotSupportedError
 from armwright.graph.array import inputs_of
 from armwright.graph.expr import Expr, Graph
 from armwright.graph.ops import LEAVES, TRIGONOMETRIC, Op
 from armwright.graph.program import Counts, Signal, call_by_name, finish, trace
 from armwright.robot.model import Robot
-from armwright.robot.parts import Actuators
+from armwright.robot.parts import Actuators, Friction
 from armwright.robot.tree import Tree, tree_of
-
-WIDTH = {"q": 1, "qd": 1, "qdd": 1, "tau": 1}
 
 
 class Unshared(Graph):
@@ -81,8 +87,6 @@ def tally(function: Callable[..., Any], robot: Robot, signature: str, *, regroup
 
 def _named(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> Callable[..., Any]:
     """Give a ``**arrays`` function the signature that tracing looks for."""
-    import inspect
-
     kind = inspect.Parameter.KEYWORD_ONLY
     function.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in shapes])  # type: ignore[attr-defined]
     return function
@@ -112,10 +116,32 @@ def truncated(robot: Robot, n: int) -> Robot:
 
 def bare(robot: Robot) -> Robot:
     """The same arm without friction, rotors and gears, which no printed count includes."""
-    from armwright.robot.parts import Friction
-
     joints = tuple(replace(joint, friction=Friction()) for joint in robot.joints)
     return replace(robot, joints=joints, actuators=Actuators.none(robot.n))
+
+
+class Row(NamedTuple):
+    """Counts of one formulation for one problem; `reason` says why there are none."""
+
+    problem: str
+    formulation: str
+    tally: Tally | None
+    reason: str = ""
+
+
+def formulations(robot: Robot) -> list[Row]:
+    """Count every formulation that can treat `robot`, friction and rotors included as the sheet has them."""
+    rows = []
+    for problem, job, signature in (("inverse dynamics", "inverse", "q qd qdd"), ("forward dynamics", "forward", "q qd tau")):
+        for method in METHODS.values():
+            function = getattr(method, job)
+            if function is None:
+                continue
+            try:
+                rows.append(Row(problem, method.name, tally(function, robot, signature, options=method.options)))
+            except NotSupportedError as error:
+                rows.append(Row(problem, method.name, None, str(error)))
+    return rows
 
 
 TABLE_1 = {3: (241, 188), 4: (484, 376), 5: (854, 662), 6: (1356, 1038)}
@@ -128,14 +154,14 @@ class PrintedCount:
 
     Attributes:
         method: as the table names it.
-        formulation: our name of the same method, empty where the library has none.
+        ours: our forward dynamics by the same method and its options, None where the library has none.
         printed: (M, A) under the title "n = 6".
         meaning: what the pair really is.
         law: coefficients of M = a·n + b, A = c·n + d from the wider literature (originals not consulted), or None.
     """
 
     method: str
-    formulation: str
+    ours: tuple[Callable[..., Any], dict[str, Any]] | None
     printed: tuple[int, int]
     meaning: str
     law: tuple[int, int, int, int] | None = None
@@ -150,15 +176,70 @@ class PrintedCount:
 
 _ORIGINAL = "the implementation of 1982 at n = 6"
 TABLE_2 = (
-    PrintedCount("Walker–Orin 1", "walker_orin_1", (3418, 2502), _ORIGINAL),
-    PrintedCount("Walker–Orin 2", "walker_orin_2", (2308, 1692), _ORIGINAL),
-    PrintedCount("Walker–Orin 3", "walker_orin_3", (1627, 1255), _ORIGINAL),
-    PrintedCount("Featherstone", "aba", (2190, 1915), "its linear law at n = 12", (199, -198, 174, -173)),
-    PrintedCount("Saha", "", (2008, 1919), "its linear law at n = 12", (191, -284, 187, -325)),
-    PrintedCount("Mohan–Saha", "", (1948, 1667), "its linear law at n = 12", (173, -128, 150, -133)),
-    PrintedCount("ERFD (mRNEA)", "mrnea", (1356, 1038), "RL15 only; r, p_e, I given for nothing; half of H"),
+    PrintedCount("Walker–Orin 1", (walker_orin_forward, {"variant": 1}), (3418, 2502), _ORIGINAL),
+    PrintedCount("Walker–Orin 2", (walker_orin_forward, {"variant": 2}), (2308, 1692), _ORIGINAL),
+    PrintedCount("Walker–Orin 3", (walker_orin_forward, {"variant": 3}), (1627, 1255), _ORIGINAL),
+    PrintedCount("Featherstone", (aba, {}), (2190, 1915), "its linear law at n = 12", (199, -198, 174, -173)),
+    PrintedCount("Saha", None, (2008, 1919), "its linear law at n = 12", (191, -284, 187, -325)),
+    PrintedCount("Mohan–Saha", None, (1948, 1667), "its linear law at n = 12", (173, -128, 150, -133)),
+    PrintedCount("ERFD (mRNEA)", (mrnea_forward, {"expanded": True}), (1356, 1038), "RL15 only; r, p_e, I given for nothing; half of H"),
 )
 """001 Table 2, titled "n = 6"."""
 
-TABLE_6_2 = {"newton_euler": 16080, "poe": 39001}
+TABLE_6_2 = {"Newton–Euler": 16080, "product of exponentials": 39001}
 """002 Table 6.2: arithmetic operations in the final, fully expanded equations of the IRB 140."""
+
+
+def table_1(robot: Robot) -> list[dict[str, Any]]:
+    """001 Table 1: forward dynamics by mRNEA for the first 3…6 joints of a serial arm (RL15 in the document).
+
+    Each row has ``n``, ``printed`` (M, A), ``as_published`` (our count by hand of the expanded sums that the document
+    evaluates, from q to q̈, geometry and inertia included), ``lean`` (the same method with shared recursions, by hand)
+    and ``compiled``. The document's own figure leaves out the rotation of r, p_e and I into the base and half of H.
+    """
+    rows = []
+    for n, printed in TABLE_1.items():
+        if n <= robot.n:
+            arm = bare(truncated(robot, n))
+            published = tally(mrnea_forward, arm, "q qd tau", options={"expanded": True})
+            lean = tally(mrnea_forward, arm, "q qd tau")
+            rows.append({"n": n, "printed": printed, "as_published": pair(published.hand), "lean": pair(lean.hand),
+                         "compiled": pair(lean.compiled)})  # fmt: skip
+    return rows
+
+
+def growth(rows: list[dict[str, Any]], key: str = "printed") -> float:
+    """Exponent of M between the first and the last row of `table_1`: 1 would be the O(n) of the document's heading."""
+    first, last = rows[0], rows[-1]
+    return float(np.log(last[key][0] / first[key][0]) / np.log(last["n"] / first["n"]))
+
+
+def table_2(robot: Robot) -> list[dict[str, Any]]:
+    """001 Table 2 with its audit: per method the printed pair, what it is, its law at n = 6, and our counts.
+
+    A last row adds what the document does not list: composite bodies in link frames with LᵀDL, our default.
+    """
+    arm, rows = bare(robot), []
+    ours = PrintedCount("CRBA + LᵀDL, link frames", (crba_forward, {}), (0, 0), "not in the document")
+    for row in (*TABLE_2, ours):
+        counted = None if row.ours is None else tally(row.ours[0], arm, "q qd tau", options=row.ours[1])
+        rows.append({
+            "method": row.method, "printed": row.printed if row.printed[0] else None, "meaning": row.meaning,
+            "law_at_6": row.at(6), "law_at_12": row.at(12),
+            "by_hand": None if counted is None else pair(counted.hand),
+            "compiled": None if counted is None else pair(counted.compiled),
+        })  # fmt: skip
+    return rows
+
+
+def table_6_2(robot: Robot) -> list[dict[str, Any]]:
+    """002 Table 6.2: operations (M + A) of inverse dynamics, Newton–Euler against product of exponentials.
+
+    The document counts expanded symbolic equations; the same methods evaluated as recursions need a small part of it.
+    """
+    arm, rows = bare(robot), []
+    for (method, printed), function in zip(TABLE_6_2.items(), (rnea, poe_inverse), strict=True):
+        counted = tally(function, arm, "q qd qdd")
+        rows.append({"method": method, "printed": printed, "loops": sum(pair(counted.loops)),
+                     "by_hand": sum(pair(counted.hand)), "compiled": sum(pair(counted.compiled))})  # fmt: skip
+    return rows

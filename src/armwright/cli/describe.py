@@ -1,0 +1,153 @@
+"""``armwright robots``, ``show`` and ``check``: what an arm is and whether it can exist."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from armwright.cli.output import NEGATIVE, Json, RobotName, number, say, say_json, table
+from armwright.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+
+NOTHING_READ = ("name", "file", "readable-file")
+"""Rules whose breach says that the name or path is wrong, not the arm."""
+
+
+def robots(json: Json = False) -> None:
+    """List the arms of the catalogue."""
+    from armwright.robot.load import robots as entries
+
+    listing = [entry._asdict() for entry in entries()]
+    if json:
+        say_json(listing)
+    else:
+        table("Catalogue", ["robot", "title", "main source", "joints"],
+              [[row["name"], row["title"], shortened(row["source"]), row["n"]] for row in listing], left=3)  # fmt: skip
+
+
+def show(robot: RobotName, json: Json = False) -> None:
+    """Show an arm's sheet: joints, bodies, motors, and where each number comes from."""
+    from armwright.robot.load import load
+
+    arm = load(robot)
+    if json:
+        say_json(description(arm))
+    else:
+        print_sheet(arm)
+
+
+def check(
+    robot: Annotated[str, typer.Argument(metavar="FILE", help="URDF or TOML sheet, or a catalogue name.")],
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as a negative verdict, too.")] = False,
+    json: Json = False,
+) -> None:
+    """Judge whether an arm is physically plausible. Exit code 1 if it is not."""
+    from armwright.robot.check import Finding
+    from armwright.robot.check import check as judge
+    from armwright.robot.load import load
+
+    name = robot
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what loads with a warning is a finding below
+            arm = load(robot, implausible="warn")
+        name, findings = arm.name, judge(arm)
+    except DescriptionError as error:
+        if error.rule in NOTHING_READ:
+            raise
+        findings = [Finding("error", error.where, str(error), error.rule)]
+    counts = {kind: sum(f.severity == kind for f in findings) for kind in ("error", "warning", "info")}
+    negative = counts["error"] > 0 or (strict and counts["warning"] > 0)
+    if json:
+        listing = [{"severity": f.severity, "place": f.place, "reason": f.reason, "rule": f.rule} for f in findings]
+        say_json({"robot": name, "plausible": not negative, "counts": counts, "findings": listing})
+    else:
+        if findings:
+            table(name, ["severity", "place", "reason", "rule"],
+                  [[f.severity, f.place, f.reason, f.rule] for f in findings], left=4)  # fmt: skip
+        verdict = "not plausible" if negative else "plausible"
+        say(f"{name}: {verdict} ({counts['error']} errors, {counts['warning']} warnings, {counts['info']} remarks)")
+    if negative:
+        raise typer.Exit(NEGATIVE)
+
+
+def description(robot: Robot) -> dict[str, Any]:
+    """Everything about an arm, ready for JSON."""
+    a = robot.actuators
+    return {
+        "name": robot.name,
+        "n": robot.n,
+        "notes": robot.notes,
+        "gravity": robot.gravity,
+        "joints": [
+            {"name": j.name, "kind": j.kind, "lower": j.limits.lower, "upper": j.limits.upper,
+             "velocity": j.limits.velocity, "effort": j.limits.effort, "viscous": j.friction.viscous,
+             "coulomb": j.friction.coulomb}
+            for j in robot.joints
+        ],
+        "bodies": [
+            {"name": b.name, "parent": robot.bodies[b.parent].name if b.parent >= 0 else None, "mass": b.mass,
+             "com": b.com, "inertia": b.inertia, "T_parent_joint": b.T_parent_joint, "axis": b.axis,
+             "T_joint_link": b.T_joint_link}
+            for b in robot.bodies
+        ],
+        "actuators": {
+            name: getattr(a, name)
+            for name in ("gear", "rotor_inertia", "viscous", "torque_limit", "speed_limit", "current_limit",
+                         "torque_constant")
+        },
+        "sources": {
+            path: {"document": s.document, "place": s.place, "note": s.note} for path, s in robot.sources.items()
+        },
+    }  # fmt: skip
+
+
+def print_sheet(robot: Robot) -> None:
+    """Print an arm's joints, bodies and sources as tables."""
+    from rich.markup import escape
+
+    say(f"[bold]{escape(robot.name)}[/bold]: {robot.n} joints, {sum(b.mass for b in robot.bodies):.3g} kg moving, "
+        f"gravity ({', '.join(number(float(x)) for x in robot.gravity)}) m/s²")  # fmt: skip
+    if robot.notes:
+        say(escape(robot.notes))
+    table("Joints (SI, radians)", ["joint", "kind", "lower", "upper", "speed", "effort", "viscous", "Coulomb"],
+          [[j.name, j.kind, j.limits.lower, j.limits.upper, j.limits.velocity, j.limits.effort, j.friction.viscous,
+            j.friction.coulomb] for j in robot.joints], left=2)  # fmt: skip
+    documents = list(dict.fromkeys(source.document for source in robot.sources.values()))
+
+    def cite(path: str) -> str:
+        source = robot.sources.get(path)
+        return f"[{documents.index(source.document) + 1}] {source.place}" if source else "–"
+
+    rows = []
+    for body in robot.bodies:
+        com = "(" + ", ".join(f"{x:.4g}" for x in body.com) + ")"
+        moments = "(" + ", ".join(f"{body.inertia[k, k]:.4g}" for k in range(3)) + ")"
+        place = f"bodies.{body.name}"
+        rows.append([body.name, cite(f"{place}.mass"), cite(f"{place}.inertia"), body.mass, com, moments])
+    table("Bodies (centre of mass, and inertia about it, in link axes)",
+          ["body", "source of mass", "source of inertia", "mass [kg]", "com [m]", "Ixx, Iyy, Izz [kg m²]"], rows, left=3)  # fmt: skip
+    rotor = robot.actuators.rotor_inertia
+    if rotor.any():
+        a = robot.actuators
+        table("Motors", ["motor of", "gear", "rotor [kg m²]", "torque [N m]", "speed [rad/s]"],
+              [[j.name, float(a.gear[i, i]), float(rotor[i]), float(a.torque_limit[i]), float(a.speed_limit[i])]
+               for i, j in enumerate(robot.joints)])  # fmt: skip
+    notes = [
+        [path, cite(path), source.note] for path, source in robot.sources.items()
+        if source.note and robot.sources.get(path.rpartition(".")[0]) != source
+    ]  # fmt: skip
+    if notes:
+        table("Corrected or estimated", ["number", "source", "note"], notes, left=3)
+    for index, document in enumerate(documents):
+        say(escape(f"[{index + 1}] {document}"))
+
+
+def shortened(text: str, width: int = 70) -> str:
+    """Return the first of several documents, cut to what a table can hold."""
+    first = text.split("; ")[0]
+    return first if len(first) <= width else first[: width - 1] + "…"

@@ -1,0 +1,70 @@
+"""``armwright tour``: the library in one minute, on one arm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from armwright.cli.output import NEGATIVE, Json, say, say_json, table
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+
+START = {"ur5": (0.0, -0.3, 0.5, -1.7, -1.5, 0.0)}
+AGREEMENT = 1e-10
+
+
+def tour(
+    robot: Annotated[str, typer.Argument(metavar="[ROBOT]", help="Which arm.")] = "ur5",
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the picture.")] = Path("out"),
+    seconds: Annotated[float, typer.Option(min=0.01, max=120.0, help="Duration of the fall.")] = 10.0,
+    json: Json = False,
+) -> None:
+    """Load an arm, show its sheet, its pose, that all formulations agree, and let it fall without losing energy."""
+    import numpy as np
+
+    from armwright.cli import compare, describe, falling
+    from armwright.kinematics.forward import fk
+    from armwright.robot.load import load
+
+    out.mkdir(parents=True, exist_ok=True)
+    arm = load(robot)
+    if not json:
+        say("[bold]1. The arm describes itself[/bold]")
+        describe.print_sheet(arm)
+        say("[bold]2. Forward kinematics[/bold]")
+    q = start_of(arm)
+    T = fk(arm, q)
+    if not json:
+        table(f"T_base_tool at q = ({', '.join(f'{x:g}' for x in q)})", ["x", "y", "z", "origin [m]"],
+              [[f"{x:.5f}" for x in row] for row in T], left=0)  # fmt: skip
+        say("[bold]3. One arm, every formulation[/bold]")
+    comparison = compare.compared(arm, samples=20, clock=not json)
+    if not json:
+        compare.print_comparison(comparison)
+        say(f"[bold]4. A free fall of {seconds:g} s, motors and friction off[/bold]")
+    record = falling.fall(arm, q, seconds)
+    picture = out / "free_fall.png"
+    falling.plot(arm, record, picture)
+    agree = comparison["worst"] < AGREEMENT
+    if json:
+        say_json({"robot": arm.name, "q": q, "T_base_tool": T, "comparison": comparison, "agree": agree,
+                  "seconds": seconds, "energy_drift": record.drift, "picture": str(picture)})  # fmt: skip
+    else:
+        fastest = float(np.abs(record.qd).max())
+        say(f"energy drift {record.drift:.1e} of the kinetic peak of {record.kinetic.max():.1f} J over {seconds:g} s "
+            f"(RK4, 1 ms; the fastest joint reached {fastest:.0f} rad/s)")  # fmt: skip
+        say(f"picture: {picture}")
+    if not agree:
+        raise typer.Exit(NEGATIVE)
+
+
+def start_of(robot: Robot) -> Any:
+    """A position from which the arm can fall: a known one, or a tenth of a turn in every joint."""
+    import numpy as np
+
+    known = START.get(robot.name)
+    middle = np.full(robot.n, 0.6)
+    return np.array(known) if known and len(known) == robot.n else np.clip(middle, robot.lower, robot.upper)
