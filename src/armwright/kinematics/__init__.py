@@ -1,0 +1,40 @@
+"""Geometry of motion: poses, Jacobians, manipulability, singularities, inverse kinematics."""
+
+from armwright.kinematics.analytic import analytic_jacobian, analytic_jacobian_dot
+from armwright.kinematics.forward import fk, fk_all
+from armwright.kinematics.ik_geometry import IKClass, ik_class
+from armwright.kinematics.ik_result import IKBatch, IKResult
+from armwright.kinematics.inverse import ik
+from armwright.kinematics.jacobian import com_jacobian, jacobian
+from armwright.kinematics.measures import (
+    Ellipsoid,
+    Singularity,
+    condition_number,
+    manipulability,
+    singularity,
+    smallest_singular_value,
+)
+from armwright.kinematics.motion import acceleration, jacobian_dot, twist
+
+__all__ = [
+    "Ellipsoid",
+    "IKBatch",
+    "IKClass",
+    "IKResult",
+    "Singularity",
+    "acceleration",
+    "analytic_jacobian",
+    "analytic_jacobian_dot",
+    "com_jacobian",
+    "condition_number",
+    "fk",
+    "fk_all",
+    "ik",
+    "ik_class",
+    "jacobian",
+    "jacobian_dot",
+    "manipulability",
+    "singularity",
+    "smallest_singular_value",
+    "twist",
+]

@@ -80,7 +80,7 @@ def analytic_jacobian(robot: Robot, q: ArrayLike, euler: str = "zyz", frame: Fra
         frame: None for the tool, a link's name, or a body index.
 
     Returns:
-        (..., 6, n); rows 0–2 [m/s], rows 3–5 rates of the angles in the order of the set's name (004 eq. 2.34, corrected).
+        (..., 6, n); rows 0–2 [m/s], rows 3–5 rates of the angles in the order of the set's name (004 eq. 2.34).
 
     Raises:
         InputError: where the Euler set is degenerate.
@@ -91,5 +91,5 @@ def analytic_jacobian(robot: Robot, q: ArrayLike, euler: str = "zyz", frame: Fra
 def analytic_jacobian_dot(
     robot: Robot, q: ArrayLike, qd: ArrayLike, euler: str = "zyz", frame: FrameLike = None
 ) -> Array:
-    """Return the exact time derivative of `analytic_jacobian`, (..., 6, n): Xdd = J_a qdd + J_a_dot qd (004 eq. 2.35)."""
+    """Return the exact time derivative of `analytic_jacobian`, (..., 6, n): Xdd = J_a qdd + J̇_a qd (004 eq. 2.35)."""
     return _regular(kernel(robot, euler_jacobian_dot, regroup=False, **_options(robot, frame, euler))(q, qd), euler)

@@ -10,7 +10,7 @@ from armwright.kinematics.branches import Branches
 from armwright.kinematics.ik_result import IKBatch
 from armwright.kinematics.joint_range import TURN, fit_turns
 from armwright.kinematics.levenberg import minimise
-from armwright.kinematics.numeric import ik_task, search, solves, weighted_singular
+from armwright.kinematics.numeric import ik_task, search, singular_at, solves
 from armwright.kinematics.pose_error import pose_error
 from armwright.kinematics.spherical_wrist import solve_spherical_wrist
 from armwright.kinematics.ur_inverse import solve_ur
@@ -47,7 +47,7 @@ def _verified(
         position[off[near]], rotation[off[near]] = polished.position[near], polished.rotation[near]
     good = solves(position, rotation)
     kept = Branches(rows.target, q, rows.free).pick(good)
-    singular = weighted_singular(task, task.run(kept.q)[1]) if kept.target.size else np.zeros(0, dtype=bool)
+    singular = singular_at(robot, body, task, kept.q) if kept.target.size else np.zeros(0, dtype=bool)
     return kept, position[good], rotation[good], singular
 
 
@@ -100,11 +100,12 @@ def solve_closed(
     missed = np.flatnonzero(~usable)
     if missed.size:
         task = ik_task(robot, body, limits, False)
-        best = search(robot, task, goal[missed], np.where(found[missed, None] > 0, closest[missed], seed[missed]), restarts, limits)
+        start = np.where(found[missed, None] > 0, closest[missed], seed[missed])
+        best = search(robot, task, goal[missed], start, restarts, limits)
         closest[missed], near_p[missed], near_r[missed] = best.q, best.position, best.rotation
     padding = np.arange(width) >= found[:, None]
     solutions = np.where(padding[..., None], closest[:, None], solutions)
-    reason = np.full(count, "", dtype="<U64")
+    reason = np.full(count, "", dtype="<U96")
     reason[found == 0] = "the closed form has no real branch"
     return IKBatch(
         status=status, count=found.astype(np.int64), solutions=solutions, within_limits=inside, singular=flags,

@@ -30,7 +30,7 @@ def homogeneous(R: Any, p: Any) -> Any:
 
 
 def body_poses(tree: Tree, q: Any, bodies: Iterable[int] | None = None) -> dict[int, tuple[Any, Any]]:
-    """Return rotation and origin, in the base frame, of the root (key -1) and of `bodies` (parents included; default all).
+    """Return rotation and origin, in the base frame, of the root (key -1) and of `bodies` (with parents; default all).
 
     T_base_body = T_base_parent · [R0 | p0] · motion(q), the product of 003 §4.1 and 004 eq. 2.18.
     """

@@ -66,7 +66,7 @@ def finite(value: ArrayLike, what: str, tail: tuple[int, ...]) -> Array:
 def rigid(value: ArrayLike, what: str = "T") -> Array:
     """Return poses of shape (..., 4, 4), refusing what is not a rigid motion to 1e-8."""
     T = finite(value, what, (4, 4))
-    if not np.array_equal(T[..., 3, :], np.broadcast_to([0.0, 0.0, 0.0, 1.0], T.shape[:-2] + (4,))):
+    if not np.array_equal(T[..., 3, :], np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*T.shape[:-2], 4))):
         raise InputError(f"{what}: the last row of a pose must be [0, 0, 0, 1]")
     R = T[..., :3, :3]
     off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)

@@ -71,7 +71,7 @@ def analyse(robot: Robot, frame: FrameLike = None) -> tuple[IKClass, HomeAxes | 
     carrier, T = placement(tree, body_index(robot, frame))
     path = sorted(tree.ancestors(carrier))
     if len(path) != 6 or robot.n != 6:
-        return IKClass("general", f"{len(path)} bodies move the frame and {robot.n} coordinates; closed forms need 6 of each"), None
+        return IKClass("general", f"{len(path)} bodies move the frame, {robot.n} coordinates: a closed form needs 6"), None
     if not all(tree.revolute[i] for i in path):
         return IKClass("general", "closed forms need six revolute joints"), None
     if [tree.joint[i] for i in path] != list(range(6)) or any(tree.ratio[i] != 1.0 for i in path):
@@ -100,14 +100,17 @@ def _match(w: Array, r: Array, M: Array, size: float) -> tuple[IKClass, HomeAxes
         return IKClass("general", "the wrist centre lies on axis 3"), None
     spherical = "axes 4, 5, 6 meet in one point"
     if _parallel(w, 1, 2) and not _parallel(w, 0, 1) and _from_line(r[2], w[1], r[1]) > near:
-        return IKClass("spherical_wrist", f"{spherical}, axes 2 and 3 are parallel"), HomeAxes(w, r, M, size, wrist, "parallel23")
+        found = IKClass("spherical_wrist", f"{spherical}, axes 2 and 3 are parallel")
+        return found, HomeAxes(w, r, M, size, wrist, "parallel23")
     shoulder = _meeting(w, r, 0, 1, size)
     if shoulder is not None and _from_line(shoulder, w[2], r[2]) > near:
         points = r.copy()
         points[0] = points[1] = shoulder
-        return IKClass("spherical_wrist", f"{spherical}, axes 1 and 2 meet"), HomeAxes(w, points, M, size, wrist, "meet12")
+        found = IKClass("spherical_wrist", f"{spherical}, axes 1 and 2 meet")
+        return found, HomeAxes(w, points, M, size, wrist, "meet12")
     if _parallel(w, 0, 1) and not _parallel(w, 1, 2) and _from_line(r[1], w[0], r[0]) > near:
-        return IKClass("spherical_wrist", f"{spherical}, axes 1 and 2 are parallel"), HomeAxes(w, r, M, size, wrist, "parallel12")
+        found = IKClass("spherical_wrist", f"{spherical}, axes 1 and 2 are parallel")
+        return found, HomeAxes(w, r, M, size, wrist, "parallel12")
     return IKClass("general", f"{spherical}, but axes 1, 2, 3 are in no position that has a closed form here"), None
 
 

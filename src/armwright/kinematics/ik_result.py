@@ -29,7 +29,8 @@ class IKResult:
     Attributes:
         status: "solved"; "singular" (solved, but the preferred solution is a singular configuration: where a joint is
             free, the representative nearest to the seed is given); "out_of_limits" (solutions exist, none inside the
-            limits); "unreachable" (no configuration reaches the target); "not_converged" (the search gave up).
+            limits); "unreachable" (no configuration reaches the target: proven by the closed form or by the length of the
+            links, otherwise the best of at least 16 starts rests in a minimum); "not_converged" (the search gave up).
         solutions: (k, n), each verified by forward kinematics to 1e-9 m and rad; inside limits first, then nearest to
             the seed. Branches that differ by full turns count once, at the turn that fits the limits or is nearest.
         within_limits, singular: (k,) flags of the solutions.
@@ -152,7 +153,8 @@ class IKBatch:
         def fit(a: NDArray[np.generic], tail: int) -> NDArray[np.generic]:
             return a.reshape(shape + a.shape[a.ndim - tail :] if tail else shape)
 
-        tails = {"solutions": 2, "within_limits": 1, "singular": 1, "position_error": 1, "rotation_error": 1, "closest": 1}
+        tails = dict.fromkeys(("within_limits", "singular", "position_error", "rotation_error", "closest"), 1)
+        tails["solutions"] = 2
         arrays = {
             name: fit(getattr(self, name), tails.get(name, 0)) for name in self.__dataclass_fields__ if name != "method"
         }

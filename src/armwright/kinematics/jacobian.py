@@ -27,7 +27,7 @@ Reference = Literal["base", "tool"]
 
 
 def sum_columns(tree: Tree, path: list[int], linear: dict[int, Any], angular: dict[int, Any]) -> Any:
-    """Assemble the 6×n matrix whose column j sums ratio·[linear; angular] of the bodies on `path` that joint j moves."""
+    """Assemble the 6×n matrix whose column j sums ratio·[linear; angular] of the bodies on `path` moved by joint j."""
     columns: list[Any] = [np.zeros(6) for _ in range(tree.n)]
     for i in path:
         column = np.concatenate([linear[i], angular[i]])
@@ -128,7 +128,7 @@ def jacobian(
     Returns:
         (..., 6, n), linear rows first (003 §4.2; 004 eqs. 2.27–2.29, 2.38–2.40).
     """
-    options = {"body": body_index(robot, frame), "own_axes": own_axes_of(reference)}
+    options: dict[str, Any] = {"body": body_index(robot, frame), "own_axes": own_axes_of(reference)}
     if point is None:
         return cast("Array", kernel(robot, frame_jacobian, regroup=False, **options)(q))
     return cast("Array", kernel(robot, point_jacobian, regroup=False, **options)(q, point))

@@ -52,7 +52,7 @@ def fit_turns(robot: Robot, q: Array, anchor: Array, limits: bool) -> Fitted:
             least, most = np.ceil((lower - SLACK - q) / TURN), np.floor((upper + SLACK - q) / TURN)
         turns = np.where(least <= most, np.clip(turns, least, most), turns)
     q = q + TURN * np.where(turning(robot), turns, 0.0)
-    return Fitted(q, ((q >= lower - SLACK) & (q <= upper + SLACK)).all(axis=-1))
+    return Fitted(q, np.asarray(((q >= lower - SLACK) & (q <= upper + SLACK)).all(axis=-1)))
 
 
 def random_starts(robot: Robot, count: int, limits: bool, rng: np.random.Generator, length: float) -> Array:

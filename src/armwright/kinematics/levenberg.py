@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What is minimised: the kernel, the bounds (n,), the number of error rows (3 or 6) and the length [m] per radian."""
+    """What is minimised: the kernel, the bounds (n,), the number of error rows (3 or 6), the length [m] per radian."""
 
     run: PoseAndJacobian
     lower: Array

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.kinematics.frames import FrameLike
+from armwright.kinematics.extent import SINGULAR_BELOW, characteristic_length, full_rank, weights
+from armwright.kinematics.frames import FrameLike, body_index
 from armwright.kinematics.jacobian import jacobian
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 Part = Literal["linear", "angular", "full"]
 ROWS = {"linear": slice(0, 3), "angular": slice(3, 6), "full": slice(0, 6)}
-SINGULAR_BELOW = 1e-6
 NEAR_BELOW = 0.05
 
 
@@ -45,7 +45,8 @@ class Singularity:
 
     Attributes:
         status: "regular", "near" (conditioning worse than 1 : 20) or "singular" (rank lost to 1e-6).
-        smallest, largest: extreme singular values of the Jacobian, rotation weighed with `length` [m].
+        smallest, largest: extreme singular values of the Jacobian with its linear rows divided by `length`; smallest
+            among those that the arm has in general (a planar arm never has six).
         rank: number of singular values above 1e-6 of the largest.
         determinant: det J (square Jacobians, unweighed), None otherwise.
         lost: (6,) unit twist direction [v; w] that is hardest to produce, base axes.
@@ -65,30 +66,6 @@ class Singularity:
     message: str
 
 
-def reach(robot: Robot, frame_offset: float = 0.0) -> float:
-    """Upper bound on the distance from the first joint's axis point to the tool [m]: the sum of the link vectors.
-
-    Prismatic joints count with their largest limit; the bound is infinite where such a joint has none.
-    """
-    tree = robot.tree
-    path = tree.ancestors(tree.tip)
-    total = float(np.linalg.norm(tree.T_tip_tool[:3, 3])) + frame_offset
-    for i in path:
-        if tree.parent[i] >= 0:
-            total += float(np.linalg.norm(tree.p0[i]))
-        if not tree.revolute[i]:
-            limits = robot.joints[tree.joint[i]].limits
-            ends = tree.ratio[i] * np.array([limits.lower, limits.upper]) + tree.offset[i]
-            total += float(np.abs(ends).max())
-    return total
-
-
-def characteristic_length(robot: Robot) -> float:
-    """Return a length that makes metres and radians comparable: half the reach, 1 m for an arm without extent."""
-    size = reach(robot)
-    return 0.5 * size if np.isfinite(size) and size > 0.0 else 1.0
-
-
 def manipulability(robot: Robot, q: ArrayLike, part: Part = "linear", frame: FrameLike = None) -> Ellipsoid:
     """Return the velocity manipulability ellipsoid of a frame (003 §4.3).
 
@@ -103,7 +80,7 @@ def manipulability(robot: Robot, q: ArrayLike, part: Part = "linear", frame: Fra
     J = jacobian(robot, q, frame)[..., ROWS[part], :]
     U, s, _ = np.linalg.svd(J, full_matrices=True)
     rows = J.shape[-2]
-    half = np.zeros(J.shape[:-2] + (rows,))
+    half = np.zeros((*J.shape[:-2], rows))
     half[..., : s.shape[-1]] = s
     return Ellipsoid(axes=U, half_lengths=half, W=np.prod(half, axis=-1))
 
@@ -128,35 +105,34 @@ def singularity(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Singular
     if q.ndim != 1:
         raise InputError(f"q: expected one configuration of shape ({robot.n},), got {q.shape}")
     J = jacobian(robot, q, frame)
-    length = characteristic_length(robot)
-    weigh = np.array([1.0 / length] * 3 + [1.0] * 3)
+    weigh = weights(robot)
     U, s, Vt = np.linalg.svd(weigh[:, None] * J, full_matrices=True)
-    largest = float(s.max(initial=0.0))
-    smallest = float(s.min(initial=np.inf)) if s.size else 0.0
-    ratio = smallest / largest if largest > 0.0 else 0.0
-    rank = int((s > SINGULAR_BELOW * largest).sum()) if largest > 0.0 else 0
+    needed = full_rank(robot, body_index(robot, frame))
+    if needed == 0:
+        raise InputError(f"no joint of {robot.name!r} moves this frame")
+    k = needed - 1
+    largest, smallest = float(s[0]), float(s[k])
+    ratio = smallest / largest
+    rank = int((s > SINGULAR_BELOW * largest).sum())
     status: Literal["regular", "near", "singular"] = "regular"
     if ratio < SINGULAR_BELOW:
         status = "singular"
     elif ratio < NEAR_BELOW:
         status = "near"
-    k = s.size - 1
-    lost = U[:, k] * weigh if k >= 0 else np.zeros(6)
-    lost = lost / max(float(np.linalg.norm(lost)), 1e-300)
-    free = Vt[k] if k >= 0 else np.zeros(robot.n)
-    mover = robot.joints[int(np.argmax(np.abs(free)))].name if robot.n else "no joint"
+    lost = U[:, k] * weigh
+    mover = robot.joints[int(np.argmax(np.abs(Vt[k])))].name
     message = (
-        f"{status}: rank {rank} of {min(J.shape)}, singular values {largest:.4g} … {smallest:.4g} "
-        f"(1 : {1.0 / ratio:.3g}); " if ratio > 0.0 else f"{status}: rank {rank} of {min(J.shape)}; "
-    ) + f"the joint motion that moves the frame least is led by {mover!r}"
+        f"{status}: rank {rank} of {needed}, singular values {largest:.4g} … {smallest:.4g} (ratio {ratio:.3g}); "
+        f"the joint motion that moves the frame least is led by {mover!r}"
+    )
     return Singularity(
         status=status,
         smallest=smallest,
         largest=largest,
         rank=rank,
         determinant=float(np.linalg.det(J)) if J.shape[0] == J.shape[1] else None,
-        lost=lost,
-        free=free,
-        length=length,
+        lost=lost / np.linalg.norm(lost),
+        free=Vt[k],
+        length=characteristic_length(robot),
         message=message,
     )

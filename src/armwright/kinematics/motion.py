@@ -115,7 +115,7 @@ def jacobian_dot(
     reference: Reference = "base",
 ) -> Array:
     """Return the exact time derivative of `jacobian`, shape (..., 6, n), for q and qd of shape (..., n)."""
-    options = {"body": body_index(robot, frame), "own_axes": own_axes_of(reference)}
+    options: dict[str, Any] = {"body": body_index(robot, frame), "own_axes": own_axes_of(reference)}
     if point is None:
         return cast("Array", kernel(robot, frame_jacobian_dot, regroup=False, **options)(q, qd))
     return cast("Array", kernel(robot, point_jacobian_dot, regroup=False, **options)(q, qd, point))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from armwright.kinematics.extent import characteristic_length, full_rank, lost_rank, reach, weights
 from armwright.kinematics.ik_result import POSITION_TOLERANCE, ROTATION_TOLERANCE, IKBatch
 from armwright.kinematics.jacobian import pose_jacobian
 from armwright.kinematics.joint_range import fit_turns, random_starts
 from armwright.kinematics.levenberg import Outcome, Task, minimise
-from armwright.kinematics.measures import SINGULAR_BELOW, characteristic_length
 from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 ITERATIONS = 100
 RESTARTS = 32
+# a minimum that is not a solution proves nothing; as the best of this many starts it is taken for the closest approach
+EVIDENCE = 16
 CHUNK = 4096
 RANDOM_SEED = 20120612
 
 
 class Search(NamedTuple):
-    """Best configuration a target (B, n), its errors (B,), whether it solves (B,), and whether it rests in a minimum."""
+    """Best configuration a target (B, n), its errors (B,), whether it solves, and whether it rests in a minimum (B,)."""
 
     q: Array
     position: Array
@@ -54,15 +56,14 @@ def solves(position: Array, rotation: Array) -> Mask:
     return np.asarray((position <= POSITION_TOLERANCE) & (rotation <= ROTATION_TOLERANCE))
 
 
-def weighted_singular(task: Task, J: Array) -> Mask:
-    """Whether the task's Jacobians (N, 6, n) have lost rank, metres weighed by the arm's length."""
-    weight = np.array([1.0 / task.length] * 3 + [1.0] * 3)[: task.rows]
-    s = np.linalg.svd(J[:, : task.rows] * weight[:, None], compute_uv=False)
-    return np.asarray(s.min(axis=-1, initial=np.inf) <= SINGULAR_BELOW * s.max(axis=-1, initial=0.0))
+def singular_at(robot: Robot, body: int | None, task: Task, q: Array) -> Mask:
+    """Whether the task's Jacobian at configurations (N, n) has lost rank, metres weighed by the arm's length."""
+    J = task.run(q)[1][:, : task.rows] * weights(robot)[: task.rows, None]
+    return lost_rank(J, full_rank(robot, body, task.rows))
 
 
 def _best(task: Task, found: Outcome, seed: Array, groups: int) -> Search:
-    """Of the starts of each target (groups × starts rows) take the solution nearest to the seed, else the least error."""
+    """Of the starts of each target (groups × starts rows) take the solution nearest the seed, else the least error."""
     starts = found.q.shape[0] // groups
     q = found.q.reshape(groups, starts, -1)
     position, rotation = found.position.reshape(groups, starts), found.rotation.reshape(groups, starts)
@@ -95,8 +96,6 @@ def search(robot: Robot, task: Task, goal: Array, seed: Array, restarts: int, li
 
 def _beyond_reach(robot: Robot, body: int | None, goal: Array) -> Mask:
     """Whether a tool target lies further from the first joint than all links put end to end."""
-    from armwright.kinematics.measures import reach
-
     tree = robot.tree
     path = tree.ancestors(tree.tip)
     if body is not None or not path:
@@ -116,7 +115,7 @@ def solve_numeric(
     restarts: int = RESTARTS,
 ) -> IKBatch:
     """Solve goals (B, 4, 4) numerically; seed (B, n). See `armwright.kinematics.inverse.ik` for the meaning."""
-    count, n = seed.shape
+    count = seed.shape[0]
     inner = ik_task(robot, body, limits, position_only)
     outer = ik_task(robot, body, False, position_only)
     far = _beyond_reach(robot, body, goal)
@@ -124,8 +123,10 @@ def solve_numeric(
     fitted = fit_turns(robot, closest.q, seed, limits)
     solution, position, rotation = fitted.q.copy(), closest.position.copy(), closest.rotation.copy()
     solved = closest.solved
-    status = np.where(solved, "solved", np.where(closest.flat | far, "unreachable", "not_converged")).astype("<U13")
-    reason = np.where(solved, "", f"{restarts} random starts beside the seed").astype("<U64")
+    resting = closest.flat & (restarts >= EVIDENCE)
+    status = np.where(solved, "solved", np.where(resting | far, "unreachable", "not_converged")).astype("<U13")
+    tried = f"the seed and {restarts} random starts; the best rests in a minimum"
+    reason = np.where(solved, "", np.where(closest.flat, tried, "iteration limit reached")).astype("<U96")
     reason[far & ~solved] = "beyond the sum of the link lengths"
     inside = fitted.inside.copy()
     bounded = bool((np.isfinite(inner.lower) | np.isfinite(inner.upper)).any())
@@ -144,7 +145,7 @@ def solve_numeric(
     near = np.where((has & np.isin(status, ("solved",)))[:, None], solution, closest.q)
     singular = np.zeros(count, dtype=bool)
     if has.any():
-        singular[has] = weighted_singular(outer, outer.run(solution[has])[1])
+        singular[has] = singular_at(robot, body, outer, solution[has])
     status[(status == "solved") & singular] = "singular"
     won = np.isin(status, ("solved", "singular"))
     return IKBatch(

@@ -35,7 +35,7 @@ def _parallel23(home: HomeAxes, goal: Array, seed: Array) -> Branches:
 
 
 def _meet12(home: HomeAxes, goal: Array, seed: Array) -> Branches:
-    """Axes 1 and 2 meet in o: joint 3 sets the distance |G c − o|, joints 1 and 2 the direction (subproblems 3 and 2)."""
+    """Axes 1 and 2 meet in o: joint 3 sets the distance |G c − o|, joints 1 and 2 the direction (subproblem 2)."""
     w, r, c, size = home.w, home.r, home.meet, home.size
     o, v = r[0], goal - r[0]
     fore, arm = c - r[2], r[2] - o

@@ -1,0 +1,77 @@
+"""Size and freedom of an arm: reach, the length that compares metres with radians, and the rank it has in general."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.kinematics.jacobian import frame_jacobian
+from armwright.robot.kernels import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+# singular values below this fraction of the largest count as zero
+SINGULAR_BELOW = 1e-6
+SAMPLES = 16
+
+
+def reach(robot: Robot) -> float:
+    """Upper bound on the distance from the first joint to the tool [m]: all link vectors put end to end.
+
+    Prismatic joints count with their largest limit; the bound is infinite where such a joint has none.
+    """
+    tree = robot.tree
+    total = float(np.linalg.norm(tree.T_tip_tool[:3, 3]))
+    for i in tree.ancestors(tree.tip):
+        if tree.parent[i] >= 0:
+            total += float(np.linalg.norm(tree.p0[i]))
+        if not tree.revolute[i]:
+            limits = robot.joints[tree.joint[i]].limits
+            ends = tree.ratio[i] * np.array([limits.lower, limits.upper]) + tree.offset[i]
+            total += float(np.abs(ends).max())
+    return total
+
+
+def characteristic_length(robot: Robot) -> float:
+    """Return a length that makes metres and radians comparable: half the reach, 1 m for an arm without extent."""
+    size = reach(robot)
+    return 0.5 * size if np.isfinite(size) and size > 0.0 else 1.0
+
+
+def weights(robot: Robot) -> Array:
+    """Return the factors (6,) that turn a twist or pose error [m, rad] into comparable numbers."""
+    return np.array([1.0 / characteristic_length(robot)] * 3 + [1.0] * 3)
+
+
+def full_rank(robot: Robot, body: int | None, rows: int = 6) -> int:
+    """Return the rank that the first `rows` rows of a frame's Jacobian have in general, from fixed random samples."""
+    key = ("full_rank", body, rows)
+    if key not in robot._cache:
+        q = np.random.default_rng(0).uniform(-2.0, 2.0, (SAMPLES, robot.n))
+        J = kernel(robot, frame_jacobian, regroup=False, body=body, own_axes=False)(q)
+        s = np.linalg.svd((J * weights(robot)[:, None])[:, :rows], compute_uv=False)
+        largest = s.max(axis=-1, keepdims=True, initial=0.0)
+        robot._cache[key] = int(((s > SINGULAR_BELOW * largest) & (largest > 0.0)).sum(axis=-1).max(initial=0))
+    rank: int = robot._cache[key]
+    return rank
+
+
+def lost_rank(J: Array, rank: int) -> Mask:
+    """Whether weighted Jacobians J (N, m, n) have a smaller rank than `rank`."""
+    m, n = J.shape[1:]
+    suspect = np.ones(J.shape[0], dtype=bool)
+    if m == n == rank:
+        # |det| ≤ smallest · (‖J‖_F/√(n−1))^(n−1): most configurations are cleared without a decomposition
+        size = np.linalg.norm(J, axis=(1, 2))
+        suspect = np.abs(np.linalg.det(J)) <= SINGULAR_BELOW * size * (size / np.sqrt(max(n - 1, 1))) ** (n - 1)
+    s = np.linalg.svd(J[suspect], compute_uv=False)
+    if rank > 0:
+        suspect[suspect] = s[:, rank - 1] <= SINGULAR_BELOW * s[:, 0]
+    return suspect & (rank > 0)
