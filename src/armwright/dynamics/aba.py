@@ -4,8 +4,8 @@ The articulated inertia of a body is kept as three blocks about its origin, in b
 
     n = I ω̇ + H a + p_n,      f = Hᵀ ω̇ + W a + p_f      (I, W symmetric)
 
-with a the acceleration of the origin minus gravity. Joint i takes out its own freedom: with U = (column of the inertia along the
-axis), D = axis·U + rotor inertia, u = tau − axis·p, the rest is reduced by U Uᵀ/D and handed to the parent.
+with a the acceleration of the origin minus gravity. Joint i takes out its own freedom: with U = (column of the inertia
+along the axis), D = axis·U + rotor inertia, u = tau − axis·p, the rest is reduced by U Uᵀ/D and handed to the parent.
 
 Rotor inertia on the diagonal belongs in D. Motors that are coupled (off-diagonal armature B, 001 §3.10) are
 outside the recursion, which sees one joint at a time. With M₀ the matrix the recursion solves and K the joints that
@@ -80,12 +80,9 @@ def _articulate(tree: Tree, st: list[Step], rotor: Any) -> list[Joint]:
         bw, bv = Uw * D_inverse, Uv * D_inverse
         Ir = _reduced(I[i], Uw, bw, 2 if turns and locked else None)
         Wr = _reduced(W[i], Uv, bv, 2 if not turns and locked else None)
-
-        def coupling(r: int, c: int, i: int = i, turns: bool = turns, locked: bool = locked, Uw: Any = Uw, bv: Any = bv) -> Any:
-            gone = locked and (r == 2 if turns else c == 2)
-            return 0.0 if gone else H[i][r, c] - Uw[r] * bv[c]
-
-        Hr = np.array([[coupling(r, c) for c in range(3)] for r in range(3)])
+        Hr = H[i] - np.outer(Uw, bv)
+        if locked:
+            Hr = np.array([Hr[0], Hr[1], ZERO]) if turns else np.array([Hr[:, 0], Hr[:, 1], ZERO]).T
         half = np.array([step.up(Hr[:, c]) for c in range(3)]).T  # R H
         Hp = np.array([step.up(half[r]) for r in range(3)])  # R H Rᵀ
         Wp = step.up_symmetric(Wr)

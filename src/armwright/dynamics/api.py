@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.dynamics import derivatives, lagrange, newton_euler, reactions, regressor as linear
-from armwright.dynamics.energy import Energy, energy as energy_of
+from armwright.dynamics import derivatives, lagrange, newton_euler, reactions
+from armwright.dynamics import regressor as linear
+from armwright.dynamics.energy import Energy
+from armwright.dynamics.energy import energy as energy_of
 from armwright.dynamics.methods import METHODS, find
 from armwright.dynamics.terms import is_plain
 from armwright.errors import InputError
@@ -30,15 +32,29 @@ if TYPE_CHECKING:
 ALWAYS_CRBA, ALWAYS_ABA = 7, 24  # joints on one path; in between both are traced and counted
 
 
-def _wrench_shapes(robot: Robot, wrench: Any, *others: Any) -> dict[str, tuple[int, ...]]:
+def _place(robot: Robot, wrench: Any, *others: Any) -> str | None:
     """Tell a tool wrench (..., 6) from one wrench a body (..., nb, 6): the latter has one axis more than the batch."""
+    if wrench is None:
+        return None
     shape, bodies = np.shape(wrench), len(robot.bodies)
+    if shape == (6,):
+        return "tool"
     batch = max(np.ndim(value) for value in others) - 1
     if shape[-2:] == (bodies, 6) and len(shape) > batch + 1:
-        return {"wrenches": (bodies, 6)}
+        return "bodies"
     if shape[-1:] == (6,):
-        return {"wrench": (6,)}
+        return "tool"
     raise InputError(f"wrench: expected shape (..., 6) at the tool or (..., {bodies}, 6), one a body, got {shape}")
+
+
+def _call(robot: Robot, function: Any, wrench: Any, *arrays: Any, regroup: bool, **constants: Any) -> Any:
+    """Run the kernel of `function`, with the wrench as a further input if there is one."""
+    place = _place(robot, wrench, *arrays)
+    key = (function, place, *constants.values())
+    k = robot._cache.get(key)
+    if k is None:
+        k = robot._cache[key] = kernel(robot, function, regroup=regroup, shapes=_shapes(robot, place), **constants)
+    return k(*arrays) if wrench is None else k(*arrays, wrench)
 
 
 def inverse_dynamics_kernel(robot: Robot, method: str = "rnea", *, wrench: str | None = None, friction: bool = True,
@@ -89,23 +105,27 @@ def inverse_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, 
         q: joint coordinates (..., n) [rad or m].
         qd: joint velocities (..., n).
         qdd: joint accelerations (..., n).
-        wrench: what the world does to the arm, linear first [f; n], base axes: (..., 6) at the tool origin, or (..., nb, 6)
-            one a body at the origin of its link frame (the batch axes of q, then nb).
+        wrench: what the world does to the arm, linear first [f; n], base axes: (..., 6) at the tool origin, or
+            (..., nb, 6) one a body at the origin of its link frame (the batch axes of q, then nb).
         method: one of `METHODS`; all agree.
         friction: include viscous and Coulomb friction.
         rotors: include rotor inertia.
         check_finite: raise `InputError` on NaN or infinity.
     """
-    key = ("inverse_dynamics", method, wrench is None, friction, rotors, check_finite)
+    if wrench is None and method == "rnea" and friction and rotors and check_finite:
+        k = robot._cache.get("inverse_dynamics")  # the usual call: a name is found quicker than a tuple
+        if k is not None:
+            return k(q, qd, qdd)  # type: ignore[no-any-return]
+        k = robot._cache["inverse_dynamics"] = inverse_dynamics_kernel(robot)
+        return k(q, qd, qdd)  # type: ignore[no-any-return]
+    place = _place(robot, wrench, q, qd, qdd)
+    key = ("inverse_dynamics", method, place, friction, rotors, check_finite)
     k = robot._cache.get(key)
-    if k is None and wrench is None:
-        k = inverse_dynamics_kernel(robot, method, friction=friction, rotors=rotors, check_finite=check_finite)
-        robot._cache[key] = k
-    if wrench is None:
-        return k(q, qd, qdd)  # type: ignore[misc, no-any-return]
-    where = "bodies" if "wrenches" in _wrench_shapes(robot, wrench, q, qd, qdd) else "tool"
-    k = inverse_dynamics_kernel(robot, method, wrench=where, friction=friction, rotors=rotors, check_finite=check_finite)
-    return k(q, qd, qdd, wrench)  # type: ignore[no-any-return]
+    if k is None:
+        k = robot._cache[key] = inverse_dynamics_kernel(
+            robot, method, wrench=place, friction=friction, rotors=rotors, check_finite=check_finite
+        )
+    return k(q, qd, qdd) if place is None else k(q, qd, qdd, wrench)  # type: ignore[no-any-return]
 
 
 def forward_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None,
@@ -115,49 +135,52 @@ def forward_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, 
 
     ``method="auto"`` takes CRBA with LᵀDL or ABA, whichever needs fewer operations for this arm.
     """
-    key = ("forward_dynamics", method, wrench is None, friction, rotors, check_finite)
+    if wrench is None and method == "auto" and friction and rotors and check_finite:
+        k = robot._cache.get("forward_dynamics")
+        if k is not None:
+            return k(q, qd, tau)  # type: ignore[no-any-return]
+        k = robot._cache["forward_dynamics"] = forward_dynamics_kernel(robot)
+        return k(q, qd, tau)  # type: ignore[no-any-return]
+    place = _place(robot, wrench, q, qd, tau)
+    key = ("forward_dynamics", method, place, friction, rotors, check_finite)
     k = robot._cache.get(key)
-    if k is None and wrench is None:
-        k = forward_dynamics_kernel(robot, method, friction=friction, rotors=rotors, check_finite=check_finite)
-        robot._cache[key] = k
-    if wrench is None:
-        return k(q, qd, tau)  # type: ignore[misc, no-any-return]
-    where = "bodies" if "wrenches" in _wrench_shapes(robot, wrench, q, qd, tau) else "tool"
-    k = forward_dynamics_kernel(robot, method, wrench=where, friction=friction, rotors=rotors, check_finite=check_finite)
-    return k(q, qd, tau, wrench)  # type: ignore[no-any-return]
+    if k is None:
+        k = robot._cache[key] = forward_dynamics_kernel(
+            robot, method, wrench=place, friction=friction, rotors=rotors, check_finite=check_finite
+        )
+    return k(q, qd, tau) if place is None else k(q, qd, tau, wrench)  # type: ignore[no-any-return]
 
 
-def mass_matrix(robot: Robot, q: ArrayLike, method: str = "crba", *, rotors: bool = True, check_finite: bool = True) -> Array:
+def mass_matrix(robot: Robot, q: ArrayLike, method: str = "crba", *, rotors: bool = True,
+                check_finite: bool = True) -> Array:  # fmt: skip
     """Joint-space mass matrix M (..., n, n), symmetric positive definite, with rotor inertia unless switched off."""
     key = ("mass_matrix", method, rotors, check_finite)
     k = robot._cache.get(key)
     if k is None:
         function, options = find(robot, method, "mass")
-        k = robot._cache[key] = kernel(robot, function, regroup=True, check_finite=check_finite, rotors=rotors, **options)
+        k = kernel(robot, function, regroup=True, check_finite=check_finite, rotors=rotors, **options)
+        robot._cache[key] = k
     return k(q)  # type: ignore[no-any-return]
 
 
 def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Christoffel matrix C (..., n, n): C q̇ are the velocity torques and Ṁ − 2C is skew (000 §3.3, 004 eq. 2.66)."""
-    return kernel(robot, lagrange.coriolis_matrix, regroup=True)(q, qd)  # type: ignore[no-any-return]
+    return _call(robot, lagrange.coriolis_matrix, None, q, qd, regroup=True)  # type: ignore[no-any-return]
 
 
 def bias(robot: Robot, q: ArrayLike, qd: ArrayLike, wrench: ArrayLike | None = None, *, friction: bool = True) -> Array:
     """Torque at zero acceleration (..., n): C q̇ + g − Jᵀw + friction, the u′ of 001 eq. 36."""
-    if wrench is None:
-        return kernel(robot, newton_euler.bias, regroup=True, friction=friction)(q, qd)  # type: ignore[no-any-return]
-    shapes = _wrench_shapes(robot, wrench, q, qd)
-    return kernel(robot, newton_euler.bias, regroup=True, shapes=shapes, friction=friction)(q, qd, wrench)  # type: ignore[no-any-return]
+    return _call(robot, newton_euler.bias, wrench, q, qd, regroup=True, friction=friction)  # type: ignore[no-any-return]
 
 
 def gravity_torque(robot: Robot, q: ArrayLike) -> Array:
     """Torque (..., n) that holds the arm still against gravity, g(q) = ∂V/∂q."""
-    return kernel(robot, newton_euler.gravity_torque, regroup=True)(q)  # type: ignore[no-any-return]
+    return _call(robot, newton_euler.gravity_torque, None, q, regroup=True)  # type: ignore[no-any-return]
 
 
 def energy(robot: Robot, q: ArrayLike, qd: ArrayLike, *, rotors: bool = True) -> Energy:
     """Kinetic, potential and total energy [J], each of the batch's shape; potential is 0 at the height of the base."""
-    return Energy(*kernel(robot, energy_of, rotors=rotors)(q, qd))
+    return Energy(*_call(robot, energy_of, None, q, qd, regroup=False, rotors=rotors))
 
 
 def joint_reactions(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrench: ArrayLike | None = None, *,
@@ -170,21 +193,15 @@ def joint_reactions(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, w
         qd: joint velocities (..., n).
         qdd: joint accelerations (..., n).
         wrench: external wrench as in `inverse_dynamics`.
-        frame: axes and moment point: "joint" (the moved joint frame, on the axis), "link" (the link's own frame), "parent"
-            (the parent's link frame: frame i−1 of the document for standard DH).
+        frame: axes and moment point: "joint" (the moved joint frame, on the axis), "link" (the link's own frame),
+            "parent" (the parent's link frame: frame i−1 of the document for standard DH).
     """
-    if wrench is None:
-        return kernel(robot, reactions.reactions, frame=frame)(q, qd, qdd)  # type: ignore[no-any-return]
-    shapes = _wrench_shapes(robot, wrench, q, qd, qdd)
-    return kernel(robot, reactions.reactions, shapes=shapes, frame=frame)(q, qd, qdd, wrench)  # type: ignore[no-any-return]
+    return _call(robot, reactions.reactions, wrench, q, qd, qdd, regroup=False, frame=frame)  # type: ignore[no-any-return]
 
 
 def regressor(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
     """Y (..., n, 10 nb + 4n) with ``tau = Y @ parameters(robot)``; see `armwright.dynamics.regressor` for the order."""
-    bodies = kernel(robot, linear.body_regressor)(q, qd, qdd)
-    drives = linear.drive_regressor(robot, np.asarray(qd, dtype=np.float64), np.asarray(qdd, dtype=np.float64))
-    batch = np.broadcast_shapes(bodies.shape[:-2], drives.shape[:-2])
-    return np.concatenate([np.broadcast_to(part, batch + part.shape[-2:]) for part in (bodies, drives)], axis=-1)
+    return _call(robot, linear.regressor, None, q, qd, qdd, regroup=False)  # type: ignore[no-any-return]
 
 
 def random_states(robot: Robot, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -198,7 +215,8 @@ def random_states(robot: Robot, count: int, seed: int = 0) -> tuple[Array, Array
     return q, qd, qdd
 
 
-def base_parameters(robot: Robot, *, samples: int | None = None, seed: int = 0, tolerance: float = 1e-9) -> BaseParameters:
+def base_parameters(robot: Robot, *, samples: int | None = None, seed: int = 0,
+                    tolerance: float = 1e-9) -> BaseParameters:  # fmt: skip
     """Identifiable combinations of the parameters, by QR of the regressor over random states (`BaseParameters`)."""
     from armwright.dynamics.base_parameters import find_base
 
@@ -211,23 +229,40 @@ def base_parameters(robot: Robot, *, samples: int | None = None, seed: int = 0, 
 def dynamics_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None, *,
                          friction: bool = True, rotors: bool = True) -> ForwardDerivatives:  # fmt: skip
     """∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau (..., n, n) of forward dynamics, exact; wrenches are constant in base axes."""
-    shapes = None if wrench is None else _wrench_shapes(robot, wrench, q, qd, tau)
-    k = kernel(robot, derivatives.forward_derivatives, regroup=True, shapes=shapes, friction=friction, rotors=rotors)
-    return derivatives.ForwardDerivatives(*(k(q, qd, tau) if wrench is None else k(q, qd, tau, wrench)))
+    function = derivatives.forward_derivatives
+    parts = _call(robot, function, wrench, q, qd, tau, regroup=True, friction=friction, rotors=rotors)
+    return derivatives.ForwardDerivatives(*parts)
 
 
-def inverse_dynamics_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrench: ArrayLike | None = None,
-                                 *, friction: bool = True, rotors: bool = True) -> InverseDerivatives:  # fmt: skip
+def inverse_dynamics_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+                                 wrench: ArrayLike | None = None, *, friction: bool = True,
+                                 rotors: bool = True) -> InverseDerivatives:  # fmt: skip
     """∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd = M (..., n, n) of inverse dynamics, exact; wrenches are constant in base axes."""
-    shapes = None if wrench is None else _wrench_shapes(robot, wrench, q, qd, qdd)
-    k = kernel(robot, derivatives.inverse_derivatives, regroup=True, shapes=shapes, friction=friction, rotors=rotors)
-    return derivatives.InverseDerivatives(*(k(q, qd, qdd) if wrench is None else k(q, qd, qdd, wrench)))
+    function = derivatives.inverse_derivatives
+    parts = _call(robot, function, wrench, q, qd, qdd, regroup=True, friction=friction, rotors=rotors)
+    return derivatives.InverseDerivatives(*parts)
 
 
 parameters = linear.parameters
 parameter_names = linear.parameter_names
 
-__all__ = ["METHODS", "base_parameters", "bias", "coriolis_matrix", "dynamics_derivatives", "energy", "forward_dynamics",
-           "forward_dynamics_kernel", "gravity_torque", "inverse_dynamics", "inverse_dynamics_derivatives",
-           "inverse_dynamics_kernel", "joint_reactions", "mass_matrix", "parameter_names", "parameters", "random_states",
-           "regressor"]  # fmt: skip
+__all__ = [
+    "METHODS",
+    "base_parameters",
+    "bias",
+    "coriolis_matrix",
+    "dynamics_derivatives",
+    "energy",
+    "forward_dynamics",
+    "forward_dynamics_kernel",
+    "gravity_torque",
+    "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "inverse_dynamics_kernel",
+    "joint_reactions",
+    "mass_matrix",
+    "parameter_names",
+    "parameters",
+    "random_states",
+    "regressor",
+]

@@ -38,11 +38,11 @@ class BaseParameters:
 def find_base(Y: Array, names: list[str], *, tolerance: float = 1e-9) -> BaseParameters:
     """Reduce a stacked regressor Y (samples, parameters) to independent columns.
 
-    QR with column pivoting on columns scaled to unit norm; a column counts as dependent when its pivot is below `tolerance`
-    times the largest. The dependent columns are then expressed by the kept ones, which gives the regrouping.
+    QR with column pivoting on columns scaled to unit norm; a column counts as dependent when its pivot is below
+    `tolerance` times the largest. The dependent columns are then expressed by the kept ones, which regroups them.
     """
     if Y.ndim != 2 or Y.shape[0] < Y.shape[1]:
-        raise InputError(f"base parameters: need at least as many rows as parameters, got a regressor of shape {Y.shape}")
+        raise InputError(f"base parameters: need at least as many rows as parameters, got shape {Y.shape}")
     norm = np.linalg.norm(Y, axis=0)
     seen = norm > tolerance * max(float(norm.max(initial=0.0)), 1e-300)
     scale = np.where(seen, norm, 1.0)
@@ -61,7 +61,7 @@ def find_base(Y: Array, names: list[str], *, tolerance: float = 1e-9) -> BasePar
     singular = np.linalg.svd(R[:rank, :rank], compute_uv=False) if rank else np.ones(1)
     return BaseParameters(
         rank=rank,
-        independent=kept[ascending],
+        independent=np.asarray(kept[ascending], dtype=np.intp),
         regrouping=regrouping[ascending],
         condition=float(singular[0] / singular[-1]),
         names=tuple(names[k] for k in kept[ascending]),

@@ -47,11 +47,11 @@ class ForwardDerivatives(NamedTuple):
 
 def _symbols(q: Any) -> None:
     if not any(isinstance(x, Expr) for x in np.ravel(np.asarray(q, dtype=object))):
-        raise TraceError("dynamics derivatives are made by tracing; call armwright.dynamics_derivatives, or compile this")
+        raise TraceError("dynamics derivatives are made by tracing: call armwright.dynamics_derivatives")
 
 
 def partial_jacobian(outputs: Any, wrt: Any, held: Any) -> Any:
-    """∂outputs/∂wrt with the intermediate values `held` treated as constants; forward, one sweep per element of `wrt`."""
+    """∂outputs/∂wrt with the intermediate values `held` treated as constants; one sweep per element of `wrt`."""
     graph = wrt[0].graph
     roots = [graph.constant(float(y)) if not isinstance(y, Expr) else y for y in outputs]
     fixed = {x.index for x in held if isinstance(x, Expr)}

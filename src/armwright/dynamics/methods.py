@@ -68,7 +68,7 @@ METHODS: dict[str, Method] = {
 
 
 def find(robot: Robot, name: str, job: str) -> tuple[Function, dict[str, Any]]:
-    """Return the function of method `name` for `job` ("inverse", "forward" or "mass") and its options, or say why not."""
+    """Return function and options of method `name` for `job` ("inverse", "forward", "mass"), or say why not."""
     method = METHODS.get(name)
     able = [m.name for m in METHODS.values() if getattr(m, job) is not None]
     if method is None:

@@ -5,8 +5,8 @@ Every link's acceleration is kept as a polynomial in the joint rates,
     v̇_i = Σ_k b_ik q̈_k + Σ_{k≤j} b_ikj q̇_k q̇_j        N_i = Σ_k d_ik q̈_k + Σ_{k≤j} d_ikj q̇_k q̇_j
 
 the coefficients go through the backward recursion one by one, and the joint axes project them on H and u′. Indices:
-our z[k], p[k] are the document's z_{k−1}, p_{k−1} (axis of joint k and a point on it). The sums run over the joints on the way
-to link i, so branches need no extra rule. The document's double count of f_e in (14) is removed.
+our z[k], p[k] are the document's z_{k−1}, p_{k−1} (axis of joint k and a point on it). The sums run over the joints on
+the way to link i, so branches need no extra rule. The document's double count of f_e in (14) is removed.
 
 A body whose mass was regrouped away (m = 0, h ≠ 0) has no centre of mass; its b_ik, d_ik belong to the frame's
 origin, and the first moment h adds ω̇×h to the force and h×v̇ to the moment (see `terms.Masses`).
@@ -105,7 +105,8 @@ def _lean(tree: Tree, frames: Frames, masses: Masses, rates: list[Any]) -> tuple
     return force, moment
 
 
-def coefficients(tree: Tree, frames: Frames, masses: Masses, qd: Any, *, expanded: bool = False, gravity: bool = True) -> Coefficients:
+def coefficients(tree: Tree, frames: Frames, masses: Masses, qd: Any, *, expanded: bool = False,
+                 gravity: bool = True) -> Coefficients:  # fmt: skip
     """Forward part (001 eq. 5–17): e_ik = m_i b_ik, d_ik = I_i z_k, and the velocity and gravity parts e_i, d_i."""
     e_k, d_k = [], []
     for i in range(tree.nb):
@@ -173,7 +174,8 @@ def mrnea_mass(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
 
 
 def mrnea_inverse(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
-                  expanded: bool = False, gravity: bool = True, friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+                  expanded: bool = False, gravity: bool = True, friction: bool = True,
+                  rotors: bool = True) -> Any:  # fmt: skip
     """Inverse dynamics (n,): u = H q̈ + u′ (001 eq. 34); arguments as in `rnea` and `mrnea`."""
     tree = as_tree(arm)
     H, u = mrnea(tree, q, qd, wrench, wrenches, expanded=expanded, gravity=gravity)
@@ -181,7 +183,8 @@ def mrnea_inverse(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = No
 
 
 def mrnea_forward(arm: Robot | Tree, q: Any, qd: Any, tau: Any, wrench: Any = None, wrenches: Any = None, *,
-                  expanded: bool = False, gravity: bool = True, friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+                  expanded: bool = False, gravity: bool = True, friction: bool = True,
+                  rotors: bool = True) -> Any:  # fmt: skip
     """Joint accelerations (n,) from H q̈ = u − u′ (001 eq. 2, §3.7); arguments as in `crba_forward` and `mrnea`."""
     tree = as_tree(arm)
     H, u = mrnea(tree, q, qd, wrench, wrenches, expanded=expanded, gravity=gravity)

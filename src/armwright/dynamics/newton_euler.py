@@ -40,20 +40,25 @@ def inertial_moment(J: Any, w: Any, wd: Any, U: Any) -> Any:
     """J ω̇ + ω × J ω (3,), with the products of ω taken from U."""
     x, y, z = w
     xx, yy, zz = x * x, y * y, z * z
+    A, B, C, D, E, F = J[0, 0], J[1, 1], J[2, 2], J[1, 2], J[0, 2], J[0, 1]
     return np.array(
         [
-            J[0, 0] * wd[0] + (J[2, 2] - J[1, 1]) * (y * z) - J[0, 1] * U[2, 0] + J[0, 2] * U[1, 0] + J[1, 2] * (yy - zz),
-            J[1, 1] * wd[1] + (J[0, 0] - J[2, 2]) * (x * z) - J[1, 2] * U[0, 1] + J[0, 1] * U[2, 1] + J[0, 2] * (zz - xx),
-            J[2, 2] * wd[2] + (J[1, 1] - J[0, 0]) * (x * y) - J[0, 2] * U[1, 2] + J[1, 2] * U[0, 2] + J[0, 1] * (xx - yy),
+            A * wd[0] + (C - B) * (y * z) - F * U[2, 0] + E * U[1, 0] + D * (yy - zz),
+            B * wd[1] + (A - C) * (x * z) - D * U[0, 1] + F * U[2, 1] + E * (zz - xx),
+            C * wd[2] + (B - A) * (x * y) - E * U[1, 2] + D * U[0, 2] + F * (xx - yy),
         ]
     )
 
 
-def motions(tree: Tree, st: Sequence[Step], qd: Any, qdd: Any, *, gravity: bool = True) -> list[tuple[Any, Any, Any, Any]]:
-    """Forward pass: per body (ω, ω̇, a, U) in its own axes, a = acceleration of the frame's origin minus gravity."""
+Motion = tuple[Any, Any, Any, Any]
+"""(ω, ω̇, a, U) of a body in its own axes; a is the acceleration of the frame's origin minus gravity."""
+
+
+def motions(tree: Tree, st: Sequence[Step], qd: Any, qdd: Any, *, gravity: bool = True) -> list[Motion]:
+    """Forward pass: the motion of every body."""
     rates, accelerations = spread(tree, qd), spread(tree, qdd)
     start = (ZERO, ZERO, -tree.gravity if gravity else ZERO, np.zeros((3, 3)))
-    out: list[tuple[Any, Any, Any, Any]] = []
+    out: list[Motion] = []
     for i, step in enumerate(st):
         w, wd, a, U = out[tree.parent[i]] if tree.parent[i] >= 0 else start
         a = step.down(a + U @ step.p)
@@ -68,7 +73,7 @@ def motions(tree: Tree, st: Sequence[Step], qd: Any, qdd: Any, *, gravity: bool 
     return out
 
 
-def efforts(tree: Tree, st: Sequence[Step], motion: Sequence[tuple[Any, Any, Any, Any]],
+def efforts(tree: Tree, st: Sequence[Step], motion: Sequence[Motion],
             loads: Sequence[Load | None]) -> list[tuple[Any, Any]]:  # fmt: skip
     """Backward pass: per body (f, n), what its parent exerts on it, body axes, moment about the frame's origin."""
     out: list[tuple[Any, Any]] = []
@@ -86,8 +91,8 @@ def efforts(tree: Tree, st: Sequence[Step], motion: Sequence[tuple[Any, Any, Any
     return out
 
 
-def rnea(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *, gravity: bool = True,
-         friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+def rnea(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
+         gravity: bool = True, friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
     """Actuator torques (n,) for a motion, by recursive Newton–Euler (000 §3.4; 001 eq. 4–33; 002 §3.5).
 
     Args:

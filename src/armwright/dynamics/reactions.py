@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 FRAMES = ("joint", "link", "parent")
 
 
-def reactions(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *, frame: str = "joint",
-              gravity: bool = True) -> Any:  # fmt: skip
+def reactions(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
+              frame: str = "joint", gravity: bool = True) -> Any:  # fmt: skip
     """Wrench [f; n] (nb, 6) that the parent exerts on each body through its joint.
 
     Row i is expressed in the axes of the named frame, moment about that frame's origin:

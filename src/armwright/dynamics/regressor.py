@@ -1,7 +1,7 @@
 """The dynamics as a linear function of its parameters: tau = Y(q, q̇, q̈) π.
 
-Parameters, in this order: for every body m, m·c_x, m·c_y, m·c_z, I_xx, I_xy, I_yy, I_xz, I_yz, I_zz, about the origin of
-its **link frame** in link axes (the order of Pinocchio); then for every joint the viscous and for every joint the
+Parameters, in this order: for every body m, m·c_x, m·c_y, m·c_z, I_xx, I_xy, I_yy, I_xz, I_yz, I_zz, about the origin
+of its **link frame** in link axes (the order of Pinocchio); then for every joint the viscous and for every joint the
 Coulomb coefficient; then for every motor its rotor inertia and for every motor its viscous coefficient (motor side).
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.dynamics.newton_euler import motions
-from armwright.dynamics.terms import ZERO, Z, cross, gather
+from armwright.dynamics.terms import ZERO, Z, coulomb_sign, cross, gather
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree, skew
 
@@ -59,17 +59,16 @@ def body_regressor(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, *, gravity: boo
 
 
 def drive_regressor(robot: Robot, qd: Any, qdd: Any) -> Any:
-    """Y of friction and rotors (..., n, 4n), by NumPy on any leading axes: viscous, Coulomb, rotor, motor viscous."""
-    n, K = robot.n, robot.actuators.gear
-    qd, qdd = np.asarray(qd), np.asarray(qdd)
-    dead = np.array([joint.friction.dead_zone for joint in robot.joints])
-    signs = np.where(np.abs(qd) <= dead, 0.0, np.sign(qd))
-    eye = np.eye(n)
+    """Y of friction and rotors (n, 4n): viscous and Coulomb a joint, rotor inertia and viscous a motor."""
+    K, eye = robot.actuators.gear, np.eye(robot.n)
+    signs = coulomb_sign(robot.tree, qd)
+    # motor a turns by (K q)_a and loads the joints through its row of K: column a is Kᵀ e_a (K x)_a
+    return np.concatenate([eye * qd, eye * signs, K.T * (K @ qdd), K.T * (K @ qd)], axis=1)
 
-    def motors(x: Any) -> Any:  # column a is Kᵀ e_a (K x)_a
-        return K.T * (x @ K.T)[..., None, :]
 
-    return np.concatenate([eye * qd[..., None, :], eye * signs[..., None, :], motors(qdd), motors(qd)], axis=-1)
+def regressor(robot: Robot, q: Any, qd: Any, qdd: Any) -> Any:
+    """Y (n, 10 nb + 4n) of all parameters, tau = ``Y @ parameters(robot)``; q, qd, qdd are (n,)."""
+    return np.concatenate([body_regressor(robot, q, qd, qdd), drive_regressor(robot, qd, qdd)], axis=1)
 
 
 def parameters(robot: Robot) -> NDArray[np.float64]:
@@ -87,4 +86,5 @@ def parameters(robot: Robot) -> NDArray[np.float64]:
 def parameter_names(robot: Robot) -> list[str]:
     """Names of the parameters, e.g. ``upper_arm.mcx``, ``elbow.viscous``, ``elbow.rotor``."""
     names = [f"{body.name}.{label}" for body in robot.bodies for label in INERTIAL]
-    return names + [f"{j.name}.{label}" for label in ("viscous", "coulomb", "rotor", "motor_viscous") for j in robot.joints]
+    drives = ("viscous", "coulomb", "rotor", "motor_viscous")
+    return names + [f"{joint.name}.{label}" for label in drives for joint in robot.joints]

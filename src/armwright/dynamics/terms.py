@@ -115,8 +115,9 @@ def root_frames(tree: Tree, st: Sequence[Step]) -> Frames:
 class Masses(NamedTuple):
     """Inertia of every body in root axes, taken at a point c of the body.
 
-    c is the centre of mass, as in the documents, where the body has mass; then h = 0 and J is central. Bodies whose mass
-    was regrouped into the parent (m = 0, h ≠ 0) have no centre of mass: c is their frame's origin and h, J are about it.
+    c is the centre of mass, as in the documents, where the body has mass; then h = 0 and J is central. Bodies whose
+    mass was regrouped into the parent (m = 0, h ≠ 0) have no centre of mass: c is their frame's origin, and h, J are
+    about it.
     """
 
     m: list[float]
@@ -200,7 +201,7 @@ def root_loads(tree: Tree, frames: Frames, wrench: Any = None, wrenches: Any = N
 
 
 def external_torque(tree: Tree, frames: Frames, wrench: Any = None, wrenches: Any = None) -> list[Any]:
-    """Joint torques that external wrenches are equal to, one a body: Σ Jᵀ w. They help the actuators: tau falls by them."""
+    """Joint torques that external wrenches are equal to, one a body: Σ Jᵀ w. The actuators' tau falls by them."""
     out: list[Any] = [0.0] * tree.nb
     for i, load in enumerate(root_loads(tree, frames, wrench, wrenches)):
         if load is None:

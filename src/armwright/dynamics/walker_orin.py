@@ -9,6 +9,7 @@ All three build M and the bias u′ and solve; they differ in how M is obtained.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,8 +98,6 @@ _METHODS = {1: _method_1, 2: _method_2, 3: _method_3}
 
 def _bodies_apart(tree: Tree) -> Tree:
     """The same tree with every body on a coordinate of its own, for columns body by body."""
-    from dataclasses import replace
-
     return replace(tree, n=tree.nb, joint=tuple(range(tree.nb)), ratio=np.ones(tree.nb))
 
 
@@ -111,7 +110,8 @@ def walker_orin_mass(arm: Robot | Tree, q: Any, *, variant: int = 3, rotors: boo
 
 
 def walker_orin_inverse(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
-                        variant: int = 3, gravity: bool = True, friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+                        variant: int = 3, gravity: bool = True, friction: bool = True,
+                        rotors: bool = True) -> Any:  # fmt: skip
     """Inverse dynamics (n,), u = M q̈ + u′ (001 eq. 34); arguments as in `rnea`."""
     tree = as_tree(arm)
     rest = bias(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction)
@@ -119,7 +119,8 @@ def walker_orin_inverse(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: An
 
 
 def walker_orin_forward(arm: Robot | Tree, q: Any, qd: Any, tau: Any, wrench: Any = None, wrenches: Any = None, *,
-                        variant: int = 3, gravity: bool = True, friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+                        variant: int = 3, gravity: bool = True, friction: bool = True,
+                        rotors: bool = True) -> Any:  # fmt: skip
     """Joint accelerations (n,) from M q̈ = tau − u′ (001 eq. 2); arguments as in `crba_forward`."""
     tree = as_tree(arm)
     rest = bias(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction)
