@@ -18,7 +18,7 @@ from armwright.graph.derive import jacobian
 from armwright.graph.program import Counts, Program, call_by_name, trace
 from armwright.graph.threads import run_rows
 
-EMITTER_VERSION = 1  # part of every cache key: raise it when the generated code changes
+EMITTER_VERSION = 2  # part of every cache key: raise it when the generated code changes
 _warned = False
 
 

@@ -1,7 +1,7 @@
 """The run time that needs NumPy alone: a program as a list of ufunc calls on rows of a scratch array.
 
-Used where llvmlite has no wheel. Batches are cut into blocks that stay in the processor's cache; a row is reused as soon as
-its value is dead. A handful of configurations runs on Python floats instead, where a ufunc call would cost more than it does.
+Used where llvmlite has no wheel. Batches are cut into blocks that stay in the processor's cache; a row is reused as
+soon as its value is dead. One or two configurations run on Python floats: a ufunc call costs more than it does there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from armwright.graph.program import Program
 
 Array = npt.NDArray[np.float64]
 BLOCK = 1000
-FEW = 3  # up to this many configurations floats are faster than rows
+FEW = 2  # up to this many configurations floats are faster than rows
 
 
 def _select(condition: Any, a: Any, b: Any, out: Any) -> None:
@@ -51,7 +51,7 @@ class Row(NamedTuple):
     """Where a value lives: a row of the scratch of numbers or of the scratch of truth values."""
 
     boolean: bool
-    index: int
+    number: int
 
 
 class Instruction(NamedTuple):
@@ -83,7 +83,7 @@ class _Rows:
         return Row(boolean, self.count[boolean] - 1)
 
     def give(self, row: Row) -> None:
-        self.free[row.boolean].append(row.index)
+        self.free[row.boolean].append(row.number)
 
 
 class Tape:
@@ -93,7 +93,7 @@ class Tape:
         """Assign rows and list the calls."""
         self.program = program
         rows = _Rows()
-        self._inputs = [[rows.take(False).index for _ in range(signal.size)] for signal in program.inputs]
+        self._inputs = [[rows.take(False).number for _ in range(signal.size)] for signal in program.inputs]
         last = last_uses(program)
         place: list[Row | npt.NDArray[Any]] = []
         self._instructions: list[Instruction] = []
@@ -117,7 +117,11 @@ class Tape:
         self._rows = rows.count[False]
         self._truths = rows.count[True]
         self._results = [[place[k] for k in result] for result in program.results]
-        self._scalar = [(k, _SCALAR[op], *(*args, -1, -1)[:3]) for k, (op, args, _) in enumerate(program.nodes) if args]
+        self._scalar: list[tuple[int, Callable[..., Any], int, int, int]] = []
+        for k, (op, args, _) in enumerate(program.nodes):
+            if args:
+                a, b, c = (*args, -1, -1)[:3]
+                self._scalar.append((k, _SCALAR[op], a, b, c))
         self._frames: dict[int, list[Frame]] = {}
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
@@ -144,15 +148,10 @@ class Tape:
             pass
         numbers, truths = np.empty((self._rows, length)), np.empty((self._truths, length), dtype=bool)
 
-        def bind(place: Row | npt.NDArray[Any]) -> npt.NDArray[Any]:
-            if isinstance(place, Row):
-                return truths[place.index] if place.boolean else numbers[place.index]
-            return place
-
-        views: dict[Row, npt.NDArray[Any]] = {}
+        views = {True: list(truths), False: list(numbers)}
         calls = []
         for function, operands, target in self._instructions:
-            bound = [views.setdefault(x, bind(x)) if isinstance(x, Row) else x for x in (*operands, target)]
+            bound = [views[x.boolean][x.number] if isinstance(x, Row) else x for x in (*operands, target)]
             calls.append((function, tuple(bound)))
         return Frame(numbers, calls)
 
@@ -165,7 +164,7 @@ class Tape:
             function(*operands)
         for result, block in zip(self._results, outputs, strict=True):
             for element, place in enumerate(result):
-                block[:, element] = frame.numbers[place.index] if isinstance(place, Row) else place
+                block[:, element] = frame.numbers[place.number] if isinstance(place, Row) else place
         if length == BLOCK or len(self._frames) < 4:  # odd lengths are tails; a few of them are worth keeping
             self._frames.setdefault(length, []).append(frame)
 

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.spatial import skew
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -83,11 +85,6 @@ class Tree:
 def as_tree(arm: Robot | Tree) -> Tree:
     """Return the tree of a robot (unregrouped), or the tree itself."""
     return arm if isinstance(arm, Tree) else arm.tree
-
-
-def skew(v: Any) -> Any:
-    """Cross-product matrix: ``skew(a) @ b = a × b``."""
-    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
 def _snap(values: Array, size: float) -> Array:

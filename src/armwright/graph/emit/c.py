@@ -83,7 +83,10 @@ class _Parts:
         guard = f"{self.name.upper()}_H"
         signals = [
             f" *   {kind:<3} {name:<12} {shape_text(signal)}"
-            for kind, names, table in (("in", self.inputs, self.program.inputs), ("out", self.outputs, self.program.outputs))
+            for kind, names, table in (
+                ("in", self.inputs, self.program.inputs),
+                ("out", self.outputs, self.program.outputs),
+            )
             for name, signal in zip(names, table, strict=True)
         ]
         return "\n".join([

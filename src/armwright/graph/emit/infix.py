@@ -85,7 +85,9 @@ class Printer:
         if node.op in (Op.ADD, Op.SUB) and last.op is Op.CONST and last.value < 0.0:
             rule = self.rules[Op.SUB if node.op is Op.ADD else Op.ADD]  # a + (−c) is a − c, exactly
             parts[-1] = self._number(-last.value)
-        texts = [text if level >= need else self.enclose(text) for (text, level), need in zip(parts, rule.needs, strict=True)]
+        texts = [
+            text if level >= need else self.enclose(text) for (text, level), need in zip(parts, rule.needs, strict=True)
+        ]
         return rule.template.format(*texts), rule.level
 
 

@@ -42,7 +42,7 @@ def to_jax(program: Program) -> Callable[..., Any]:
         NotSupportedError: if JAX is not installed.
     """
     try:
-        import jax.numpy as jnp  # noqa: PLC0415 - an extra, loaded on demand
+        import jax.numpy as jnp  # an extra, loaded on demand
     except ImportError as error:
         raise NotSupportedError("to_jax needs JAX; install armwright[jax]") from error
     meaning = _operations(jnp)
@@ -57,7 +57,8 @@ def to_jax(program: Program) -> Callable[..., Any]:
             array = jnp_.asarray(argument, dtype=float)
             lead = array.ndim - len(signal.shape)
             if lead < 0 or array.shape[lead:] != signal.shape:
-                raise InputError(f"{program.name}: {signal.name} must have shape (..., {signal.shape}), got {array.shape}")
+                wanted = ", ".join(["...", *map(str, signal.shape)])
+                raise InputError(f"{program.name}: {signal.name} must have shape ({wanted}), got {array.shape}")
             batches.append(array.shape[:lead])
             flat.append(array.reshape((*array.shape[:lead], signal.size)))
         batch = jnp_.broadcast_shapes(*batches)

@@ -14,10 +14,13 @@ from armwright.graph.emit.walk import angle_elements, named_nodes
 from armwright.graph.ops import TRIGONOMETRIC, Op
 from armwright.graph.program import Node, Program, Signal
 
-GREEK = ("alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi omega "
-         "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega").split()  # fmt: skip
-DOTTED = re.compile(rf"({'|'.join(GREEK)}|[A-Za-z])(d{{0,2}})")
+GREEK = frozenset(  # words in a string read better than a list of strings
+    "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi omega "
+    "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega".split()
+)
+DOTTED = re.compile(rf"({'|'.join(sorted(GREEK))}|[A-Za-z])(d{{0,2}})")
 DOTS = {"": "{}", "d": r"\dot{{{}}}", "dd": r"\ddot{{{}}}"}
+CASES = r"\begin{{cases}} {1} & \text{{if }} {0} \\ {2} & \text{{otherwise}} \end{{cases}}"
 LIMIT = 40  # operations in one equation
 
 RULES: dict[Op, Rule] = {
@@ -42,7 +45,7 @@ RULES: dict[Op, Rule] = {
     Op.AND: Rule(r"{} \land {}", AND, (AND, TRUTH)),
     Op.OR: Rule(r"{} \lor {}", OR, (TRUTH, TRUTH)),
     Op.NOT: Rule(r"\lnot {}", FACTOR, (ATOM,)),
-    Op.SELECT: Rule(r"\begin{{cases}} {1} & \text{{if }} {0} \\ {2} & \text{{otherwise}} \end{{cases}}", LOOSE, (LOOSE,) * 3),
+    Op.SELECT: Rule(CASES, LOOSE, (LOOSE, LOOSE, LOOSE)),
 }
 
 
@@ -149,7 +152,9 @@ class _Symbols:
         return f"{self.term}_{{{self.count}}}"
 
 
-def emit(program: Program, *, digits: int = 6, environment: str = "align*", limit: int = LIMIT, width: int = 120) -> str:
+def emit(
+    program: Program, *, digits: int = 6, environment: str = "align*", limit: int = LIMIT, width: int = 120
+) -> str:
     r"""Return the program as LaTeX equations (needs amsmath): definitions of shared terms, then the outputs.
 
     Args:
@@ -190,9 +195,10 @@ def emit(program: Program, *, digits: int = 6, environment: str = "align*", limi
 
 
 def _equation(left: str, right: str, width: int) -> str:
-    line, lines = f"{left} &= ", []
-    for part in _terms(right):
-        if len(line) + len(part) > width and lines + [line] != [f"{left} &= "]:
+    first, *rest = _terms(right)
+    line, lines = f"{left} &= {first}", list[str]()
+    for part in rest:
+        if len(line) + len(part) > width:
             lines.append(line.rstrip())
             line = r"&\quad "
         line += part

@@ -79,18 +79,16 @@ def _store(w: Writer, size: int, base: str, values: list[str]) -> None:
                 w.line(f"store {kind} {part}, ptr {w.offset(base, row * size + start)}, align 8")
 
 
-def _nodes(w: Writer, program: Program, columns: list[list[str | None]], trig_width: int) -> dict[int, str]:
-    """Emit every node once; return the register (or literal) of each."""
+def emit_nodes(w: Writer, program: Program, columns: list[list[str | None]], trig_width: int = 4) -> dict[int, str]:
+    """Emit every node once; return the register (or literal) of each. `columns` holds the registers of the inputs."""
     value: dict[int, str] = {}
-    angles: dict[int, tuple[str, str]] = {}
     for k, node in enumerate(program.nodes):
         if node.op is Op.INPUT:
             signal, element = node.value
             column = columns[signal][element]
             assert column is not None, "every input that occurs in a node is loaded"
             value[k] = column
-    if w.width == 1 and trig_width > 1:
-        _pack_angles(w, program, value, angles, trig_width)
+    angles = _Angles(w, program, value, trig_width)
     T = w.type
     for k, (op, args, constant) in enumerate(program.nodes):
         if op is Op.INPUT:
@@ -103,9 +101,7 @@ def _nodes(w: Writer, program: Program, columns: list[list[str | None]], trig_wi
         elif op is Op.NEG:
             value[k] = w.emit(f"fneg {T} {x[0]}")
         elif op in (Op.SIN, Op.COS):
-            if args[0] not in angles:
-                angles[args[0]] = sincos(w, x[0])
-            value[k] = angles[args[0]][0 if op is Op.SIN else 1]
+            value[k] = angles.sincos(args[0])[0 if op is Op.SIN else 1]
         elif op in _INTRINSIC:
             value[k] = w.intrinsic(_INTRINSIC[op], x[0])
         elif op in _LIBM:
@@ -124,21 +120,34 @@ def _nodes(w: Writer, program: Program, columns: list[list[str | None]], trig_wi
     return value
 
 
-def _pack_angles(w: Writer, program: Program, value: dict[int, str], angles: dict[int, tuple[str, str]], lanes: int) -> None:
-    """In the one-row kernel evaluate the sines of all joint angles together, `lanes` at a time."""
-    ready = sorted({n.args[0] for n in program.nodes if n.op in (Op.SIN, Op.COS) and program.nodes[n.args[0]].op is Op.INPUT})
-    if len(ready) < 2:
-        return
-    vector = Writer(lanes, fma=w.fma, shared=w)
-    for start in range(0, len(ready), lanes):
-        group = ready[start : start + lanes]
+class _Angles:
+    """Sines and cosines, each angle once. One-row code evaluates angles that are known at the same time together."""
+
+    def __init__(self, w: Writer, program: Program, value: dict[int, str], lanes: int) -> None:
+        self.w, self.value = w, value
+        self.lanes = lanes if w.width == 1 else 1
+        self.pending = list(dict.fromkeys(node.args[0] for node in program.nodes if node.op in (Op.SIN, Op.COS)))
+        self.done: dict[int, tuple[str, str]] = {}
+
+    def sincos(self, angle: int) -> tuple[str, str]:
+        if angle not in self.done:
+            ready = [angle, *(k for k in self.pending if k != angle and k in self.value)][: self.lanes]
+            self.pending = [k for k in self.pending if k not in ready]
+            if len(ready) == 1:
+                self.done[angle] = sincos(self.w, self.value[angle])
+            else:
+                self._together(ready)
+        return self.done[angle]
+
+    def _together(self, group: list[int]) -> None:
+        w, vector = self.w, Writer(self.lanes, fma=self.w.fma, shared=self.w)
         packed = "zeroinitializer"
         for lane, k in enumerate(group):
-            packed = w.emit(f"insertelement {vector.type} {packed}, double {value[k]}, i32 {lane}")
+            packed = w.emit(f"insertelement {vector.type} {packed}, double {self.value[k]}, i32 {lane}")
         s, c = sincos(vector, packed)
         for lane, k in enumerate(group):
-            angles[k] = (w.emit(f"extractelement {vector.type} {s}, i32 {lane}"),
-                         w.emit(f"extractelement {vector.type} {c}, i32 {lane}"))  # fmt: skip
+            self.done[k] = (w.emit(f"extractelement {vector.type} {s}, i32 {lane}"),
+                            w.emit(f"extractelement {vector.type} {c}, i32 {lane}"))  # fmt: skip
 
 
 def kernel_ir(program: Program, name: str, *, width: int, check_finite: bool, fma: bool = True, trig_width: int = 4) -> str:
@@ -162,7 +171,7 @@ def kernel_ir(program: Program, name: str, *, width: int, check_finite: bool, fm
         row = w.emit(f"mul i64 %i, {signal.size}")
         base = w.emit(f"getelementptr double, ptr %in{k}, i64 {row}")
         columns.append(_load(w, signal, base, needed))
-    value = _nodes(w, program, columns, trig_width)
+    value = emit_nodes(w, program, columns, trig_width)
     if chains:
         flat = [column for group in columns for column in group if column is not None]
         sums = [f"%acc{k}" for k in range(chains)]

@@ -48,7 +48,7 @@ class Namer:
 
 
 def signature(program: Program, namer: Namer) -> tuple[str, list[str], list[str]]:
-    """Return identifiers for the function, its inputs and its outputs; an output named as the function becomes ``out``."""
+    """Name the function, its inputs and its outputs; an output named as the function becomes ``out``."""
     name = namer(program.name)
     inputs = [namer(signal.name) for signal in program.inputs]
     outputs = [namer("out" if signal.name == program.name else signal.name) for signal in program.outputs]

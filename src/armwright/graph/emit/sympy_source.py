@@ -46,8 +46,7 @@ class Symbolic(NamedTuple):
         known: dict[Any, Any] = {}
         for symbol, expression in self.definitions:
             known[symbol] = expression.xreplace(known)
-        return {name: value.xreplace(known) if hasattr(value, "xreplace") else value.applyfunc(lambda e: e.xreplace(known))
-                for name, value in self.outputs.items()}  # fmt: skip
+        return {name: value.xreplace(known) for name, value in self.outputs.items()}
 
 
 def emit(program: Program) -> str:
@@ -78,14 +77,17 @@ def to_sympy(program: Program, *, limit: int = LIMIT) -> Symbolic:
         NotSupportedError: if SymPy is not installed.
     """
     try:
-        import sympy as sp  # noqa: PLC0415 - an extra, loaded on demand
+        import sympy as sp  # an extra, loaded on demand
     except ImportError as error:
         raise NotSupportedError("to_sympy needs SymPy; install armwright[symbolic]") from error
     meaning = _operations(sp)
     namer = Namer(())
     _, names, outputs = signature(program, namer)
     elements = [
-        [sp.Symbol(namer(element_name(signal, name, e, 1)) if signal.shape else name, real=True) for e in range(signal.size)]
+        [
+            sp.Symbol(namer(element_name(signal, name, e, 1)) if signal.shape else name, real=True)
+            for e in range(signal.size)
+        ]
         for name, signal in zip(names, program.inputs, strict=True)
     ]
     named = set(named_nodes(program, limit=limit))

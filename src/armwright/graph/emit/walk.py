@@ -7,7 +7,6 @@ from collections.abc import Collection
 from armwright.graph.ops import BOOLEAN, LEAVES, TRIGONOMETRIC, Op
 from armwright.graph.program import Node, Program
 
-
 LONGEST_SUM = 12
 
 
@@ -42,7 +41,9 @@ def operands(node: Node, nodes: tuple[Node, ...]) -> tuple[int, ...]:
     return node.args
 
 
-def named_nodes(program: Program, *, limit: int, keep: Collection[Op] = TRIGONOMETRIC, squares: bool = False) -> list[int]:
+def named_nodes(
+    program: Program, *, limit: int, keep: Collection[Op] = TRIGONOMETRIC, squares: bool = False
+) -> list[int]:
     """Choose the nodes that are written as definitions; all others are written where they are used.
 
     Shared nodes are named, and those of the kinds in `keep`. A sign change is always written in place.
