@@ -16,6 +16,7 @@ from armwright.robot.model import Robot
 from armwright.robot.parts import Body, Limits
 from armwright.robot.urdf_singular import motion
 from armwright.robot.urdf_write import leaders, numbers, quoted, unique
+from armwright.spatial.quaternions import wxyz_from_rotation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,22 +76,7 @@ def write_mjcf(robot: Robot) -> str:
 
 
 def _pose(T: Array) -> str:
-    return f'pos="{numbers(T[:3, 3])}" quat="{numbers(quat_wxyz(T[:3, :3]))}"'
-
-
-def quat_wxyz(R: Array) -> Array:
-    """Unit quaternion (w, x, y, z) of a rotation matrix, from its largest component, w ≥ 0."""
-    xx, yy, zz = np.diag(R)
-    squares = np.array([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz])
-    K = np.array([
-        [squares[0], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
-        [R[2, 1] - R[1, 2], squares[1], R[1, 0] + R[0, 1], R[0, 2] + R[2, 0]],
-        [R[0, 2] - R[2, 0], R[1, 0] + R[0, 1], squares[2], R[2, 1] + R[1, 2]],
-        [R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[2, 1] + R[1, 2], squares[3]],
-    ])
-    quat = K[int(np.argmax(squares))]  # every row is 4·component·quat
-    quat = quat / np.linalg.norm(quat)
-    return np.asarray(-quat if quat[0] < 0.0 else quat)
+    return f'pos="{numbers(T[:3, 3])}" quat="{numbers(wxyz_from_rotation(T[:3, :3]))}"'
 
 
 def _principal(inertia: Array) -> tuple[Array, Array]:
@@ -123,7 +109,7 @@ def _body(robot: Robot, i: int, joint_name: str, leads: bool) -> list[str]:
     opening = f"<body name={quoted(body.name)} {_pose(T)}>"
     moments, axes = _principal(body.inertia)
     inertial = (f'<inertial mass="{numbers(body.mass)}" pos="{numbers(body.com)}" '
-                f'quat="{numbers(quat_wxyz(axes))}" diaginertia="{numbers(moments)}"/>')
+                f'quat="{numbers(wxyz_from_rotation(axes))}" diaginertia="{numbers(moments)}"/>')
     kind = "hinge" if joint.kind == "revolute" else "slide"
     line = (f'<joint name={quoted(joint_name)} type="{kind}" axis="{numbers(R.T @ axis)}" '
             f'pos="{numbers(-R.T @ p)}"')

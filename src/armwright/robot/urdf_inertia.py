@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.robot.tree import skew
 from armwright.robot.urdf_values import MAX_INERTIA, MAX_MASS, number, pose_of
 from armwright.robot.xml_safe import Node
+from armwright.spatial.rotations import skew
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

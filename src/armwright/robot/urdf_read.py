@@ -67,7 +67,7 @@ def read_urdf(
     content, file = _content(path_or_text)
     root = parse_xml(content, file)
     if root.tag != "robot":
-        root.fail(f"expected <robot>, found <{root.tag}>", "urdf")
+        root.fail(f"expected <robot>, found {root.path}", "urdf")
     for node in root.children:
         if "ros.org/wiki/xacro" in node.tag or node.tag.startswith("xacro:"):
             node.fail("this is a xacro macro; expand the file with xacro first", "urdf")
@@ -89,9 +89,10 @@ def read_urdf(
     robot = _assemble(title, tree, chosen, locked, root, extras)
     bad = singular_joint(robot)
     if bad is not None:
-        joint = next(joint for joint in tree.joints if joint.name == robot.joints[bad].name)
-        joint.node.fail(f"the mass matrix is singular: joint {shown(joint.name)} can move without moving any inertia; "
-                        "give a link that it carries mass, or inertia about its axis", "mass-matrix-positive")
+        index, place = bad
+        joint = next(joint for joint in tree.joints if joint.name == robot.joints[index].name)
+        joint.node.fail(f"the mass matrix is singular {place}: this joint, perhaps together with others, can move without "
+                        "moving any inertia; give a link that it carries mass or inertia", "mass-matrix-positive")
     return replace(robot, notes=note)
 
 

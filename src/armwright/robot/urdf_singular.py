@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.robot.model import Robot
-from armwright.robot.tree import skew
+from armwright.spatial.rotations import axis_angle, skew
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,19 +19,14 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TOLERANCE = 1e-12  # a pivot this small against the inertia of the locked arm is rounding, not mass
-
-
-def turn(axis: Array, angle: float) -> Array:
-    """Rotation by `angle` [rad] about a unit axis (Rodrigues)."""
-    S = skew(axis)
-    return np.asarray(np.eye(3) + np.sin(angle) * S + (1.0 - np.cos(angle)) * S @ S)
+TINY = 1e-20  # kg m², kg: no part of an arm is this light, and 1/TINY would soon overflow
 
 
 def motion(kind: str, axis: Array, displacement: float) -> Array:
     """Pose (4×4) of the displaced joint frame in the joint frame."""
     T = np.eye(4)
     if kind == "revolute":
-        T[:3, :3] = turn(axis, displacement)
+        T[:3, :3] = axis_angle(axis, displacement)
     else:
         T[:3, 3] = displacement * axis
     return T
@@ -69,8 +64,8 @@ class _Arm:
             self.I.append(inertia)
 
 
-def singular_joint(robot: Robot) -> int | None:
-    """Index of a coordinate along which M is singular at rest or at a general configuration; None if M > 0 at both.
+def singular_joint(robot: Robot) -> tuple[int, str] | None:
+    """A coordinate along which M is singular, and where: in general, or with all joints at 0; None if M > 0 at both.
 
     Rotor inertia counts. Bodies that share a coordinate are first taken as free (if that M is positive definite, so is
     the one with fewer freedoms), then together.
@@ -79,13 +74,13 @@ def singular_joint(robot: Robot) -> int | None:
     K = robot.actuators.gear
     armature = K.T @ np.diag(robot.actuators.rotor_inertia) @ K
     shared = len(robot.bodies) != robot.n or np.count_nonzero(armature - np.diag(np.diag(armature)))
-    for q in (general, np.zeros(robot.n)):
+    for q, place in ((general, "everywhere"), (np.zeros(robot.n), "with all joints at 0")):
         arm = _Arm(robot, q)
         bad = _smallest_pivot(robot, arm, np.zeros(robot.n) if shared else np.diag(armature))
         if bad is not None and shared:
             bad = _null_direction(mass_matrix(robot, arm) + armature)
         if bad is not None:
-            return bad
+            return bad, place
     return None
 
 
@@ -96,7 +91,7 @@ def _smallest_pivot(robot: Robot, arm: _Arm, armature: Array) -> int | None:
         body, S, X = robot.bodies[i], arm.S[i], arm.X[i]
         U = free[i] @ S
         D = float(S @ U) + armature[body.joint]
-        least = TOLERANCE * float(S @ locked[i] @ S)
+        least = max(TINY, TOLERANCE * float(S @ locked[i] @ S))
         if not least < D:
             return body.joint
         if body.parent >= 0:
@@ -126,7 +121,7 @@ def mass_matrix(robot: Robot, arm: _Arm) -> Array:
 
 def _null_direction(M: Array) -> int | None:
     diagonal = np.diag(M)
-    if diagonal.min() <= 0.0:
+    if diagonal.min() <= TINY:
         return int(np.argmin(diagonal))
     scale = 1.0 / np.sqrt(diagonal)
     values, vectors = np.linalg.eigh(M * np.outer(scale, scale))

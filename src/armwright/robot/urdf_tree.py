@@ -93,7 +93,7 @@ def _below(root: str, children: dict[str, list[JointData]]) -> list[JointData]:
 def _known(name: str, known: Iterable[str], what: str) -> None:
     names = list(known)
     if name not in names:
-        listed = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+        listed = ", ".join(label[:40] for label in names[:12]) + (", …" if len(names) > 12 else "")
         raise InputError(f"{what}: there is no link {shown(name)}; links are {listed}")
 
 
@@ -115,7 +115,7 @@ def choose_tip(tree: LinkTree, tip: str | None) -> tuple[str, str]:
     best = max(leaves, key=lambda name: (moving[name], depth[name]))  # max keeps the first of equals
     if len(leaves) == 1:
         return best, ""
-    return best, f"Tool frame: link {best!r}, the deepest of {len(leaves)} leaves; name another with tip=…"
+    return best, f"Tool frame: link {shown(best)}, the deepest of {len(leaves)} leaves; name another with tip=…"
 
 
 def mimic_laws(tree: LinkTree) -> dict[str, Mimic]:

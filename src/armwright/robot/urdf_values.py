@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.robot.xml_safe import Node, shown
+from armwright.spatial.euler import rotation_from_rpy
+from armwright.spatial.quaternions import rotation_from_xyzw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,9 +24,10 @@ MAX_INERTIA = 1e12  # kg m²
 MAX_RATIO = 1e6
 MAX_COEFFICIENT = 1e9  # friction
 UNBOUNDED = 1e9  # a limit at or beyond this means: none
+MAX_DIGITS = 400  # float64 needs 17; some tools write all 324 decimal places
 
 # float() would also take "1_000", "١٢", " nan " and hexadecimal-looking leftovers of other tools.
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
 
 
@@ -46,7 +49,7 @@ def to_number(node: Node, what: str, text: str, largest: float, *, infinite: boo
         if infinite and not np.isnan(value):
             return value
         node.fail(f"{what} = {shown(text)} is not finite; write a decimal number", "finite-number")
-    if not _NUMBER.match(text):
+    if len(text) > MAX_DIGITS or not _NUMBER.match(text):
         hint = " (use a point, not a comma)" if "," in text else ""
         node.fail(f"{what} = {shown(text)} is not a number{hint}", "decimal-number")
     value = float(text)
@@ -102,37 +105,10 @@ def pose_of(node: Node) -> Array:
     if "quat_xyzw" in origin.attributes:
         if "rpy" in origin.attributes:
             origin.fail("both rpy and quat_xyzw are given; write one", "one-of-each")
-        x, y, z, w = quat_xyzw = vector(origin, "quat_xyzw", 10.0, count=4)
+        quat_xyzw = vector(origin, "quat_xyzw", 10.0, count=4)
         if abs(float(np.linalg.norm(quat_xyzw)) - 1.0) > 1e-3:
             origin.fail("quat_xyzw does not have unit length", "unit-quaternion")
-        x, y, z, w = quat_xyzw / np.linalg.norm(quat_xyzw)
-        T[:3, :3] = [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
+        T[:3, :3] = rotation_from_xyzw(quat_xyzw / np.linalg.norm(quat_xyzw))
     else:
         T[:3, :3] = rotation_from_rpy(vector(origin, "rpy", MAX_ANGLE, default=np.zeros(3)))
     return T
-
-
-def rotation_from_rpy(rpy: Array) -> Array:
-    """R = Rz(yaw)·Ry(pitch)·Rx(roll), angles [rad] about fixed axes x, y, z in this order."""
-    (sr, sp, sy), (cr, cp, cy) = np.sin(rpy), np.cos(rpy)
-    return np.array([
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ])
-
-
-def rpy_from_rotation(R: Array) -> Array:
-    """Roll, pitch, yaw of a rotation; exact to rounding everywhere, gimbal lock included.
-
-    Yaw is taken first and undone, so that roll belongs to the yaw actually chosen even where both are free.
-    """
-    yaw = np.arctan2(R[1, 0], R[0, 0])
-    s, c = np.sin(yaw), np.cos(yaw)
-    pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
-    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
-    return np.array([roll, pitch, yaw])

@@ -19,7 +19,8 @@ from armwright.robot.model import EARTH_GRAVITY, Robot
 from armwright.robot.parts import Actuators, Body, Friction, Joint, Limits
 from armwright.robot.urdf_actuators import OPEN, PLAIN
 from armwright.robot.urdf_singular import motion
-from armwright.robot.urdf_values import UNBOUNDED, rpy_from_rotation
+from armwright.robot.urdf_values import UNBOUNDED
+from armwright.spatial.euler import rpy_from_rotation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -94,7 +95,7 @@ def write_urdf(robot: Robot) -> str:
 
 
 def _origin(T: Array) -> str:
-    return f"<origin xyz=\"{numbers(T[:3, 3])}\" rpy=\"{numbers(rpy_from_rotation(T[:3, :3]))}\"/>"
+    return f"<origin xyz=\"{numbers(T[:3, 3])}\" rpy=\"{numbers(rpy_from_rotation(T[:3, :3]).angles)}\"/>"
 
 
 def _fixed(name: str, parent: str, child: str, T: Array) -> list[str]:

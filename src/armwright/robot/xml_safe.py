@@ -20,7 +20,7 @@ from armwright.errors import DescriptionError
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 64
-MAX_ELEMENTS = 200_000
+MAX_ELEMENTS = 100_000
 _SHOWN = 40  # characters of a hostile string that a message repeats
 
 
@@ -80,6 +80,11 @@ def shown(text: str) -> str:
     return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}… ({len(text)} characters)"
 
 
+def _tame(text: str) -> str:
+    """A tag or name for a message: short, on one line, nothing that a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:_SHOWN])
+
+
 class _Builder:
     """Target of the parser: builds `Node`s and counts."""
 
@@ -93,7 +98,7 @@ class _Builder:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         line = 0 if self.parser is None else self.parser.parser.CurrentLineNumber
         name = attributes.get("name")
-        label = f"<{tag[:_SHOWN]}>" if name is None else f'<{tag[:_SHOWN]} name="{name[:_SHOWN]}">'
+        label = f"<{_tame(tag)}>" if name is None else f'<{_tame(tag)} name="{_tame(name)}">'
         # The root is left out of its children's paths: every element of a description stands in the same one.
         path = "".join(node.path for node in self.open[-1:] if node is not self.root) + label
         node = Node(tag, attributes, self.file, line, path)
