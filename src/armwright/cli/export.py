@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.output import Json, RobotName, fail, say_json, write_text
+from armwright.cli.output import Json, RobotName, as_json, fail, say_json, write_text
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -61,31 +61,30 @@ def export(
 
 def equations(what: str) -> tuple[Callable[..., Any], bool]:
     """Return the algorithm behind a name of `EQUATIONS` and whether its inertias may be regrouped."""
-    from armwright.dynamics import crba, lagrange, newton_euler
-    from armwright.kinematics import forward, jacobian
+    from armwright.dynamics.crba import crba, crba_forward
+    from armwright.dynamics.lagrange import coriolis_matrix
+    from armwright.dynamics.newton_euler import bias, gravity_torque, rnea
+    from armwright.kinematics.forward import tool_pose
+    from armwright.kinematics.jacobian import frame_jacobian, pose_jacobian
 
     table: dict[str, tuple[Callable[..., Any], bool]] = {
-        "rnea": (newton_euler.rnea, True),
-        "forward_dynamics": (crba.crba_forward, True),
-        "mass_matrix": (crba.crba, True),
-        "coriolis_matrix": (lagrange.coriolis_matrix, True),
-        "gravity_torque": (newton_euler.gravity_torque, True),
-        "bias": (newton_euler.bias, True),
-        "fk": (forward.tool_pose, False),
-        "jacobian": (jacobian.frame_jacobian, False),
-        "fk_jacobian": (jacobian.pose_jacobian, False),
+        "rnea": (rnea, True),
+        "forward_dynamics": (crba_forward, True),
+        "mass_matrix": (crba, True),
+        "coriolis_matrix": (coriolis_matrix, True),
+        "gravity_torque": (gravity_torque, True),
+        "bias": (bias, True),
+        "fk": (tool_pose, False),
+        "jacobian": (frame_jacobian, False),
+        "fk_jacobian": (pose_jacobian, False),
     }
     return table[what]
 
 
 def described(robot: Robot, to: str) -> str:
     """Write the arm as URDF, MJCF or TOML sheet, or its DH/MDH/screw parameters as JSON."""
-    import json
-
-    from armwright.cli.output import plain
-
     result = getattr(robot, f"to_{to}")()
-    return result if isinstance(result, str) else json.dumps(plain(fields(result)), indent=2)
+    return result if isinstance(result, str) else as_json(fields(result))
 
 
 def fields(value: Any) -> Any:

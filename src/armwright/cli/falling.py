@@ -118,18 +118,29 @@ def plot(robot: Robot, record: Fall, path: Path, *, poses: int = 7, window: floa
     energies.set_ylim(low, high + 0.18 * (high - low))
     energies.set_xlabel("time [s]")
     angles = figure.add_subplot(grid[1, 1])
-    early = record.t <= 2.0 * window  # later the wrist has turned so often that angles say nothing
+    early = record.t <= window
     colours = ["#30638e", "#d1495b", "#edae49", "#00798c", "#8a4fff", "#6b705c", "#bc6c25", "#3a5a40"]
     for i, joint in enumerate(robot.joints):
-        angles.plot(record.t[early], record.q[early, i], label=joint.name, linewidth=0.9, color=colours[i % len(colours)])
+        angles.plot(record.t[early], one_turn(record.q[early, i], joint.kind == "revolute"), label=joint.name, linewidth=0.9, color=colours[i % len(colours)])
     angles.set_xlabel("time [s]")
-    angles.set_ylabel("joint coordinate [rad, m]")
-    angles.legend(loc="best", fontsize=7, ncols=2)
+    angles.set_ylabel("joint coordinate [rad or m]")
+    low, high = angles.get_ylim()
+    angles.set_ylim(low, high + 0.3 * (high - low))
+    angles.legend(loc="upper center", fontsize=7, ncols=3)
     for axes in (energies, angles):
         axes.grid(alpha=0.25)
         axes.margins(x=0.0)
     figure.suptitle(f"{robot.name}: free fall, RK4 at {1e3 * (record.t[1] - record.t[0]):g} ms", fontweight="bold")
     figure.savefig(path, dpi=130)
+
+
+def one_turn(values: Array, revolute: bool) -> Array:
+    """Angles wrapped into ±π, with gaps where they wrap; lengths as they are."""
+    if not revolute:
+        return values
+    wrapped = np.remainder(values + np.pi, 2.0 * np.pi) - np.pi
+    wrapped[1:][np.abs(np.diff(wrapped)) > np.pi] = np.nan
+    return wrapped
 
 
 def _draw_poses(space: Any, robot: Robot, record: Fall, poses: int, window: float) -> None:

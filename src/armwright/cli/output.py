@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -34,9 +35,15 @@ def plain(value: Any) -> Any:
     return value
 
 
+def as_json(value: Any) -> str:
+    """Write JSON with every innermost list on one line."""
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False)
+    return re.sub(r"\[[^\[\]{}\"]*\]", lambda match: re.sub(r"\s+", " ", match[0]).replace("[ ", "[").replace(" ]", "]"), text)
+
+
 def say_json(value: Any) -> None:
     """Print one JSON document."""
-    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False))
+    typer.echo(as_json(value))
 
 
 def say(text: str = "") -> None:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
 START = {"ur5": (0.0, -0.3, 0.5, -1.7, -1.5, 0.0)}
-AGREEMENT = 1e-10
 
 
 def tour(
@@ -26,6 +25,8 @@ def tour(
     import numpy as np
 
     from armwright.cli import compare, describe, falling
+    from armwright.dynamics.compare import compare as compare_all
+    from armwright.dynamics.compare import worst_disagreement
     from armwright.kinematics.forward import fk
     from armwright.robot.load import load
 
@@ -41,16 +42,18 @@ def tour(
         table(f"T_base_tool at q = ({', '.join(f'{x:g}' for x in q)})", ["x", "y", "z", "origin [m]"],
               [[f"{x:.5f}" for x in row] for row in T], left=0)  # fmt: skip
         say("[bold]3. One arm, every formulation[/bold]")
-    comparison = compare.compared(arm, samples=20, clock=not json)
+    rows = compare_all(arm, 20, naive=False)
+    worst = worst_disagreement(rows)
     if not json:
-        compare.print_comparison(comparison)
+        compare.print_rows(arm.name, rows)
+        say(f"worst disagreement {worst:.1e}, relative\n")
         say(f"[bold]4. A free fall of {seconds:g} s, motors and friction off[/bold]")
     record = falling.fall(arm, q, seconds)
     picture = out / "free_fall.png"
     falling.plot(arm, record, picture)
-    agree = comparison["worst"] < AGREEMENT
+    agree = worst <= compare.TOLERANCE
     if json:
-        say_json({"robot": arm.name, "q": q, "T_base_tool": T, "comparison": comparison, "agree": agree,
+        say_json({"robot": arm.name, "q": q, "T_base_tool": T, "worst_disagreement": worst, "agree": agree,
                   "seconds": seconds, "energy_drift": record.drift, "picture": str(picture)})  # fmt: skip
     else:
         fastest = float(np.abs(record.qd).max())
