@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from armwright.kinematics.branches import Branches
 from armwright.kinematics.ik_result import IKBatch
 from armwright.kinematics.joint_range import TURN, fit_turns
 from armwright.kinematics.levenberg import minimise
-from armwright.kinematics.numeric import ik_task, search, singular_at, solves
+from armwright.kinematics.numeric import Search, ik_task, search, singular_at, solves
 from armwright.kinematics.pose_error import pose_error
 from armwright.kinematics.spherical_wrist import solve_spherical_wrist
 from armwright.kinematics.ur_inverse import solve_ur
@@ -24,44 +24,69 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-BRANCHES = 8
+MOST_BRANCHES = 16
 REFINE_ABOVE = 1e-10
 REFINE_STEPS = 12
-SAME = 1e-7
+SAME = 1e-6
+WANDER = 0.1
 
 
-def _verified(
-    robot: Robot, body: int | None, goal: Array, rows: Branches
-) -> tuple[Branches, Array, Array, Mask]:
-    """Check every branch by forward kinematics, polish what is off, drop what is not a solution."""
+class Rows(NamedTuple):
+    """Verified solutions, sorted by target: (N,) target index, (N, n) q, (N,) errors [m], [rad], singular, inside."""
+
+    target: NDArray[np.int64]
+    q: Array
+    position: Array
+    rotation: Array
+    singular: Mask
+    inside: Mask
+
+    def pick(self, rows: Mask | NDArray[np.int64]) -> Rows:
+        """Keep some rows, in the order given."""
+        t, q, p, r, s, i = self
+        return Rows(t[rows], q[rows], p[rows], r[rows], s[rows], i[rows])
+
+
+def _verified(robot: Robot, body: int | None, goal: Array, raw: Branches, seed: Array, limits: bool) -> Rows:
+    """Check every branch by forward kinematics, polish what is off, drop what is no solution, merge repetitions."""
     task = ik_task(robot, body, False, False)
-    q = rows.q - TURN * np.round(rows.q / TURN)
-    error = pose_error(task.run(q)[0], goal[rows.target])
+    raw = raw.pick(np.argsort(raw.target, kind="stable"))
+    q = raw.q - TURN * np.round(raw.q / TURN)
+    error = pose_error(task.run(q)[0], goal[raw.target])
     position, rotation = error.position.copy(), error.rotation.copy()
     off = np.flatnonzero(np.maximum(position, rotation) > REFINE_ABOVE)
     if off.size:
-        polished = minimise(task, goal[rows.target[off]], q[off], REFINE_STEPS)
+        polished = minimise(task, goal[raw.target[off]], q[off], REFINE_STEPS)
         # a polish that wanders to another branch would be found twice: keep it near
-        near = np.abs(polished.q - q[off]).max(axis=-1) < 0.1
+        near = np.abs(polished.q - q[off]).max(axis=-1) < WANDER
         q[off[near]] = polished.q[near]
         position[off[near]], rotation[off[near]] = polished.position[near], polished.rotation[near]
-    good = solves(position, rotation)
-    kept = Branches(rows.target, q, rows.free).pick(good)
-    singular = singular_at(robot, body, task, kept.q) if kept.target.size else np.zeros(0, dtype=bool)
-    return kept, position[good], rotation[good], singular
+    fitted = fit_turns(robot, q, seed[raw.target], limits)
+    rows = Rows(raw.target, fitted.q, position, rotation, raw.free, fitted.inside).pick(solves(position, rotation))
+    rows = rows.pick(_new(rows.target, rows.q))
+    return rows._replace(singular=rows.singular | singular_at(robot, body, task, rows.q))
 
 
-def _unique(rows: Branches) -> Mask:
-    """Which branches are not repetitions (mod 2π) of an earlier branch of the same target; rows sorted by target."""
-    keep = np.ones(rows.target.size, dtype=bool)
-    for lag in range(1, BRANCHES * 2):
-        if lag >= rows.target.size:
-            break
-        same_target = rows.target[lag:] == rows.target[:-lag]
-        difference = rows.q[lag:] - rows.q[:-lag]
-        difference = np.abs(difference - TURN * np.round(difference / TURN)).max(axis=-1)
-        keep[lag:] &= ~(same_target & (difference < SAME) & keep[:-lag])
+def _new(target: NDArray[np.int64], q: Array) -> Mask:
+    """Which rows, sorted by target, do not repeat (mod 2π) an earlier row of the same target."""
+    keep = np.ones(target.size, dtype=bool)
+    for lag in range(1, min(MOST_BRANCHES, target.size)):
+        difference = q[lag:] - q[:-lag]
+        same = np.abs(difference - TURN * np.round(difference / TURN)).max(axis=-1) < SAME
+        keep[lag:] &= ~(same & (target[lag:] == target[:-lag]) & keep[:-lag])
     return keep
+
+
+def _with(robot: Robot, body: int | None, rows: Rows, extra: Search, target: NDArray[np.int64], seed: Array) -> Rows:
+    """Add solutions that the search found where the closed form had none to offer (free joints, inexact geometry)."""
+    won = extra.solved
+    if not won.any():
+        return rows
+    fitted = fit_turns(robot, extra.q[won], seed[target[won]], True)
+    singular = singular_at(robot, body, ik_task(robot, body, False, False), fitted.q)
+    more = Rows(target[won], fitted.q, extra.position[won], extra.rotation[won], singular, fitted.inside)
+    joined: list[Any] = [np.concatenate(pair) for pair in zip(rows, more, strict=True)]
+    return Rows(*joined)
 
 
 def solve_closed(
@@ -72,43 +97,48 @@ def solve_closed(
     M_inverse = np.eye(4)
     M_inverse[:3, :3], M_inverse[:3, 3] = home.M[:3, :3].T, -home.M[:3, :3].T @ home.M[:3, 3]
     raw = (solve_ur if name == "ur" else solve_spherical_wrist)(home, goal @ M_inverse, seed)
-    raw = raw.pick(np.argsort(raw.target, kind="stable"))
-    rows, position, rotation, singular = _verified(robot, body, goal, raw)
-    new = _unique(rows)
-    rows, position, rotation, singular = rows.pick(new), position[new], rotation[new], singular[new] | rows.free[new]
-    fitted = fit_turns(robot, rows.q, seed[rows.target], limits)
-    away = np.linalg.norm(fitted.q - seed[rows.target], axis=-1)
-    order = np.lexsort((away, ~fitted.inside if limits else np.zeros_like(rows.target), rows.target))
-    target = rows.target[order]
-    found = np.bincount(target, minlength=count)
-    slot = np.arange(target.size) - np.repeat(np.cumsum(found) - found, found)
+    rows = _verified(robot, body, goal, raw, seed, limits)
+    missed = np.setdiff1d(np.arange(count), rows.target[rows.inside] if limits else rows.target)
+    best: Search | None = None
+    if missed.size:
+        start = seed[missed].copy()
+        first = np.unique(rows.target, return_index=True)
+        outside = np.isin(missed, first[0])
+        start[outside] = rows.q[first[1][np.searchsorted(first[0], missed[outside])]]
+        best = search(robot, ik_task(robot, body, limits, False), goal[missed], start, restarts, limits)
+        rows = _with(robot, body, rows, best, missed, seed)
+    return _arrange(rows, count, seed, limits, name, missed, best)
+
+
+def _arrange(
+    rows: Rows, count: int, seed: Array, limits: bool, name: str, missed: NDArray[np.int64], best: Search | None
+) -> IKBatch:
+    """Order the solutions of each target (inside limits first, nearest to the seed first) and state the outcome."""
+    away = np.linalg.norm(rows.q - seed[rows.target], axis=-1)
+    rows = rows.pick(np.lexsort((away, ~rows.inside & limits, rows.target)))
+    found = np.bincount(rows.target, minlength=count)
+    slot = np.arange(rows.target.size) - np.repeat(np.cumsum(found) - found, found)
     width = max(1, int(found.max(initial=0)))
 
-    def table(values: NDArray[np.generic], fill: float | bool) -> NDArray[np.generic]:
-        out = np.full((count, width, *values.shape[1:]), fill, dtype=values.dtype)
-        out[target, slot] = values[order]
+    def table(values: NDArray[Any]) -> NDArray[Any]:
+        out = np.zeros((count, width, *values.shape[1:]), dtype=values.dtype)
+        out[rows.target, slot] = values
         return out
 
-    solutions = np.asarray(table(fitted.q, 0.0), dtype=np.float64)
-    inside = np.asarray(table(fitted.inside, False), dtype=bool)
-    flags = np.asarray(table(singular, False), dtype=bool)
-    errors = [np.asarray(table(values, 0.0), dtype=np.float64) for values in (position, rotation)]
-    usable = (inside if limits else np.arange(width) < found[:, None])[:, 0]
-    status = np.where(usable, np.where(flags[:, 0], "singular", "solved"), "out_of_limits").astype("<U13")
+    solutions, position, rotation, singular, inside = map(table, rows[1:])
+    usable = (found > 0) & (inside[:, 0] | (not limits))
+    status = np.where(usable, np.where(singular[:, 0], "singular", "solved"), "out_of_limits").astype("<U13")
     status[found == 0] = "unreachable"
-    closest, near_p, near_r = solutions[:, 0].copy(), errors[0][:, 0].copy(), errors[1][:, 0].copy()
-    missed = np.flatnonzero(~usable)
-    if missed.size:
-        task = ik_task(robot, body, limits, False)
-        start = np.where(found[missed, None] > 0, closest[missed], seed[missed])
-        best = search(robot, task, goal[missed], start, restarts, limits)
-        closest[missed], near_p[missed], near_r[missed] = best.q, best.position, best.rotation
+    closest, near_p, near_r = solutions[:, 0].copy(), position[:, 0].copy(), rotation[:, 0].copy()
+    if best is not None:
+        still = ~usable[missed]
+        closest[missed[still]] = best.q[still]
+        near_p[missed[still]], near_r[missed[still]] = best.position[still], best.rotation[still]
     padding = np.arange(width) >= found[:, None]
     solutions = np.where(padding[..., None], closest[:, None], solutions)
-    reason = np.full(count, "", dtype="<U96")
-    reason[found == 0] = "the closed form has no real branch"
+    reason = np.where(found == 0, "the closed form has no real branch", "").astype("<U96")
     return IKBatch(
-        status=status, count=found.astype(np.int64), solutions=solutions, within_limits=inside, singular=flags,
-        position_error=errors[0], rotation_error=errors[1], closest=closest, closest_position_error=near_p,
-        closest_rotation_error=near_r, method=name, reason=reason,
+        status=status, count=found.astype(np.int64), solutions=solutions, within_limits=inside,
+        singular=singular, position_error=position, rotation_error=rotation, closest=closest,
+        closest_position_error=near_p, closest_rotation_error=near_r, method=name, reason=reason,
     )  # fmt: skip

@@ -71,7 +71,7 @@ def analyse(robot: Robot, frame: FrameLike = None) -> tuple[IKClass, HomeAxes | 
     carrier, T = placement(tree, body_index(robot, frame))
     path = sorted(tree.ancestors(carrier))
     if len(path) != 6 or robot.n != 6:
-        return IKClass("general", f"{len(path)} bodies move the frame, {robot.n} coordinates: a closed form needs 6"), None
+        return IKClass("general", f"{len(path)} moving bodies, {robot.n} coordinates: a closed form needs 6"), None
     if not all(tree.revolute[i] for i in path):
         return IKClass("general", "closed forms need six revolute joints"), None
     if [tree.joint[i] for i in path] != list(range(6)) or any(tree.ratio[i] != 1.0 for i in path):

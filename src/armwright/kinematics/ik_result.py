@@ -29,8 +29,8 @@ class IKResult:
     Attributes:
         status: "solved"; "singular" (solved, but the preferred solution is a singular configuration: where a joint is
             free, the representative nearest to the seed is given); "out_of_limits" (solutions exist, none inside the
-            limits); "unreachable" (no configuration reaches the target: proven by the closed form or by the length of the
-            links, otherwise the best of at least 16 starts rests in a minimum); "not_converged" (the search gave up).
+            limits); "unreachable" (no configuration reaches the target: shown by the closed form or the links' length,
+            otherwise the best of at least 16 starts rests in a minimum); "not_converged" (the search gave up).
         solutions: (k, n), each verified by forward kinematics to 1e-9 m and rad; inside limits first, then nearest to
             the seed. Branches that differ by full turns count once, at the turn that fits the limits or is nearest.
         within_limits, singular: (k,) flags of the solutions.

@@ -34,7 +34,7 @@ RANDOM_SEED = 20120612
 
 
 class Search(NamedTuple):
-    """Best configuration a target (B, n), its errors (B,), whether it solves, and whether it rests in a minimum (B,)."""
+    """Best configuration a target (B, n), its errors (B,), whether it solves, whether it rests in a minimum (B,)."""
 
     q: Array
     position: Array
