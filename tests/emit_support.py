@@ -15,7 +15,10 @@ INPUTS = (Signal("q", (3,)), Signal("T", (2, 2)), Signal("x", ()))
 SIZES = [signal.size for signal in INPUTS]
 SAMPLES = np.random.default_rng(7).uniform(-2.0, 2.0, (6, sum(SIZES)))
 CONSTANTS = (0.5, -0.75, 2.0, 1.0, -1e-5, math.pi, 0.1)
-ARITY = {**dict.fromkeys((Op.NEG, Op.SIN, Op.COS, Op.SQRT, Op.ABS, Op.EXP, Op.LOG, Op.TANH, Op.FLOOR, Op.NOT), 1), Op.SELECT: 3}
+ARITY = {
+    **dict.fromkeys((Op.NEG, Op.SIN, Op.COS, Op.SQRT, Op.ABS, Op.EXP, Op.LOG, Op.TANH, Op.FLOOR, Op.NOT), 1),
+    Op.SELECT: 3,
+}
 
 
 def split(rows):
@@ -73,10 +76,14 @@ def programs(draw) -> Program:
         for e in range(size):
             note(graph.input(s, e), [float(v) for v in SAMPLES[:, flat]])
             flat += 1
-    steps = draw(st.lists(st.tuples(st.sampled_from(list(Op)[2:]), *[st.integers(0, 10**6)] * 3), min_size=5, max_size=60))
+    steps = draw(
+        st.lists(st.tuples(st.sampled_from(list(Op)[2:]), *[st.integers(0, 10**6)] * 3), min_size=5, max_size=60)
+    )
     for op, *picks in steps:
         arity = ARITY.get(op, 2)
-        pools = [truths if op in (Op.AND, Op.OR, Op.NOT) or (op is Op.SELECT and k == 0) else numbers for k in range(arity)]
+        pools = [
+            truths if op in (Op.AND, Op.OR, Op.NOT) or (op is Op.SELECT and k == 0) else numbers for k in range(arity)
+        ]
         if not all(pools):
             continue
         # recent values are preferred, else nothing gets deep
@@ -90,10 +97,16 @@ def programs(draw) -> Program:
             continue
         if op in (Op.LT, Op.LE, Op.EQ) and not _harmless(op, columns, [0.0]):
             continue
-        build = {Op.ADD: graph.add, Op.SUB: graph.subtract, Op.MUL: graph.multiply, Op.DIV: graph.divide,
-                 Op.NEG: graph.negate, Op.SIN: graph.sine, Op.COS: graph.cosine, Op.SELECT: graph.select}.get(op)  # fmt: skip
+        build = {
+            Op.ADD: graph.add, Op.SUB: graph.subtract, Op.MUL: graph.multiply, Op.DIV: graph.divide,
+            Op.NEG: graph.negate, Op.SIN: graph.sine, Op.COS: graph.cosine, Op.SELECT: graph.select,
+        }.get(op)  # fmt: skip
         expr = build(*operands) if build else graph.apply(op, *operands)
         note(expr, column)
     last = numbers[-4:]
-    outputs = [("tau", np.array(last[:3], dtype=object)), ("E", last[3]), ("grid", np.array([last[::-1][:2]], dtype=object))]
+    outputs = [
+        ("tau", np.array(last[:3], dtype=object)),
+        ("E", last[3]),
+        ("grid", np.array([last[::-1][:2]], dtype=object)),
+    ]
     return finish(graph, "law", INPUTS, outputs, single=False)

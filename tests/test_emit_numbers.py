@@ -8,12 +8,12 @@ import subprocess
 
 import numpy as np
 import pytest
-from emit_support import SAMPLES, interpret, programs, split
 from hypothesis import HealthCheck, given, settings
 
 from armwright.graph.emit import source
 from armwright.graph.emit.c import emit_c
 from armwright.graph.tape import Tape
+from emit_support import SAMPLES, interpret, programs, split
 
 GCC = shutil.which("gcc") or shutil.which("cc")
 ROWS = np.tile(SAMPLES, (90, 1))  # more than one block

@@ -33,13 +33,14 @@ RULES: dict[Op, Rule] = {
     Op.SELECT: Rule("{} ? {} : {}", LOOSE, (OR, OR, OR)),
 }
 CONSTANT = partial(number, true="1", false="0", infinity="INFINITY", nan="NAN")
-KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool _Complex "
-    "asm bool catch class delete explicit export false friend mutable namespace new operator private protected public "
-    "template this throw true try typename using virtual main n row INFINITY NAN j0 j1 jn y0 y1 yn gamma "
-    "sin cos sqrt fabs exp log tanh atan2 fmin fmax floor".split()
-)
+_WORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline int long register
+restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool _Complex
+asm bool catch class delete explicit export false friend mutable namespace new operator private protected public
+template this throw true try typename using virtual main n row INFINITY NAN j0 j1 jn y0 y1 yn gamma sin cos sqrt
+fabs exp log tanh atan2 fmin fmax floor
+"""
+KEYWORDS = frozenset(_WORDS.split())
 LIMIT = 10  # operations per statement
 
 

@@ -14,10 +14,11 @@ from armwright.graph.emit.walk import angle_elements, named_nodes
 from armwright.graph.ops import TRIGONOMETRIC, Op
 from armwright.graph.program import Node, Program, Signal
 
-GREEK = frozenset(  # words in a string read better than a list of strings
-    "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi omega "
-    "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega".split()
-)
+_WORDS = """
+alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi omega Gamma Delta
+Theta Lambda Xi Pi Sigma Phi Psi Omega
+"""
+GREEK = frozenset(_WORDS.split())
 DOTTED = re.compile(rf"({'|'.join(sorted(GREEK))}|[A-Za-z])(d{{0,2}})")
 DOTS = {"": "{}", "d": r"\dot{{{}}}", "dd": r"\ddot{{{}}}"}
 CASES = r"\begin{{cases}} {1} & \text{{if }} {0} \\ {2} & \text{{otherwise}} \end{{cases}}"
@@ -188,10 +189,9 @@ def emit(
             rows.append(_equation(left, printer.text(k), width))
             if program.nodes[k].args and k not in printer.symbols:
                 printer.symbols[k] = left
-    joint = " \\\\\n"
-    return "\n".join([
-        f"% {program.name}: {cost_text(program)}", rf"\begin{{{environment}}}", joint.join(rows), rf"\end{{{environment}}}", ""
-    ])  # fmt: skip
+    head = f"% {program.name}: {cost_text(program)}"
+    body = " \\\\\n".join(rows)
+    return f"{head}\n\\begin{{{environment}}}\n{body}\n\\end{{{environment}}}\n"
 
 
 def _equation(left: str, right: str, width: int) -> str:

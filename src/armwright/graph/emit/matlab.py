@@ -32,11 +32,12 @@ RULES: dict[Op, Rule] = {
     Op.SELECT: call("pick", 3),
 }
 CONSTANT = partial(number, true="true", false="false", infinity="Inf", nan="NaN")
-KEYWORDS = frozenset(
-    "break case catch classdef continue else elseif end for function global if otherwise parfor persistent return spmd "
-    "switch try while do until endfunction endif true false Inf NaN pi i j ans zeros pick "
-    "sin cos sqrt abs exp log tanh atan2 min max floor".split()
-)
+_WORDS = """
+break case catch classdef continue else elseif end for function global if otherwise parfor persistent return spmd
+switch try while do until endfunction endif true false Inf NaN pi i j ans zeros pick sin cos sqrt abs exp log tanh
+atan2 min max floor
+"""
+KEYWORDS = frozenset(_WORDS.split())
 LIMIT = 10  # operations per statement
 PICK = """
 function value = pick(condition, a, b)
