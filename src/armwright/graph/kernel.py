@@ -22,7 +22,7 @@ EMITTER_VERSION = 2  # part of every cache key: raise it when the generated code
 _warned = False
 
 
-def _compiled(key_parts: tuple[object, ...], name: str, ir: Callable[[], str]) -> int:
+def compiled(key_parts: tuple[object, ...], name: str, ir: Callable[[], str]) -> int:
     """Return the address of function `name`, from the cache or compiled now."""
     key = hashlib.blake2b(repr((EMITTER_VERSION, jit.host(), *key_parts)).encode(), digest_size=20).hexdigest()
     code = cache.load(key)
@@ -183,7 +183,7 @@ class Kernel:
         self._rows = _RowRunner(self, one)
         if call.can_connect(self, self.program):
             text = call.trampoline(self)
-            entry = _compiled(("trampoline", text), call.NAME, lambda: text)
+            entry = compiled(("trampoline", text), call.NAME, lambda: text)
             self._connection = call.connect(self, self.program, one, entry, self.general_call)
 
     def _function(self, width: int) -> int:
@@ -193,7 +193,7 @@ class Kernel:
         p = self.program
         name = f"armwright_{p.digest}_{width}_{int(self.check_finite)}"
         host = jit.host()
-        return _compiled((name,), name, lambda: kernel_ir(p, name, width=width, check_finite=self.check_finite, fma=host.fma))
+        return compiled((name,), name, lambda: kernel_ir(p, name, width=width, check_finite=self.check_finite, fma=host.fma))
 
     def __repr__(self) -> str:
         signature = ", ".join(f"{s.name} {s.shape}" for s in self.program.inputs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ BLOCK = 4096  # rows a broadcast input is repeated for
 ROWS_PER_THREAD = 4096  # below this handing work to a thread costs more than it saves
 _threads = 0
 _pool: ThreadPoolExecutor | None = None
+T = TypeVar("T")
 Runner = Callable[[list[Any], list[Any], int], int]
 
 
@@ -43,22 +44,38 @@ def set_threads(count: int) -> None:
         _pool = None
 
 
+def pool() -> ThreadPoolExecutor:
+    """Return the helper threads; the calling thread works too, so there is one fewer of them."""
+    global _pool
+    if _pool is None:
+        _pool = ThreadPoolExecutor(max_workers=max(1, threads() - 1), thread_name_prefix="armwright")
+    return _pool
+
+
 def run_rows(runner: Runner, inputs: list[Any], outputs: list[Any], rows: int) -> int:
     """Run all rows; inputs have `rows` rows, or one that serves every row. Returns nonzero if an input was not finite."""
-    global _pool
     workers = min(threads(), rows // ROWS_PER_THREAD)
     if workers <= 1:
         return _run_part(runner, inputs, outputs, 0, rows)
-    if _pool is None:
-        _pool = ThreadPoolExecutor(max_workers=max(1, threads() - 1), thread_name_prefix="armwright")
     step = -(-rows // workers)
     step += -step % 64
     parts = [(start, min(rows, start + step)) for start in range(0, rows, step)]
-    jobs = [_pool.submit(_run_part, runner, inputs, outputs, low, high) for low, high in parts[1:]]
+    jobs = [pool().submit(_run_part, runner, inputs, outputs, low, high) for low, high in parts[1:]]
     status = _run_part(runner, inputs, outputs, *parts[0])
     for job in jobs:
         status |= job.result()
     return status
+
+
+def run_jobs(job: Callable[[int], T], count: int) -> list[T]:
+    """Return ``[job(0), …, job(count − 1)]``, computed on all threads."""
+    workers = min(threads(), count)
+    if workers <= 1:
+        return [job(k) for k in range(count)]
+    spans = [range(first, count, workers) for first in range(workers)]
+    waiting = [pool().submit(lambda span=span: [job(k) for k in span]) for span in spans[1:]]  # type: ignore[misc]
+    results = [[job(k) for k in spans[0]], *(future.result() for future in waiting)]
+    return [results[k % workers][k // workers] for k in range(count)]
 
 
 def _run_part(runner: Runner, inputs: list[Any], outputs: list[Any], low: int, high: int) -> int:

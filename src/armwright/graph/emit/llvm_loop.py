@@ -1,0 +1,165 @@
+"""A whole closed loop as one LLVM function: stages over a shared memory, ticks, substeps, recording, events.
+
+The loop's memory is a vector of slots; slot s of lane l stands at ``memory[s·width + l]``, so that `width` simulations run
+side by side without any transposition. The function is
+
+    i64 name(ptr memory, ptr shared, ptr lanes, ptr record, i64 ticks, i64 substeps, i64 every, i64 phase, ptr status)
+
+Per tick: a row of `shared` (one number for all lanes) and of `lanes` (a number per lane) is copied into the memory, the stages
+"before" run once, a row is recorded if (tick + phase) mod every = 0, the stages "inside" run `substeps` times, the stages "after"
+once. It returns the ticks completed; status[0] tells why it stopped (0 end, 1 not finite, 2 event) and status[1] the substep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from armwright.graph.emit.llvm import emit_nodes
+from armwright.graph.emit.llvm_math import Writer
+from armwright.graph.ops import Op
+
+if TYPE_CHECKING:
+    from armwright.graph.loop import LoopPlan, Stage
+
+DONE, NOT_FINITE, EVENT = 0, 1, 2
+
+
+def _stage(plan: LoopPlan, stage: Stage, name: str, width: int, fma: bool, declarations: set[str]) -> str:
+    """Emit one stage as a function of the memory."""
+    w = Writer(width, fma=fma)
+    program = stage.program
+    used = {node.value for node in program.nodes if node.op is Op.INPUT}
+    columns: list[list[str | None]] = []
+    for k, signal in enumerate(program.inputs):
+        start = plan.offset(stage.reads[signal.name])
+        column: list[str | None] = [None] * signal.size
+        for element in range(signal.size):
+            if (k, element) in used:
+                column[element] = w.emit(f"load {w.type}, ptr {w.offset('%m', (start + element) * width)}, align 8")
+        columns.append(column)
+    value = emit_nodes(w, program, columns)
+    for signal, result in zip(program.outputs, program.results, strict=True):
+        start = plan.offset(stage.writes[signal.name])
+        for element, node in enumerate(result):
+            w.line(f"store {w.type} {value[node]}, ptr {w.offset('%m', (start + element) * width)}, align 8")
+    w.line("ret void")
+    declarations |= w.declarations
+    return "\n".join([f"define internal void @{name}(ptr %m) #0 {{", *w.lines, "}"])
+
+
+def _copy_row(w: Writer, source: str, slots: Sequence[int], *, shared: bool) -> None:
+    """Copy a table row into memory slots: scalars spread over the lanes, or one vector a slot."""
+    for k, slot in enumerate(slots):
+        if shared and w.width > 1:
+            scalar = w.emit(f"load double, ptr {w.offset(source, k)}, align 8")
+            first = w.emit(f"insertelement {w.type} poison, double {scalar}, i32 0")
+            value = w.shuffle(first, "poison", [0] * w.width)
+        else:
+            value = w.emit(f"load {w.type}, ptr {w.offset(source, k * w.width)}, align 8")
+        w.line(f"store {w.type} {value}, ptr {w.offset('%memory', slot * w.width)}, align 8")
+
+
+def _any_lane(w: Writer, truth: str) -> str:
+    if w.width == 1:
+        return truth
+    return w.emit(f"icmp ne i{w.width} {w.emit(f'bitcast {w.truth_type} {truth} to i{w.width}')}, 0")
+
+
+def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
+    """Return a complete LLVM module with one loop (see the module text)."""
+    declarations: set[str] = set()
+    functions, calls = [], {"before": [], "inside": [], "after": []}  # type: ignore[var-annotated]
+    for k, stage in enumerate(plan.stages):
+        label = f"{name}_stage{k}"
+        functions.append(_stage(plan, stage, label, width, fma, declarations))
+        calls[stage.when].append(f"call void @{label}(ptr %memory)")
+    w = Writer(width, fma=fma)
+    w.raw("entry:")
+    w.line("br label %head")
+    w.raw("head:")
+    w.line("%tick = phi i64 [0, %entry], [%following, %tail]")
+    w.line("%more = icmp slt i64 %tick, %ticks")
+    w.line("br i1 %more, label %begin, label %finished")
+    w.raw("begin:")
+    for table, slots in (("shared", plan.shared_slots), ("lanes", plan.lane_slots)):
+        if slots:
+            step = len(slots) * (1 if table == "shared" else width)
+            row = w.emit(f"getelementptr double, ptr %{table}, i64 {w.emit(f'mul i64 %tick, {step}')}")
+            _copy_row(w, row, slots, shared=table == "shared")
+    for call in calls["before"]:
+        w.line(call)
+    w.line("%shifted = add i64 %tick, %phase")
+    w.line("%remainder = urem i64 %shifted, %every")
+    w.line("%due = icmp eq i64 %remainder, 0")
+    w.line("br i1 %due, label %write, label %sub")
+    w.raw("write:")
+    if plan.record_slots:
+        w.line("%back = add i64 %phase, %every")
+        w.line("%earlier0 = sub i64 %back, 1")
+        w.line("%earlier = udiv i64 %earlier0, %every")
+        w.line("%quotient = udiv i64 %shifted, %every")
+        w.line("%number = sub i64 %quotient, %earlier")
+        row = w.emit(f"getelementptr double, ptr %record, i64 {w.emit(f'mul i64 %number, {len(plan.record_slots) * width}')}")
+        for k, slot in enumerate(plan.record_slots):
+            value = w.emit(f"load {w.type}, ptr {w.offset('%memory', slot * width)}, align 8")
+            w.line(f"store {w.type} {value}, ptr {w.offset(row, k * width)}, align 8")
+    w.line("br label %sub")
+    w.raw("sub:")
+    w.line("%s = phi i64 [0, %begin], [0, %write], [%s2, %continue]")
+    w.line("%again = icmp slt i64 %s, %substeps")
+    w.line("br i1 %again, label %inside, label %after")
+    w.raw("inside:")
+    befores = [w.emit(f"load {w.type}, ptr {w.offset('%memory', slot * width)}, align 8") for slot in plan.event_slots]
+    for call in calls["inside"]:
+        w.line(call)
+    w.line("%s2 = add i64 %s, 1")
+    if plan.event_slots:
+        crossed = "false"
+        for slot, before in zip(plan.event_slots, befores, strict=True):
+            after = w.emit(f"load {w.type}, ptr {w.offset('%memory', slot * width)}, align 8")
+            low = w.emit(f"fcmp olt {w.type} {before}, {w.literal(0.0)}")
+            high = w.emit(f"fcmp oge {w.type} {after}, {w.literal(0.0)}")
+            crossed = w.emit(f"or i1 {crossed}, {_any_lane(w, w.emit(f'and {w.truth_type} {low}, {high}'))}")
+        w.line(f"br i1 {crossed}, label %event, label %continue")
+    else:
+        w.line("br label %continue")
+    w.raw("continue:")
+    w.line("br label %sub")
+    w.raw("after:")
+    for call in calls["after"]:
+        w.line(call)
+    total = w.literal(0.0)
+    for slot in plan.state_slots:  # 0·x is 0 for finite x and NaN otherwise
+        x = w.emit(f"load {w.type}, ptr {w.offset('%memory', slot * width)}, align 8")
+        total = w.fused(x, w.literal(0.0), total)
+    bad = _any_lane(w, w.emit(f"fcmp uno {w.type} {total}, {w.literal(0.0)}"))
+    w.line(f"br i1 {bad}, label %broken, label %tail")
+    w.raw("tail:")
+    w.line("%following = add i64 %tick, 1")
+    w.line("br label %head")
+    w.raw("event:")
+    w.line(f"store i64 {EVENT}, ptr %status")
+    w.line("%where = getelementptr i64, ptr %status, i64 1")
+    w.line("store i64 %s2, ptr %where")
+    w.line("ret i64 %tick")
+    w.raw("broken:")
+    w.line(f"store i64 {NOT_FINITE}, ptr %status")
+    w.line("ret i64 %tick")
+    w.raw("finished:")
+    w.line(f"store i64 {DONE}, ptr %status")
+    w.line("ret i64 %ticks")
+    lines = [line for line in w.lines if plan.event_slots or "%where" not in line]
+    if not plan.event_slots:
+        lines = _without_block(lines, "event:")
+    wide = f' "prefer-vector-width"="{64 * width}" "min-legal-vector-width"="{64 * width}"' if width > 2 else ""
+    head = (f"define i64 @{name}(ptr %memory, ptr %shared, ptr %lanes, ptr %record, i64 %ticks, i64 %substeps, "
+            "i64 %every, i64 %phase, ptr %status) #0 {")  # fmt: skip
+    return "\n".join([*functions, head, *lines, "}", *sorted(declarations | w.declarations),
+                      f"attributes #0 = {{ nounwind{wide} }}", ""])  # fmt: skip
+
+
+def _without_block(lines: list[str], label: str) -> list[str]:
+    start = lines.index(label)
+    stop = next(k for k in range(start + 1, len(lines)) if not lines[k].startswith(" "))
+    return lines[:start] + lines[stop:]
