@@ -1,6 +1,6 @@
 """``python bench``: measure and write JSON (the ``armwright bench`` command prints it as tables).
 
-    python bench OUT.json [rounds] [seconds per sample set] [peer,peer,…]
+python bench OUT.json [rounds] [seconds per sample set] [peer,peer,…]
 """
 
 from __future__ import annotations

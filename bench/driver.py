@@ -18,12 +18,10 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-ONE_THREAD = {
-    name: "1"
-    for name in (
-        "ARMWRIGHT_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"
-    )
-}  # fmt: skip
+THREADS = (
+    "ARMWRIGHT_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"
+)  # fmt: skip
+ONE_THREAD = dict.fromkeys(THREADS, "1")
 
 
 @dataclass

@@ -1,22 +1,21 @@
-"""This library: kernels as a user compiles them; `out` given, new arrays returned, and batches through the same object."""
+"""This library: one kernel object serves single calls (new arrays, or `out` given) and batches."""
 
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
-from prepare import arms
-from protocol import CHECKED, case, serve, setup
 
 from armwright.dynamics.api import forward_dynamics_kernel, inverse_dynamics_kernel
 from armwright.dynamics.crba import crba
 from armwright.dynamics.derivatives import forward_derivatives, inverse_derivatives
 from armwright.kinematics.jacobian import pose_jacobian
 from armwright.robot.kernels import kernel
+from prepare import arms
+from protocol import CHECKED, case, serve, setup
 
 folder, models = setup()
 robots = arms()
-
 
 
 for name, data in models.items():
@@ -38,7 +37,14 @@ for name, data in models.items():
         def batch(k=k, arrays=arrays, out=buffers):
             return k(*arrays, out=out)
 
-        case(f"{prefix}{label}/batch", batch, data[key], got=pick(whole)[:CHECKED], items=len(Q), note=f"{k.counts.flops} flops")
+        case(
+            f"{prefix}{label}/batch",
+            batch,
+            data[key],
+            got=pick(whole)[:CHECKED],
+            items=len(Q),
+            note=f"{k.counts.flops} flops",
+        )
         if name != "ur5":
             continue
         case(f"{label}/single", lambda k=k, one=one: k(*one), data[key][0], got=pick(k(*one)), note=k.name)

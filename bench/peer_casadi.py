@@ -11,6 +11,7 @@ import subprocess
 
 import casadi as cs
 import numpy as np
+
 from protocol import CHECKED, case, serve, setup
 
 folder, models = setup()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mujoco as mj
 import numpy as np
 from mujoco import rollout
+
 from protocol import CHECKED, case, serve, setup
 
 folder, models = setup()

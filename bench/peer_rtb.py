@@ -6,8 +6,9 @@ from importlib.metadata import version
 
 import numpy as np
 import roboticstoolbox as rtb
-from protocol import case, serve, setup
 from spatialmath import SE3
+
+from protocol import case, serve, setup
 
 folder, models = setup()
 data = models["ur5"]
@@ -16,11 +17,12 @@ links = []
 for i in range(n):
     R, p, m, h = data["R0"][i], data["p0"][i], float(data["m"][i]), data["h"][i]
     alpha = float(np.arctan2(R[2, 1], R[2, 2]))
+    d = float(p[2] * np.cos(alpha) - p[1] * np.sin(alpha))
     c = h / m
     central = data["I"][i] - m * (c @ c * np.eye(3) - np.outer(c, c))
     links.append(
         rtb.RevoluteMDH(
-            alpha=alpha, a=float(p[0]), d=float(p[2] * np.cos(alpha) - p[1] * np.sin(alpha)), offset=float(data["offset"][i]),
+            alpha=alpha, a=float(p[0]), d=d, offset=float(data["offset"][i]),
             m=m, r=c, I=[central[k] for k in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))], Jm=0, G=1, B=0,
         )
     )  # fmt: skip
@@ -30,7 +32,9 @@ for sign in (-1.0, 1.0):  # the toolbox has changed its gravity convention betwe
     if np.allclose(arm.rne(q, v, x), data["tau"][0], rtol=1e-6):
         break
 arm.tool = SE3(data["T_tip_tool"], check=False)
-turn = np.kron(np.eye(2), data["T_base_root"][:3, :3].T)  # the reference is in the base frame, DHRobot works in the root
+turn = np.kron(
+    np.eye(2), data["T_base_root"][:3, :3].T
+)  # the reference is in the base frame, the arm's own is the root
 
 
 def fkj():

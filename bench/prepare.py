@@ -19,6 +19,7 @@ from armwright.robot.load import load
 from armwright.robot.mjcf_write import write_mjcf
 from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Body, Joint, Limits
+from armwright.robot.tree import Tree
 from armwright.robot.urdf_write import write_urdf
 from armwright.studies.operation_counts import bare
 
@@ -58,8 +59,24 @@ def differences(function: Any, x: Any, h: float = 1e-3) -> Any:
     for k in range(len(x)):
         e = np.zeros(len(x))
         e[k] = h
-        columns.append((8.0 * (function(x + e) - function(x - e)) - (function(x + 2 * e) - function(x - 2 * e))) / (12 * h))
+        near, far = function(x + e) - function(x - e), function(x + 2 * e) - function(x - 2 * e)
+        columns.append((8.0 * near - far) / (12.0 * h))
     return np.stack(columns, axis=-1)
+
+
+def forward(tree: Tree, q: Any, qd: Any, tau: Any) -> Any:
+    """Forward dynamics by LAPACK."""
+    return np.linalg.solve(crba(tree, q), tau - bias(tree, q, qd))
+
+
+def slopes(tree: Tree, q: Any, qd: Any, x: Any) -> dict[str, Any]:
+    """Derivatives of inverse and forward dynamics at one state."""
+    return {
+        "dtau_dq": differences(lambda v: rnea(tree, v, qd, x), q),
+        "dtau_dqd": differences(lambda v: rnea(tree, q, v, x), qd),
+        "dqdd_dq": differences(lambda v: forward(tree, v, qd, x), q),
+        "dqdd_dqd": differences(lambda v: forward(tree, q, v, x), qd),
+    }
 
 
 def prepare(folder: Path) -> None:
@@ -71,19 +88,13 @@ def prepare(folder: Path) -> None:
         q, qd, x = (rng.uniform(-3.0, 3.0, (BATCH[name], n)) for _ in range(3))
         few = [(q[k], qd[k], x[k]) for k in range(CHECKED)]
         M = np.array([crba(tree, a) for a, _, _ in few])
-        qdd = np.array([np.linalg.solve(M[k], t - bias(tree, a, b)) for k, (a, b, t) in enumerate(few)])
-
-        def forward(a: Any, b: Any, t: Any, tree: Any = tree) -> Any:
-            return np.linalg.solve(crba(tree, a), t - bias(tree, a, b))
-
-        a, b, t = few[0]
-        derivatives = {
-            "dtau_dq": differences(lambda v: rnea(tree, v, b, t), a), "dtau_dqd": differences(lambda v: rnea(tree, a, v, t), b),
-            "dqdd_dq": differences(lambda v: forward(v, b, t), a), "dqdd_dqd": differences(lambda v: forward(a, v, t), b),
-        } if name == "ur5" else {}  # fmt: skip
+        qdd = np.array([forward(tree, *row) for row in few])
+        derivatives = slopes(tree, *few[0]) if name == "ur5" else {}
         np.savez(
-            folder / f"{name}.npz", q=q, qd=qd, x=x, M=M, qdd=qdd, tau=np.array([rnea(tree, *row) for row in few]),
-            T=np.array([tool_pose(tree, row[0]) for row in few]), J=np.array([frame_jacobian(tree, row[0]) for row in few]),
+            folder / f"{name}.npz", q=q, qd=qd, x=x, M=M, qdd=qdd,
+            tau=np.array([rnea(tree, *row) for row in few]),
+            T=np.array([tool_pose(tree, row[0]) for row in few]),
+            J=np.array([frame_jacobian(tree, row[0]) for row in few]),
             R0=tree.R0, p0=tree.p0, offset=tree.offset, m=tree.m, h=tree.h, I=tree.J, gravity=tree.gravity,
             T_base_root=tree.T_base_root, T_tip_tool=tree.T_tip_tool, **derivatives,
         )  # fmt: skip

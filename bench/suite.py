@@ -60,9 +60,9 @@ def run(
         result = measure(peers, folder, rounds=rounds, budget=budget, tell=tell)
     tell("whole processes and memory")
     figures = process_figures(repeats=repeats, calls=calls)
-    document = {"machine": started, "rounds": rounds, "budget": budget, **result, "ratios": ratios(result), "process": figures}
+    document = {
+        "machine": started, "rounds": rounds, "budget": budget, **result, "ratios": ratios(result), "process": figures
+    }  # fmt: skip
     out.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     tell(f"wrote {out}")
     return document
-
-

@@ -19,7 +19,7 @@ def bench(
     rounds: Annotated[int, typer.Option(min=1, help="Rounds over all (peer, case) pairs.")] = 25,
     budget: Annotated[float, typer.Option(min=1e-4, help="Seconds per case and round.")] = 0.04,
     peers: Annotated[str, typer.Option(help="Which libraries, separated by commas; missing ones are skipped.")] = PEERS,
-    calls: Annotated[int, typer.Option(min=1000, help="Calls and batch size of the memory measurements.")] = 1_000_000,
+    calls: Annotated[int, typer.Option(min=1000, help="Calls, and batch size, of the memory figures.")] = 1_000_000,
     repeats: Annotated[int, typer.Option(min=1, help="Processes started per start-up figure.")] = 7,
     json: Json = False,
 ) -> None:
@@ -70,8 +70,8 @@ def report(result: dict[str, Any]) -> None:
     if rows:
         table("armwright is faster by", ["case", *others], rows)
     process = result["process"]
-    say(f"import {process['import']['best']:.3f} s · first call, whole process: "
-        f"cold {process['first_call_cold']['best']:.3f} s, warm {process['first_call_warm']['best']:.3f} s")  # fmt: skip
+    start, cold, warm = (process[name]["best"] for name in ("import", "first_call_cold", "first_call_warm"))
+    say(f"import {start:.3f} s · first call, whole process: cold {cold:.3f} s, warm {warm:.3f} s")
     if "memory_growth_bytes" in process:
         growth, over = process["memory_growth_bytes"], process["batch_overhead"]
         say(f"memory: {growth['bytes']:+d} bytes over {growth['calls']} calls · "

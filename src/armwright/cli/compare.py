@@ -21,7 +21,7 @@ def compare(
     tolerance: Annotated[float, typer.Option(min=0.0, help="Largest relative disagreement accepted.")] = TOLERANCE,
     json: Json = False,
 ) -> None:
-    """Run every formulation on random states: worst disagreement, operations, nanoseconds. Exit code 1 if one disagrees."""
+    """Run every formulation on random states: disagreement, operations, ns. Exit code 1 if one disagrees."""
     from armwright.dynamics.compare import compare as run
     from armwright.dynamics.compare import worst_disagreement
     from armwright.robot.load import load
@@ -65,4 +65,5 @@ def print_rows(name: str, rows: list[Row]) -> None:
             elif row.note:
                 cells.append([row.method, f"{title}: {row.note}", *["–"] * 5])
         table(f"{name}: {kind} dynamics, disagreement with {reference}",
-              ["method", "formulation", "disagreement", "mul, div", "add", "sin, cos", "ns in a batch"], cells, left=2)  # fmt: skip
+              ["method", "formulation", "disagreement", "mul, div", "add", "sin, cos", "ns in a batch"],
+              cells, left=2)  # fmt: skip

@@ -71,7 +71,8 @@ def print_documents(tables: dict[str, Any]) -> None:
           ["n", "printed", "ours, the printed sums", "ours, lean", "ours, compiled"],
           [[str(r["n"]), *(slash(r[key]) for key in ("printed", "as_published", "lean", "compiled"))]
            for r in rows])  # fmt: skip
-    say(f"The heading says O(n); the printed M grow like n^{growth(rows):.2f}, ours (lean) like n^{growth(rows, 'lean'):.2f}. "
+    printed, lean = growth(rows), growth(rows, "lean")
+    say(f"The heading says O(n); the printed M grow like n^{printed:.2f}, ours (lean) like n^{lean:.2f}. "
         "The printed counts leave out turning r, p_e and I into the base, and half of H.\n")  # fmt: skip
     table("001 Table 2, titled n = 6; ours for RL15 (M/A)",
           ["method", "what the printed pair is", "printed", "its law, n = 6", "ours, by hand", "ours, compiled"],

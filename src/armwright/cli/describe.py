@@ -130,7 +130,8 @@ def print_sheet(robot: Robot) -> None:
         place = f"bodies.{body.name}"
         rows.append([body.name, cite(f"{place}.mass"), cite(f"{place}.inertia"), body.mass, com, moments])
     table("Bodies (centre of mass, and inertia about it, in link axes)",
-          ["body", "source of mass", "source of inertia", "mass [kg]", "com [m]", "Ixx, Iyy, Izz [kg m²]"], rows, left=3)  # fmt: skip
+          ["body", "source of mass", "source of inertia", "mass [kg]", "com [m]", "Ixx, Iyy, Izz [kg m²]"],
+          rows, left=3)  # fmt: skip
     rotor = robot.actuators.rotor_inertia
     if rotor.any():
         a = robot.actuators

@@ -71,7 +71,7 @@ def fall(robot: Robot, q0: Any, seconds: float = 10.0, step: float = 1e-3) -> Fa
         q[k + 1] = x + (step / 6.0) * (v + 2.0 * (v2 + v3) + v4)
         qd[k + 1] = v + (step / 6.0) * (a1 + 2.0 * (a2 + a3) + a4)
     kinetic, potential, _ = kernel(robot, energy)(q, qd)
-    return Fall(np.arange(steps + 1) * step, q, qd, kinetic, potential)
+    return Fall(np.linspace(0.0, steps * step, steps + 1), q, qd, kinetic, potential)
 
 
 def skeleton(robot: Robot, q: Any) -> Array:
@@ -82,7 +82,11 @@ def skeleton(robot: Robot, q: Any) -> Array:
     while i >= 0:
         path.append(i)
         i = robot.bodies[i].parent
-    points = [robot.T_base_root[:3, 3], *(frames[k][:3, 3] for k in reversed(path)), tool_pose(robot, np.asarray(q))[:3, 3]]
+    points = [
+        robot.T_base_root[:3, 3],
+        *(frames[k][:3, 3] for k in reversed(path)),
+        tool_pose(robot, np.asarray(q))[:3, 3],
+    ]
     return np.array(points)
 
 
@@ -108,8 +112,10 @@ def plot(robot: Robot, record: Fall, path: Path, *, poses: int = 7, window: floa
     _draw_poses(space, robot, record, poses, window)
     energies = figure.add_subplot(grid[0, 1])
     for values, label, style in (
-        (record.kinetic, "kinetic", "#d1495b"), (record.potential, "potential", "#00798c"), (record.total, "total", "black")
-    ):  # fmt: skip
+        (record.kinetic, "kinetic", "#d1495b"),
+        (record.potential, "potential", "#00798c"),
+        (record.total, "total", "black"),
+    ):
         energies.plot(record.t, values, color=style, label=label, linewidth=1.8 if label == "total" else 0.9)
     energies.set_ylabel("energy [J]")
     energies.set_title(f"total energy changes by {record.drift:.1e} of the kinetic peak", fontsize=10)
@@ -121,7 +127,13 @@ def plot(robot: Robot, record: Fall, path: Path, *, poses: int = 7, window: floa
     early = record.t <= window
     colours = ["#30638e", "#d1495b", "#edae49", "#00798c", "#8a4fff", "#6b705c", "#bc6c25", "#3a5a40"]
     for i, joint in enumerate(robot.joints):
-        angles.plot(record.t[early], one_turn(record.q[early, i], joint.kind == "revolute"), label=joint.name, linewidth=0.9, color=colours[i % len(colours)])
+        angles.plot(
+            record.t[early],
+            one_turn(record.q[early, i], joint.kind == "revolute"),
+            label=joint.name,
+            linewidth=0.9,
+            color=colours[i % len(colours)],
+        )
     angles.set_xlabel("time [s]")
     angles.set_ylabel("joint coordinate [rad or m]")
     low, high = angles.get_ylim()
@@ -150,7 +162,9 @@ def _draw_poses(space: Any, robot: Robot, record: Fall, poses: int, window: floa
     for index, points in enumerate(shapes):
         share = index / max(1, poses - 1)
         colour = (0.82 - 0.62 * share, 0.86 - 0.55 * share, 0.92 - 0.37 * share)
-        space.plot(*points.T, color=colour, linewidth=2.6, marker="o", markersize=3.2, label=f"{record.t[chosen[index]]:.1f} s")
+        space.plot(
+            *points.T, color=colour, linewidth=2.6, marker="o", markersize=3.2, label=f"{record.t[chosen[index]]:.1f} s"
+        )
     trace = kernel(robot, tool_pose)(record.q[: last + 1])[:, :3, 3]
     space.plot(*trace.T, color="#d1495b", linewidth=0.9, label="tool")
     every = np.concatenate([*shapes, trace])

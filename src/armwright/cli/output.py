@@ -38,7 +38,11 @@ def plain(value: Any) -> Any:
 def as_json(value: Any) -> str:
     """Write JSON with every innermost list on one line."""
     text = json.dumps(plain(value), indent=2, ensure_ascii=False)
-    return re.sub(r"\[[^\[\]{}\"]*\]", lambda match: re.sub(r"\s+", " ", match[0]).replace("[ ", "[").replace(" ]", "]"), text)
+
+    def one_line(match: re.Match[str]) -> str:
+        return re.sub(r"\s+", " ", match[0]).replace("[ ", "[").replace(" ]", "]")
+
+    return re.sub(r"\[[^\[\]{}\"]*\]", one_line, text)
 
 
 def say_json(value: Any) -> None:

@@ -72,7 +72,7 @@ def tally(function: Callable[..., Any], robot: Robot, signature: str, *, regroup
         regroup: whether the compiled form may regroup the inertias (exact for tau, M and qdd).
         options: further keyword arguments, constant.
     """
-    shapes = {name: (robot.n,) for name in signature.split()}
+    shapes = dict.fromkeys(signature.split(), (robot.n,))
     constants = dict(options or {})
     tree = tree_of(robot)
 
@@ -106,8 +106,9 @@ def truncated(robot: Robot, n: int) -> Robot:
     if not robot.is_chain or not 1 <= n <= robot.n:
         raise InputError(f"{robot.name}: only a serial arm can be cut, to 1…{robot.n} joints; asked for {n}")
     a = robot.actuators
-    names = ("rotor_inertia", "viscous", "load_friction", "torque_limit", "speed_limit", "current_limit", "torque_constant")
-    actuators = Actuators(a.gear[:n, :n], *(np.asarray(getattr(a, name))[:n] for name in names))
+    vectors = (a.rotor_inertia, a.viscous, a.load_friction, a.torque_limit, a.speed_limit, a.current_limit,
+               a.torque_constant)  # fmt: skip
+    actuators = Actuators(a.gear[:n, :n], *(vector[:n] for vector in vectors))
     return replace(
         robot, name=f"{robot.name}[{n}]", joints=robot.joints[:n], bodies=robot.bodies[:n], tip=n - 1,
         T_tip_tool=robot.T_tip_tool if n == robot.n else np.eye(4), actuators=actuators,
@@ -132,7 +133,8 @@ class Row(NamedTuple):
 def formulations(robot: Robot) -> list[Row]:
     """Count every formulation that can treat `robot`, friction and rotors included as the sheet has them."""
     rows = []
-    for problem, job, signature in (("inverse dynamics", "inverse", "q qd qdd"), ("forward dynamics", "forward", "q qd tau")):
+    for job, signature in (("inverse", "q qd qdd"), ("forward", "q qd tau")):
+        problem = f"{job} dynamics"
         for method in METHODS.values():
             function = getattr(method, job)
             if function is None:
@@ -182,7 +184,8 @@ TABLE_2 = (
     PrintedCount("Featherstone", (aba, {}), (2190, 1915), "its linear law at n = 12", (199, -198, 174, -173)),
     PrintedCount("Saha", None, (2008, 1919), "its linear law at n = 12", (191, -284, 187, -325)),
     PrintedCount("Mohan–Saha", None, (1948, 1667), "its linear law at n = 12", (173, -128, 150, -133)),
-    PrintedCount("ERFD (mRNEA)", (mrnea_forward, {"expanded": True}), (1356, 1038), "RL15 only; r, p_e, I given for nothing; half of H"),
+    PrintedCount("ERFD (mRNEA)", (mrnea_forward, {"expanded": True}), (1356, 1038),
+                 "RL15 only; r, p_e, I given for nothing; half of H"),
 )
 """001 Table 2, titled "n = 6"."""
 
