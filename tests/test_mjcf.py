@@ -111,6 +111,17 @@ def test_what_mujoco_cannot_hold_is_refused_by_us_first() -> None:
         write_mjcf(replace(robot, joints=stuck))
 
 
+def test_massless_bodies_are_padded_on_request() -> None:
+    robot = random_robot(19, 5)
+    bodies = [replace(body, mass=0.0, inertia=np.zeros((3, 3))) if i == 1 else body
+              for i, body in enumerate(robot.bodies)]
+    bodies[3] = replace(bodies[3], inertia=np.zeros((3, 3)))  # a point mass
+    light = replace(robot, bodies=tuple(bodies))
+    with pytest.raises(NotSupportedError, match="massless="):
+        write_mjcf(light)
+    assert_mujoco_agrees(light, write_mjcf(light, massless="pad"))
+
+
 def test_an_arm_without_joints_loads() -> None:
     model = mujoco.MjModel.from_xml_string(write_mjcf(Robot("post", (), (), Actuators.none(0))))
     assert model.nv == 0

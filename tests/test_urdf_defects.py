@@ -119,9 +119,9 @@ DEFECTS = {
     # bodies
     "gyration": ('<inertia ixx="0.004" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.03"/>',
                  '<inertia ixx="9" ixy="0" ixz="0" iyy="9" iyz="0" izz="9"/>', "<inertial>",
-                 '<link name="fore"><inertial>', "radius-of-gyration", "radius of gyration 2.12 m is"),
-    "inertia without mass": ('<mass value="3.5"/>', '<mass value="0"/>', "<inertial>", '<link name="upper"><inertial>',
-                             "radius-of-gyration", "without mass"),
+                 '<link name="fore"><inertial>', "radius-of-gyration", "radius of gyration 2.12 m of a 2 kg body"),
+    "centre of mass far away": ('<origin xyz="0.15 0 0"/>', '<origin xyz="30 0 0"/>', "<inertial>",
+                                '<link name="fore"><inertial>', "com-near-the-link", "centre of mass 29.6 m away from a link about 0.4 m long"),
     # references
     "package escape": ("package://arm/meshes/upper.stl", "package://arm/../../etc/passwd", "passwd",
                        '<link name="upper"><visual><geometry><mesh>', "path-inside-root", "climbs out"),
@@ -164,7 +164,7 @@ def test_long_axis_is_normalised_with_a_warning() -> None:
     assert robot.bodies[0].axis.tolist() == [0.0, 0.0, 1.0]
 
 
-@pytest.mark.parametrize("name", ["inertia triangle", "gyration", "inertia without mass"])
+@pytest.mark.parametrize("name", ["inertia triangle", "gyration", "centre of mass far away"])
 def test_implausible_loads_with_warnings_on_request(name: str) -> None:
     old, new, _, element, rule, _ = DEFECTS[name]
     with pytest.warns(ArmwrightWarning, match=rule) as caught:
@@ -222,6 +222,16 @@ def test_rotor_inertia_keeps_the_mass_matrix_positive() -> None:
               "</armwright></robot>")
     robot = read_urdf(_chain(BALL, "").replace("</robot>", motors))
     assert robot.tree.armature[1, 1] == pytest.approx(0.25)
+
+
+def test_the_common_ur5_wrist_is_found_implausible() -> None:
+    """A widely copied description gives the 0.188 kg wrist an inertia that puts its mass 0.42 m from the axis."""
+    wrist = ('<inertial><origin xyz="0 0 0"/><mass value="0.1879"/>'
+             '<inertia ixx="0.0171" ixy="0" ixz="0" iyy="0.0171" iyz="0" izz="0.0338"/></inertial>')
+    flange = ('<link name="ee"/><joint name="flange" type="fixed"><parent link="l2"/><child link="ee"/>'
+              '<origin xyz="0 0.0823 0"/></joint></robot>')
+    with pytest.raises(DescriptionError, match=r"radius of gyration 0.424 m of a 0.1879 kg body about 0.165 m long"):
+        read_urdf(_chain(BALL, wrist).replace("</robot>", flange))
 
 
 def test_documents_that_are_no_urdf() -> None:

@@ -124,8 +124,9 @@ def test_lines_of_elements_are_those_of_the_file() -> None:
 
 
 TOKENS = ["nan", "-inf", "inf", "1e308", "-1e308", "1e-320", "0", "-0", "-1", "1", "0.5", "1e5", "1,5", "", " ",
-          "x", "0 0 0", "1 2 3", "1 2 3 4", "nan nan nan", "1e300 0 0", "base", "upper", "fore", "grip", "elbow", "fixed",
-          "revolute", "prismatic", "continuous", "floating", "١", "0x10", "1_0", "../..", "http://a/b", "\u2028", "9" * 400]
+          "x", "0 0 0", "1 2 3", "1 2 3 4", "nan nan nan", "1e300 0 0", "base", "upper", "fore", "grip", "elbow",
+          "fixed", "revolute", "prismatic", "continuous", "floating", "١", "0x10", "1_0", "../..", "http://a/b",
+          "\u2028", "9" * 400]
 
 
 def _mutate(text: str, rng: random.Random) -> str:

@@ -57,9 +57,9 @@ def random_robot(seed: int, n: int, *, branches: bool = False, mimics: bool = Fa
         mass = rng.uniform(0.5, 4.0)
         follower = i >= n
         bodies.append(Body(
-            name=f"body <{i}> & \"é\"", parent=parent, joint=i if not follower else i - n, axis=axis / np.linalg.norm(axis),
-            T_parent_joint=random_pose(rng), T_joint_link=random_pose(rng, 0.2), mass=mass,
-            com=rng.uniform(-0.1, 0.1, 3), inertia=mass * random_inertia(rng),
+            name=f"body <{i}> & \"é\"", parent=parent, joint=i if not follower else i - n,
+            axis=axis / np.linalg.norm(axis), T_parent_joint=random_pose(rng), T_joint_link=random_pose(rng, 0.2),
+            mass=mass, com=rng.uniform(-0.1, 0.1, 3), inertia=mass * random_inertia(rng),
             ratio=rng.uniform(-2, 2) if follower else (-1.0 if i == 1 else 1.0),
             offset=rng.uniform(-1, 1) if i else 0.0))
     actuators = Actuators.none(n)

@@ -6,7 +6,7 @@ is lost, said in a warning (coupled gears, friction dead zones, mimic joints as 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from warnings import warn
 
 import numpy as np
@@ -24,14 +24,19 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SMALLEST = 1e-15  # MuJoCo's mjMINVAL: lighter moving bodies are refused by its compiler
+PADDING = 1e-14  # kg, kg m²: just above it, and far below what float64 resolves in the mass matrix of an arm
 _OPEN_RANGE = 1e9
 
 
-def write_mjcf(robot: Robot) -> str:
+def write_mjcf(robot: Robot, *, massless: Literal["refuse", "pad"] = "refuse") -> str:
     """Return the robot as an MJCF document.
 
     The world frame is the robot's base frame; the tool is the site "tool"; every joint has a motor that applies its
     torque one to one. Joints and bodies keep their names.
+
+    Args:
+        robot: the arm.
+        massless: MuJoCo has no massless moving bodies: "refuse" them, or "pad" mass and moments of inertia to 1e-14.
 
     Raises:
         NotSupportedError: for bodies that MuJoCo's compiler refuses; the message says which and why.
@@ -39,7 +44,7 @@ def write_mjcf(robot: Robot) -> str:
     first = leaders(robot)
     children: dict[int, list[int]] = {}
     for i, body in enumerate(robot.bodies):
-        _check_inertia(body)
+        _check_inertia(body, massless)
         children.setdefault(body.parent, []).append(i)
     _warn_losses(robot, first)
     taken = {joint.name for joint in robot.joints}
@@ -87,12 +92,13 @@ def _principal(inertia: Array) -> tuple[Array, Array]:
     return moments, axes
 
 
-def _check_inertia(body: Body) -> None:
+def _check_inertia(body: Body, massless: str) -> None:
     moments, _ = _principal(body.inertia)
-    if body.mass < SMALLEST or moments[0] < SMALLEST:
+    if massless != "pad" and (body.mass < SMALLEST or moments[0] < SMALLEST):
         raise NotSupportedError(f"body {body.name!r}: mass {body.mass:g} kg, smallest principal inertia {moments[0]:g} "
-                                f"kg m²; MuJoCo needs more than {SMALLEST:g} of both for every moving body")
-    if moments[0] + moments[1] < moments[2] - SMALLEST:
+                                f"kg m²; MuJoCo needs more than {SMALLEST:g} of both for every moving body "
+                                "(massless=\"pad\" writes 1e-14)")
+    if moments[0] + moments[1] < moments[2] - SMALLEST - PADDING * (massless == "pad"):
         raise NotSupportedError(f"body {body.name!r}: principal inertias {moments.tolist()} break the triangle "
                                 "inequality, which MuJoCo insists on")
 
@@ -108,7 +114,8 @@ def _body(robot: Robot, i: int, joint_name: str, leads: bool) -> list[str]:
     R, p = body.T_joint_link[:3, :3], body.T_joint_link[:3, 3]
     opening = f"<body name={quoted(body.name)} {_pose(T)}>"
     moments, axes = _principal(body.inertia)
-    inertial = (f'<inertial mass="{numbers(body.mass)}" pos="{numbers(body.com)}" '
+    moments = np.maximum(moments, PADDING)  # reached only where `write_mjcf` was asked to
+    inertial = (f'<inertial mass="{numbers(max(body.mass, PADDING))}" pos="{numbers(body.com)}" '
                 f'quat="{numbers(wxyz_from_rotation(axes))}" diaginertia="{numbers(moments)}"/>')
     kind = "hinge" if joint.kind == "revolute" else "slide"
     line = (f'<joint name={quoted(joint_name)} type="{kind}" axis="{numbers(R.T @ axis)}" '

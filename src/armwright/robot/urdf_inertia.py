@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.robot.check_bodies import body_findings
 from armwright.robot.urdf_values import MAX_INERTIA, MAX_MASS, number, pose_of
 from armwright.robot.xml_safe import Node
 from armwright.spatial.rotations import skew
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TRIANGLE_SLACK = 0.01  # figures in files are rounded: I1 + I2 ≥ (1 − slack)·I3
-GYRATION_FACTOR = 3.0  # a radius of gyration beyond this many times the link's size is implausible
-SMALLEST_SIZE = 0.02  # m: below this the size of a link says nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,22 +68,25 @@ def read_inertial(node: Node) -> RigidMass:
     return RigidMass(mass, np.zeros(3), inertia).seen_from(pose_of(node))
 
 
-def implausible(mass: RigidMass, size: float) -> tuple[str, str] | None:
-    """Reason and rule if no real body of this size [m] has these mass properties, None if one might."""
+def implausible(mass: RigidMass, *, axis: Array | None, ends: list[Array], extent: float) -> tuple[str, str] | None:
+    """Reason and rule if no real body has these mass properties, None if one might.
+
+    Sizes are judged as `armwright check` judges them (`armwright.robot.check_bodies`), its errors only.
+
+    Args:
+        mass: of the link, in link axes.
+        axis: direction of the link's revolute joint through its origin; None for a prismatic or fixed one.
+        ends: points of the joints that the link carries [m].
+        extent: diameter of what is drawn of it, 0 if unknown [m].
+    """
     principal = np.linalg.eigvalsh(mass.inertia)
     low, middle, high = (float(value) for value in principal)
     if low + middle < (1.0 - TRIANGLE_SLACK) * high:
         return (f"principal moments of inertia {_listed(principal)} kg m² break the triangle inequality: "
                 "the largest may not exceed the sum of the others", "inertia-triangle")
-    if high <= 0.0:
-        return None
-    if mass.mass == 0.0:
-        return f"inertia up to {high:.4g} kg m² without mass", "radius-of-gyration"
-    gyration = float(np.sqrt(high / mass.mass))
-    size = max(size, SMALLEST_SIZE)
-    if gyration > GYRATION_FACTOR * size:
-        return (f"radius of gyration {gyration:.3g} m is {gyration / size:.1f} times the link's size ({size:.3g} m); "
-                f"at most {GYRATION_FACTOR:g} times is plausible", "radius-of-gyration")
+    for finding in body_findings("", mass.mass, mass.com, mass.inertia, axis=axis, ends=ends, extent=extent):
+        if finding.severity == "error" and finding.rule not in ("triangle inequality", "inertia positive definite"):
+            return finding.reason, finding.rule.replace(" ", "-")
     return None
 
 

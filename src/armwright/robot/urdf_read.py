@@ -20,7 +20,8 @@ from armwright.robot.model import Robot
 from armwright.robot.parts import Body, Friction, Joint
 from armwright.robot.urdf_actuators import Extras, read_extras, select, with_transmissions
 from armwright.robot.urdf_elements import JointData, LinkData, Mimic, read_joint, read_link
-from armwright.robot.urdf_inertia import RigidMass, implausible
+from armwright.robot.urdf_inertia import RigidMass
+from armwright.robot.urdf_inertia import implausible as find_implausible
 from armwright.robot.urdf_singular import motion, singular_joint
 from armwright.robot.urdf_tree import LinkTree, choose_tip, link_tree, mimic_laws
 from armwright.robot.xml_safe import Node, parse_xml, read_bytes, shown
@@ -91,8 +92,9 @@ def read_urdf(
     if bad is not None:
         index, place = bad
         joint = next(joint for joint in tree.joints if joint.name == robot.joints[index].name)
-        joint.node.fail(f"the mass matrix is singular {place}: this joint, perhaps together with others, can move without "
-                        "moving any inertia; give a link that it carries mass or inertia", "mass-matrix-positive")
+        joint.node.fail(f"the mass matrix is singular {place}: this joint, perhaps together with others, can move "
+                        "without moving any inertia; give a link that it carries mass or inertia",
+                        "mass-matrix-positive")
     return replace(robot, notes=note)
 
 
@@ -122,24 +124,25 @@ def _stated_tip(extras: Extras, tree: LinkTree) -> str | None:
 
 def _check_plausible(tree: LinkTree, verdict: Verdict) -> None:
     """Judge every link that can move; the root and what is fixed to it never shows its inertia."""
-    size = {tree.root: 0.0}
-    position, moves = {tree.root: np.zeros(3)}, {tree.root: False}
-    poses = {tree.root: np.eye(4)}
+    moves = {tree.root: False}
+    ends: dict[str, list[Array]] = {name: [] for name in tree.links}
+    extent = {name: 2.0 * link.radius for name, link in tree.links.items()}
     for joint in tree.joints:
-        poses[joint.child] = poses[joint.parent] @ joint.T_parent_joint
-        position[joint.child] = poses[joint.child][:3, 3]
         moves[joint.child] = moves[joint.parent] or joint.kind != "fixed"
-        link = tree.links[joint.child]
-        size[joint.child] = max(link.radius, float(np.linalg.norm(link.mass.com)))
     for joint in reversed(tree.joints):
-        beyond = size[joint.child] if joint.kind == "fixed" else 0.0
-        size[joint.parent] = max(size[joint.parent], float(np.linalg.norm(joint.T_parent_joint[:3, 3])) + beyond)
-    reach = max(float(np.linalg.norm(p)) for p in position.values())
-    for name, moving in moves.items():
-        link = tree.links[name]
-        if not moving or link.inertial is None:
+        T = joint.T_parent_joint
+        ends[joint.parent].append(T[:3, 3])
+        if joint.kind == "fixed":  # what is welded on makes the link larger
+            extent[joint.parent] = max(extent[joint.parent], extent[joint.child])
+            if ends[joint.child]:
+                farthest = max(ends[joint.child], key=lambda end: float(np.linalg.norm(end)))
+                ends[joint.parent].append(T[:3, :3] @ farthest + T[:3, 3])
+    for joint in tree.joints:
+        link = tree.links[joint.child]
+        if not moves[joint.child] or link.inertial is None:
             continue
-        found = implausible(link.mass, size[name] or reach)
+        axis = joint.axis if joint.kind == "revolute" else None
+        found = find_implausible(link.mass, axis=axis, ends=ends[joint.child], extent=extent[joint.child])
         if found is None:
             continue
         reason, rule = found
