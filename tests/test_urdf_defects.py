@@ -121,7 +121,8 @@ DEFECTS = {
                  '<inertia ixx="9" ixy="0" ixz="0" iyy="9" iyz="0" izz="9"/>', "<inertial>",
                  '<link name="fore"><inertial>', "radius-of-gyration", "radius of gyration 2.12 m of a 2 kg body"),
     "centre of mass far away": ('<origin xyz="0.15 0 0"/>', '<origin xyz="30 0 0"/>', "<inertial>",
-                                '<link name="fore"><inertial>', "com-near-the-link", "centre of mass 29.6 m away from a link about 0.4 m long"),
+                                '<link name="fore"><inertial>', "com-near-the-link",
+                                "centre of mass 29.6 m away from a link about 0.4 m long"),
     # references
     "package escape": ("package://arm/meshes/upper.stl", "package://arm/../../etc/passwd", "passwd",
                        '<link name="upper"><visual><geometry><mesh>', "path-inside-root", "climbs out"),

@@ -82,7 +82,8 @@ def test_what_is_not_a_small_regular_file_is_refused(tmp_path: Path) -> None:
     with large.open("wb") as stream:
         stream.truncate(MAX_BYTES + 1)
     pipe = tmp_path / "pipe.urdf"
-    os.mkfifo(pipe)
+    if hasattr(os, "mkfifo"):  # elsewhere the path simply does not exist, which is refused by the same rule
+        os.mkfifo(pipe)
     for path, rule in ((large, "size"), (pipe, "readable-file"), (tmp_path, "readable-file"),
                        (tmp_path / "none.urdf", "readable-file"), ("a\0b.urdf", "readable-file"),
                        ("x" * 5000, "readable-file")):

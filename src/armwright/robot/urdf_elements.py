@@ -170,9 +170,10 @@ def _limits(node: Node, kind: str) -> Limits:
     elif not given:
         element.fail(f"a {kind} joint needs lower and upper; a revolute joint without limits has type \"continuous\"",
                      "limit-missing")
-    elif lower > upper or lower == np.inf or upper == -np.inf:
-        element.fail(f"lower ({lower:g}) is greater than upper ({upper:g}), or no position lies between them",
-                     "limit-order")
+    elif lower > upper:
+        element.fail(f"lower ({lower:g}) is greater than upper ({upper:g})", "limit-order")
+    elif lower == np.inf or upper == -np.inf:
+        element.fail(f"no position lies between lower ({lower:g}) and upper ({upper:g})", "limit-order")
     others = {name: bound(element, name, default=np.inf if free or name == "acceleration" else None)
               for name in ("velocity", "effort", "acceleration")}
     for name, value in others.items():
