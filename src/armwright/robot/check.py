@@ -1,4 +1,4 @@
-"""Plausibility of a whole arm: its bodies, its mass matrix over the workspace, its loads and limits against its motors."""
+"""Plausibility of a whole arm: bodies, mass matrix over the workspace, loads and limits against the motors."""
 
 from __future__ import annotations
 
@@ -129,15 +129,15 @@ def _sampled(robot: Robot, samples: int, seed: int) -> list[Finding]:
     for joint, need, geared in zip(robot.joints, load, motors, strict=True):
         rated = min(joint.limits.effort, float(geared))
         if need > rated:
-            out.append(Finding("warning", f"joints.{joint.name}",
-                               f"gravity alone asks up to {need:.4g}, rated {rated:.4g}", "gravity against rated torque"))
+            reason = f"gravity alone asks up to {need:.4g}, rated {rated:.4g}"
+            out.append(Finding("warning", f"joints.{joint.name}", reason, "gravity against rated torque"))
     return out
 
 
 def _scaled_eigenvalue(M: Array) -> float:
     """Smallest eigenvalue of M scaled to unit diagonal; −inf where a diagonal entry is not positive."""
     diagonal = np.diag(M)
-    if not np.isfinite(M).all() or (diagonal <= 0.0).any():
+    if not np.isfinite(M).all() or (diagonal <= 1e-100).any():
         return -np.inf
     scale = 1.0 / np.sqrt(diagonal)
     return float(np.linalg.eigvalsh(M * np.outer(scale, scale))[0])

@@ -125,8 +125,8 @@ def _size_findings(place: str, mass: float, c: np.ndarray, largest: float, joint
     reach = max(length, ball)
     if away > COM_WARNING * reach:
         severity = "error" if away > COM_ERROR * reach else "warning"
-        out.append(Finding(severity, f"{place}.com",
-                           f"centre of mass {away:.3g} m away from a link about {reach:.3g} m long", "com near the link"))
+        reason = f"centre of mass {away:.3g} m away from a link about {reach:.3g} m long"
+        out.append(Finding(severity, f"{place}.com", reason, "com near the link"))
     return out
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from armwright.robot.parts import Source
 from armwright.robot.sheet_text import Quantity, Table
-from armwright.robot.sheet_values import columns_of, listed, matrix, real, scalar, take, vector
 from armwright.robot.sheet_units import Dimension, check_unit, to_si
+from armwright.robot.sheet_values import MAX_ROWS, columns_of, listed, matrix, real, scalar, take, vector
 from armwright.spatial.inertia import MassProperties, about_com, cylinder_inertia, parallel_axis, sum_bodies
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def mass_properties(body: Table, sources: dict[str, Source]) -> MassProperties:
         found = _cylinders(inertia, mass, com, sources)
     else:
         if mass is None:
-            raise body.refuse("missing key 'mass' (only cylinders with centres = \"link\" can imply it)", "required key")
+            raise body.refuse("missing key 'mass' (only cylinders in the link frame can imply it)", "required key")
         com = np.zeros(3) if com is None else com
         found = MassProperties(mass, com, _tensor(body, inertia, mass, com, sources))
     return MassProperties(found.mass, found.com + shift, found.inertia)
@@ -119,7 +119,7 @@ def _cylinders(inertia: Table, mass: float | None, com: Array | None, sources: d
         if mass is None or com is None:
             raise inertia.refuse('cylinders with centres = "com" need the body\'s mass and com', "required key")
         # As the documents do: shift every cylinder by its own offset, without recentring on the sum.
-        tensor = sum((parallel_axis(I, m, o) for m, o, I in parts), np.zeros((3, 3)))
+        tensor = sum((parallel_axis(own, m, offset) for m, offset, own in parts), np.zeros((3, 3)))
         return MassProperties(mass, com, tensor)
     whole = sum_bodies(parts)
     if com is None:
@@ -154,6 +154,8 @@ def tables(tree: Table, *, empty: bool = False) -> dict[str, Table]:
         if empty:
             return {}
         raise tree.refuse("missing section [bodies.NAME], one a moving body, in chain order", "required section")
+    if len(bodies.entries) > MAX_ROWS:
+        raise bodies.refuse(f"at most {MAX_ROWS} bodies", "rows")
     for name, body in bodies.entries.items():
         if not isinstance(body, Table):
             raise bodies.refuse("a body must be a table", "type", name)

@@ -11,9 +11,7 @@ from armwright.errors import InputError
 from armwright.robot.parts import Actuators, Friction, Joint, Limits, Source
 from armwright.robot.sheet_text import Quantity, Table
 from armwright.robot.sheet_units import Dimension, check_unit
-from armwright.robot.sheet_values import Dimensions, matrix, per_joint, take
-
-JOINT_KEYS = ("names", "kinds", "lower", "upper", "velocity", "acceleration", "effort", "viscous", "coulomb", "dead_zone")
+from armwright.robot.sheet_values import MAX_ROWS, Dimensions, matrix, per_joint, take
 
 
 class _Entry(NamedTuple):
@@ -34,6 +32,7 @@ _JOINT = {
     "coulomb": _Entry("torque", "force", 0.0, 0.0, False),
     "dead_zone": _Entry("angular speed", "speed", 0.0, 0.0, False),
 }
+JOINT_KEYS = ("names", "kinds", *_JOINT)
 _MOTOR = {
     "rotor_inertia": _Entry("inertia", "inertia", 0.0, 0.0, False),
     "viscous": _Entry("rotary damping", "rotary damping", 0.0, 0.0, False),
@@ -64,6 +63,8 @@ def read_joints(tree: Table, n: int | None, sources: dict[str, Source]) -> tuple
         if not isinstance(given, list):
             raise table.refuse("explicit frames need names = […] in [joints]", "required key")
         n = len(given)
+        if n > MAX_ROWS:
+            raise table.refuse(f"at most {MAX_ROWS} joints", "rows", "names")
     names = _names(table, "names", n) if "names" in table.entries else [f"joint_{i + 1}" for i in range(n)]
     kinds = ["revolute"] * n
     if "kinds" in table.entries:
@@ -115,7 +116,7 @@ def read_actuators(tree: Table, n: int, sources: dict[str, Source]) -> Actuators
             gear = np.array(matrix(gear_q, value, n, n))
         else:
             gear = np.diag(per_joint(gear_q, [("number",)] * n, 1.0))
-        if n and abs(float(np.linalg.det(gear))) == 0.0:
+        if n and np.linalg.slogdet(gear)[0] == 0.0:
             raise gear_q.refuse("the gear matrix must be invertible: every joint needs a motor", "gear")
     return Actuators(gear, **numbers)
 

@@ -88,12 +88,12 @@ def robot_from_text(
         raise DescriptionError(str(error), where=file, rule="robot") from None
     broken = [finding for finding in physics_findings(robot) if finding.severity == "error"]
     if broken:
-        listing = "; ".join(f"{finding.place}: {finding.reason}" for finding in broken)
+        first = broken[0]
+        others = "".join(f"; {other.place}: {other.reason}" for other in broken[1:])
         if implausible == "refuse":
-            where = tree.where(broken[0].place)
-            raise DescriptionError(f'{listing}. Load it as written with implausible="warn"', where=where,
-                                   rule=broken[0].rule)
-        warnings.warn(f"{file}: {listing}", ArmwrightWarning, stacklevel=3)
+            advice = '. Load it as written with implausible="warn"'
+            raise DescriptionError(first.reason + others + advice, where=tree.where(first.place), rule=first.rule)
+        warnings.warn(f"{tree.where(first.place)}: {first.reason}{others}", ArmwrightWarning, stacklevel=3)
     return robot
 
 
@@ -140,10 +140,16 @@ def _build(tree: Table) -> Robot:
     if kind == "screws":
         home = pose(geometry, "home", sources)
         if home is None:
-            raise geometry.refuse("screws need the home pose of the tool: home = { value = …, unit = … }", "required key")
-        if tree.table("tool") is not None:
-            raise tree.refuse("with screws the home pose is that of the tool; [tool] is not allowed", "tool", "tool")
-        return from_screws(rows, home, **common)
+            raise geometry.refuse("screws need the tool's home pose: home = { value = …, unit = … }", "required key")
+        for section in ("tool", "base"):
+            if tree.table(section) is not None:
+                raise tree.refuse(f"screws and their home pose are given in the base frame; no [{section}] with them",
+                                  "screws", section)
+        kinds = common.pop("kinds")
+        robot = from_screws(rows, home, **common)
+        if [joint.kind for joint in robot.joints] != kinds:
+            raise tree.refuse("kinds must agree with the screws: a prismatic one has w = 0", "kind", "joints.kinds")
+        return robot
     return (from_dh if kind == "dh" else from_mdh)(rows, tool=T_tool, **common)
 
 
@@ -170,7 +176,8 @@ def _frames(name: str, tree: Table, bodies: dict[str, Table], common: dict[str, 
         body.only(*BODY_KEYS, *_FRAME_KEYS)
         parent, joint = body.text_of("parent", names[i - 1] if i else ROOT), body.text_of("joint")
         if parent != ROOT and parent not in names[:i]:
-            raise body.refuse(f"parent {parent!r} must be {ROOT!r} (the root) or a body above this one", "reference", "parent")
+            message = f"parent {parent!r} is neither {ROOT!r} (the root) nor a body above"
+            raise body.refuse(message, "reference", "parent")
         if joint not in index:
             raise body.refuse(f"no joint {joint!r}; valid: {', '.join(index)}", "reference", "joint")
         ratio, offset = take(body, "ratio"), take(body, "offset")
@@ -185,4 +192,5 @@ def _frames(name: str, tree: Table, bodies: dict[str, Table], common: dict[str, 
             scalar(offset, ("angle",) if angle else ("length",)) if offset else 0.0,
         ))
     tip, T_tool = _tool(tree, names, len(names) - 1, sources)
-    return Robot(name, joints, tuple(made), read_actuators(tree, len(joints), sources), tip=tip, T_tip_tool=T_tool, **common)
+    actuators = read_actuators(tree, len(joints), sources)
+    return Robot(name, joints, tuple(made), actuators, tip=tip, T_tip_tool=T_tool, **common)

@@ -186,7 +186,8 @@ def read_tree(content: str, file: str, find: Callable[[str], tuple[str, str]], s
     """Parse a sheet and everything it extends.
 
     Args:
-        content, file: the sheet's text and the name used in messages.
+        content: the sheet's text.
+        file: its name in messages.
         find: maps the name in ``extends`` to (text, file) of that sheet.
         seen: files already on the way, to refuse cycles.
     """

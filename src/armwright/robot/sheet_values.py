@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Dimensions = tuple[Dimension, ...]
+SMALLEST, LARGEST = 1e-100, 1e12
+"""Magnitudes beyond these would overflow somewhere downstream; no robot has them."""
+MAX_ROWS = 200
 
 
 def real(value: object, q: Quantity, *, infinite: bool = False) -> float:
@@ -29,6 +32,8 @@ def real(value: object, q: Quantity, *, infinite: bool = False) -> float:
         raise q.refuse("integer too large", "number") from None
     if math.isnan(number) or (math.isinf(number) and not infinite):
         raise q.refuse(f"numbers must be finite, got {number}", "finite")
+    if number != 0.0 and not SMALLEST <= abs(number) <= LARGEST and not math.isinf(number):
+        raise q.refuse(f"{number:g} is no robot's number; magnitudes go from {SMALLEST:g} to {LARGEST:g}", "magnitude")
     return number
 
 
@@ -122,8 +127,8 @@ def columns_of(q: Quantity, columns: Mapping[str, Dimensions | None]) -> list[di
         raise q.refuse(f"units must have {len(names)} entries, one a column", "length")
     for name, unit in zip(names, units, strict=True):
         check_unit(unit, columns[name] or ("number",), q.where)
-    if not isinstance(rows, list):
-        raise q.refuse("rows must be a list of rows", "type")
+    if not isinstance(rows, list) or len(rows) > MAX_ROWS:
+        raise q.refuse(f"rows must be a list of at most {MAX_ROWS} rows", "rows")
     out = []
     for row in rows:
         entry: dict[str, Any] = {}

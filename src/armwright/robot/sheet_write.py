@@ -45,9 +45,9 @@ def write_sheet(robot: Robot) -> str:
     ends = ["[base]", f"pose = {book.quantity('base.pose', robot.T_base_root, 'm')}", "", "[tool]",
             f"body = {_text(robot.bodies[robot.tip].name if robot.tip >= 0 else ROOT)}",
             f"pose = {book.quantity('tool.pose', robot.T_tip_tool, 'm')}"]
-    sources = ["[sources]", *(f"{key} = {_text(document)}" for document, key in book.keys.items()), ""] if book.keys else []
-    return "\n".join([*lines, "", *sources, "[geometry]", 'kind = "frames"', "", *joint_lines, *motor_lines, *ends, "",
-                      *body_lines]) + "\n"
+    sources = [f"{key} = {_text(document)}" for document, key in book.keys.items()]
+    head = [*lines, "", "[sources]", *sources, "", "[geometry]", 'kind = "frames"', ""]
+    return "\n".join([*head, *joint_lines, *motor_lines, *ends, "", *body_lines]) + "\n"
 
 
 class _Book:
