@@ -45,7 +45,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One formulation: its name, the document it follows, and what it can do (None: it has no such form, see `note`)."""
+    """One formulation: its name, the document it follows, and what it can do (None: no such form, see `note`)."""
 
     method: str
     title: str
@@ -70,7 +70,7 @@ def _nanoseconds(kernel: Kernel, arrays: tuple[Array, ...], batch: int, repeats:
         start = time.perf_counter()
         kernel(*big)
         best = min(best, time.perf_counter() - start)
-    return best / big[0].shape[0] * 1e9
+    return float(best / big[0].shape[0] * 1e9)
 
 
 def naive_counts(robot: Robot, method: Method, job: str) -> Counts | None:
@@ -79,7 +79,7 @@ def naive_counts(robot: Robot, method: Method, job: str) -> Counts | None:
     if function is None:
         return None
     names = ("q", "qd", "qdd" if job == "inverse" else "tau")
-    shapes = {name: (robot.n,) for name in names}
+    shapes = dict.fromkeys(names, (robot.n,))
     return trace(function, shapes, constants={"arm": robot.tree, **method.options}, naive=True).counts
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.dynamics.newton_euler import bias
-from armwright.dynamics.terms import cross, gather_matrix, with_rotors
+from armwright.dynamics.terms import cross, gather_symmetric, with_rotors
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
 from armwright.spatial.linear import ltdl_solve
@@ -66,7 +66,7 @@ def crba(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
             n = n + cross(st[i].p, f)
             i = tree.parent[i]
             M[j][i] = M[i][j] = n[2] if tree.revolute[i] else f[2]
-    return with_rotors(tree, gather_matrix(tree, M), rotors=rotors)
+    return with_rotors(tree, gather_symmetric(tree, M), rotors=rotors)
 
 
 def crba_inverse(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,

@@ -24,6 +24,7 @@ from armwright.dynamics.terms import (
     external_torque,
     gather,
     gather_matrix,
+    gather_symmetric,
     jacobian_columns,
     joint_torque,
     root_frames,
@@ -110,14 +111,14 @@ def lagrange_equations(arm: Robot | Tree, q: Any, qd: Any) -> Equations:
     for i in range(tree.nb):
         for k, (v, w) in jacobian_columns(tree, frames, i, masses.c[i]).items():
             g[k] = g[k] - dot(tree.gravity, masses.m[i] * v + cross(w, masses.h[i]))
-    return Equations(gather_matrix(tree, _mass(tree, frames, masses)), gather_matrix(tree, C), gather(tree, g))
+    return Equations(gather_symmetric(tree, _mass(tree, frames, masses)), gather_matrix(tree, C), gather(tree, g))
 
 
 def lagrange_mass(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
     """Mass matrix M (n, n) from the Jacobians of the centres of mass; q is (n,)."""
     tree = as_tree(arm)
     frames = root_frames(tree, steps(tree, q))
-    return with_rotors(tree, gather_matrix(tree, _mass(tree, frames, root_masses(tree, frames))), rotors=rotors)
+    return with_rotors(tree, gather_symmetric(tree, _mass(tree, frames, root_masses(tree, frames))), rotors=rotors)
 
 
 def coriolis_matrix(arm: Robot | Tree, q: Any, qd: Any) -> Any:

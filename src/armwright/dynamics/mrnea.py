@@ -23,7 +23,7 @@ from armwright.dynamics.terms import (
     cross,
     dot,
     gather,
-    gather_matrix,
+    gather_symmetric,
     jacobian_columns,
     joint_torque,
     root_frames,
@@ -164,7 +164,7 @@ def mrnea(arm: Robot | Tree, q: Any, qd: Any, wrench: Any = None, wrenches: Any 
                 if k != i:  # symmetric half: column i is complete
                     Ek[parent][k] = Ek[parent].get(k, ZERO) + Ek[i][k]
                     na[parent][k] = na[parent].get(k, ZERO) + na[i][k] + cross(arm_p, Ek[i][k])
-    return Explicit(gather_matrix(tree, H), gather(tree, u))
+    return Explicit(gather_symmetric(tree, H), gather(tree, u))
 
 
 def mrnea_mass(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:

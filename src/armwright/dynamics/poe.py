@@ -24,6 +24,7 @@ from armwright.dynamics.terms import (
     external_torque,
     gather,
     gather_matrix,
+    gather_symmetric,
     joint_torque,
     root_frames,
     spread,
@@ -187,7 +188,7 @@ def poe_equations(arm: Robot | Tree, q: Any, qd: Any) -> Equations:
         for i in bodies
     ]
     return Equations(
-        gather_matrix(tree, _mass(tree, home, at)), gather_matrix(tree, C), gather(tree, _gravity(tree, home, at))
+        gather_symmetric(tree, _mass(tree, home, at)), gather_matrix(tree, C), gather(tree, _gravity(tree, home, at))
     )
 
 
@@ -195,7 +196,7 @@ def poe_mass(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
     """Mass matrix M (n, n) by products of exponentials; q is (n,)."""
     tree = as_tree(arm)
     home = home_pose(tree)
-    M = gather_matrix(tree, _mass(tree, home, _configure(tree, home, q)))
+    M = gather_symmetric(tree, _mass(tree, home, _configure(tree, home, q)))
     return with_rotors(tree, M, rotors=rotors)
 
 

@@ -62,6 +62,12 @@ def gather_matrix(tree: Tree, A: Sequence[Sequence[Any]]) -> Any:
     return np.array(out).reshape(tree.n, tree.n)
 
 
+def gather_symmetric(tree: Tree, A: Sequence[Sequence[Any]]) -> Any:
+    """Gᵀ A G (n, n) of a symmetric A, exactly symmetric: the upper half of the result is mirrored."""
+    out = gather_matrix(tree, A)
+    return np.array([[out[min(i, k), max(i, k)] for k in range(tree.n)] for i in range(tree.n)]).reshape(tree.n, tree.n)
+
+
 def coulomb_sign(tree: Tree, qd: Any) -> Any:
     """sign(q̇) with sign(0) = 0, and 0 inside the dead zone |q̇| ≤ dead_zone (004 eq. 6.4), shape (n,)."""
     return np.array([np.where(np.abs(qd[k]) <= tree.dead_zone[k], 0.0, np.sign(qd[k])) for k in range(tree.n)])
@@ -87,8 +93,10 @@ def joint_torque(tree: Tree, qd: Any, qdd: Any, *, friction: bool, rotors: bool)
 
 
 def with_rotors(tree: Tree, M: Any, *, rotors: bool) -> Any:
-    """M(q) + Kᵀ I_a K (n, n)."""
-    return M + tree.armature if rotors and np.any(tree.armature) else M
+    """M(q) + Kᵀ I_a K (n, n), exactly symmetric if M is."""
+    if not rotors or not np.any(tree.armature):
+        return M
+    return M + (np.triu(tree.armature) + np.triu(tree.armature, 1).T)  # one rounding of KᵀI_aK for both halves
 
 
 class Frames(NamedTuple):

@@ -16,7 +16,7 @@ import numpy as np
 
 from armwright.dynamics.crba import shift_inertia
 from armwright.dynamics.newton_euler import bias, efforts, motions
-from armwright.dynamics.terms import cross, dot, gather_matrix, root_frames, with_rotors
+from armwright.dynamics.terms import cross, dot, gather_symmetric, root_frames, with_rotors
 from armwright.errors import InputError
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
@@ -106,7 +106,7 @@ def walker_orin_mass(arm: Robot | Tree, q: Any, *, variant: int = 3, rotors: boo
     if variant not in _METHODS:
         raise InputError(f"walker_orin_mass: variant must be 1, 2 or 3, got {variant!r}")
     tree = as_tree(arm)
-    return with_rotors(tree, gather_matrix(tree, _METHODS[variant](tree, steps(tree, q))), rotors=rotors)
+    return with_rotors(tree, gather_symmetric(tree, _METHODS[variant](tree, steps(tree, q))), rotors=rotors)
 
 
 def walker_orin_inverse(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
