@@ -1,7 +1,7 @@
 """Arrays of expressions that NumPy functions understand.
 
 `Traced` is an ndarray of dtype object whose elements are `Expr`. Through NumPy's protocols (NEP 13 and 18) the
-ordinary functions — np.sin, np.where, np.maximum, @, np.cross — work on it, so that one source serves floats and symbols.
+ordinary functions — np.sin, np.where, np.maximum, @, np.cross — work on it: one source serves floats and symbols.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ arctan2, minimum, maximum = map(_binary, (Op.ATAN2, Op.MIN, Op.MAX))
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
-    """``x if condition else y`` of one element."""
+    """Choose one element: x where the condition holds, y elsewhere."""
     graph = _graph_of(condition, x, y)
     if graph is None:
         return x if condition else y
@@ -67,7 +67,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def sign(x: Any) -> Any:
-    """−1, 0 or 1, with sign(0) = 0."""
+    """Return −1, 0 or 1; 0 at 0."""
     return where(x > 0.0, 1.0, where(x < 0.0, -1.0, 0.0))
 
 
@@ -166,7 +166,7 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **kwarg
     return result if high is None else np.minimum(result, high)
 
 
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002 - NumPy's own name
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     if ord not in (None, 2) or (axis is None and np.ndim(plain(x)) != 1):
         raise TraceError("np.linalg.norm can be traced for the 2-norm of vectors only (give an axis for several)")
     return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))

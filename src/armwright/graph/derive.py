@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,24 @@ from armwright.graph.expr import Expr, Graph
 from armwright.graph.ops import BOOLEAN, Op
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Gate:
+    """A factor that is 1 where `condition` has the truth `value`, and 0 elsewhere.
+
+    Not a number: 0·∞ is no 0, and the alternative that was not chosen may well be infinite.
+    """
+
+    condition: Expr
+    value: bool
+
+    def __mul__(self, tangent: Expr) -> Expr:
+        """Return the tangent where the gate is open, 0 elsewhere."""
+        chosen: Expr = where(self.condition, tangent, 0.0) if self.value else where(self.condition, 0.0, tangent)
+        return chosen
+
+
 def partials(x: Expr) -> list[tuple[int, Any]]:
-    """Return (operand node, ∂x/∂operand) for every operand of x that carries a derivative."""
+    """Return (operand node, ∂x/∂operand) for every operand of x that carries a derivative; choices give a `Gate`."""
     graph, op = x.graph, x.op
     args = graph.args[x.index]
     if not args or op in BOOLEAN or op is Op.FLOOR:
@@ -49,56 +66,81 @@ def partials(x: Expr) -> list[tuple[int, Any]]:
             square = a * a + b * b
             values = [b / square, -(a / square)]
         case Op.MIN:
-            values = [where(a <= b, 1.0, 0.0), where(a <= b, 0.0, 1.0)]
+            values = [Gate(a <= b, True), Gate(a <= b, False)]
         case Op.MAX:
-            values = [where(a >= b, 1.0, 0.0), where(a >= b, 0.0, 1.0)]
+            values = [Gate(a >= b, True), Gate(a >= b, False)]
         case Op.SELECT:
-            return [(args[1], where(a, 1.0, 0.0)), (args[2], where(a, 0.0, 1.0))]
+            return [(args[1], Gate(a, True)), (args[2], Gate(a, False))]
         case _:
             raise TraceError(f"no derivative is known for {op.name.lower()}")
     return list(zip(args, values, strict=True))
 
 
+def _gated(tangent: Expr) -> bool:
+    return tangent.op is Op.SELECT and (tangent.operand(1).is_zero or tangent.operand(2).is_zero)
+
+
 def _scaled(factor: Any, tangent: Expr) -> Expr:
-    return tangent if isinstance(factor, float) and factor == 1.0 else factor * tangent
+    """Return factor·tangent; behind a closed gate 0, whatever the factor is."""
+    if isinstance(factor, float) and factor == 1.0:
+        return tangent
+    if _gated(tangent) and not isinstance(factor, Gate):
+        open_when_true = tangent.operand(2).is_zero
+        inner = _scaled(factor, tangent.operand(1 if open_when_true else 2))
+        return Gate(tangent.operand(0), open_when_true) * inner
+    product: Expr = factor * tangent
+    return product
 
 
-def _cone(graph: Graph, roots: list[int]) -> list[int]:
-    """Nodes that `roots` depend on, in topological order."""
+def _sum(x: Expr, y: Expr) -> Expr:
+    """Return x + y; two values behind gates of one condition stay behind it."""
+    total: Expr
+    if _gated(x) and _gated(y) and x.operand(0).index == y.operand(0).index:
+        total = where(x.operand(0), x.operand(1) + y.operand(1), x.operand(2) + y.operand(2))
+    else:
+        total = x + y
+    return total
+
+
+def _cone(graph: Graph, roots: list[int], held: frozenset[int]) -> list[int]:
+    """Nodes that `roots` depend on without passing through `held`, in topological order."""
     live: set[int] = set()
     stack = list(roots)
     while stack:
         index = stack.pop()
-        if index not in live:
+        if index not in live and index not in held:
             live.add(index)
             stack.extend(graph.args[index])
     return sorted(live)
 
 
-def jacobian(outputs: Any, wrt: Any, *, mode: str = "auto") -> Any:
+def jacobian(outputs: Any, wrt: Any, *, mode: str = "auto", held: Any = ()) -> Any:
     """Return ∂outputs/∂wrt with shape ``outputs.shape + wrt.shape``.
 
     Args:
         outputs: traced array or scalar.
         wrt: traced array or scalar of *inputs or intermediate values* of the same graph.
         mode: "forward" (one sweep per element of `wrt`), "reverse" (one per output), "auto" (the fewer sweeps).
+        held: intermediate values that count as constants (partial derivatives).
     """
     y, x = np.asarray(outputs, dtype=object), np.asarray(wrt, dtype=object)
-    targets = [element for element in x.ravel()]
+    targets = list(x.ravel())
     graph = next((e.graph for e in targets if isinstance(e, Expr)), None)
-    if graph is None:
-        raise TraceError("jacobian: `wrt` holds no traced value")
+    if graph is None or not all(isinstance(e, Expr) and not e.is_constant for e in targets):
+        raise TraceError("jacobian: `wrt` must hold traced values only, no constants")
     roots = [e.as_number() if isinstance(e, Expr) else graph.constant(float(e)) for e in y.ravel()]
     if mode not in ("auto", "forward", "reverse"):
         raise TraceError(f"jacobian: mode must be 'auto', 'forward' or 'reverse', got {mode!r}")
     if mode == "auto":
         mode = "reverse" if len(roots) < len(targets) // 2 else "forward"
-    rows = _reverse(graph, roots, targets) if mode == "reverse" else _forward(graph, roots, targets)
+    constant = frozenset(e.index for e in np.asarray(held, dtype=object).ravel() if isinstance(e, Expr))
+    sweep = _reverse if mode == "reverse" else _forward
+    rows = sweep(graph, roots, targets, constant)
     return traced(np.array(rows, dtype=object).reshape(y.shape + x.shape))
 
 
-def _forward(graph: Graph, roots: list[Expr], targets: list[Expr]) -> list[list[Expr]]:
-    order = _cone(graph, [root.index for root in roots])
+def _forward(graph: Graph, roots: list[Expr], targets: list[Expr], held: frozenset[int]) -> list[list[Expr]]:
+    order = _cone(graph, [root.index for root in roots], held)
     derivative = {k: partials(Expr(graph, k)) for k in order}
     zero = graph.constant(0.0)
     columns = []
@@ -110,22 +152,22 @@ def _forward(graph: Graph, roots: list[Expr], targets: list[Expr]) -> list[list[
             terms = [_scaled(factor, tangent[a]) for a, factor in derivative[k] if a in tangent]
             terms = [term for term in terms if not term.is_zero]
             if terms:
-                tangent[k] = terms[0] if len(terms) == 1 else terms[0] + terms[1]
+                tangent[k] = terms[0] if len(terms) == 1 else _sum(terms[0], terms[1])
         columns.append([tangent.get(root.index, zero) for root in roots])
     return [[column[row] for column in columns] for row in range(len(roots))]
 
 
-def _reverse(graph: Graph, roots: list[Expr], targets: list[Expr]) -> list[list[Expr]]:
+def _reverse(graph: Graph, roots: list[Expr], targets: list[Expr], held: frozenset[int]) -> list[list[Expr]]:
     zero = graph.constant(0.0)
     rows = []
     for root in roots:
         adjoint: dict[int, Expr] = {root.index: graph.constant(1.0)}
-        for k in reversed(_cone(graph, [root.index])):
+        for k in reversed(_cone(graph, [root.index], held)):
             if k not in adjoint:
                 continue
             for a, factor in partials(Expr(graph, k)):
                 term = _scaled(factor, adjoint[k])
                 if not term.is_zero:
-                    adjoint[a] = adjoint[a] + term if a in adjoint else term
+                    adjoint[a] = _sum(adjoint[a], term) if a in adjoint else term
         rows.append([adjoint.get(target.index, zero) for target in targets])
     return rows

@@ -155,7 +155,7 @@ def trace(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *
     graph = NaiveGraph() if naive else Graph()
     inputs = [Signal(label, tuple(shape)) for label, shape in shapes.items()]
     arguments = {signal.name: inputs_of(graph, k, signal.shape) for k, signal in enumerate(inputs)}
-    label = name or getattr(function, "__name__", "function")
+    label = name or str(getattr(function, "__name__", "function"))
     label = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in label)
     try:
         value = call_by_name(function, {**arguments, **(constants or {})})
