@@ -45,7 +45,8 @@ def test_an_arm_without_inertia_is_an_error() -> None:
 
 
 def test_body_1_of_cea_as_printed() -> None:
-    with pytest.raises(DescriptionError, match=r"cea-published\.toml:12: bodies\.link_1\.inertia.*-0\.1476, -0\.1375, 0\.1101"):
+    moments = r"cea-published\.toml:12: bodies\.link_1\.inertia.*-0\.1476, -0\.1375, 0\.1101"
+    with pytest.raises(DescriptionError, match=moments):
         load("cea-published")
     with pytest.warns(match="a moment is negative"):
         robot = load("cea-published", implausible="warn")
@@ -70,7 +71,8 @@ def test_loads_and_limits() -> None:
     weak = replace(robot, joints=tuple(Joint(j.name, j.kind, replace(j.limits, effort=20.0)) for j in robot.joints))
     assert [f.place for f in found(weak, "gravity against rated torque")] == ["joints.shoulder_lift"]
     motors = replace(robot.actuators, gear=100.0 * np.eye(6), torque_limit=np.full(6, 0.5))
-    assert [f.place for f in found(replace(robot, actuators=motors), "gravity against rated torque")] == ["joints.shoulder_lift"]
+    geared = replace(robot, actuators=motors)
+    assert [f.place for f in found(geared, "gravity against rated torque")] == ["joints.shoulder_lift"]
     stuck = replace(robot, joints=(Joint("shoulder_pan", "revolute", Limits(1.0, 1.0, effort=0.0)), *robot.joints[1:]))
     assert {f.rule for f in check(stuck) if f.place == "joints.shoulder_pan"} == {"limits ordered", "limits"}
 

@@ -87,7 +87,8 @@ def test_numbers_arrive_in_si_with_their_sources() -> None:
     assert [joint.limits.upper for joint in robot.joints] == [math.pi, math.pi / 2]
     assert robot.actuators.gear.tolist() == [[100.0, 0.0], [1.0, 50.0]]
     assert robot.actuators.torque_limit.tolist() == [5.0, math.inf]
-    np.testing.assert_allclose(robot.T_tip_tool, [[0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0.05], [0, 0, 0, 1]], atol=1e-15)
+    tool = [[0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0.05], [0, 0, 0, 1]]
+    np.testing.assert_allclose(robot.T_tip_tool, tool, atol=1e-15)
     source = robot.sources["joints.velocity"]
     assert (source.document, source.place, source.note) == ("A. Author, Textbook, 2001", "table 2", "corrected")
     assert robot.sources["joints.effort"].document == "measured here"
@@ -115,8 +116,8 @@ def test_inertia_generators() -> None:
 
 @pytest.mark.parametrize(
     ("value", "unit", "si"),
-    [(90, "deg", math.pi / 2), (425, "mm", 0.425), (392.25, "mm", 0.39225), (30, "rpm", math.pi), (30, "1/min", math.pi),
-     (180, "deg/s", math.pi), (1e9, "g mm^2", 1.0), (3.7, "kg", 3.7), (101, "N m/A", 101.0)],
+    [(90, "deg", math.pi / 2), (425, "mm", 0.425), (392.25, "mm", 0.39225), (30, "rpm", math.pi),
+     (30, "1/min", math.pi), (180, "deg/s", math.pi), (1e9, "g mm^2", 1.0), (3.7, "kg", 3.7), (101, "N m/A", 101.0)],
 )
 def test_units_convert_exactly(value: float, unit: str, si: float) -> None:
     assert to_si(value, unit) == si
@@ -229,8 +230,9 @@ def test_load_finds_names_and_files(tmp_path: Path) -> None:
     assert "Gaz" in entry.source
 
 
-FRAGMENTS = ["nan", "inf", "-1", "0", "1e308", "1e-300", "[]", "[[]]", '""', "{}", "true", "1979-05-27", "9" * 400, '"mm"',
-             "kind", "value", "rows", ".", "=", "[", "]", "[bodies.arm]", "[tool]", 'extends = "ur5"', "\n", "\x00", "é"]
+FRAGMENTS = ["nan", "inf", "-1", "0", "1e308", "1e-300", "[]", "[[]]", '""', "{}", "true", "1979-05-27", "9" * 400,
+             '"mm"', "kind", "value", "rows", ".", "=", "[", "]", "[bodies.arm]", "[tool]",
+             'extends = "ur5"', "\n", "\x00", "é"]
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

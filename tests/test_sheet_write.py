@@ -74,8 +74,9 @@ def odd_robot() -> Robot:
         return v / np.linalg.norm(v)
 
     names = ['a "quoted" name', "back\\slash", "dots.and spaces", "Grüße\n"]
+    tensor = np.diag([0.01, 0.011, 0.012])
     bodies = [
-        Body(name, parent, joint, pose(), axis(), pose(), 1.0, rng.uniform(-0.1, 0.1, 3), np.diag([0.01, 0.011, 0.012]), *law)
+        Body(name, parent, joint, pose(), axis(), pose(), 1.0, rng.uniform(-0.1, 0.1, 3), tensor, *law)
         for name, parent, joint, law in zip(names, (-1, 0, 0, 2), (0, 1, 2, 2), ((), (), (), (-0.5, 0.25)), strict=True)
     ]
     joints = (Joint("turn", "revolute", Limits(-1, 2, 3.0)), Joint("slide", "prismatic", Limits(0, 0.5, effort=7.0),

@@ -130,7 +130,7 @@ def _cylinders(inertia: Table, mass: float | None, com: Array | None, sources: d
 
 def _printed(q: Quantity, mass: float, com: Array) -> Array:
     """A tensor as printed: 3 numbers (diagonal), 6 (xx, yy, zz, xy, xz, yz matrix entries) or 3×3."""
-    unit = check_unit(q.entries.get("unit"), ("inertia",), q.where)
+    unit = check_unit(q.entries.get("unit"), ("inertia",), q.refuse)
     about = q.entries.get("about")
     if about not in ("com", "origin"):
         raise q.refuse('say what the tensor is about: about = "com" or about = "origin"', "about")

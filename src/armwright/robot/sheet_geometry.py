@@ -36,7 +36,7 @@ def pose(table: Table, key: str, sources: dict[str, Source]) -> Array | None:
         sources[q.path] = q.source
     value = q.entries["value"]
     if isinstance(value, list) and len(value) == 4:
-        unit = check_unit(q.entries.get("unit"), ("length",), q.where)
+        unit = check_unit(q.entries.get("unit"), ("length",), q.refuse)
         T = np.array(matrix(q, value, 4, 4))
         T[:3, 3] = [to_si(float(x), unit) for x in T[:3, 3]]
         R = T[:3, :3]
@@ -45,7 +45,7 @@ def pose(table: Table, key: str, sources: dict[str, Source]) -> Array | None:
         return T
     R = np.eye(3)
     if "rpy" in q.entries:
-        unit = check_unit(q.entries.get("rpy_unit"), ("angle",), q.where)
+        unit = check_unit(q.entries.get("rpy_unit"), ("angle",), q.refuse)
         rpy = [to_si(real(v, q), unit) for v in listed(q.entries["rpy"], 3, q)]
         R = np.asarray(rotation_from_rpy(np.array(rpy)))
     return np.asarray(pose_of(R, vector(q, 3, ("length",))))

@@ -112,7 +112,7 @@ def read_actuators(tree: Table, n: int, sources: dict[str, Source]) -> Actuators
     if gear_q is not None:
         value = gear_q.entries["value"]
         if isinstance(value, list) and value and isinstance(value[0], list):
-            check_unit(gear_q.entries.get("unit"), ("number",), gear_q.where)
+            check_unit(gear_q.entries.get("unit"), ("number",), gear_q.refuse)
             gear = np.array(matrix(gear_q, value, n, n))
         else:
             gear = np.diag(per_joint(gear_q, [("number",)] * n, 1.0))

@@ -7,6 +7,7 @@ document side by side; everything else in Armwright is SI and radians.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal
 
 from armwright.errors import DescriptionError
@@ -65,16 +66,13 @@ def to_si(value: float, unit: str) -> float:
     return value / down * up
 
 
-def check_unit(unit: object, allowed: tuple[Dimension, ...], where: str) -> str:
-    """Return `unit` if it is known and measures one of `allowed`; raise `DescriptionError` listing valid ones."""
-    valid = units_of(*allowed)
+def check_unit(unit: object, allowed: tuple[Dimension, ...], refuse: Callable[[str, str], DescriptionError]) -> str:
+    """Return `unit` if it is known and measures one of `allowed`; else raise what `refuse(message, rule)` makes."""
+    if isinstance(unit, str) and unit in UNITS and UNITS[unit][0] in allowed:
+        return unit
+    valid = ", ".join(units_of(*allowed))
     if not isinstance(unit, str):
-        raise DescriptionError(f"a unit must be given as text, one of: {', '.join(valid)}", where=where, rule="unit")
+        raise refuse(f"a unit must be given as text, one of: {valid}", "unit")
     if unit not in UNITS:
-        raise DescriptionError(f"unknown unit {unit!r}; valid here: {', '.join(valid)}", where=where, rule="unit")
-    if UNITS[unit][0] not in allowed:
-        raise DescriptionError(
-            f"unit {unit!r} measures {UNITS[unit][0]}, expected {' or '.join(allowed)}: {', '.join(valid)}",
-            where=where, rule="unit",
-        )
-    return unit
+        raise refuse(f"unknown unit {unit!r}; valid here: {valid}", "unit")
+    raise refuse(f"unit {unit!r} measures {UNITS[unit][0]}, expected {' or '.join(allowed)}: {valid}", "unit")

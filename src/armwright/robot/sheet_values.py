@@ -56,7 +56,7 @@ def take(table: Table, key: str, *extras: str) -> Quantity | None:
 
 def scalar(q: Quantity, dimension: Dimensions, *, minimum: float = -math.inf) -> float:
     """Return one number in SI; below `minimum` is an error."""
-    unit = check_unit(q.entries.get("unit"), dimension, q.where)
+    unit = check_unit(q.entries.get("unit"), dimension, q.refuse)
     number = to_si(real(q.entries["value"], q), unit)
     if number < minimum:
         raise q.refuse(f"must be at least {minimum:g}, got {number:g}", "range")
@@ -65,7 +65,7 @@ def scalar(q: Quantity, dimension: Dimensions, *, minimum: float = -math.inf) ->
 
 def vector(q: Quantity, length: int, dimension: Dimensions) -> Array:
     """Return `length` numbers in SI."""
-    unit = check_unit(q.entries.get("unit"), dimension, q.where)
+    unit = check_unit(q.entries.get("unit"), dimension, q.refuse)
     values = listed(q.entries["value"], length, q)
     return np.array([to_si(real(v, q), unit) for v in values], dtype=np.float64)
 
@@ -104,7 +104,7 @@ def per_joint(
     units = listed(unit, n, q) if isinstance(unit, list) else [unit] * n
     out = []
     for v, u, dimension in zip(values, units, dimensions, strict=True):
-        out.append(to_si(real(v, q, infinite=infinite), check_unit(u, dimension, q.where)))
+        out.append(to_si(real(v, q, infinite=infinite), check_unit(u, dimension, q.refuse)))
         if out[-1] < minimum:
             raise q.refuse(f"must be at least {minimum:g}, got {out[-1]:g}", "range")
     return np.array(out, dtype=np.float64)
@@ -126,7 +126,7 @@ def columns_of(q: Quantity, columns: Mapping[str, Dimensions | None]) -> list[di
     if not isinstance(units, list) or len(units) != len(names):
         raise q.refuse(f"units must have {len(names)} entries, one a column", "length")
     for name, unit in zip(names, units, strict=True):
-        check_unit(unit, columns[name] or ("number",), q.where)
+        check_unit(unit, columns[name] or ("number",), q.refuse)
     if not isinstance(rows, list) or len(rows) > MAX_ROWS:
         raise q.refuse(f"rows must be a list of at most {MAX_ROWS} rows", "rows")
     out = []
