@@ -17,6 +17,9 @@ from dynamics_support import close, pinocchio_forces, pinocchio_model, random_ar
 ARMS = [
     *((n, "chain", "coupled") for n in (1, 2, 3, 5)),
     (4, "chain", "none"),
+    (8, "chain", "plain"),
+    (12, "chain", "none"),
+    (12, "tree", "coupled"),
     (4, "tree", "plain"),
     (6, "tree", "coupled"),
     (2, "mimic", "coupled"),

@@ -31,8 +31,9 @@ from armwright.dynamics.terms import (
     with_rotors,
 )
 from armwright.robot.step import steps
-from armwright.robot.tree import as_tree, skew
+from armwright.robot.tree import as_tree
 from armwright.spatial.linear import ltdl_solve
+from armwright.spatial.rotations import skew
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

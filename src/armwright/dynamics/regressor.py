@@ -14,7 +14,8 @@ import numpy as np
 from armwright.dynamics.newton_euler import motions
 from armwright.dynamics.terms import ZERO, Z, coulomb_sign, cross, gather
 from armwright.robot.step import steps
-from armwright.robot.tree import as_tree, skew
+from armwright.robot.tree import as_tree
+from armwright.spatial.rotations import skew
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
