@@ -37,7 +37,7 @@ def run_numpy(program, rows):
 
 
 @given(programs())
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 def test_tape_and_numpy_source_agree_with_the_interpreter(program):
     expected = interpret(program, split(SAMPLES))
     for actual, value in zip(run_tape(program, split(SAMPLES)), expected, strict=True):

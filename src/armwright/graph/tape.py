@@ -19,6 +19,7 @@ from armwright.graph.program import Program
 
 Array = npt.NDArray[np.float64]
 BLOCK = 1000
+KEPT = 4  # block lengths whose scratch is kept for the next run
 FEW = 2  # up to this many configurations floats are faster than rows
 
 
@@ -165,8 +166,9 @@ class Tape:
         for result, block in zip(self._results, outputs, strict=True):
             for element, place in enumerate(result):
                 block[:, element] = frame.numbers[place.number] if isinstance(place, Row) else place
-        if length == BLOCK or len(self._frames) < 4:  # odd lengths are tails; a few of them are worth keeping
-            self._frames.setdefault(length, []).append(frame)
+        self._frames.setdefault(length, []).append(frame)
+        while len(self._frames) > KEPT:
+            self._frames.pop(next(iter(self._frames)), None)
 
     def _run_scalar(self, inputs: Sequence[Array], outputs: Sequence[Array], count: int) -> None:
         for row in range(count):
