@@ -16,13 +16,14 @@ MAKE_VENV = $(UV) venv --quiet --python $(PYTHON) $(VENV)
 PIP       = $(UV) pip install --quiet --python $(BIN)/python
 endif
 
-.PHONY: help demo test lint types rooms unit bench docs clean
+.PHONY: help demo test lint types rooms unit bench figures docs clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo   install, then load an arm, compare its formulations and let it fall (pictures in $(OUT)/)"
 	@echo "make test   install, lint, types, import contract, tests with coverage"
 	@echo "make bench  install the peers, measure against them, write $(OUT)/bench.json"
+	@echo "make figures  put the figures of $(OUT)/bench.json into the documentation"
 	@echo "make docs   build the documentation into site/"
 	@echo "make clean  remove everything that was built"
 
@@ -69,6 +70,9 @@ unit: $(VENV)/.dev
 bench: $(VENV)/.peers
 	@mkdir -p $(OUT)
 	$(BIN)/armwright bench --out $(OUT)/bench.json
+
+figures:
+	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) bench/figures.py $(OUT)/bench.json README.md docs/speed.md
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --quiet --strict --site-dir site

@@ -57,7 +57,7 @@ def start(peer: str, folder: Path) -> Worker | None:
     assert process.stdout is not None
     hello = process.stdout.readline()
     if not hello:
-        process.wait()
+        _stop(worker)
         return None
     answer = json.loads(hello)
     worker.version, worker.cases = answer["version"], answer["cases"]
@@ -110,10 +110,11 @@ def measure(
 
 
 def _stop(worker: Worker) -> None:
-    if worker.process.stdin is not None:
-        worker.process.stdin.close()
-    try:
-        worker.process.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        worker.process.kill()
-        worker.process.wait()
+    process = worker.process
+    with process:  # closes the pipes and waits
+        assert process.stdin is not None
+        process.stdin.close()
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()

@@ -181,16 +181,12 @@ def test_tour_draws_a_fall_that_keeps_its_energy(capsys, tmp_path):
     assert picture.stat().st_size > 20_000
 
 
-def command(*argv: str, **options: object) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "armwright.cli", *argv], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, **options)  # fmt: skip
-
-
 def test_a_closed_pipe_is_quiet():
-    process = command("show", "ur5", "--json", bufsize=0)
-    process.stdout.close()
-    err = process.stderr.read().decode()
-    assert process.wait(timeout=30) in (0, 141)
+    argv = [sys.executable, "-m", "armwright.cli", "show", "ur5", "--json"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0) as process:
+        process.stdout.close()
+        err = process.stderr.read().decode()
+        assert process.wait(timeout=30) == 141
     assert err == ""
 
 
@@ -208,10 +204,11 @@ def load(name):
 door.load = load
 raise SystemExit(armwright.cli.main(["show", "ur5"]))
 """
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout.readline().strip() == b"ready"
-    time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    argv = [sys.executable, "-c", code]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline().strip() == b"ready"
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert err.decode().strip() == "armwright: interrupted"

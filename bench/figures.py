@@ -1,0 +1,90 @@
+"""Put measured figures into the documentation: ``python bench/figures.py out/bench.json README.md docs/speed.md``.
+
+Each file has two marker lines; what stands between them is replaced. Figures are never typed by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+PEERS = {"pin": "Pinocchio", "mujoco": "MuJoCo", "casadi": "CasADi", "rtb": "Robotics Toolbox"}
+ROWS = (
+    ("inverse dynamics, batch", "rnea/batch"),
+    ("forward dynamics, batch", "fd/batch"),
+    ("mass matrix, batch", "mass/batch"),
+    ("pose and Jacobian, batch", "fkj/batch"),
+    ("inverse dynamics, one call, new array", "rnea/single"),
+    ("forward dynamics, one call, new array", "fd/single"),
+    ("inverse dynamics, one call, buffer given", "rnea/single_out"),
+    ("forward dynamics, one call, buffer given", "fd/single_out"),
+    ("derivatives of inverse dynamics, one call", "drnea/single"),
+    ("derivatives of forward dynamics, one call", "dfd/single"),
+    ("inverse dynamics, 30 joints, batch", "n30/rnea/batch"),
+    ("forward dynamics, 30 joints, batch", "n30/fd/batch"),
+    ("inverse dynamics, 50 joints, batch", "n50/rnea/batch"),
+    ("forward dynamics, 50 joints, batch", "n50/fd/batch"),
+)
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the tables of one measurement."""
+    peers = [peer for peer in PEERS if peer in result["peers"]]
+    lines = [
+        f"| UR5, one thread | Armwright | {' | '.join(f'{PEERS[peer]} {result["peers"][peer]}' for peer in peers)} |",
+        f"|---|---|{'---|' * len(peers)}",
+    ]
+    for title, name in ROWS:
+        entries = result["cases"].get(name, {})
+        if "armwright" in entries:
+            cells = [cell(entries, peer) for peer in peers]
+            lines.append(f"| {title} | **{nanoseconds(entries['armwright']['best'])}** | {' | '.join(cells)} |")
+    process, machine = result["process"], result["machine"]
+    lines += [
+        "",
+        f"`import armwright` {process['import']['best']:.2f} s. First call, whole process: "
+        f"{process['first_call_cold']['best']:.2f} s with an empty cache, {process['first_call_warm']['best']:.2f} s with a "
+        "filled one.",
+    ]
+    if "memory_growth_bytes" in process:
+        growth, over = process["memory_growth_bytes"], process["batch_overhead"]
+        lines.append(
+            f"Memory: {growth['bytes'] / 1024:.0f} KiB more after {growth['calls']:,} calls; a batch of {over['items']:,} "
+            f"takes {100 * over['fraction']:.1f} % more than its arrays."
+        )
+    lines.append(
+        f"Measured on {machine['cpu']}, Python {machine['python']}, {machine['date'][:10]}; best of {result['rounds']} "
+        "interleaved rounds; × says how many times longer the peer takes."
+    )
+    return "\n".join(lines)
+
+
+def nanoseconds(seconds: float) -> str:
+    """Write a time with the unit that suits it."""
+    return f"{seconds * 1e9:.3g} ns" if seconds < 1e-6 else f"{seconds * 1e6:.3g} µs"
+
+
+def cell(entries: dict[str, Any], peer: str) -> str:
+    """One peer's time and how many times ours it is."""
+    if peer not in entries:
+        return "–"
+    return f"{nanoseconds(entries[peer]['best'])} ({entries[peer]['best'] / entries['armwright']['best']:.3g} ×)"
+
+
+def insert(path: Path, text: str) -> None:
+    """Replace what stands between the markers of a file."""
+    content = path.read_text(encoding="utf-8")
+    head, found, rest = content.partition(BEGIN)
+    _, closed, tail = rest.partition(END)
+    if not found or not closed:
+        raise SystemExit(f"{path}: the lines {BEGIN!r} and {END!r} are missing")
+    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    source, *targets = sys.argv[1:]
+    for target in targets:
+        insert(Path(target), markdown(json.loads(Path(source).read_text(encoding="utf-8"))))

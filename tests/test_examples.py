@@ -1,0 +1,35 @@
+"""Every example runs on its own, in a fresh interpreter, without the network, and says something."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[1] / "examples"
+EXAMPLES = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
+# The interpreter that runs an example refuses every socket that is not local.
+OFFLINE = "import socket, runpy, sys\ndef no(*a, **k): raise OSError('examples need no network')\nsocket.socket.connect = no\n"
+
+
+def test_examples_are_numbered_without_gaps():
+    assert [int(path.name[:2]) for path in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
+    assert len(EXAMPLES) >= 6
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs(path, tmp_path):
+    code = OFFLINE + f"runpy.run_path({str(path)!r}, run_name='__main__')"
+    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONWARNINGS": "default", "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True,
+                          timeout=120, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) >= 2
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_is_short(path):
+    assert len(path.read_text().splitlines()) <= 65
