@@ -68,7 +68,7 @@ def solve_ur(home: HomeAxes, G: Array, seed: Array) -> Branches:
     across = np.linalg.norm(u - (u @ w[1])[:, None] * w[1], axis=-1)
     rows, back = rows.split(2, planar_elbow(w[2], r[2] - r[1], r[3] - r[1], across, size), seed)
     total, u, parent, trial = total[back], u[back], parent[back], trial[back]
-    side = np.concatenate([[0], back[1:] == back[:-1]]).astype(int)  # the second of a pair follows the first
+    side = (np.diff(back, prepend=-1) == 0).astype(int)  # the second of a pair follows the first
     reached = turn_about(w[2], r[2], rows.q[:, 2], np.broadcast_to(r[3], (rows.target.size, 3))) - r[1]
     rows = rows.put_one(1, onto(w[1], reached, u, size), seed)
     s3, s4 = (1.0 if w[k] @ w[1] > 0.0 else -1.0 for k in (2, 3))
