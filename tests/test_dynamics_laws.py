@@ -7,14 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armwright.dynamics import api, crba, energy
-from armwright.dynamics.base_parameters import find_base
+from armwright.dynamics import api, crba
+from armwright.dynamics.derivatives import forward_derivatives
+from armwright.dynamics.energy import energy, potential_energy
+from armwright.dynamics.identifiable import find_base
 from armwright.errors import InputError, TraceError
 from armwright.robot.kernels import kernel
 from armwright.robot.load import load
 from dynamics_support import close, pinocchio_model, random_arm, random_state
 
-KINDS = [(4, "chain", "coupled"), (5, "tree", "plain"), (3, "mimic", "coupled")]
+KINDS = [(3, "chain", "coupled"), (4, "tree", "plain"), (2, "mimic", "coupled")]
 
 
 def arms():
@@ -38,7 +40,7 @@ class TestLaws:
     def test_rate_of_mass_minus_twice_coriolis_is_skew(self, robot):
         q, qd, *_ = random_state(robot, 2)
         C = api.coriolis_matrix(robot, q, qd)
-        rate = kernel(robot, crba.crba, regroup=True).derivative("q")(q) @ qd
+        rate = kernel(robot, crba, regroup=True).derivative("q")(q) @ qd
         S = rate - 2.0 * C
         assert np.abs(S + S.T).max() < 1e-10 * np.abs(rate).max()
         velocity_torque = api.bias(robot, q, qd, friction=False) - api.gravity_torque(robot, q)
@@ -46,14 +48,14 @@ class TestLaws:
 
     def test_power_of_the_actuators_is_the_rate_of_energy(self, robot):
         q, qd, qdd, *_ = random_state(robot, 3)
-        k = kernel(robot, energy.energy, rotors=True).derivative(("q", "qd"))
+        k = kernel(robot, energy, rotors=True).derivative(("q", "qd"))
         total_q, total_qd = k(q, qd)[-2:]
         tau = api.inverse_dynamics(robot, q, qd, qdd, friction=False)
         assert total_q @ qd + total_qd @ qdd == pytest.approx(tau @ qd, rel=1e-10)
 
     def test_gravity_torque_is_the_gradient_of_potential_energy(self, robot):
         q, *_ = random_state(robot, 4)
-        close(api.gravity_torque(robot, q), kernel(robot, energy.potential_energy).derivative("q")(q), 1e-10)
+        close(api.gravity_torque(robot, q), kernel(robot, potential_energy).derivative("q")(q), 1e-10)
 
     def test_friction_takes_power_and_rests_in_the_dead_zone(self, robot):
         q, qd, qdd, *_ = random_state(robot, 5)
@@ -157,4 +159,4 @@ def test_bad_requests_say_what_would_be_valid():
     with pytest.raises(InputError, match="rows"):
         find_base(np.zeros((2, 5)), list("abcde"))
     with pytest.raises(TraceError, match="dynamics_derivatives"):
-        api.derivatives.forward_derivatives(robot, zero, zero, zero)
+        forward_derivatives(robot, zero, zero, zero)

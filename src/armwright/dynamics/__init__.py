@@ -1,1 +1,58 @@
-"""Forces and accelerations: one file a formulation, what they share in `terms`, what users call in `api`."""
+"""Forces and accelerations: one file a formulation, what they share in `terms`, what users call in `api`.
+
+The names below are of two kinds. Compiled, with batches: `inverse_dynamics`, `forward_dynamics`, `mass_matrix`, … .
+Plain functions of one configuration, to read beside their document, to compile or to call on floats: `rnea`, `crba`,
+`aba`, `mrnea`, and the ``…_inverse`` and ``…_forward`` of the other formulations in their files.
+"""
+
+from armwright.dynamics.aba import aba
+from armwright.dynamics.api import (
+    base_parameters,
+    bias,
+    coriolis_matrix,
+    dynamics_derivatives,
+    energy,
+    forward_dynamics,
+    forward_dynamics_kernel,
+    gravity_torque,
+    inverse_dynamics,
+    inverse_dynamics_derivatives,
+    inverse_dynamics_kernel,
+    joint_reactions,
+    mass_matrix,
+    parameter_names,
+    parameters,
+    random_states,
+    regressor,
+)
+from armwright.dynamics.compare import compare
+from armwright.dynamics.crba import crba
+from armwright.dynamics.methods import METHODS
+from armwright.dynamics.mrnea import mrnea
+from armwright.dynamics.newton_euler import rnea
+
+__all__ = [
+    "METHODS",
+    "aba",
+    "base_parameters",
+    "bias",
+    "compare",
+    "coriolis_matrix",
+    "crba",
+    "dynamics_derivatives",
+    "energy",
+    "forward_dynamics",
+    "forward_dynamics_kernel",
+    "gravity_torque",
+    "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "inverse_dynamics_kernel",
+    "joint_reactions",
+    "mass_matrix",
+    "mrnea",
+    "parameter_names",
+    "parameters",
+    "random_states",
+    "regressor",
+    "rnea",
+]

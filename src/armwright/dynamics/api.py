@@ -10,11 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.dynamics import derivatives, lagrange, newton_euler, reactions
-from armwright.dynamics import regressor as linear
+from armwright.dynamics.derivatives import (
+    ForwardDerivatives,
+    InverseDerivatives,
+    forward_derivatives,
+    inverse_derivatives,
+)
 from armwright.dynamics.energy import Energy
 from armwright.dynamics.energy import energy as energy_of
+from armwright.dynamics.lagrange import coriolis_matrix as christoffel
 from armwright.dynamics.methods import METHODS, find
+from armwright.dynamics.newton_euler import bias as bias_of
+from armwright.dynamics.newton_euler import gravity_torque as gravity_of
+from armwright.dynamics.reactions import reactions
+from armwright.dynamics.regressor import parameter_names, parameters
+from armwright.dynamics.regressor import regressor as regressor_of
 from armwright.dynamics.terms import is_plain
 from armwright.errors import InputError
 from armwright.robot.kernels import kernel
@@ -22,8 +32,7 @@ from armwright.robot.kernels import kernel
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from armwright.dynamics.base_parameters import BaseParameters
-    from armwright.dynamics.derivatives import ForwardDerivatives, InverseDerivatives
+    from armwright.dynamics.identifiable import BaseParameters
     from armwright.graph import Kernel
     from armwright.robot.model import Robot
 
@@ -165,17 +174,17 @@ def mass_matrix(robot: Robot, q: ArrayLike, method: str = "crba", *, rotors: boo
 
 def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Christoffel matrix C (..., n, n): C q̇ are the velocity torques and Ṁ − 2C is skew (000 §3.3, 004 eq. 2.66)."""
-    return _call(robot, lagrange.coriolis_matrix, None, q, qd, regroup=True)  # type: ignore[no-any-return]
+    return _call(robot, christoffel, None, q, qd, regroup=True)  # type: ignore[no-any-return]
 
 
 def bias(robot: Robot, q: ArrayLike, qd: ArrayLike, wrench: ArrayLike | None = None, *, friction: bool = True) -> Array:
     """Torque at zero acceleration (..., n): C q̇ + g − Jᵀw + friction, the u′ of 001 eq. 36."""
-    return _call(robot, newton_euler.bias, wrench, q, qd, regroup=True, friction=friction)  # type: ignore[no-any-return]
+    return _call(robot, bias_of, wrench, q, qd, regroup=True, friction=friction)  # type: ignore[no-any-return]
 
 
 def gravity_torque(robot: Robot, q: ArrayLike) -> Array:
     """Torque (..., n) that holds the arm still against gravity, g(q) = ∂V/∂q."""
-    return _call(robot, newton_euler.gravity_torque, None, q, regroup=True)  # type: ignore[no-any-return]
+    return _call(robot, gravity_of, None, q, regroup=True)  # type: ignore[no-any-return]
 
 
 def energy(robot: Robot, q: ArrayLike, qd: ArrayLike, *, rotors: bool = True) -> Energy:
@@ -196,12 +205,12 @@ def joint_reactions(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, w
         frame: axes and moment point: "joint" (the moved joint frame, on the axis), "link" (the link's own frame),
             "parent" (the parent's link frame: frame i−1 of the document for standard DH).
     """
-    return _call(robot, reactions.reactions, wrench, q, qd, qdd, regroup=False, frame=frame)  # type: ignore[no-any-return]
+    return _call(robot, reactions, wrench, q, qd, qdd, regroup=False, frame=frame)  # type: ignore[no-any-return]
 
 
 def regressor(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
     """Y (..., n, 10 nb + 4n) with ``tau = Y @ parameters(robot)``; see `armwright.dynamics.regressor` for the order."""
-    return _call(robot, linear.regressor, None, q, qd, qdd, regroup=False)  # type: ignore[no-any-return]
+    return _call(robot, regressor_of, None, q, qd, qdd, regroup=False)  # type: ignore[no-any-return]
 
 
 def random_states(robot: Robot, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -218,9 +227,9 @@ def random_states(robot: Robot, count: int, seed: int = 0) -> tuple[Array, Array
 def base_parameters(robot: Robot, *, samples: int | None = None, seed: int = 0,
                     tolerance: float = 1e-9) -> BaseParameters:  # fmt: skip
     """Identifiable combinations of the parameters, by QR of the regressor over random states (`BaseParameters`)."""
-    from armwright.dynamics.base_parameters import find_base
+    from armwright.dynamics.identifiable import find_base  # SciPy loads slowly, and few need it
 
-    names = linear.parameter_names(robot)
+    names = parameter_names(robot)
     count = samples if samples is not None else 4 * len(names)
     Y = regressor(robot, *random_states(robot, count, seed))
     return find_base(Y.reshape(-1, Y.shape[-1]), names, tolerance=tolerance)
@@ -229,22 +238,19 @@ def base_parameters(robot: Robot, *, samples: int | None = None, seed: int = 0,
 def dynamics_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None, *,
                          friction: bool = True, rotors: bool = True) -> ForwardDerivatives:  # fmt: skip
     """∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau (..., n, n) of forward dynamics, exact; wrenches are constant in base axes."""
-    function = derivatives.forward_derivatives
+    function = forward_derivatives
     parts = _call(robot, function, wrench, q, qd, tau, regroup=True, friction=friction, rotors=rotors)
-    return derivatives.ForwardDerivatives(*parts)
+    return ForwardDerivatives(*parts)
 
 
 def inverse_dynamics_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
                                  wrench: ArrayLike | None = None, *, friction: bool = True,
                                  rotors: bool = True) -> InverseDerivatives:  # fmt: skip
     """∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd = M (..., n, n) of inverse dynamics, exact; wrenches are constant in base axes."""
-    function = derivatives.inverse_derivatives
+    function = inverse_derivatives
     parts = _call(robot, function, wrench, q, qd, qdd, regroup=True, friction=friction, rotors=rotors)
-    return derivatives.InverseDerivatives(*parts)
+    return InverseDerivatives(*parts)
 
-
-parameters = linear.parameters
-parameter_names = linear.parameter_names
 
 __all__ = [
     "METHODS",
