@@ -33,8 +33,9 @@ ROWS = (
 def markdown(result: dict[str, Any]) -> str:
     """Return the tables of one measurement."""
     peers = [peer for peer in PEERS if peer in result["peers"]]
+    titles = [f"{PEERS[peer]} {result['peers'][peer]}" for peer in peers]
     lines = [
-        f"| UR5, one thread | Armwright | {' | '.join(f'{PEERS[peer]} {result["peers"][peer]}' for peer in peers)} |",
+        f"| UR5, one thread | Armwright | {' | '.join(titles)} |",
         f"|---|---|{'---|' * len(peers)}",
     ]
     for title, name in ROWS:
@@ -43,17 +44,17 @@ def markdown(result: dict[str, Any]) -> str:
             cells = [cell(entries, peer) for peer in peers]
             lines.append(f"| {title} | **{nanoseconds(entries['armwright']['best'])}** | {' | '.join(cells)} |")
     process, machine = result["process"], result["machine"]
+    start, cold, warm = (process[name]["best"] for name in ("import", "first_call_cold", "first_call_warm"))
     lines += [
         "",
-        f"`import armwright` {process['import']['best']:.2f} s. First call, whole process: "
-        f"{process['first_call_cold']['best']:.2f} s with an empty cache, {process['first_call_warm']['best']:.2f} s with a "
-        "filled one.",
+        f"`import armwright` {start:.2f} s. First call, whole process: {cold:.2f} s with an empty cache, {warm:.2f} s "
+        "with a filled one.",
     ]
     if "memory_growth_bytes" in process:
         growth, over = process["memory_growth_bytes"], process["batch_overhead"]
         lines.append(
-            f"Memory: {growth['bytes'] / 1024:.0f} KiB more after {growth['calls']:,} calls; a batch of {over['items']:,} "
-            f"takes {100 * over['fraction']:.1f} % more than its arrays."
+            f"Memory: {growth['bytes'] / 1024:.0f} KiB more after {growth['calls']:,} calls; "
+            f"a batch of {over['items']:,} takes {100 * over['fraction']:.1f} % more than its arrays."
         )
     lines.append(
         f"Measured on {machine['cpu']}, Python {machine['python']}, {machine['date'][:10]}; best of {result['rounds']} "

@@ -22,7 +22,8 @@ print("M =\n", aw.mass_matrix(robot, q).round(4))
 # Descriptions are interchangeable: the arm read back is the same arm.
 copy = aw.Robot.from_urdf(robot.to_urdf())
 state = np.random.default_rng(0).uniform(-0.3, 0.3, (3, 3))
-print("URDF round trip:", f"{np.abs(aw.inverse_dynamics(copy, *state) - aw.inverse_dynamics(robot, *state)).max():.0e} N m")
+difference = aw.inverse_dynamics(copy, *state) - aw.inverse_dynamics(robot, *state)
+print(f"URDF round trip: {np.abs(difference).max():.0e} N m")
 print("MJCF:", len(robot.to_mjcf().splitlines()), "lines; modified DH:\n", robot.to_mdh().table.round(3))
 
 # Nonsense is refused with the reason.

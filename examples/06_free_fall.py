@@ -32,7 +32,7 @@ for _ in range(steps):
 
 energy = aw.energy(robot, np.array(path), np.array(speeds))
 drift = np.abs(energy.total - energy.total[0]).max() / energy.kinetic.max()
-print(f"after {steps * step:g} s the energy has changed by {drift:.1e} of its kinetic peak of {energy.kinetic.max():.1f} J")
+print(f"in {steps * step:g} s the energy changed by {drift:.1e} of its kinetic peak, {energy.kinetic.max():.1f} J")
 assert drift < 1e-6
 
 try:

@@ -1,4 +1,4 @@
-"""The benchmark's own laws: it times nothing that is wrong, survives a missing peer, and reports ratios it can justify."""
+"""The benchmark's own laws: it times nothing that is wrong and survives a missing peer."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ def test_the_scripts_are_found():
 
 
 def test_random_arms_are_possible_bodies(suite):
-    from prepare import random_arm
-
     from armwright.robot.check import physics_findings
+    from prepare import random_arm
 
     robot = random_arm(7, 3)
     assert robot.n == 7

@@ -1,4 +1,4 @@
-"""The command line as its users meet it: what it prints, what it returns, and that no mistake of theirs is a traceback."""
+"""The command line as users meet it: what it prints, what it returns, and that no mistake of theirs is a traceback."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 
 import armwright as aw
 from armwright.cli import main
+from armwright.cli.export import EQUATIONS
 
 BROKEN = """<robot name="r"><link name="base"/><link name="a">
 <inertial><mass value="-1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -115,7 +116,9 @@ def test_mistakes_of_the_user_are_one_line_and_exit_code_2(capsys, argv, word):
     assert len(err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("argv", [("fly",), ("show",), ("compare", "ur5", "--samples", "many"), ("show", "ur5", "--jsn")])
+@pytest.mark.parametrize(
+    "argv", [("fly",), ("show",), ("compare", "ur5", "--samples", "many"), ("show", "ur5", "--jsn")]
+)
 def test_wrong_usage_is_exit_code_2_without_traceback(capsys, argv):
     code, _, err = run(capsys, *argv)
     assert code == 2
@@ -144,8 +147,7 @@ def test_exported_numpy_code_computes_what_the_library_computes(capsys, tmp_path
     assert np.allclose(space["rnea"](q, qd, qdd), expected, rtol=1e-13)
 
 
-@pytest.mark.parametrize("what", ["rnea", "forward_dynamics", "mass_matrix", "coriolis_matrix", "gravity_torque", "bias",
-                                  "fk", "jacobian", "fk_jacobian"])  # fmt: skip
+@pytest.mark.parametrize("what", EQUATIONS)
 def test_every_equation_can_be_exported(capsys, what):
     code, out, _ = run(capsys, "export", "planar2", "--to", "c", "--what", what, "--json")
     answer = json.loads(out)

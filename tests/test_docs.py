@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.dynamics.energy import kinetic_energy
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -30,7 +31,7 @@ def test_python_blocks_run(block, tmp_path, monkeypatch, capsys):
 def test_the_readme_momentum_is_mass_times_velocity():
     robot = aw.load("ur5")
     q, qd = np.random.default_rng(0).uniform(-1, 1, (2, 5, 6))
-    energy = aw.compile(aw.dynamics.energy.kinetic_energy, robot)
+    energy = aw.compile(kinetic_energy, robot)
     momentum = np.einsum("bij,bj->bi", aw.mass_matrix(robot, q), qd)
     assert np.allclose(energy.derivative("qd")(q, qd), momentum, atol=1e-13)
 

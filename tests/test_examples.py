@@ -12,7 +12,10 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
 # The interpreter that runs an example refuses every socket that is not local.
-OFFLINE = "import socket, runpy, sys\ndef no(*a, **k): raise OSError('examples need no network')\nsocket.socket.connect = no\n"
+OFFLINE = """import socket, runpy
+def refuse(*args, **kwargs): raise OSError("examples need no network")
+socket.socket.connect = refuse
+"""
 
 
 def test_examples_are_numbered_without_gaps():
