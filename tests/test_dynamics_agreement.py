@@ -7,9 +7,12 @@ import pytest
 
 from armwright.dynamics.api import forward_dynamics, inverse_dynamics, mass_matrix
 from armwright.dynamics.compare import compare, worst_disagreement
+from armwright.dynamics.coriolis import coriolis
+from armwright.dynamics.lagrange import lagrange_equations
 from armwright.dynamics.methods import METHODS
 from armwright.dynamics.mrnea import mrnea_inverse
 from armwright.dynamics.newton_euler import rnea
+from armwright.dynamics.poe import poe_equations
 from armwright.errors import InputError, NotSupportedError
 from armwright.robot.tree import tree_of
 from dynamics_support import close, pinocchio_forces, pinocchio_model, random_arm, random_state
@@ -49,6 +52,9 @@ def test_every_formulation_gives_the_same_torques_and_accelerations(n, shape, dr
             M = mass if M is None else M
             close(mass, M, 1e-10)
     close(mrnea_inverse(tree, q, qd, qdd, wrench, wrenches, expanded=True), tau, 1e-10)
+    by_lagrange = lagrange_equations(tree, q, qd).C
+    close(poe_equations(tree, q, qd).C, by_lagrange, 1e-10)
+    close(coriolis(tree, q, qd), by_lagrange, 1e-10)
 
 
 @pytest.mark.parametrize("option", ["gravity", "friction", "rotors"])
@@ -126,7 +132,7 @@ def test_bad_requests_are_refused_with_the_alternatives():
 
 
 def test_compare_reports_agreement_and_operations():
-    robot = random_arm(2, 3)
+    robot = random_arm(2, 2)
     rows = compare(robot, states=20, seed=1, batch=64)
     assert [row.method for row in rows] == list(METHODS)
     assert worst_disagreement(rows) < 1e-10

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.dynamics.coriolis import coriolis
 from armwright.dynamics.derivatives import (
     ForwardDerivatives,
     InverseDerivatives,
@@ -18,7 +19,6 @@ from armwright.dynamics.derivatives import (
 )
 from armwright.dynamics.energy import Energy
 from armwright.dynamics.energy import energy as energy_of
-from armwright.dynamics.lagrange import coriolis_matrix as christoffel
 from armwright.dynamics.methods import METHODS, find
 from armwright.dynamics.newton_euler import bias as bias_of
 from armwright.dynamics.newton_euler import gravity_torque as gravity_of
@@ -66,23 +66,25 @@ def _call(robot: Robot, function: Any, wrench: Any, *arrays: Any, regroup: bool,
     return k(*arrays) if wrench is None else k(*arrays, wrench)
 
 
-def inverse_dynamics_kernel(robot: Robot, method: str = "rnea", *, wrench: str | None = None, friction: bool = True,
-                            rotors: bool = True, check_finite: bool = True) -> Kernel:  # fmt: skip
+def inverse_dynamics_kernel(robot: Robot, method: str = "rnea", *, wrench: str | None = None, gravity: bool = True,
+                            friction: bool = True, rotors: bool = True,
+                            check_finite: bool = True) -> Kernel:  # fmt: skip
     """Kernel (q, qd, qdd[, wrench]) → tau. `wrench` adds an input: "tool" (6,) or "bodies" (nb, 6)."""
     function, options = find(robot, method, "inverse")
     return kernel(robot, function, regroup=True, check_finite=check_finite, shapes=_shapes(robot, wrench),
-                  friction=friction, rotors=rotors, **options)  # fmt: skip
+                  gravity=gravity, friction=friction, rotors=rotors, **options)  # fmt: skip
 
 
-def forward_dynamics_kernel(robot: Robot, method: str = "auto", *, wrench: str | None = None, friction: bool = True,
-                            rotors: bool = True, check_finite: bool = True) -> Kernel:  # fmt: skip
+def forward_dynamics_kernel(robot: Robot, method: str = "auto", *, wrench: str | None = None, gravity: bool = True,
+                            friction: bool = True, rotors: bool = True,
+                            check_finite: bool = True) -> Kernel:  # fmt: skip
     """Kernel (q, qd, tau[, wrench]) → qdd. `wrench` adds an input: "tool" (6,) or "bodies" (nb, 6)."""
     shapes = _shapes(robot, wrench)
 
     def of(name: str) -> Kernel:
         function, options = find(robot, name, "forward")
         return kernel(robot, function, regroup=True, check_finite=check_finite, shapes=shapes,
-                      friction=friction, rotors=rotors, **options)  # fmt: skip
+                      gravity=gravity, friction=friction, rotors=rotors, **options)  # fmt: skip
 
     if method != "auto":
         return of(method)
@@ -105,7 +107,7 @@ def _shapes(robot: Robot, wrench: str | None) -> dict[str, tuple[int, ...]] | No
 
 
 def inverse_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrench: ArrayLike | None = None,
-                     method: str = "rnea", *, friction: bool = True, rotors: bool = True,
+                     method: str = "rnea", *, gravity: bool = True, friction: bool = True, rotors: bool = True,
                      check_finite: bool = True) -> Array:  # fmt: skip
     """Actuator torques tau (..., n) that a motion needs.
 
@@ -117,45 +119,46 @@ def inverse_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, 
         wrench: what the world does to the arm, linear first [f; n], base axes: (..., 6) at the tool origin, or
             (..., nb, 6) one a body at the origin of its link frame (the batch axes of q, then nb).
         method: one of `METHODS`; all agree.
+        gravity: let gravity act.
         friction: include viscous and Coulomb friction.
         rotors: include rotor inertia.
         check_finite: raise `InputError` on NaN or infinity.
     """
-    if wrench is None and method == "rnea" and friction and rotors and check_finite:
+    if wrench is None and method == "rnea" and gravity and friction and rotors and check_finite:
         k = robot._cache.get("inverse_dynamics")  # the usual call: a name is found quicker than a tuple
         if k is not None:
             return k(q, qd, qdd)  # type: ignore[no-any-return]
         k = robot._cache["inverse_dynamics"] = inverse_dynamics_kernel(robot)
         return k(q, qd, qdd)  # type: ignore[no-any-return]
     place = _place(robot, wrench, q, qd, qdd)
-    key = ("inverse_dynamics", method, place, friction, rotors, check_finite)
+    key = ("inverse_dynamics", method, place, gravity, friction, rotors, check_finite)
     k = robot._cache.get(key)
     if k is None:
         k = robot._cache[key] = inverse_dynamics_kernel(
-            robot, method, wrench=place, friction=friction, rotors=rotors, check_finite=check_finite
+            robot, method, wrench=place, gravity=gravity, friction=friction, rotors=rotors, check_finite=check_finite
         )
     return k(q, qd, qdd) if place is None else k(q, qd, qdd, wrench)  # type: ignore[no-any-return]
 
 
 def forward_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None,
-                     method: str = "auto", *, friction: bool = True, rotors: bool = True,
+                     method: str = "auto", *, gravity: bool = True, friction: bool = True, rotors: bool = True,
                      check_finite: bool = True) -> Array:  # fmt: skip
     """Joint accelerations qdd (..., n) that actuator torques tau (..., n) cause; other arguments as `inverse_dynamics`.
 
     ``method="auto"`` takes CRBA with LᵀDL or ABA, whichever needs fewer operations for this arm.
     """
-    if wrench is None and method == "auto" and friction and rotors and check_finite:
+    if wrench is None and method == "auto" and gravity and friction and rotors and check_finite:
         k = robot._cache.get("forward_dynamics")
         if k is not None:
             return k(q, qd, tau)  # type: ignore[no-any-return]
         k = robot._cache["forward_dynamics"] = forward_dynamics_kernel(robot)
         return k(q, qd, tau)  # type: ignore[no-any-return]
     place = _place(robot, wrench, q, qd, tau)
-    key = ("forward_dynamics", method, place, friction, rotors, check_finite)
+    key = ("forward_dynamics", method, place, gravity, friction, rotors, check_finite)
     k = robot._cache.get(key)
     if k is None:
         k = robot._cache[key] = forward_dynamics_kernel(
-            robot, method, wrench=place, friction=friction, rotors=rotors, check_finite=check_finite
+            robot, method, wrench=place, gravity=gravity, friction=friction, rotors=rotors, check_finite=check_finite
         )
     return k(q, qd, tau) if place is None else k(q, qd, tau, wrench)  # type: ignore[no-any-return]
 
@@ -174,12 +177,13 @@ def mass_matrix(robot: Robot, q: ArrayLike, method: str = "crba", *, rotors: boo
 
 def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Christoffel matrix C (..., n, n): C q̇ are the velocity torques and Ṁ − 2C is skew (000 §3.3, 004 eq. 2.66)."""
-    return _call(robot, christoffel, None, q, qd, regroup=True)  # type: ignore[no-any-return]
+    return _call(robot, coriolis, None, q, qd, regroup=True)  # type: ignore[no-any-return]
 
 
-def bias(robot: Robot, q: ArrayLike, qd: ArrayLike, wrench: ArrayLike | None = None, *, friction: bool = True) -> Array:
+def bias(robot: Robot, q: ArrayLike, qd: ArrayLike, wrench: ArrayLike | None = None, *, gravity: bool = True,
+         friction: bool = True) -> Array:  # fmt: skip
     """Torque at zero acceleration (..., n): C q̇ + g − Jᵀw + friction, the u′ of 001 eq. 36."""
-    return _call(robot, bias_of, wrench, q, qd, regroup=True, friction=friction)  # type: ignore[no-any-return]
+    return _call(robot, bias_of, wrench, q, qd, regroup=True, gravity=gravity, friction=friction)  # type: ignore[no-any-return]
 
 
 def gravity_torque(robot: Robot, q: ArrayLike) -> Array:
