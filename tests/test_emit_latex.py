@@ -10,7 +10,7 @@ import pytest
 
 from armwright.errors import InputError
 from armwright.graph.emit import source
-from armwright.graph.emit.latex import decimal, subscript, symbol
+from armwright.graph.emit.latex_symbols import decimal, subscript, symbol
 from armwright.graph.program import trace
 
 SHAPES = {"q": (2,), "qd": (2,), "qdd": (2,)}
@@ -32,13 +32,12 @@ def planar(q, qd, qdd):
 def value_of(text: str, names: dict[str, float]) -> float:
     """Evaluate the arithmetic subset of LaTeX that the emitter writes."""
     text = text.replace(r"\left(", "(").replace(r"\right)", ")").replace(r" \times ", "*").replace(r" \, ", "*")
-    while (m := re.search(r"\\frac\{((?:[^{}]|\{[^{}]*\})*)\}\{((?:[^{}]|\{[^{}]*\})*)\}", text)) is not None:
-        text = f"{text[: m.start()]}(({m[1]})/({m[2]})){text[m.end() :]}"
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, f"({names[name]!r})")
-    text = re.sub(r"\\(sin|cos) (\((?:[^()]|\([^()]*\))*\))", r"\1\2", text)
-    text = re.sub(r"\\sqrt\{((?:[^{}]|\{[^{}]*\})*)\}", r"sqrt(\1)", text)
-    text = re.sub(r"\^\{(-?\d+)\}", r"**(\1)", text)
+    text = re.sub(r"\\(sin|cos) ?(\((?:[^()]|\([^()]*\))*\))", r"\1\2", text)
+    text = re.sub(r"\^\{(-?\d+)\}", r"**(\1)", text)  # no braces are left but those of roots and fractions
+    text = re.sub(r"\\sqrt\{([^{}]*)\}", r"sqrt(\1)", text)
+    text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", text)
     assert "\\" not in text, text
     return eval(text, {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt})  # noqa: S307 - our own text
 
@@ -66,13 +65,23 @@ def test_equations_evaluate_to_the_function(limit):
 def test_it_reads_like_a_textbook():
     text = source(trace(planar, SHAPES), "latex", outputs=["tau"], digits=4)
     rows = dict(equations(text))
-    assert rows["c_{12}"] == r"\cos \left(q_{1} + q_{2}\right)"
+    assert rows["c_{12}"] == r"\cos\left(q_{1} + q_{2}\right)"
     assert rows["s_{2}"] == r"\sin q_{2}"
     assert r"\dot{q}_{1}^{2}" in text
     assert r"2 \, \dot{q}_{1} \, \dot{q}_{2}" in text or r"2 \, \dot{q}_{2} \, \dot{q}_{1}" in text
     assert r"\frac{3.924 \, c_{12}}" in text
     assert text.count(r"\left(") == text.count(r"\right)")
     assert "+ -" not in text
+
+
+def test_expanded_equations_need_no_shared_terms():
+    rows = equations(source(trace(planar, SHAPES), "latex", outputs=["tau"], digits=17, expand=True))
+    assert [left for left, _ in rows] == ["c_{1}", "s_{2}", "c_{2}", "c_{12}", r"\tau_{1}", r"\tau_{2}"]
+    (q, qd, qdd) = np.random.default_rng(2).uniform(-2, 2, (3, 2))
+    names = {f"{s}_{{{k + 1}}}": x[k] for s, x in (("q", q), (r"\dot{q}", qd), (r"\ddot{q}", qdd)) for k in range(2)}
+    for left, right in rows:
+        names[left] = value_of(right, {k: float(v) for k, v in names.items()})
+    np.testing.assert_allclose([names[r"\tau_{1}"], names[r"\tau_{2}"]], planar(q, qd, qdd), rtol=1e-12)
 
 
 def test_entries_of_a_symmetric_matrix_are_written_once():

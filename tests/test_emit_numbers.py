@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 
 from armwright.graph.emit import source
 from armwright.graph.emit.c import emit_c
+from armwright.graph.program import trace
 from armwright.graph.tape import Tape
 from emit_support import SAMPLES, interpret, programs, split
 
@@ -59,6 +61,41 @@ def test_tape_blocks_and_tails(program):
         tape.run(split(ROWS), outputs)
         for actual, value in zip(outputs, expected, strict=True):
             close(actual, np.tile(value, (90, 1)))
+
+
+def test_one_tape_serves_several_threads():
+    program = trace(lambda x: np.cumsum(np.sin(np.cumsum(x))) + np.where(x > 0.0, x, 0.0), {"x": (40,)})
+    tape, x = Tape(program), np.random.default_rng(5).normal(size=(8, 2500, 40))
+    outputs = np.empty_like(x)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda k: tape.run([x[k]], [outputs[k]]), range(8)))
+    close(outputs, np.cumsum(np.sin(np.cumsum(x, axis=-1)), axis=-1) + np.maximum(x, 0.0))
+
+
+def test_overflow_and_poles_give_infinities_on_every_path():
+    program = trace(lambda x: np.array([np.exp(x), 1.0 / x, np.log(x), np.minimum(x, np.inf)]), {"x": ()})
+    x = np.array([[1e4], [0.0], [2.0], [-1.0], [0.0]])
+    expected = [[np.inf, 1e-4, np.log(1e4), 1e4], [1.0, np.inf, -np.inf, 0.0], [np.exp(2), 0.5, np.log(2), 2.0]]
+    for count in (1, 2, 5):
+        out = np.zeros((count, 4))
+        Tape(program).run([x[:count]], [out])
+        close(out[:3], expected[:count])
+    assert "INFINITY" in source(program, "c")
+    assert "Inf" in source(program, "matlab")
+
+
+def test_long_chains_are_cut_into_statements():
+    def chain(x):
+        for k in range(3000):
+            x = np.abs(x - 0.01 * k)
+        return x
+
+    program = trace(chain, {"x": (1,)}, name="law")
+    scope: dict = {}
+    for target in ("numpy", "c", "matlab", "latex", "sympy"):
+        assert len(source(program, target)) > 3000
+    exec(compile(source(program, "numpy"), "<generated>", "exec"), scope)
+    close(scope["law"]([0.3]), chain(np.array([0.3])))
 
 
 @pytest.mark.skipif(GCC is None, reason="no C compiler")

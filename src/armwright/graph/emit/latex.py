@@ -2,27 +2,21 @@ r"""LaTeX: the program as equations one can read. Sines and cosines are s_2, c_{
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from armwright.errors import InputError
+from armwright.graph.angles import merge_angles
 from armwright.graph.emit.infix import AND, ATOM, FACTOR, LOOSE, OR, PRODUCT, SUM, TRUTH, Printer, Rule
-from armwright.graph.emit.names import Namer, cost_text, position, signature
-from armwright.graph.emit.walk import angle_elements, named_nodes
-from armwright.graph.ops import TRIGONOMETRIC, Op
-from armwright.graph.program import Node, Program, Signal
+from armwright.graph.emit.latex_symbols import Symbols, decimal
+from armwright.graph.emit.names import cost_text
+from armwright.graph.emit.walk import named_nodes
+from armwright.graph.ops import Op
+from armwright.graph.program import Node, Program
 
-_WORDS = """
-alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi omega Gamma Delta
-Theta Lambda Xi Pi Sigma Phi Psi Omega
-"""
-GREEK = frozenset(_WORDS.split())
-DOTTED = re.compile(rf"({'|'.join(sorted(GREEK))}|[A-Za-z])(d{{0,2}})")
-DOTS = {"": "{}", "d": r"\dot{{{}}}", "dd": r"\ddot{{{}}}"}
 CASES = r"\begin{{cases}} {1} & \text{{if }} {0} \\ {2} & \text{{otherwise}} \end{{cases}}"
 LIMIT = 40  # operations in one equation
+EXPANDED = 2000  # the same, if shared terms are written out
 
 RULES: dict[Op, Rule] = {
     Op.ADD: Rule("{} + {}", SUM, (SUM, SUM)),
@@ -48,43 +42,6 @@ RULES: dict[Op, Rule] = {
     Op.NOT: Rule(r"\lnot {}", FACTOR, (ATOM,)),
     Op.SELECT: Rule(CASES, LOOSE, (LOOSE, LOOSE, LOOSE)),
 }
-
-
-def symbol(name: str) -> str:
-    r"""Return a name as mathematics: qd → \dot{q}, tau → \tau, T_base_tool → {T_{\mathrm{base},\mathrm{tool}}}."""
-    stem, primes = name.rstrip("_"), "'" * (len(name) - len(name.rstrip("_")))
-    head, *rest = stem.split("_")
-    match = DOTTED.fullmatch(head)
-    if match:
-        letter = rf"\{match[1]}" if match[1] in GREEK else match[1]
-        text = DOTS[match[2]].format(letter)
-    else:
-        text = rf"\mathrm{{{head}}}"
-    if rest:
-        words = ",".join(rf"\mathrm{{{word}}}" for word in rest)
-        text = f"{{{text}_{{{words}}}}}"
-    return text + primes
-
-
-def subscript(indices: Iterable[int]) -> str:
-    """Return indices as one subscript: _{23}, with commas as soon as one has two digits; nothing for none."""
-    words = [str(k) for k in indices]
-    return f"_{{{('' if all(len(w) == 1 for w in words) else ',').join(words)}}}" if words else ""
-
-
-def decimal(value: float | bool, digits: int) -> str:
-    """Return a number to `digits` significant digits, with powers of ten written out."""
-    if isinstance(value, bool):
-        return r"\text{true}" if value else r"\text{false}"
-    if math.isnan(value):
-        return r"\text{undefined}"
-    if math.isinf(value):
-        return r"\infty" if value > 0 else r"-\infty"
-    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
-    if not exponent:
-        return mantissa
-    power = rf"10^{{{int(exponent)}}}"
-    return power if mantissa == "1" else rf"{mantissa} \times {power}"
 
 
 @dataclass
@@ -125,42 +82,23 @@ class Equations(Printer):
         return text if power == 1 else f"{text}^{{{power}}}"
 
 
-class _Symbols:
-    """The symbol of every input element and of every definition."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        _, self.inputs, self.outputs = signature(program, Namer(()))
-        taken = {*self.inputs, *self.outputs}
-        self.sine, self.cosine = ("s", "c") if not taken & {"s", "c"} else ("S", "C")
-        self.term = next(letter for letter in ("x", "z", "y", "k", "w", r"\xi") if letter not in taken)
-        angles = [self._angle(k) for k, node in enumerate(program.nodes) if node.op in TRIGONOMETRIC]
-        self.angle_signal = min((elements[0][0] for elements in angles if elements), default=-1)
-        self.count = 0
-
-    def _angle(self, k: int) -> list[tuple[int, int]] | None:
-        return angle_elements(self.program, self.program.nodes[k].args[0])
-
-    def element(self, name: str, signal: Signal, element: int) -> str:
-        return symbol(name) + subscript(position(signal, element, 1))
-
-    def definition(self, k: int) -> str:
-        node = self.program.nodes[k]
-        elements = self._angle(k) if node.op in TRIGONOMETRIC else None
-        if elements and elements[0][0] == self.angle_signal and len(self.program.inputs[self.angle_signal].shape) == 1:
-            return (self.sine if node.op is Op.SIN else self.cosine) + subscript(e + 1 for _, e in elements)
-        self.count += 1
-        return f"{self.term}_{{{self.count}}}"
-
-
 def emit(
-    program: Program, *, digits: int = 6, environment: str = "align*", limit: int = LIMIT, width: int = 120
+    program: Program,
+    *,
+    digits: int = 6,
+    expand: bool = False,
+    merge: bool = True,
+    environment: str = "align*",
+    limit: int | None = None,
+    width: int = 120,
 ) -> str:
     r"""Return the program as LaTeX equations (needs amsmath): definitions of shared terms, then the outputs.
 
     Args:
         program: what to print. Elements are numbered from 1; qd and qdd are \dot q and \ddot q.
         digits: significant digits of numbers.
+        expand: write shared terms out wherever they occur; outputs then depend on inputs, sines and cosines alone.
+        merge: use the addition theorems first, so that parallel axes give c_{23} (see `merge_angles`).
         environment: amsmath environment around the equations, with `&` alignment.
         limit: most operations in one equation; longer ones are cut into definitions.
         width: characters of source after which an equation goes on in a new line, at a sign.
@@ -168,9 +106,11 @@ def emit(
     Raises:
         InputError: if digits, limit or width is not positive.
     """
+    limit = (EXPANDED if expand else LIMIT) if limit is None else limit
     if min(digits, limit, width) < 1:
         raise InputError(f"digits, limit and width must be at least 1, got {digits}, {limit} and {width}")
-    symbols = _Symbols(program)
+    program = merge_angles(program) if merge else program
+    symbols = Symbols(program)
     printer = Equations(program, RULES, lambda value: decimal(value, digits))
     for k, node in enumerate(program.nodes):
         if node.op is Op.INPUT:
@@ -179,8 +119,9 @@ def emit(
     rows = []
     # an entry that occurs twice among the outputs, as in a symmetric matrix, is no reason for a definition
     once = replace(program, results=(tuple({k for result in program.results for k in result}),))
-    for k in named_nodes(once, limit=limit, squares=True):
-        text = printer.definition(k)
+    named = named_nodes(once, limit=limit, squares=True, share=not expand, whole=symbols.angles)
+    for k in sorted(named, key=symbols.order):
+        text = symbols.angle(k) if k in symbols.angles else printer.definition(k)
         printer.symbols[k] = symbols.definition(k)
         rows.append(_equation(printer.symbols[k], text, width))
     for name, signal, result in zip(symbols.outputs, program.outputs, program.results, strict=True):

@@ -8,6 +8,7 @@ from armwright.graph.ops import BOOLEAN, LEAVES, TRIGONOMETRIC, Op
 from armwright.graph.program import Node, Program
 
 LONGEST_SUM = 12
+DEEPEST = 100  # nesting of one expression; printers recurse
 
 
 def is_boolean(node: Node) -> bool:
@@ -42,7 +43,13 @@ def operands(node: Node, nodes: tuple[Node, ...]) -> tuple[int, ...]:
 
 
 def named_nodes(
-    program: Program, *, limit: int, keep: Collection[Op] = TRIGONOMETRIC, squares: bool = False
+    program: Program,
+    *,
+    limit: int,
+    keep: Collection[Op] = TRIGONOMETRIC,
+    squares: bool = False,
+    share: bool = True,
+    whole: Collection[int] = (),
 ) -> list[int]:
     """Choose the nodes that are written as definitions; all others are written where they are used.
 
@@ -53,6 +60,8 @@ def named_nodes(
         limit: most operations in one written expression; longer ones are cut into definitions.
         keep: operations that are named even if used once.
         squares: whether ``x*x`` is written as a power, so that x occurs once.
+        share: whether a node that is used several times is named for that reason.
+        whole: nodes that are written as one piece; their operands do not appear.
     """
     nodes = program.nodes
     occurrences = [0] * len(nodes)
@@ -64,18 +73,22 @@ def named_nodes(
         op, args, _ = nodes[k]
         if op in LEAVES:
             continue
-        named[k] = op in keep or (occurrences[k] > 1 and op is not Op.NEG)
+        named[k] = op in keep or (share and occurrences[k] > 1 and op is not Op.NEG)
         times = 1 if named[k] else occurrences[k]
+        if k in whole:
+            continue
         for a in set(args) if squares and op is Op.MUL else args:
             occurrences[a] += times
     size = [0] * len(nodes)
+    depth = [0] * len(nodes)
     for k, (op, args, _) in enumerate(nodes):
-        if op in LEAVES:
+        if op in LEAVES or k in whole:
             continue
         inner = sorted({a for a in args if not named[a] and nodes[a].op not in LEAVES}, key=lambda a: -size[a])
-        while inner and 1 + sum(size[a] for a in inner) > limit:
+        while inner and (1 + sum(size[a] for a in inner) > limit or depth[inner[0]] >= DEEPEST):
             named[inner.pop(0)] = True
         size[k] = 1 + sum(size[a] for a in inner)
+        depth[k] = 1 + max((depth[a] for a in inner), default=0)
     return [k for k in range(len(nodes)) if named[k]]
 
 
