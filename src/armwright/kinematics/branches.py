@@ -1,61 +1,84 @@
-"""Bookkeeping of closed-form branches: many targets at once, each with a growing set of partial solutions."""
+"""Bookkeeping of closed-form branches: partial solutions that double with every two-valued joint."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from armwright.kinematics.subproblems import One, Two
+from armwright.kinematics.forward import frame_pose
+from armwright.kinematics.subproblems import One, Two, length
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
 
-    Array = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
+
+class Branches(NamedTuple):
+    """Closed-form solutions of one target, a fixed number K of slots.
+
+    q (K, 6); ok, free (K,) marks 1.0 or 0.0 (soluble; an angle was taken from the seed); errors (K,) of the pose that
+    forward kinematics gives [m], [rad]; gauge (K,), proportional to det J, zero at singularities.
+    """
+
+    q: Any
+    ok: Any
+    free: Any
+    position: Any
+    rotation: Any
+    gauge: Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Branches:
-    """Partial solutions: `target` (N,) index, `q` (N, 6) angles found so far, `free` (N,) whether one was chosen."""
+class Branch:
+    """One partial solution: angles found so far by joint index, its marks, and the seed (6,) for free angles."""
 
-    target: NDArray[np.int64]
-    q: Array
-    free: Mask
+    seed: Any
+    q: dict[int, Any]
+    ok: Any = 1.0
+    free: Any = 0.0
+    gauge: Any = 1.0
 
-    @staticmethod
-    def start(count: int) -> Branches:
-        """One empty branch a target."""
-        return Branches(np.arange(count), np.zeros((count, 6)), np.zeros(count, dtype=bool))
+    def put(self, joint: int, angle: Any) -> Branch:
+        """Set one angle."""
+        return Branch(self.seed, {**self.q, joint: angle}, self.ok, self.free, self.gauge)
 
-    def pick(self, rows: Mask | NDArray[np.int64]) -> Branches:
-        """Keep some branches."""
-        return Branches(self.target[rows], self.q[rows], self.free[rows])
+    def put_one(self, joint: int, one: One) -> Branch:
+        """Set one angle; where it is free, take it from the seed."""
+        angle = np.where(one.free > 0.5, self.seed[joint], one.angle)
+        return Branch(self.seed, {**self.q, joint: angle}, self.ok, np.maximum(self.free, one.free), self.gauge)
 
-    def put(self, joint: int, angle: Array) -> Branches:
-        """Set one angle of every branch."""
-        q = self.q.copy()
-        q[:, joint] = angle
-        return Branches(self.target, q, self.free)
+    def split(self, joint: int, two: Two, sign: float = 1.0) -> list[Branch]:
+        """Double by the two angles of one joint; where any angle serves, one branch stays, with the seed's."""
+        out = []
+        for angle, ok in ((two.first, two.ok), (two.second, two.ok * (1.0 - two.free))):
+            chosen = np.where(two.free > 0.5, self.seed[joint], sign * angle)
+            free, gauge = np.maximum(self.free, two.free), self.gauge * two.gauge
+            out.append(Branch(self.seed, {**self.q, joint: chosen}, self.ok * ok, free, gauge))
+        return out
 
-    def put_one(self, joint: int, one: One, seed: Array, sign: float = 1.0) -> Branches:
-        """Set one angle; where it is free, take it from the seed (B, 6) and remember that."""
-        angle = np.where(one.free, seed[self.target, joint], sign * one.angle)
-        out = self.put(joint, angle)
-        return Branches(out.target, out.q, self.free | one.free)
 
-    def split(self, joint: int, two: Two, seed: Array, sign: float = 1.0) -> tuple[Branches, NDArray[np.int64]]:
-        """Double every branch by the two angles of one joint; drop what has no solution; free ones stay single.
+def each(branches: list[Branch], step: Callable[[Branch], list[Branch]]) -> list[Branch]:
+    """Apply a splitting step to every branch."""
+    return [new for branch in branches for new in step(branch)]
 
-        Returns the new branches and, for each, the number of the branch it came from.
-        """
-        n = self.target.size
-        rows = np.repeat(np.arange(n), 2)
-        free = two.free[rows]
-        angle = np.where(free, seed[self.target[rows], joint], sign * two.angles.reshape(-1))
-        second = np.tile([False, True], n)
-        keep = two.ok[rows] & ~(second & free)
-        out = self.pick(rows)
-        out.q[:, joint] = angle
-        return Branches(out.target, out.q, out.free | free).pick(keep), rows[keep]
+
+def checked(arm: Robot | Tree, body: int | None, T: Any, branches: list[Branch]) -> Branches:
+    """Gather the branches and measure each by forward kinematics against the target T (4, 4)."""
+    position, rotation = [], []
+    for branch in branches:
+        reached = frame_pose(arm, np.array([branch.q[i] for i in range(6)]), body)
+        R = T[:3, :3] @ reached[:3, :3].T
+        v = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+        position.append(length(T[:3, 3] - reached[:3, 3]))
+        rotation.append(np.arctan2(length(v), R[0, 0] + R[1, 1] + R[2, 2] - 1.0))
+    return Branches(
+        q=np.stack([np.array([branch.q[i] for i in range(6)]) for branch in branches]),
+        ok=np.array([branch.ok for branch in branches]),
+        free=np.array([branch.free for branch in branches]),
+        position=np.array(position),
+        rotation=np.array(rotation),
+        gauge=np.array([branch.gauge for branch in branches]),
+    )

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.kinematics.branches import Branches
+from armwright.kinematics.extent import SINGULAR_BELOW, weights
 from armwright.kinematics.ik_result import IKBatch
 from armwright.kinematics.joint_range import TURN, fit_turns
 from armwright.kinematics.levenberg import minimise
 from armwright.kinematics.numeric import Search, ik_task, search, singular_at, solves
-from armwright.kinematics.pose_error import pose_error
-from armwright.kinematics.spherical_wrist import solve_spherical_wrist
-from armwright.kinematics.ur_inverse import solve_ur
+from armwright.kinematics.spherical_wrist import spherical_wrist_branches
+from armwright.kinematics.ur_inverse import ur_branches
+from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-MOST_BRANCHES = 16
 REFINE_ABOVE = 1e-10
 REFINE_STEPS = 12
+MOST_BRANCHES = 16
 SAME = 1e-6
 WANDER = 0.1
+# where axes 2, 3, 4, 6 of a UR arm are parallel, joint 6 is free as long as joints 2, 3, 4 reach: tried around the seed
+TRIALS = np.array([sign * k * np.pi / 24.0 for k in range(1, 25) for sign in (1.0, -1.0)])
 
 
 class Rows(NamedTuple):
@@ -47,24 +50,63 @@ class Rows(NamedTuple):
         return Rows(t[rows], q[rows], p[rows], r[rows], s[rows], i[rows])
 
 
-def _verified(robot: Robot, body: int | None, goal: Array, raw: Branches, seed: Array, limits: bool) -> Rows:
-    """Check every branch by forward kinematics, polish what is off, drop what is no solution, merge repetitions."""
+def _branches(robot: Robot, body: int | None, name: str, home: HomeAxes, goal: Array, seed: Array) -> Branches:
+    """Run the compiled closed form on goals (B, 4, 4) with seeds (B, 6)."""
+    function = ur_branches if name == "ur" else spherical_wrist_branches
+    run = kernel(robot, function, regroup=False, check_finite=False, shapes={"seed": 6}, home=home, body=body)
+    found = Branches(*run(goal, seed))
+    stuck = (found.free > 0.5) & (found.ok < 0.5)
+    rows = np.flatnonzero(stuck.any(axis=1)) if name == "ur" else np.zeros(0, dtype=np.int64)
+    if rows.size:
+        seeds = np.repeat(seed[rows, None], TRIALS.size, axis=1)
+        seeds[..., 5] += TRIALS
+        tried = Branches(*run(goal[rows, None], seeds))
+        first = np.argmax(tried.ok > 0.5, axis=1)[:, None]
+        fill = stuck[rows]
+        for old, new in zip(found, tried, strict=True):
+            chosen = np.take_along_axis(new, first.reshape(first.shape + (1,) * (new.ndim - 3)), axis=1)[:, 0]
+            old[rows] = np.where(fill.reshape(fill.shape + (1,) * (new.ndim - 3)), chosen, old[rows])
+    return found
+
+
+def _gauge_factor(robot: Robot, body: int | None, name: str, home: HomeAxes) -> float:
+    """Return |det J|/gauge of an arm (a constant of its geometry; the least of a fixed sample), metres weighed."""
+    key = ("ik_gauge", body)
+    if key not in robot._cache:
+        q = np.random.default_rng(0).uniform(-2.0, 2.0, (4, 6))
+        run = ik_task(robot, body, False, False).run
+        found = _branches(robot, body, name, home, run(q)[0], q)
+        good = (found.ok > 0.5) & (found.gauge > 1e-9)
+        det = np.abs(np.linalg.det(run(found.q[good])[1] * weights(robot)[:, None]))
+        robot._cache[key] = float((det / found.gauge[good]).min(initial=np.inf))
+    factor: float = robot._cache[key]
+    return factor
+
+
+def _verified(
+    robot: Robot, body: int | None, name: str, home: HomeAxes, goal: Array, seed: Array, limits: bool
+) -> Rows:
+    """Take every branch that forward kinematics confirms, polish what is off, merge repetitions."""
+    found = _branches(robot, body, name, home, goal, seed)
+    target, slot = np.nonzero(found.ok > 0.5)
+    q, position, rotation, gauge = (np.array(v[target, slot]) for v in (found.q, *found[3:]))
+    free = found.free[target, slot] > 0.5
+    off = np.flatnonzero(~(np.maximum(position, rotation) <= REFINE_ABOVE))
     task = ik_task(robot, body, False, False)
-    raw = raw.pick(np.argsort(raw.target, kind="stable"))
-    q = raw.q - TURN * np.round(raw.q / TURN)
-    error = pose_error(task.run(q)[0], goal[raw.target])
-    position, rotation = error.position.copy(), error.rotation.copy()
-    off = np.flatnonzero(np.maximum(position, rotation) > REFINE_ABOVE)
     if off.size:
-        polished = minimise(task, goal[raw.target[off]], q[off], REFINE_STEPS)
+        polished = minimise(task, goal[target[off]], q[off], REFINE_STEPS)
         # a polish that wanders to another branch would be found twice: keep it near
         near = np.abs(polished.q - q[off]).max(axis=-1) < WANDER
         q[off[near]] = polished.q[near]
         position[off[near]], rotation[off[near]] = polished.position[near], polished.rotation[near]
-    fitted = fit_turns(robot, q, seed[raw.target], limits)
-    rows = Rows(raw.target, fitted.q, position, rotation, raw.free, fitted.inside).pick(solves(position, rotation))
-    rows = rows.pick(_new(rows.target, rows.q))
-    return rows._replace(singular=rows.singular | singular_at(robot, body, task, rows.q))
+    fitted = fit_turns(robot, q, seed[target], limits)
+    # σ_min ≥ |det|/(‖J‖/√5)⁵, and the weighted ‖J‖² is at most 30: only the others need a decomposition
+    suspect = _gauge_factor(robot, body, name, home) * gauge < SINGULAR_BELOW * 2.0 * 30.0**3 / 5.0**2.5
+    suspect &= ~free
+    suspect[suspect] = singular_at(robot, body, task, q[suspect])
+    rows = Rows(target, fitted.q, position, rotation, free | suspect, fitted.inside).pick(solves(position, rotation))
+    # two branches can only coincide where det J vanishes
+    return rows.pick(_new(rows.target, rows.q)) if rows.singular.any() else rows
 
 
 def _new(target: NDArray[np.int64], q: Array) -> Mask:
@@ -94,10 +136,7 @@ def solve_closed(
 ) -> IKBatch:
     """Solve goals (B, 4, 4) in closed form; seed (B, 6). See `armwright.kinematics.inverse.ik` for the meaning."""
     count = goal.shape[0]
-    M_inverse = np.eye(4)
-    M_inverse[:3, :3], M_inverse[:3, 3] = home.M[:3, :3].T, -home.M[:3, :3].T @ home.M[:3, 3]
-    raw = (solve_ur if name == "ur" else solve_spherical_wrist)(home, goal @ M_inverse, seed)
-    rows = _verified(robot, body, goal, raw, seed, limits)
+    rows = _verified(robot, body, name, home, goal, seed, limits)
     missed = np.setdiff1d(np.arange(count), rows.target[rows.inside] if limits else rows.target)
     best: Search | None = None
     if missed.size:

@@ -41,8 +41,11 @@ def reach(robot: Robot) -> float:
 
 def characteristic_length(robot: Robot) -> float:
     """Return a length that makes metres and radians comparable: half the reach, 1 m for an arm without extent."""
-    size = reach(robot)
-    return 0.5 * size if np.isfinite(size) and size > 0.0 else 1.0
+    if "characteristic_length" not in robot._cache:
+        size = reach(robot)
+        robot._cache["characteristic_length"] = 0.5 * size if np.isfinite(size) and size > 0.0 else 1.0
+    length: float = robot._cache["characteristic_length"]
+    return length
 
 
 def weights(robot: Robot) -> Array:

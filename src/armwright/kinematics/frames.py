@@ -27,9 +27,9 @@ def body_index(robot: Robot, frame: FrameLike) -> int | None:
         robot: the arm.
         frame: None or "tool" for the tool, a link's name, or a body index 0…nb-1.
     """
-    names = [body.name for body in robot.bodies]
     if frame is None:
         return None
+    names = [body.name for body in robot.bodies]
     if isinstance(frame, str):
         if frame in names:
             return names.index(frame)

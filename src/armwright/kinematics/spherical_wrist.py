@@ -6,86 +6,96 @@ exponentials G = T·M⁻¹ = e1 e2 e3 e4 e5 e6 and the wrist centre c, which e4,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.kinematics.branches import Branches
-from armwright.kinematics.subproblems import level, onto, planar_elbow, rotate, slant, turn_about
+from armwright.kinematics.branches import Branch, Branches, checked, each
+from armwright.kinematics.subproblems import across, length, level, onto, planar_elbow, rotate, slant, turn_about
+from armwright.spatial.poses import inverse
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.kinematics.ik_geometry import HomeAxes
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
 
-    Array = NDArray[np.float64]
 
-
-def _parallel23(home: HomeAxes, goal: Array, seed: Array) -> Branches:
+def _parallel23(home: HomeAxes, goal: Any, start: Branch) -> list[Branch]:
     """Shoulder, then a planar elbow (PUMA, IRB 140, RL15, CEA): e2 e3 keep the component along axis 2."""
     w, r, c, size = home.w, home.r, home.meet, home.size
-    rows = Branches.start(goal.shape[0])
-    offset = np.full(goal.shape[0], float(w[1] @ (c - r[0])))
-    rows, _ = rows.split(0, level(w[0], goal - r[0], w[1], offset, size), seed, -1.0)
-    u = turn_about(w[0], r[0], -rows.q[:, 0], goal[rows.target]) - r[1]
-    across = np.linalg.norm(u - (u @ w[1])[:, None] * w[1], axis=-1)
-    rows, back = rows.split(2, planar_elbow(w[2], r[2] - r[1], c - r[1], across, size), seed)
-    reached = turn_about(w[2], r[2], rows.q[:, 2], np.broadcast_to(c, (rows.target.size, 3))) - r[1]
-    return rows.put_one(1, onto(w[1], reached, u[back], size), seed)
+
+    def elbow(branch: Branch) -> list[Branch]:
+        u = turn_about(w[0], r[0], -branch.q[0], goal) - r[1]
+        out = []
+        for bent in branch.split(2, planar_elbow(w[2], r[2] - r[1], c - r[1], length(across(w[1], u)), size)):
+            reached = turn_about(w[2], r[2], bent.q[2], c) - r[1]
+            out.append(bent.put_one(1, onto(w[1], reached, u, size)))
+        return out
+
+    shoulder = level(w[0], goal - r[0], w[1], float(w[1] @ (c - r[0])), size)
+    return each(start.split(0, shoulder, -1.0), elbow)
 
 
-def _meet12(home: HomeAxes, goal: Array, seed: Array) -> Branches:
+def _meet12(home: HomeAxes, goal: Any, start: Branch) -> list[Branch]:
     """Axes 1 and 2 meet in o: joint 3 sets the distance |G c − o|, joints 1 and 2 the direction (subproblem 2)."""
     w, r, c, size = home.w, home.r, home.meet, home.size
-    o, v = r[0], goal - r[0]
-    fore, arm = c - r[2], r[2] - o
-    rows = Branches.start(goal.shape[0])
-    d = 0.5 * ((v * v).sum(axis=-1) - arm @ arm - fore @ fore)
-    rows, _ = rows.split(2, level(w[2], np.broadcast_to(fore, v.shape), arm, d, size * size), seed)
-    u = turn_about(w[2], r[2], rows.q[:, 2], np.broadcast_to(c, (rows.target.size, 3))) - o
-    rows, back = rows.split(1, level(w[1], u, w[0], v[rows.target] @ w[0], size), seed)
-    return rows.put_one(0, onto(w[0], rotate(w[1], rows.q[:, 1], u[back]), v[rows.target], size), seed)
+    v, fore, arm = goal - r[0], c - r[2], r[2] - r[0]
+
+    def direction(branch: Branch) -> list[Branch]:
+        u = turn_about(w[2], r[2], branch.q[2], c) - r[0]
+        pointed = branch.split(1, level(w[1], u, w[0], v @ w[0], size))
+        return [new.put_one(0, onto(w[0], rotate(w[1], new.q[1], u), v, size)) for new in pointed]
+
+    distance = level(w[2], fore, arm, 0.5 * (v @ v - float(arm @ arm) - float(fore @ fore)), size * size)
+    return each(start.split(2, distance), direction)
 
 
-def _parallel12(home: HomeAxes, goal: Array, seed: Array) -> Branches:
+def _parallel12(home: HomeAxes, goal: Any, start: Branch) -> list[Branch]:
     """Axes 1 and 2 are parallel: joint 3 sets the height along them, joints 1 and 2 are a planar elbow."""
     w, r, c, size = home.w, home.r, home.meet, home.size
-    rows = Branches.start(goal.shape[0])
-    fore = np.broadcast_to(c - r[2], goal.shape)
-    rows, _ = rows.split(2, level(w[2], fore, w[0], (goal - r[2]) @ w[0], size), seed)
-    x = turn_about(w[2], r[2], rows.q[:, 2], np.broadcast_to(c, (rows.target.size, 3))) - r[0]
-    v = goal[rows.target] - r[0]
-    across = np.linalg.norm(v - (v @ w[0])[:, None] * w[0], axis=-1)
-    rows, back = rows.split(1, planar_elbow(w[1], r[1] - r[0], x, across, size), seed)
-    reached = turn_about(w[1], r[1] - r[0], rows.q[:, 1], x[back])
-    return rows.put_one(0, onto(w[0], reached, goal[rows.target] - r[0], size), seed)
+    v = goal - r[0]
+
+    def elbow(branch: Branch) -> list[Branch]:
+        x = turn_about(w[2], r[2], branch.q[2], c) - r[0]
+        out = []
+        for bent in branch.split(1, planar_elbow(w[1], r[1] - r[0], x, length(across(w[0], v)), size)):
+            reached = turn_about(w[1], r[1] - r[0], bent.q[1], x)
+            out.append(bent.put_one(0, onto(w[0], reached, v, size)))
+        return out
+
+    return each(start.split(2, level(w[2], c - r[2], w[0], (goal - r[2]) @ w[0], size)), elbow)
 
 
 POSITION = {"parallel23": _parallel23, "meet12": _meet12, "parallel12": _parallel12}
 
 
-def _wrist(home: HomeAxes, rows: Branches, R: Array, seed: Array) -> Branches:
-    """Solve R4 R5 R6 = R (N, 3, 3): joint 5 from the angle between axes 4 and 6, then joint 4, then joint 6.
+def _wrist(home: HomeAxes, R: Any, branch: Branch) -> list[Branch]:
+    """Solve R4 R5 R6 = (R1 R2 R3)ᵀR: joint 5 from the angle between axes 4 and 6, then joint 4, then joint 6.
 
     Where axes 4 and 6 line up, only one combination of joints 4 and 6 is determined: joint 4 is then the seed's.
     """
     w4, w5, w6 = home.w[3:]
-    pointing = R @ w6
-    rows, back = rows.split(4, slant(w5, w6, w4, pointing), seed)
-    R, pointing = R[back], pointing[back]
-    rows = rows.put_one(3, onto(w4, rotate(w5, rows.q[:, 4], w6), pointing), seed)
-    # joint 6 from what is left, so that noise in joint 4 near the singularity is compensated
-    probe = np.cross(w6, w5)
-    left = np.einsum("nji,nj->ni", R, rotate(w4, rows.q[:, 3], rotate(w5, rows.q[:, 4], probe)))
-    return rows.put_one(5, onto(w6, left, np.broadcast_to(probe, left.shape)), seed)
+
+    def back(v: Any) -> Any:
+        for joint in range(3):
+            v = rotate(home.w[joint], -branch.q[joint], v)
+        return v
+
+    pointing, probe = back(R @ w6), np.cross(w6, w5)
+    out = []
+    for bent in branch.split(4, slant(w5, w6, w4, pointing)):
+        turned = bent.put_one(3, onto(w4, rotate(w5, bent.q[4], w6), pointing))
+        # joint 6 from what is left, so that noise in joint 4 near the singularity is compensated
+        left = rotate(w4, turned.q[3], rotate(w5, turned.q[4], probe))
+        for joint in (2, 1, 0):
+            left = rotate(home.w[joint], turned.q[joint], left)
+        out.append(turned.put_one(5, onto(w6, R.T @ left, probe)))
+    return out
 
 
-def solve_spherical_wrist(home: HomeAxes, G: Array, seed: Array) -> Branches:
-    """Return every branch for the motions G = T·M⁻¹ (B, 4, 4); seed (B, 6) decides what geometry leaves free."""
-    goal = G[:, :3, :3] @ home.meet + G[:, :3, 3]
-    rows = POSITION[home.kind](home, goal, seed)
-    R = G[rows.target, :3, :3]
-    columns = [R[:, :, k] for k in range(3)]
-    for joint in range(3):
-        columns = [rotate(home.w[joint], -rows.q[:, joint], column) for column in columns]
-    return _wrist(home, rows, np.stack(columns, axis=-1), seed)
+def spherical_wrist_branches(arm: Robot | Tree, T: Any, seed: Any, home: HomeAxes, body: int | None) -> Branches:
+    """Return every branch for the target T (4, 4); seed (6,) decides what geometry leaves free."""
+    G = T @ inverse(home.M)
+    start = Branch(seed, {})
+    branches = POSITION[home.kind](home, G[:3, :3] @ home.meet + G[:3, 3], start)
+    return checked(arm, body, T, each(branches, lambda branch: _wrist(home, G[:3, :3], branch)))
