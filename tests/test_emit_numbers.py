@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 
 from armwright.graph.emit import source
 from armwright.graph.emit.c import emit_c
+from armwright.graph.kernel import Kernel
 from armwright.graph.program import trace
 from armwright.graph.tape import Tape
 from emit_support import SAMPLES, interpret, programs, split
@@ -121,3 +122,18 @@ def test_c_agrees_with_the_interpreter(tmp_path_factory, program):
     for actual, value in zip(outputs, expected, strict=True):
         close(actual[0], value[0])
         assert np.isnan(actual[1:]).all()
+
+
+@given(programs())
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_compiled_kernels_agree_with_the_interpreter(program):
+    pytest.importorskip("llvmlite", reason="needs llvmlite")
+    expected = interpret(program, split(SAMPLES))
+    kernel = Kernel(program)
+    shaped = [
+        x.reshape((len(SAMPLES), *signal.shape)) for x, signal in zip(split(SAMPLES), program.inputs, strict=True)
+    ]
+    for actual, value in zip(kernel(*shaped), expected, strict=True):
+        close(np.asarray(actual).reshape(value.shape), value)
+    for actual, value in zip(kernel(*(x[0] for x in shaped)), expected, strict=True):
+        close(np.ravel(actual), value[0])

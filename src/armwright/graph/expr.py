@@ -53,9 +53,12 @@ class Graph:
 
     def apply(self, op: Op, *operands: Expr) -> Expr:
         """Build an operation without the algebra of add/multiply: fold constants, order commutative operands."""
-        if all(x.is_constant for x in operands):
-            return self.constant(MEANING[op](*(x.value for x in operands)))
         args = tuple(x.index for x in operands)
+        if all(x.is_constant for x in operands):
+            try:
+                return self.constant(MEANING[op](*(x.value for x in operands)))
+            except (OverflowError, ValueError):  # Python refuses exp(1e4); the compiled code answers with inf
+                return self.node(op, args)
         return self.node(op, tuple(sorted(args)) if op in COMMUTATIVE else args)
 
     def negate(self, x: Expr) -> Expr:
@@ -142,57 +145,6 @@ class Graph:
         if condition.is_constant:
             return x if condition.value else y
         return x if x.index == y.index else self.node(Op.SELECT, (condition.index, x.index, y.index))
-
-
-class NaiveGraph(Graph):
-    """A graph that neither shares nor folds: it counts what the written loops would do."""
-
-    def node(self, op: Op, args: tuple[int, ...] = (), value: Any = None) -> Expr:
-        """Append, always (constants and inputs excepted: they are not operations)."""
-        if op in (Op.CONST, Op.INPUT):
-            return super().node(op, args, value)
-        self.ops.append(op)
-        self.args.append(args)
-        self.values.append(value)
-        return Expr(self, len(self.ops) - 1)
-
-    def apply(self, op: Op, *operands: Expr) -> Expr:
-        """Append the operation as written."""
-        return self.node(op, tuple(x.index for x in operands))
-
-    def negate(self, x: Expr) -> Expr:
-        """As written."""
-        return self.apply(Op.NEG, x)
-
-    def add(self, x: Expr, y: Expr) -> Expr:
-        """As written."""
-        return self.apply(Op.ADD, x, y)
-
-    def subtract(self, x: Expr, y: Expr) -> Expr:
-        """As written."""
-        return self.apply(Op.SUB, x, y)
-
-    def multiply(self, x: Expr, y: Expr) -> Expr:
-        """As written."""
-        return self.apply(Op.MUL, x, y)
-
-    def divide(self, x: Expr, y: Expr) -> Expr:
-        """As written."""
-        return self.apply(Op.DIV, x, y)
-
-    def sine(self, x: Expr) -> Expr:
-        """As written, but one evaluation per argument: every hand-written program keeps its sines."""
-        return self._once(Op.SIN, x)
-
-    def cosine(self, x: Expr) -> Expr:
-        """As written, one evaluation per argument."""
-        return self._once(Op.COS, x)
-
-    def _once(self, op: Op, x: Expr) -> Expr:
-        key = (op, x.index)
-        if key not in self._memo:
-            self._memo[key] = self.apply(op, x).index
-        return Expr(self, self._memo[key])
 
 
 class Expr:

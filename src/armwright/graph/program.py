@@ -14,7 +14,8 @@ import numpy as np
 
 from armwright.errors import ArmwrightError, TraceError
 from armwright.graph.array import inputs_of
-from armwright.graph.expr import Expr, Graph, NaiveGraph
+from armwright.graph.expr import Expr, Graph
+from armwright.graph.naive import NaiveGraph
 from armwright.graph.ops import LEAVES, Op
 
 
