@@ -70,7 +70,10 @@ def gather_symmetric(tree: Tree, A: Sequence[Sequence[Any]]) -> Any:
 
 def coulomb_sign(tree: Tree, qd: Any) -> Any:
     """sign(q̇) with sign(0) = 0, and 0 inside the dead zone |q̇| ≤ dead_zone (004 eq. 6.4), shape (n,)."""
-    return np.array([np.where(np.abs(qd[k]) <= tree.dead_zone[k], 0.0, np.sign(qd[k])) for k in range(tree.n)])
+    out = []
+    for k, zone in enumerate(tree.dead_zone):
+        out.append(np.where(np.abs(qd[k]) <= zone, 0.0, np.sign(qd[k])) if zone > 0.0 else np.sign(qd[k]))
+    return np.array(out)
 
 
 def friction_torque(tree: Tree, qd: Any) -> Any:
