@@ -1,0 +1,225 @@
+"""`Trajectory`: a motion as frozen data, piecewise polynomials in time for all joints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.motion.inputs import joint_vector, positive
+from armwright.motion.reference import Reference
+from armwright.motion.roots import extreme
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+
+class Peaks(NamedTuple):
+    """Extremes of a motion per joint, each (n,), exact to rounding: from the roots of the derivatives.
+
+    qd, qdd are the largest |qd|, |qdd|, reached at qd_time, qdd_time; q_lower, q_upper the range that q covers.
+    """
+
+    qd: Array
+    qdd: Array
+    qd_time: Array
+    qdd_time: Array
+    q_lower: Array
+    q_upper: Array
+
+
+class Samples(NamedTuple):
+    """A motion on a uniform grid: t (T,) [s] and q, qd, qdd (T, n)."""
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+
+
+def differentiate(coefficients: Array) -> Array:
+    """Coefficients of the time derivative, along axis 1 of (m, degree+1, n), lowest power first; never empty."""
+    if coefficients.shape[1] == 1:
+        return np.zeros_like(coefficients)
+    return coefficients[:, 1:] * np.arange(1.0, coefficients.shape[1])[:, None]
+
+
+def _horner(coefficients: Array, piece: NDArray[np.int64], x: Array) -> Array:
+    """Value (..., n) of the polynomial of each `piece` (...) at local time x (...)."""
+    out = coefficients[piece, -1]
+    for k in range(coefficients.shape[1] - 2, -1, -1):
+        out = out * x[..., None] + coefficients[piece, k]
+    return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trajectory:
+    """Where to be when, for n joints.
+
+    Attributes:
+        breaks: (m+1,) instants [s], increasing from 0; piece i holds from breaks[i] to breaks[i+1].
+        coefficients: (m, degree+1, n); piece i is Σ_k coefficients[i, k] (t − breaks[i])^k [rad or m].
+
+    Before 0 the start is held and after the end the end position is held, both at rest: polynomials do not run away
+    (the generator of 003 §4.9 did). At t = 0 and t = duration themselves the polynomials count; at an inner break the
+    later piece does.
+    """
+
+    breaks: Array
+    coefficients: Array
+
+    def __post_init__(self) -> None:
+        """Copy, check and freeze the arrays."""
+        try:
+            breaks = np.array(self.breaks, dtype=np.float64)
+            coefficients = np.array(self.coefficients, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError("trajectory: breaks (m+1,) and coefficients (m, degree+1, n) must be numbers") from error
+        if coefficients.ndim != 3 or 0 in coefficients.shape or breaks.shape != (coefficients.shape[0] + 1,):
+            raise InputError(
+                "trajectory: expected breaks (m+1,) and coefficients (m, degree+1, n) with m, n ≥ 1, "
+                f"got {breaks.shape} and {coefficients.shape}"
+            )
+        if not (np.isfinite(breaks).all() and np.isfinite(coefficients).all()):
+            raise InputError("trajectory: breaks and coefficients must be finite")
+        if breaks[0] != 0.0 or (np.diff(breaks) <= 0.0).any():
+            raise InputError(f"trajectory: breaks must increase from 0, got {breaks.tolist()}")
+        breaks.flags.writeable = coefficients.flags.writeable = False
+        object.__setattr__(self, "breaks", breaks)
+        object.__setattr__(self, "coefficients", coefficients)
+
+    def __repr__(self) -> str:
+        """Name size and duration; the coefficients would fill pages."""
+        m, size, n = self.coefficients.shape
+        return f"Trajectory({n} joints, {self.duration:.6g} s, {m} pieces of degree {size - 1})"
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return int(self.coefficients.shape[2])
+
+    @property
+    def degree(self) -> int:
+        """Highest power of time in any piece."""
+        return int(self.coefficients.shape[1]) - 1
+
+    @property
+    def duration(self) -> float:
+        """Length in time [s]."""
+        return float(self.breaks[-1])
+
+    @property
+    def start(self) -> Reference:
+        """Position, velocity and acceleration (n,) at t = 0."""
+        return self.evaluate(0.0)
+
+    @property
+    def end(self) -> Reference:
+        """Position, velocity and acceleration (n,) at t = duration, as the last piece ends (not yet held)."""
+        return self.evaluate(self.duration)
+
+    def evaluate(self, t: ArrayLike) -> Reference:
+        """Return q, qd, qdd, each (..., n), at times t (...) [s], any batch shape."""
+        try:
+            time = np.asarray(t, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"t: expected times in seconds, got {t!r}") from error
+        if np.isnan(time).any():
+            raise InputError("t: times must be numbers, got NaN")
+        inside = (time >= 0.0) & (time <= self.duration)
+        clipped = np.clip(time, 0.0, self.duration)
+        piece = np.searchsorted(self.breaks[1:-1], clipped, side="right")
+        return self._at(piece, clipped - self.breaks[piece], inside)
+
+    def _at(self, piece: NDArray[np.int64], x: Array, moving: NDArray[np.bool_] | None = None) -> Reference:
+        speed = differentiate(self.coefficients)
+        q = _horner(self.coefficients, piece, x)
+        qd, qdd = _horner(speed, piece, x), _horner(differentiate(speed), piece, x)
+        if moving is not None:
+            qd, qdd = np.where(moving[..., None], qd, 0.0), np.where(moving[..., None], qdd, 0.0)
+        return Reference(q, qd, qdd)
+
+    def within(self, fractions: ArrayLike) -> Reference:
+        """Return q, qd, qdd, each (m, F, n), at fractions (F,) in [0, 1] of every piece; 0 and 1 are one-sided limits."""
+        f = np.asarray(fractions, dtype=np.float64)
+        if f.ndim != 1 or not ((f >= 0.0) & (f <= 1.0)).all():
+            raise InputError(f"fractions: expected a vector of numbers in [0, 1], got {fractions!r}")
+        h = np.diff(self.breaks)
+        piece = np.broadcast_to(np.arange(h.size)[:, None], (h.size, f.size))
+        return self._at(piece, h[:, None] * f)
+
+    def peaks(self) -> Peaks:
+        """Return the exact peaks of |qd| and |qdd| and the range of q, per joint."""
+        speed = differentiate(self.coefficients)
+        q, _ = extreme(self.breaks, self.coefficients)
+        qd, qd_time = extreme(self.breaks, speed, absolute=True)
+        qdd, qdd_time = extreme(self.breaks, differentiate(speed), absolute=True)
+        lower, _ = extreme(self.breaks, -self.coefficients)
+        return Peaks(qd, qdd, qd_time, qdd_time, -lower, q)
+
+    def jumps(self) -> Array:
+        """Return the jump of each derivative at each inner break, (m−1, degree+1, n); order k along axis 1."""
+        out, c, h = [], self.coefficients, np.diff(self.breaks)
+        piece = np.arange(h.size - 1)
+        for _ in range(self.degree + 1):
+            out.append(c[1:, 0] - _horner(c, piece, h[:-1]))
+            c = differentiate(c)
+        return np.stack(out, axis=1)
+
+    def continuity(self, tolerance: float = 1e-7) -> int:
+        """Return the highest k such that all derivatives up to order k are continuous; -1 if positions jump.
+
+        A jump counts if it exceeds `tolerance` times the largest value of that derivative at the breaks (at least 1).
+        One piece is smooth: its degree is returned. What happens at the ends, where rest is assumed outside, is not
+        part of this; see `start` and `end`.
+        """
+        c, jump, best = self.coefficients, self.jumps(), -1
+        for k in range(self.degree + 1):
+            scale = max(1.0, float(np.abs(c[:, 0]).max()))
+            if (np.abs(jump[:, k]) > tolerance * scale).any():
+                break
+            best, c = k, differentiate(c)
+        return best
+
+    def then(self, other: Trajectory, *, order: int = 1, tolerance: float = 1e-9) -> Trajectory:
+        """Return this motion followed at once by another.
+
+        Args:
+            other: the next motion, of the same joints.
+            order: what must agree where they meet: 0 position, 1 velocity too, 2 acceleration too.
+            tolerance: largest jump allowed [rad or m, and per second].
+        """
+        if not isinstance(other, Trajectory) or other.n != self.n:
+            raise InputError(f"then: expected a trajectory of {self.n} joints, got {other!r}")
+        if order not in (0, 1, 2):
+            raise InputError(f"then: order must be 0, 1 or 2, got {order!r}")
+        for name, a, b in list(zip(("position", "velocity", "acceleration"), self.end, other.start, strict=True))[
+            : order + 1
+        ]:
+            jump = np.abs(b - a)
+            if not (jump <= tolerance).all():
+                j = int(np.argmax(jump))
+                raise InputError(
+                    f"then: {name} of joint {j} jumps from {a[j]:.9g} to {b[j]:.9g} at t = {self.duration:.6g} s; "
+                    f"start the next motion where this one ends, to {tolerance:g}"
+                )
+        size = max(self.degree, other.degree) + 1
+        parts = [np.pad(p.coefficients, ((0, 0), (0, size - p.degree - 1), (0, 0))) for p in (self, other)]
+        return Trajectory(np.concatenate([self.breaks, self.duration + other.breaks[1:]]), np.concatenate(parts))
+
+    def sample(self, rate: float) -> Samples:
+        """Return the motion every 1/rate seconds (rate [Hz]), from 0 to the first instant at or after the end."""
+        rate = positive(rate, "rate", "Hz")
+        t = np.arange(int(np.ceil(self.duration * rate - 1e-9)) + 1) / rate
+        if t[-1] > self.duration and t[-1] - self.duration < 1e-9 / rate:
+            t[-1] = self.duration  # the same instant up to rounding: the motion still counts
+        return Samples(t, *self.evaluate(t))
+
+
+def hold(q: ArrayLike, duration: float) -> Trajectory:
+    """Return the motion that stays at q (n,) for `duration` seconds."""
+    return Trajectory(np.array([0.0, positive(duration, "duration")]), joint_vector(q, "q")[None, None, :])
