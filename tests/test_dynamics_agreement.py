@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from armwright.dynamics.api import forward_dynamics, inverse_dynamics, mass_matrix
+from armwright.dynamics.api import dynamics_derivatives, forward_dynamics, inverse_dynamics, mass_matrix
 from armwright.dynamics.compare import compare, worst_disagreement
 from armwright.dynamics.coriolis import coriolis
 from armwright.dynamics.lagrange import lagrange_equations
@@ -151,3 +151,4 @@ def test_an_arm_without_joints_has_empty_dynamics():
     assert inverse_dynamics(robot, [], [], []).shape == (0,)
     assert forward_dynamics(robot, [], [], []).shape == (0,)
     assert mass_matrix(robot, []).shape == (0, 0)
+    assert [part.shape for part in dynamics_derivatives(robot, [], [], [])] == [(0, 0)] * 3

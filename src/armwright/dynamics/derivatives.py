@@ -80,8 +80,10 @@ def partial_jacobian(outputs: Any, wrt: Any, held: Any) -> Any:
 def inverse_derivatives(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
                         friction: bool = True, rotors: bool = True) -> InverseDerivatives:  # fmt: skip
     """Derivatives of `rnea` by q, q̇, q̈ (to be traced). External wrenches are constant in the base frame."""
-    _symbols(q)
     tree = as_tree(arm)
+    if tree.n == 0:
+        return InverseDerivatives(*[np.zeros((0, 0))] * 3)
+    _symbols(q)
     tau = rnea(tree, q, qd, qdd, wrench, wrenches, friction=friction, rotors=rotors)
     return InverseDerivatives(jacobian(tau, q), jacobian(tau, qd), crba(tree, q, rotors=rotors))
 
@@ -89,8 +91,10 @@ def inverse_derivatives(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: An
 def forward_derivatives(arm: Robot | Tree, q: Any, qd: Any, tau: Any, wrench: Any = None, wrenches: Any = None, *,
                         friction: bool = True, rotors: bool = True) -> ForwardDerivatives:  # fmt: skip
     """Derivatives of forward dynamics by q, q̇, tau (to be traced). External wrenches are constant in the base frame."""
-    _symbols(q)
     tree = as_tree(arm)
+    if tree.n == 0:
+        return ForwardDerivatives(*[np.zeros((0, 0))] * 3)
+    _symbols(q)
     n, M = tree.n, crba(tree, q, rotors=rotors)
     rest = bias(tree, q, qd, wrench, wrenches, friction=friction)
     qdd = ltdl_solve(M, tau - rest)
