@@ -7,8 +7,12 @@ import pytest
 
 from armwright.errors import InputError, NotSupportedError
 from armwright.kinematics import IKBatch, fk, ik, ik_class, jacobian
+from armwright.kinematics.ik_geometry import analyse
 from armwright.kinematics.pose_error import pose_error
+from armwright.kinematics.spherical_wrist import spherical_wrist_branches
+from armwright.kinematics.ur_inverse import ur_branches
 from armwright.robot.dh import from_dh, from_mdh
+from armwright.robot.kernels import kernel
 from kinematics_support import UR3, UR5, UR10, H, among, apart, general_6r, load, random_pose, ur_family
 
 PI = np.pi
@@ -260,3 +264,33 @@ def test_bad_targets_are_refused(T, method):
 def test_bad_options_are_refused(options):
     with pytest.raises(InputError):
         ik(load("ur5"), np.tile(np.eye(4), (2, 1, 1)), **options)
+
+
+def test_free_wrist_of_a_nearly_stretched_ur_is_searched_for_a_reachable_representative():
+    """Axes 2, 3, 4 and 6 parallel: joint 6 is free only as far as joints 2 to 4 reach; the seed may lie outside."""
+    robot, rng = load("ur5"), np.random.default_rng(10)
+    q = rng.uniform(-PI, PI, (30, 6))
+    q[:, 2], q[:, 4] = 0.1, 0.0
+    T = fk(robot, q)
+    seed = q.copy()
+    seed[:, 5] += rng.uniform(1.0, 5.0, 30)
+    batch = ik(robot, T, seed=seed, limits=False)
+    assert set(batch.status) == {"singular"}
+    own = batch.solutions[np.arange(8)[: batch.solutions.shape[1]] < batch.count[:, None]]
+    error = pose_error(fk(robot, own), np.repeat(T, batch.count, axis=0))
+    assert max(error.position.max(), error.rotation.max()) < 1e-9
+
+
+@pytest.mark.parametrize("name", ["ur5", "cea"])
+def test_the_same_source_runs_on_floats(name):
+    """The closed forms are plain NumPy for one target; what is compiled gives the same branches and |det J|."""
+    robot = load(name)
+    found, home = analyse(robot)
+    function = ur_branches if found.name == "ur" else spherical_wrist_branches
+    q = np.array([0.4, -0.9, 0.8, 0.3, 1.1, -0.6])
+    plain = function(robot, fk(robot, q), np.zeros(6), home, None)
+    compiled = kernel(robot, function, shapes={"seed": 6}, home=home, body=None)(fk(robot, q), np.zeros(6))
+    for a, b in zip(plain, compiled, strict=True):
+        np.testing.assert_allclose(np.asarray(a, dtype=float), b, atol=1e-12)
+    det = np.abs(np.linalg.det(jacobian(robot, compiled[0])))
+    np.testing.assert_allclose(det, 0.5 * compiled[-1], rtol=1e-9)

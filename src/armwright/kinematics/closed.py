@@ -103,7 +103,8 @@ def _verified(
     # σ_min ≥ |det|/(‖J‖/√5)⁵, and the weighted ‖J‖² is at most 30: only the others need a decomposition
     suspect = _gauge_factor(robot, body, name, home) * gauge < SINGULAR_BELOW * 2.0 * 30.0**3 / 5.0**2.5
     suspect &= ~free
-    suspect[suspect] = singular_at(robot, body, task, q[suspect])
+    if suspect.any():
+        suspect[suspect] = singular_at(robot, body, task, q[suspect])
     rows = Rows(target, fitted.q, position, rotation, free | suspect, fitted.inside).pick(solves(position, rotation))
     # two branches can only coincide where det J vanishes
     return rows.pick(_new(rows.target, rows.q)) if rows.singular.any() else rows
@@ -137,7 +138,9 @@ def solve_closed(
     """Solve goals (B, 4, 4) in closed form; seed (B, 6). See `armwright.kinematics.inverse.ik` for the meaning."""
     count = goal.shape[0]
     rows = _verified(robot, body, name, home, goal, seed, limits)
-    missed = np.setdiff1d(np.arange(count), rows.target[rows.inside] if limits else rows.target)
+    unsolved = np.ones(count, dtype=bool)
+    unsolved[rows.target[rows.inside] if limits else rows.target] = False
+    missed = np.flatnonzero(unsolved)
     best: Search | None = None
     if missed.size:
         start = seed[missed].copy()
