@@ -15,11 +15,11 @@ from armwright.graph.emit import source
 from armwright.graph.emit.c import emit_c
 from armwright.graph.kernel import Kernel
 from armwright.graph.program import trace
-from armwright.graph.tape import Tape
+from armwright.graph.tape import BLOCK, Tape
 from emit_support import SAMPLES, interpret, programs, split
 
 GCC = shutil.which("gcc") or shutil.which("cc")
-ROWS = np.tile(SAMPLES, (90, 1))  # more than one block
+ROWS = np.tile(SAMPLES, (BLOCK // 4, 1))  # one block and a tail
 
 
 def close(actual, expected):
@@ -61,12 +61,12 @@ def test_tape_blocks_and_tails(program):
         outputs = [np.full((len(ROWS), signal.size), np.nan) for signal in program.outputs]
         tape.run(split(ROWS), outputs)
         for actual, value in zip(outputs, expected, strict=True):
-            close(actual, np.tile(value, (90, 1)))
+            close(actual, np.tile(value, (BLOCK // 4, 1)))
 
 
 def test_one_tape_serves_several_threads():
     program = trace(lambda x: np.cumsum(np.sin(np.cumsum(x))) + np.where(x > 0.0, x, 0.0), {"x": (40,)})
-    tape, x = Tape(program), np.random.default_rng(5).normal(size=(8, 2500, 40))
+    tape, x = Tape(program), np.random.default_rng(5).normal(size=(8, BLOCK + 500, 40))
     outputs = np.empty_like(x)
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda k: tape.run([x[k]], [outputs[k]]), range(8)))
