@@ -1,0 +1,147 @@
+"""What a file says besides numbers: two JSON texts, one at its beginning and one at its end.
+
+The first (robot, settings, signals) is known when a run starts, the second (events, outcome) when it ends; a file of a
+run that was cut short has only the first.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import ArmwrightError, ArmwrightWarning, InputError
+from armwright.simulation.recording import Recording
+from armwright.simulation.signals import NAME, Event, Signal
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+FORMAT = 1
+MAX_TEXT = 64 * 2**20
+MAX_COLUMNS = 100_000
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One signal as a file sees it: name, unit, labels and shape of a sample."""
+
+    name: str
+    unit: str = ""
+    labels: tuple[str, ...] = ()
+    shape: tuple[int, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Number of flat columns."""
+        return int(np.prod(self.shape, dtype=int))
+
+    def names(self) -> tuple[str, ...]:
+        """Names of the flat columns."""
+        return (self.name,) if not self.shape else tuple(f"{self.name}_{i}" for i in range(self.width))
+
+
+def columns_of(recording: Recording) -> tuple[Column, ...]:
+    """Return the columns that a recording writes."""
+    return tuple(Column(name, s.unit, s.labels, s.shape) for name, s in recording.signals.items())
+
+
+def head_text(
+    columns: tuple[Column, ...], robot: Robot | None, settings: Mapping[str, Any], seed: int | None,
+    versions: Mapping[str, str],
+) -> str:
+    """Return the first text: one line of JSON."""
+    signals = [{"name": c.name, "unit": c.unit, "labels": list(c.labels), "shape": list(c.shape)} for c in columns]
+    head = {"armwright_recording": FORMAT, "signals": signals, "seed": seed, "settings": dict(settings),
+            "versions": dict(versions), "robot": robot.to_sheet() if robot else None}  # fmt: skip
+    return json.dumps(head, ensure_ascii=True)
+
+
+def head_of(recording: Recording) -> str:
+    """Return the first text of a recording."""
+    return head_text(columns_of(recording), recording.robot, recording.settings, recording.seed, recording.versions)
+
+
+def tail_text(samples: int, events: tuple[Event, ...], outcome: str) -> str:
+    """Return the second text: one line of JSON."""
+    listed = [{"time": e.time, "name": e.name, "detail": e.detail} for e in events]
+    return json.dumps({"samples": samples, "events": listed, "outcome": outcome}, ensure_ascii=True)
+
+
+def parse(text: str | bytes, where: str) -> dict[str, Any]:
+    """Read one of the texts; errors name `where`."""
+    if len(text) > MAX_TEXT:
+        raise InputError(f"{where}: description of {len(text)} bytes; at most {MAX_TEXT} are read")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: the description is damaged ({error})") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: expected a JSON object, got {type(value).__name__}")
+    return value
+
+
+def columns_from(head: Mapping[str, Any], where: str) -> tuple[Column, ...]:
+    """Return the columns that a first text declares, checked."""
+    if head.get("armwright_recording") != FORMAT:
+        raise InputError(f"{where}: not a recording of a known format (armwright_recording = {FORMAT})")
+    columns, total = [], 0
+    try:
+        for entry in head["signals"]:
+            shape = tuple(int(size) for size in entry["shape"])
+            column = Column(str(entry["name"]), str(entry["unit"]), tuple(map(str, entry["labels"])), shape)
+            if not NAME.fullmatch(column.name) or min(shape, default=0) < 0 or max(shape, default=0) > MAX_COLUMNS:
+                raise InputError(f"{where}: signal {column.name!r} of shape {shape} is not valid")
+            total += column.width
+            columns.append(column)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, ArmwrightError):
+            raise
+        raise InputError(f"{where}: the list of signals is damaged ({error!r})") from None
+    if total > MAX_COLUMNS:
+        raise InputError(f"{where}: {total} columns declared; at most {MAX_COLUMNS} are read")
+    return tuple(columns)
+
+
+def assemble(
+    head: Mapping[str, Any], tail: Mapping[str, Any] | None, columns: tuple[Column, ...], time: Array,
+    blocks: list[Array], where: str,
+) -> Recording:
+    """Build the recording: blocks are (T, width) each. Without `tail` the outcome says that the run was cut short."""
+    if tail is None:
+        kept = f"{len(time)} samples" + (f" up to t = {time[-1]:g} s" if len(time) else "")
+        tail = {"events": [], "outcome": f"{INTERRUPTED}: the file has no end; {kept} were kept"}
+    signals = {c.name: Signal(block.reshape(len(time), *c.shape), c.unit, c.labels)
+               for c, block in zip(columns, blocks, strict=True)}  # fmt: skip
+    try:
+        return Recording(
+            time, signals, _robot(head.get("robot"), where), head.get("settings") or {},
+            tuple(tail.get("events") or ()), str(tail.get("outcome", "")), head.get("seed"), head.get("versions") or {},
+        )
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"{where}: the description is damaged ({error!r})") from None
+
+
+def _robot(sheet: Any, where: str) -> Robot | None:
+    if not isinstance(sheet, str) or not sheet:
+        return None
+    from armwright.robot.sheet_read import robot_from_text
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ArmwrightWarning)  # whoever recorded it had already accepted the arm
+            return robot_from_text(sheet, f"{where}: robot", implausible="warn")
+    except ArmwrightError as error:
+        warnings.warn(f"{where}: the numbers were read, the robot could not be: {error}", ArmwrightWarning, stacklevel=4)
+        return None

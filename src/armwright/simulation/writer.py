@@ -1,0 +1,159 @@
+"""Recording while it happens: a writer that loses at most the chunk at hand, whatever ends the run."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import ArmwrightError, InputError
+from armwright.simulation.formats import module_for
+from armwright.simulation.formats.meta import Column, head_text, tail_text
+from armwright.simulation.recording import Recording, versions
+from armwright.simulation.signals import Event, Signal, as_event, check_signals, plain, read_only
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+
+class RecordingWriter:
+    """Writes a recording piece by piece.
+
+        with RecordingWriter("run.mcap", {"q": Signal(np.empty((0, 6)), "rad", names)}, robot=robot) as writer:
+            for ...:
+                writer.append(time, {"q": q})
+
+    Samples are gathered into chunks of `chunk` rows. A whole chunk is on the system's side at once, so it survives the
+    death of the process; it is forced to disk every `sync_every` seconds, so it survives a power cut. After Ctrl-C, an
+    error in the ``with`` block or a full disk the file opens up to the last whole chunk.
+
+    Attributes:
+        path: the file; .mcap, .parquet or .csv.
+        samples: rows that are safely in the file.
+    """
+
+    def __init__(
+        self, path: str | Path, signals: Mapping[str, Signal], *, robot: Robot | None = None,
+        settings: Mapping[str, Any] | None = None, seed: int | None = None, chunk: int = 1000, sync_every: float | None = 1.0,
+    ) -> None:
+        """Create the file.
+
+        Args:
+            path: where to write; an existing file is replaced.
+            signals: by name, what will come: unit, labels, and a sample's shape, of `values` with no rows (0, ...).
+            robot: the arm.
+            settings: what the run was asked to do; anything JSON can hold.
+            seed: of the random numbers.
+            chunk: samples a chunk.
+            sync_every: seconds between forced writes to disk; None leaves them to the system.
+        """
+        if chunk < 1:
+            raise InputError(f"chunk: expected at least 1 sample, got {chunk}")
+        self.path = Path(path)
+        self.samples = 0
+        self._last = -np.inf
+        rows = {len(signal.values) for signal in signals.values()}
+        checked = check_signals(signals, rows.pop() if len(rows) == 1 else 0)
+        self._columns = tuple(Column(name, s.unit, s.labels, s.shape) for name, s in checked.items())
+        self._chunk = int(chunk)
+        self._time: list[Array] = []
+        self._blocks: list[list[Array]] = []
+        self._open = True
+        head = head_text(self._columns, robot, plain(settings or {}), seed, versions())
+        sink = module_for(self.path).Sink
+        try:
+            self._sink = sink(self.path, self._columns, head, sync_every)
+        except OSError as error:
+            raise ArmwrightError(f"{self.path}: cannot be written ({error.strerror or error})") from error
+
+    def append(self, time: ArrayLike, values: Mapping[str, ArrayLike] | Recording) -> None:
+        """Add samples: time (T,) [s] and every signal (T, ...), or a single sample () and (...)."""
+        if not self._open:
+            raise InputError(f"{self.path}: this writer is closed")
+        t = np.atleast_1d(read_only(time, "time"))
+        if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t, prepend=self._last) < 0.0).any():
+            raise InputError(f"append: time must be finite and not fall, after t = {self._last!r} s")
+        names = {column.name for column in self._columns}
+        if set(values) != names:
+            wrong = sorted(names.symmetric_difference(values))
+            raise InputError(f"append: missing or unknown signals: {', '.join(wrong)}; expected {', '.join(sorted(names))}")
+        blocks = []
+        for column in self._columns:
+            block = read_only(values[column.name], f"signal {column.name!r}")
+            if block.shape not in ((len(t), *column.shape), column.shape if len(t) == 1 else None):
+                raise InputError(f"append: signal {column.name!r} is {block.shape}, expected {(len(t), *column.shape)}")
+            blocks.append(block.reshape(len(t), column.width).copy())  # the caller may go on using its array
+        if not len(t):
+            return
+        self._last = float(t[-1])
+        self._time.append(t.copy())
+        self._blocks.append(blocks)
+        if sum(map(len, self._time)) >= self._chunk:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what has been gathered as one chunk.
+
+        Raises:
+            ArmwrightError: disk full or another failure; the message says how much was kept. The writer is closed then.
+        """
+        if not self._time:
+            return
+        time = np.concatenate(self._time)
+        blocks = [np.concatenate(parts) for parts in zip(*self._blocks, strict=True)] if self._columns else []
+        try:
+            self._sink.append(time, blocks)
+        except OSError as error:
+            self._abandon()
+            raise ArmwrightError(
+                f"{self.path}: {error.strerror or error} while writing the samples from t = {time[0]:g} s on; "
+                f"{self._kept()} and can be loaded"
+            ) from error
+        except BaseException:
+            self._abandon()
+            raise
+        self._time, self._blocks = [], []
+        self.samples += len(time)
+
+    def close(self, outcome: str = "", events: Iterable[Any] = ()) -> None:
+        """Write what remains, the events and the outcome; safe to call twice."""
+        if not self._open:
+            return
+        listed: tuple[Event, ...] = tuple(as_event(event) for event in events)
+        self.flush()
+        self._open = False
+        try:
+            self._sink.close(tail_text(self.samples, listed, outcome))
+        except OSError as error:
+            self._abandon()
+            raise ArmwrightError(
+                f"{self.path}: {error.strerror or error} while closing; {self._kept()} and can be loaded, "
+                "without events and outcome"
+            ) from error
+
+    def _kept(self) -> str:
+        return f"{self.samples} samples before were kept"
+
+    def _abandon(self) -> None:
+        self._open = False
+        with contextlib.suppress(OSError):
+            self._sink.abandon()
+
+    def __enter__(self) -> RecordingWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Close; after an exception the outcome names it, and a second failure does not hide the first."""
+        if kind is None:
+            self.close()
+            return
+        with contextlib.suppress(ArmwrightError):
+            self.close(outcome=f"interrupted by {kind.__name__}" + (f": {error}" if str(error) else ""))
