@@ -37,5 +37,14 @@ class CompileError(ArmwrightError, RuntimeError):
     """The code generator or its back end failed."""
 
 
+class SimulationError(ArmwrightError, RuntimeError):
+    """A simulation cannot be run, or stopped; `recording` holds what was recorded until then, if anything."""
+
+    def __init__(self, message: str, recording: object = None) -> None:
+        """Keep what was recorded."""
+        self.recording = recording
+        super().__init__(message)
+
+
 class ArmwrightWarning(UserWarning):
     """Something was accepted by a named option, or runs slower than it could."""

@@ -18,8 +18,6 @@ from armwright.dynamics.crba import crba
 from armwright.dynamics.newton_euler import bias, rnea
 from armwright.errors import TraceError
 from armwright.graph import jacobian
-from armwright.graph.array import traced
-from armwright.graph.derive import partials
 from armwright.graph.expr import Expr
 from armwright.robot.tree import as_tree
 from armwright.spatial.linear import ldl_inverse, ltdl_solve
@@ -50,33 +48,6 @@ def _symbols(q: Any) -> None:
         raise TraceError("dynamics derivatives are made by tracing: call armwright.dynamics_derivatives")
 
 
-def partial_jacobian(outputs: Any, wrt: Any, held: Any) -> Any:
-    """∂outputs/∂wrt with the intermediate values `held` treated as constants; one sweep per element of `wrt`."""
-    graph = wrt[0].graph
-    roots = [graph.constant(float(y)) if not isinstance(y, Expr) else y for y in outputs]
-    fixed = {x.index for x in held if isinstance(x, Expr)}
-    live: set[int] = set()
-    stack = [root.index for root in roots]
-    while stack:
-        k = stack.pop()
-        if k not in live:
-            live.add(k)
-            if k not in fixed:
-                stack.extend(graph.args[k])
-    order = sorted(live - fixed)
-    slopes = {k: partials(Expr(graph, k)) for k in order}
-    columns = []
-    for x in wrt:
-        tangent = {x.index: graph.constant(1.0)}
-        for k in order:
-            terms = [factor * tangent[a] for a, factor in slopes[k] if a in tangent]
-            terms = [term for term in terms if not term.is_zero]
-            if terms:
-                tangent[k] = sum(terms[1:], terms[0])
-        columns.append([tangent.get(root.index, graph.constant(0.0)) for root in roots])
-    return traced(np.array(columns, dtype=object).reshape(len(columns), len(roots)).T)
-
-
 def inverse_derivatives(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
                         friction: bool = True, rotors: bool = True) -> InverseDerivatives:  # fmt: skip
     """Derivatives of `rnea` by q, q̇, q̈ (to be traced). External wrenches are constant in the base frame."""
@@ -99,6 +70,6 @@ def forward_derivatives(arm: Robot | Tree, q: Any, qd: Any, tau: Any, wrench: An
     rest = bias(tree, q, qd, wrench, wrenches, friction=friction)
     qdd = ltdl_solve(M, tau - rest)
     needed = rnea(tree, q, qd, qdd, wrench, wrenches, friction=friction, rotors=rotors)
-    slopes = [partial_jacobian(needed, q, qdd), partial_jacobian(needed, qd, qdd)]
+    slopes = [jacobian(needed, x, mode="forward", held=qdd) for x in (q, qd)]
     solved = -ltdl_solve(M, np.concatenate(slopes, axis=1))
     return ForwardDerivatives(solved[:, :n], solved[:, n:], ldl_inverse(M))

@@ -102,9 +102,9 @@ class _Merger:
         while stack:
             y, s = stack.pop()
             if y.op in (Op.ADD, Op.SUB) and len(out) + len(stack) < MOST_TERMS:
-                stack += [(y.operand(1), s if y.op is Op.ADD else -s), (y.operand(0), s)]
+                stack += [(y.operands[1], s if y.op is Op.ADD else -s), (y.operands[0], s)]
             elif y.op is Op.NEG:
-                stack.append((y.operand(0), -s))
+                stack.append((y.operands[0], -s))
             else:
                 out.append(self.term(y, s))
         return out
@@ -118,9 +118,9 @@ class _Merger:
                 number *= y.value
             elif y.op is Op.NEG:
                 number = -number
-                stack.append(y.operand(0))
+                stack.append(y.operands[0])
             elif y.op is Op.MUL and factors.total() + len(stack) < MOST_FACTORS:
-                stack += [y.operand(0), y.operand(1)]
+                stack += [y.operands[0], y.operands[1]]
             else:
                 factors[y.index] += 1
         return Term(number, factors)
@@ -128,7 +128,7 @@ class _Merger:
     def product(self, term: Term) -> Expr:
         out = self.graph.constant(1.0)
         for k in term.factors.elements():
-            out = self.graph.multiply(out, Expr(self.graph, k))
+            out = self.graph.multiply(out, self.graph.nodes[k])
         return self.graph.multiply(self.graph.constant(term.number), out)
 
     def merge(self, x: Term, y: Term) -> Expr | None:
@@ -139,18 +139,18 @@ class _Merger:
         if not (opposite or math.isclose(x.number, y.number, rel_tol=SAME)):
             return None
         common = x.factors & y.factors
-        pairs = [[Expr(self.graph, k) for k in (t.factors - common).elements()] for t in (x, y)]
+        pairs = [[self.graph.nodes[k] for k in (t.factors - common).elements()] for t in (x, y)]
         if any(len(pair) != 2 or not {e.op for e in pair} <= TRIGONOMETRIC for pair in pairs):
             return None
-        (a, b), (c, d) = (sorted(pair, key=lambda e: (e.op, e.operand(0).index)) for pair in pairs)
-        angles = [[e.operand(0).index for e in pair] for pair in ((a, b), (c, d))]
+        (a, b), (c, d) = (sorted(pair, key=lambda e: (e.op, e.operands[0].index)) for pair in pairs)
+        angles = [[e.operands[0].index for e in pair] for pair in ((a, b), (c, d))]
         if a.op is not b.op and c.op is not d.op and angles[0] == angles[1][::-1]:  # sin α cos β ± cos α sin β
             number, kind, sign = x.number, Op.SIN, -1 if opposite else 1
         elif a.op is b.op is not c.op is d.op and angles[0] == angles[1]:  # cos α cos β ∓ sin α sin β
             number, kind, sign = (x if a.op is Op.COS else y).number, Op.COS, 1 if opposite else -1
         else:
             return None
-        angle = _combine(self.angle(a.operand(0)), self.angle(b.operand(0)), sign)
+        angle = _combine(self.angle(a.operands[0]), self.angle(b.operands[0]), sign)
         if any(abs(c) > 1 for _, c in angle.parts):
             return None  # the sine of twice an angle is one more sine, not a shorter equation
         return self.graph.multiply(self.product(Term(number, common)), self.wave(kind, angle))
@@ -177,7 +177,7 @@ class _Merger:
         sign = -1 if flip else 1
         total = g.constant(0.0)
         for k, c in sorted(angle.parts, key=lambda part: (part[1] * sign < 0, part[0])):
-            total = g.add(total, g.multiply(g.constant(float(c * sign)), Expr(g, k)))
+            total = g.add(total, g.multiply(g.constant(float(c * sign)), g.nodes[k]))
         total = g.add(total, g.constant(angle.constant * sign))
         if kind is Op.COS:
             return g.cosine(total)

@@ -35,8 +35,8 @@ def partials(x: Expr) -> list[tuple[int, Any]]:
     args = graph.args[x.index]
     if not args or op in BOOLEAN or op is Op.FLOOR:
         return []
-    a = x.operand(0)
-    b = x.operand(1) if len(args) > 1 else a
+    a = x.operands[0]
+    b = x.operands[1] if len(args) > 1 else a
     match op:
         case Op.ADD:
             values: list[Any] = [1.0, 1.0]
@@ -77,7 +77,7 @@ def partials(x: Expr) -> list[tuple[int, Any]]:
 
 
 def _gated(tangent: Expr) -> bool:
-    return tangent.op is Op.SELECT and (tangent.operand(1).is_zero or tangent.operand(2).is_zero)
+    return tangent.op is Op.SELECT and (tangent.operands[1].is_zero or tangent.operands[2].is_zero)
 
 
 def _scaled(factor: Any, tangent: Expr) -> Expr:
@@ -85,9 +85,9 @@ def _scaled(factor: Any, tangent: Expr) -> Expr:
     if isinstance(factor, float) and factor == 1.0:
         return tangent
     if _gated(tangent) and not isinstance(factor, Gate):
-        open_when_true = tangent.operand(2).is_zero
-        inner = _scaled(factor, tangent.operand(1 if open_when_true else 2))
-        return Gate(tangent.operand(0), open_when_true) * inner
+        open_when_true = tangent.operands[2].is_zero
+        inner = _scaled(factor, tangent.operands[1 if open_when_true else 2])
+        return Gate(tangent.operands[0], open_when_true) * inner
     product: Expr = factor * tangent
     return product
 
@@ -95,8 +95,8 @@ def _scaled(factor: Any, tangent: Expr) -> Expr:
 def _sum(x: Expr, y: Expr) -> Expr:
     """Return x + y; two values behind gates of one condition stay behind it."""
     total: Expr
-    if _gated(x) and _gated(y) and x.operand(0).index == y.operand(0).index:
-        total = where(x.operand(0), x.operand(1) + y.operand(1), x.operand(2) + y.operand(2))
+    if _gated(x) and _gated(y) and x.operands[0].index == y.operands[0].index:
+        total = where(x.operands[0], x.operands[1] + y.operands[1], x.operands[2] + y.operands[2])
     else:
         total = x + y
     return total
@@ -141,7 +141,7 @@ def jacobian(outputs: Any, wrt: Any, *, mode: str = "auto", held: Any = ()) -> A
 
 def _forward(graph: Graph, roots: list[Expr], targets: list[Expr], held: frozenset[int]) -> list[list[Expr]]:
     order = _cone(graph, [root.index for root in roots], held)
-    derivative = {k: partials(Expr(graph, k)) for k in order}
+    derivative = {k: partials(graph.nodes[k]) for k in order}
     zero = graph.constant(0.0)
     columns = []
     for target in targets:
@@ -165,7 +165,7 @@ def _reverse(graph: Graph, roots: list[Expr], targets: list[Expr], held: frozens
         for k in reversed(_cone(graph, [root.index], held)):
             if k not in adjoint:
                 continue
-            for a, factor in partials(Expr(graph, k)):
+            for a, factor in partials(graph.nodes[k]):
                 term = _scaled(factor, adjoint[k])
                 if not term.is_zero:
                     adjoint[a] = _sum(adjoint[a], term) if a in adjoint else term

@@ -21,6 +21,7 @@ class Graph:
 
     def __init__(self) -> None:
         """Start empty."""
+        self.nodes: list[Expr] = []
         self.ops: list[Op] = []
         self.args: list[tuple[int, ...]] = []
         self.values: list[Any] = []
@@ -28,24 +29,29 @@ class Graph:
 
     def node(self, op: Op, args: tuple[int, ...] = (), value: Any = None) -> Expr:
         """Return the node for (op, args, value), new only if no equal one exists."""
-        key = (op, args, value, isinstance(value, bool))  # True == 1.0, yet they are different nodes
+        key = (op, args, value, value is True or value is False)  # True == 1.0, yet they are different nodes
         index = self._memo.get(key)
         if index is None:
-            index = len(self.ops)
-            self.ops.append(op)
-            self.args.append(args)
-            self.values.append(value)
-            self._memo[key] = index
-        return Expr(self, index)
+            index = self._memo[key] = self.append(op, args, value)
+        return self.nodes[index]
+
+    def append(self, op: Op, args: tuple[int, ...], value: Any) -> int:
+        """Add a node without looking for an equal one; return its number."""
+        index = len(self.ops)
+        self.ops.append(op)
+        self.args.append(args)
+        self.values.append(value)
+        self.nodes.append(Expr(self, index, op, tuple(self.nodes[k] for k in args), value))
+        return index
 
     def known(self, op: Op, args: tuple[int, ...]) -> Expr | None:
         """Return the node for (op, args) if it exists already."""
         index = self._memo.get((op, args, None, False))
-        return None if index is None else Expr(self, index)
+        return None if index is None else self.nodes[index]
 
     def constant(self, value: float | bool) -> Expr:
         """Return a constant; −0.0 is stored as 0.0."""
-        return self.node(Op.CONST, (), (float(value) + 0.0) if not isinstance(value, bool | np.bool_) else bool(value))
+        return self.node(Op.CONST, (), bool(value) if isinstance(value, bool | np.bool_) else float(value) + 0.0)
 
     def input(self, signal: int, element: int) -> Expr:
         """Return element `element` of input number `signal`."""
@@ -53,8 +59,8 @@ class Graph:
 
     def apply(self, op: Op, *operands: Expr) -> Expr:
         """Build an operation without the algebra of add/multiply: fold constants, order commutative operands."""
-        args = tuple(x.index for x in operands)
-        if all(x.is_constant for x in operands):
+        args = tuple([x.index for x in operands])
+        if operands[0].is_constant and all(x.is_constant for x in operands):
             try:
                 return self.constant(MEANING[op](*(x.value for x in operands)))
             except (OverflowError, ValueError):  # Python refuses exp(1e4); the compiled code answers with inf
@@ -64,9 +70,9 @@ class Graph:
     def negate(self, x: Expr) -> Expr:
         """−x, with −(−a) = a and −(a − b) = b − a."""
         if x.op is Op.NEG:
-            return x.operand(0)
+            return x.operands[0]
         if x.op is Op.SUB:
-            return self.subtract(x.operand(1), x.operand(0))
+            return self.subtract(x.operands[1], x.operands[0])
         return self.apply(Op.NEG, x)
 
     def add(self, x: Expr, y: Expr) -> Expr:
@@ -76,9 +82,9 @@ class Graph:
         if y.is_zero:
             return x
         if y.op is Op.NEG:
-            return self.subtract(x, y.operand(0))
+            return self.subtract(x, y.operands[0])
         if x.op is Op.NEG:
-            return self.subtract(y, x.operand(0))
+            return self.subtract(y, x.operands[0])
         return self.apply(Op.ADD, x, y)
 
     def subtract(self, x: Expr, y: Expr) -> Expr:
@@ -90,9 +96,9 @@ class Graph:
         if x.is_zero:
             return self.negate(y)
         if y.op is Op.NEG:
-            return self.add(x, y.operand(0))
+            return self.add(x, y.operands[0])
         if x.op is Op.NEG:
-            return self.negate(self.add(x.operand(0), y))
+            return self.negate(self.add(x.operands[0], y))
         opposite = self.known(Op.SUB, (y.index, x.index))
         if opposite is not None:
             return self.node(Op.NEG, (opposite.index,))
@@ -110,13 +116,13 @@ class Graph:
                 return y
             if value < 0.0:
                 return self.negate(self.multiply(self.constant(-value), y))
-            if y.op is Op.MUL and y.operand(0).is_constant:
-                return self.multiply(self.constant(value * y.operand(0).value), y.operand(1))
-            if y.op is Op.MUL and y.operand(1).is_constant:
-                return self.multiply(self.constant(value * y.operand(1).value), y.operand(0))
+            if y.op is Op.MUL and y.operands[0].is_constant:
+                return self.multiply(self.constant(value * y.operands[0].value), y.operands[1])
+            if y.op is Op.MUL and y.operands[1].is_constant:
+                return self.multiply(self.constant(value * y.operands[1].value), y.operands[0])
         if x.op is Op.NEG or y.op is Op.NEG:
             flips = (x.op is Op.NEG) + (y.op is Op.NEG)
-            product = self.multiply(x.operand(0) if x.op is Op.NEG else x, y.operand(0) if y.op is Op.NEG else y)
+            product = self.multiply(x.operands[0] if x.op is Op.NEG else x, y.operands[0] if y.op is Op.NEG else y)
             return self.negate(product) if flips == 1 else product
         return self.apply(Op.MUL, x, y)
 
@@ -127,18 +133,18 @@ class Graph:
         if x.is_zero:
             return x
         if x.op is Op.NEG:
-            return self.negate(self.divide(x.operand(0), y))
+            return self.negate(self.divide(x.operands[0], y))
         if y.op is Op.NEG:
-            return self.negate(self.divide(x, y.operand(0)))
+            return self.negate(self.divide(x, y.operands[0]))
         return self.apply(Op.DIV, x, y)
 
     def sine(self, x: Expr) -> Expr:
         """Return sin x, odd."""
-        return self.negate(self.sine(x.operand(0))) if x.op is Op.NEG else self.apply(Op.SIN, x)
+        return self.negate(self.sine(x.operands[0])) if x.op is Op.NEG else self.apply(Op.SIN, x)
 
     def cosine(self, x: Expr) -> Expr:
         """Return cos x, even."""
-        return self.cosine(x.operand(0)) if x.op is Op.NEG else self.apply(Op.COS, x)
+        return self.cosine(x.operands[0]) if x.op is Op.NEG else self.apply(Op.COS, x)
 
     def select(self, condition: Expr, x: Expr, y: Expr) -> Expr:
         """``x if condition else y``."""
@@ -150,48 +156,28 @@ class Graph:
 class Expr:
     """One scalar of a graph. Arithmetic builds nodes; NumPy functions accept it (see `armwright.graph.array`)."""
 
-    __slots__ = ("graph", "index")
+    __slots__ = ("graph", "index", "is_boolean", "is_constant", "is_zero", "op", "operands", "value")
 
-    def __init__(self, graph: Graph, index: int) -> None:
-        """Refer to node `index` of `graph`."""
+    def __init__(self, graph: Graph, index: int, op: Op, operands: tuple[Expr, ...], value: Any) -> None:
+        """Describe node `index` of `graph`; made by `Graph.node` only, one object a node.
+
+        `value` is that of a constant, or (signal, element) of an input.
+        """
         self.graph = graph
         self.index = index
-
-    @property
-    def op(self) -> Op:
-        """Operation of this node."""
-        return self.graph.ops[self.index]
-
-    @property
-    def value(self) -> Any:
-        """Value of a constant, (signal, element) of an input."""
-        return self.graph.values[self.index]
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the value is known."""
-        return self.graph.ops[self.index] is Op.CONST
-
-    @property
-    def is_zero(self) -> bool:
-        """Whether the value is known to be 0."""
-        return self.is_constant and self.value == 0.0
-
-    @property
-    def is_boolean(self) -> bool:
-        """Whether this is a truth value."""
-        return self.op in BOOLEAN or (self.is_constant and isinstance(self.value, bool))
-
-    def operand(self, k: int) -> Expr:
-        """Operand number k."""
-        return Expr(self.graph, self.graph.args[self.index][k])
+        self.op = op
+        self.operands = operands
+        self.value = value
+        self.is_constant = op is Op.CONST
+        self.is_zero = self.is_constant and value == 0.0
+        self.is_boolean = op in BOOLEAN or value is True or value is False
 
     def lift(self, other: Any) -> Expr:
         """Make `other` a number of the same graph."""
         if isinstance(other, Expr):
             if other.graph is not self.graph:
                 raise TraceError("two traced values of different functions were mixed; trace them together")
-            return other.as_number()
+            return other.as_number() if other.is_boolean else other
         if isinstance(other, (*NUMBER, np.bool_)):
             return self.graph.constant(float(other))
         raise TraceError(f"cannot combine a traced value with {type(other).__name__}; use numbers or NumPy arrays")

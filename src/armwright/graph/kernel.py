@@ -260,7 +260,7 @@ def _rows(array: Any, own: tuple[int, ...], batch: tuple[int, ...], size: int) -
         if int(np.prod(own)) == 1:
             return np.ascontiguousarray(array).reshape(1, size)
         array = np.broadcast_to(array, batch + array.shape[len(own) :])
-    return np.ascontiguousarray(array).reshape(-1, size)
+    return np.ascontiguousarray(array).reshape(int(np.prod(batch)), size)
 
 
 class _Derivative:

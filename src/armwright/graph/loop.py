@@ -52,6 +52,7 @@ class LoopPlan:
         record: slots that are written out.
         events: slots whose elements, where they rise through zero during a substep, stop the loop.
         state: slots that must stay finite.
+        until: a slot of one number; substeps go on while it is positive (adaptive steps), `substeps` at most.
     """
 
     slots: Mapping[str, int]
@@ -61,6 +62,7 @@ class LoopPlan:
     record: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
+    until: str | None = None
 
     def __post_init__(self) -> None:
         """Check that every stage finds its slots, with the right sizes."""
@@ -122,7 +124,7 @@ class LoopPlan:
     def digest(self) -> str:
         """Fingerprint of the whole loop."""
         parts = [(s.program.digest, s.when, sorted(s.reads.items()), sorted(s.writes.items())) for s in self.stages]
-        text = repr((list(self.slots.items()), parts, self.shared, self.lanes, self.record, self.events, self.state))
+        text = repr((list(self.slots.items()), parts, self.shared, self.lanes, self.record, self.events, self.state, self.until))
         return hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
 
 

@@ -15,10 +15,7 @@ class NaiveGraph(Graph):
         """Append, always (constants and inputs excepted: they are not operations)."""
         if op in (Op.CONST, Op.INPUT):
             return super().node(op, args, value)
-        self.ops.append(op)
-        self.args.append(args)
-        self.values.append(value)
-        return Expr(self, len(self.ops) - 1)
+        return self.nodes[self.append(op, args, value)]
 
     def apply(self, op: Op, *operands: Expr) -> Expr:
         """Append the operation as written."""
@@ -56,4 +53,4 @@ class NaiveGraph(Graph):
         key = (op, x.index)
         if key not in self._memo:
             self._memo[key] = self.apply(op, x).index
-        return Expr(self, self._memo[key])
+        return self.nodes[self._memo[key]]

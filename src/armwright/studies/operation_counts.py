@@ -42,10 +42,7 @@ class Unshared(Graph):
         """Append, unless it is a leaf or a sine or cosine of a known argument."""
         if op in LEAVES or op in TRIGONOMETRIC:
             return super().node(op, args, value)
-        self.ops.append(op)
-        self.args.append(args)
-        self.values.append(value)
-        return Expr(self, len(self.ops) - 1)
+        return self.nodes[self.append(op, args, value)]
 
 
 class Tally(NamedTuple):

@@ -6,8 +6,8 @@ side by side without any transposition. The function is
     i64 name(ptr memory, ptr shared, ptr lanes, ptr record, i64 ticks, i64 substeps, i64 every, i64 phase, ptr status)
 
 Per tick: a row of `shared` (one number for all lanes) and of `lanes` (a number per lane) is copied into the memory, the stages
-"before" run once, a row is recorded if (tick + phase) mod every = 0, the stages "inside" run `substeps` times, the stages "after"
-once. It returns the ticks completed; status[0] tells why it stopped (0 end, 1 not finite, 2 event) and status[1] the substep.
+"before" run once, a row is recorded if (tick + phase) mod every = 0, the stages "inside" run `substeps` times (or, if the plan has an
+`until` slot, while it is positive in some lane), the stages "after" once. It returns the ticks completed; status[0] tells why it stopped (0 end, 1 not finite, 2 event) and status[1] the substep.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def _any_lane(w: Writer, truth: str) -> str:
 def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
     """Return a complete LLVM module with one loop (see the module text)."""
     declarations: set[str] = set()
-    functions, calls = [], {"before": [], "inside": [], "after": []}  # type: ignore[var-annotated]
+    functions: list[str] = []
+    calls: dict[str, list[str]] = {"before": [], "inside": [], "after": []}
     for k, stage in enumerate(plan.stages):
         label = f"{name}_stage{k}"
         functions.append(_stage(plan, stage, label, width, fma, declarations))
@@ -108,7 +109,11 @@ def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
     w.raw("sub:")
     w.line("%s = phi i64 [0, %begin], [0, %write], [%s2, %continue]")
     w.line("%again = icmp slt i64 %s, %substeps")
-    w.line("br i1 %again, label %inside, label %after")
+    wanted = "%again"
+    if plan.until is not None:
+        left = w.emit(f"load {w.type}, ptr {w.offset('%memory', plan.offset(plan.until) * width)}, align 8")
+        wanted = w.emit(f"and i1 %again, {_any_lane(w, w.emit(f'fcmp ogt {w.type} {left}, {w.literal(0.0)}'))}")
+    w.line(f"br i1 {wanted}, label %inside, label %after")
     w.raw("inside:")
     befores = [w.emit(f"load {w.type}, ptr {w.offset('%memory', slot * width)}, align 8") for slot in plan.event_slots]
     for call in calls["inside"]:

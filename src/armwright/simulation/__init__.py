@@ -1,0 +1,1 @@
+"""Time: the loop of reference, law, actuator, arm and sensors, and what it recorded."""

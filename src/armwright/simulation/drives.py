@@ -1,0 +1,87 @@
+"""Motors and gears between the commanded joint torque and the joint (001 §3.10, 004 §3.9).
+
+Motor angles are q_a = K q, so joint torques are u = Kᵀ τ_motor. Rotor inertia and motor-side viscous friction are part of the robot's dynamics
+(`Tree.armature`, `Tree.viscous`); a drive adds what limits the torque: saturation, speed, the current loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """Torque-limited motors with an optional first-order current loop.
+
+    Attributes:
+        gear: K (n, n). torque_limit, speed_limit: motor side (n,), inf where none.
+        time_constant: of the current (torque) loop [s]; 0 for immediate.
+        torque_constant: motor side [N m/A] (n,); for recording currents.
+    """
+
+    gear: Any
+    torque_limit: Any
+    speed_limit: Any
+    time_constant: float = 0.0
+    torque_constant: Any = 0.0
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """The motor torque is a state if the current loop takes time."""
+        return ("motor_torque",) if self.time_constant > 0.0 else ()
+
+    def motor_torque(self, tau: Any) -> Any:
+        """Motor torques (n,) that give joint torques tau (n,): K⁻ᵀ tau."""
+        return np.linalg.inv(np.asarray(self.gear, dtype=np.float64)).T @ tau
+
+    def joint_torque(self, motor: Any) -> Any:
+        """Joint torques (n,) of motor torques (n,): Kᵀ motor."""
+        return np.asarray(self.gear, dtype=np.float64).T @ motor
+
+    def limited(self, motor: Any, qd: Any) -> Any:
+        """Clip motor torques to their limit, and to braking where a motor is at its speed limit."""
+        limit = np.asarray(self.torque_limit, dtype=np.float64)
+        speed_limit = np.asarray(self.speed_limit, dtype=np.float64)
+        speed = np.asarray(self.gear, dtype=np.float64) @ qd
+        out = []
+        for k in range(len(limit)):
+            value = motor[k]
+            if np.isfinite(limit[k]):
+                value = np.minimum(np.maximum(value, -limit[k]), limit[k])
+            if np.isfinite(speed_limit[k]):
+                value = np.where(speed[k] >= speed_limit[k], np.minimum(value, 0.0), value)
+                value = np.where(speed[k] <= -speed_limit[k], np.maximum(value, 0.0), value)
+            out.append(value)
+        return np.array(out)
+
+    def torque(self, command: Any, qd: Any, states: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Return the joint torque (n,) for a commanded joint torque, and the derivative of the motor torque."""
+        wanted = self.limited(self.motor_torque(command), qd)
+        if not self.state_names:
+            return self.joint_torque(wanted), {}
+        motor = states["motor_torque"]
+        return self.joint_torque(motor), {"motor_torque": (wanted - motor) / self.time_constant}
+
+    def current(self, tau: Any) -> Any:
+        """Motor currents (..., n) [A] for joint torques tau (..., n), on floats."""
+        constant = np.asarray(self.torque_constant, dtype=np.float64)
+        if np.any(constant <= 0.0):
+            raise InputError("drive: motor currents need a torque constant > 0 for every motor")
+        return np.asarray(tau) @ np.linalg.inv(np.asarray(self.gear, dtype=np.float64)) / constant
+
+
+def drive_of(robot: Robot, *, time_constant: float = 0.0) -> Drive:
+    """Return the robot's own motors (`Robot.actuators`) as a drive."""
+    if not (np.isfinite(time_constant) and time_constant >= 0.0):
+        raise InputError(f"drive: time_constant must be finite and ≥ 0 s, got {time_constant}")
+    a = robot.actuators
+    return Drive(a.gear, a.torque_limit, a.speed_limit, time_constant, a.torque_constant)

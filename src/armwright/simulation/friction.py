@@ -1,0 +1,112 @@
+"""Friction models of the joints, beyond the viscous and Coulomb friction that a robot carries itself.
+
+Each model gives the torque that opposes the motion, as a traced function of speed and of its own states. `dry_bound` is the largest torque it
+can hold at rest; the semi-implicit integrator uses it to let a joint really stick.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from armwright.errors import InputError
+
+
+class FrictionModel(ABC):
+    """Torque lost in the joints. Parameters are scalars or (n,)."""
+
+    state_names: tuple[str, ...] = ()
+    has_dry_part: bool = False
+
+    @abstractmethod
+    def torque(self, qd: Any, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Any, dict[str, Any]]:
+        """Return friction torque (n,) and the derivatives of the states; without its dry part if `dry` is False."""
+
+    def dry_bound(self, qd: Any) -> Any:
+        """Largest dry friction torque (n,) at speed qd."""
+        return np.zeros(len(qd))
+
+
+def _checked(model: Any, **positive: bool) -> None:
+    """Refuse negative or non-finite parameters; those marked True must be strictly positive."""
+    for name, strict in positive.items():
+        value = np.asarray(getattr(model, name), dtype=np.float64)
+        if not np.isfinite(value).all() or (value <= 0.0).any() if strict else (value < 0.0).any():
+            raise InputError(f"{type(model).__name__}: {name} must be finite and {'> 0' if strict else '≥ 0'}, got {value}")
+
+
+def stribeck_curve(speed: Any, coulomb: Any, static: Any, stribeck_speed: Any) -> Any:
+    """F_c + (F_s − F_c) exp(−(v/v_s)²): the level of dry friction at |v|."""
+    return coulomb + (static - coulomb) * np.exp(-((speed / stribeck_speed) ** 2))
+
+
+@dataclass(frozen=True)
+class Frictionless(FrictionModel):
+    """No friction at all, whatever the robot's sheet says."""
+
+    def torque(self, qd: Any, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Any, dict[str, Any]]:
+        """Zero."""
+        return 0.0 * qd, {}
+
+
+@dataclass(frozen=True)
+class Stribeck(FrictionModel):
+    """Viscous friction and dry friction that falls from `static` to `coulomb` with speed.
+
+    τ = viscous·v + s(v)·tanh(v/smoothing), s = `stribeck_curve`. The smoothing makes it integrable by any method; it creeps at rest. With the
+    semi-implicit integrator the dry part is solved for instead, and holds.
+    """
+
+    viscous: Any
+    coulomb: Any
+    static: Any
+    stribeck_speed: Any
+    smoothing: Any = 1e-3
+    has_dry_part = True
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        _checked(self, viscous=False, coulomb=False, static=False, stribeck_speed=True, smoothing=True)
+
+    def torque(self, qd: Any, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Any, dict[str, Any]]:
+        """See the class."""
+        smooth = self.viscous * qd
+        if not dry:
+            return smooth, {}
+        level = stribeck_curve(qd, self.coulomb, self.static, self.stribeck_speed)
+        return smooth + level * np.tanh(qd / self.smoothing), {}
+
+    def dry_bound(self, qd: Any) -> Any:
+        """Stribeck level at the present speed."""
+        return stribeck_curve(qd, self.coulomb, self.static, self.stribeck_speed) + 0.0 * qd
+
+
+@dataclass(frozen=True)
+class LuGre(FrictionModel):
+    """Bristles that bend: presliding, stiction and the Stribeck effect in one state a joint (Canudas de Wit et al. 1995).
+
+    ż = v − σ0 |v| z / s(v),   τ = σ0 z + σ1 ż + σ2 v,   s = `stribeck_curve`.
+    """
+
+    sigma0: Any
+    sigma1: Any
+    sigma2: Any
+    coulomb: Any
+    static: Any
+    stribeck_speed: Any
+    state_names = ("bristle",)
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        _checked(self, sigma0=True, sigma1=False, sigma2=False, coulomb=True, static=True, stribeck_speed=True)
+
+    def torque(self, qd: Any, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Any, dict[str, Any]]:
+        """See the class."""
+        z = states["bristle"]
+        level = stribeck_curve(qd, self.coulomb, self.static, self.stribeck_speed)
+        zd = qd - self.sigma0 * np.abs(qd) / level * z
+        return self.sigma0 * z + self.sigma1 * zd + self.sigma2 * qd, {"bristle": zd}

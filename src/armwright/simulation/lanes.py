@@ -1,0 +1,58 @@
+"""Arms that differ in their numbers, not in their shape: one compiled loop for a Monte Carlo over masses and friction.
+
+Entries of the tree that are equal in all robots stay constants and fold; those that differ become inputs of the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.robot.tree import Tree, tree_of
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+
+_VARIABLE = ("m", "h", "J", "armature", "viscous", "coulomb", "p0", "gravity", "T_tip_tool")
+_FIXED = ("parent", "revolute", "joint", "tip", "n")
+
+
+@dataclass(frozen=True, eq=False)
+class Lanes:
+    """The common tree, where its varying entries sit (field, flat index), and their values (B, k)."""
+
+    tree: Tree
+    places: tuple[tuple[str, int], ...]
+    values: Any
+
+    def fill(self, parameters: Any) -> Tree:
+        """Return the tree with its varying entries replaced by `parameters` (k,), symbols or floats."""
+        if not self.places:
+            return self.tree
+        fields: dict[str, Any] = {}
+        for value, (name, index) in zip(parameters, self.places, strict=True):
+            if name not in fields:
+                fields[name] = np.array(getattr(self.tree, name), dtype=object)
+            fields[name].ravel()[index] = value
+        return replace(self.tree, **fields)
+
+
+def lanes_of(robots: Sequence[Robot]) -> Lanes:
+    """Compare robots of one shape; raise `InputError` if their structure or joint frames differ."""
+    trees = [tree_of(robot, regroup=True) for robot in robots]
+    first = trees[0]
+    for k, tree in enumerate(trees[1:], start=1):
+        same = all(getattr(tree, name) == getattr(first, name) for name in _FIXED)
+        if not (same and np.allclose(tree.R0, first.R0, atol=1e-12) and np.allclose(tree.offset, first.offset, atol=1e-12)):
+            raise InputError(f"batch: robot {k} differs from robot 0 in structure or joint axes; only numbers may differ")
+    places, columns = [], []
+    for name in _VARIABLE:
+        stacked = np.array([np.asarray(getattr(tree, name), dtype=np.float64).ravel() for tree in trees])
+        for index in np.flatnonzero((stacked != stacked[0]).any(axis=0)):
+            places.append((name, int(index)))
+            columns.append(stacked[:, index])
+    return Lanes(first, tuple(places), np.array(columns).T if columns else np.zeros((len(trees), 0)))

@@ -1,0 +1,237 @@
+"""From robot, law and surroundings to the stages of one compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.control.law import Law, initial_memory, run
+from armwright.graph import Program, trace
+from armwright.graph.loop import LoopPlan, Stage, stage
+from armwright.graph.program import call_by_name
+from armwright.motion.reference import Reference
+from armwright.simulation.integrators import Method
+from armwright.simulation.system import System
+
+if TYPE_CHECKING:
+    from armwright.robot.tree import Tree
+    from armwright.simulation.drives import Drive
+    from armwright.simulation.friction import FrictionModel
+    from armwright.simulation.lanes import Lanes
+    from armwright.simulation.sensors import JointSensors
+
+RELATIVE, ABSOLUTE = 1e-7, 1e-9  # tolerances of adaptive integrators
+LARGEST, SMALLEST = 5.0, 0.2  # bounds of the step's change
+
+
+@dataclass(frozen=True, eq=False)
+class Ingredients:
+    """What a loop is made of; see `armwright.simulation.simulate` for the meaning of each."""
+
+    lanes: Lanes
+    model: Tree
+    law: Law
+    method: Method
+    period: float
+    continuous: bool = False
+    drive: Drive | None = None
+    friction: FrictionModel | None = None
+    sensors: JointSensors | None = None
+    wrenches: Callable[..., Any] | None = None
+    events: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    clamp: tuple[Any, Any] | None = None
+    gains_vary: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.lanes.tree.n
+
+    @property
+    def extra_names(self) -> tuple[str, ...]:
+        """States beyond q and qd, each of n numbers."""
+        return (self.drive.state_names if self.drive else ()) + (self.friction.state_names if self.friction else ())
+
+    @property
+    def size(self) -> int:
+        """Length of the state x."""
+        return self.n * (2 + len(self.extra_names))
+
+
+def hermite(s: Any, dt: float, a: Reference, b: Reference) -> Reference:
+    """Quintic through two references dt apart, at fraction s of the way: exact for quintic trajectories."""
+    va, vb, aa, ab = dt * a.qd, dt * b.qd, dt * dt * a.qdd, dt * dt * b.qdd
+    d = b.q - a.q
+    c3 = 10.0 * d - 6.0 * va - 4.0 * vb - 1.5 * aa + 0.5 * ab
+    c4 = -15.0 * d + 8.0 * va + 7.0 * vb + 1.5 * aa - ab
+    c5 = 6.0 * d - 3.0 * (va + vb) - 0.5 * aa + 0.5 * ab
+    q = a.q + s * (va + s * (0.5 * aa + s * (c3 + s * (c4 + s * c5))))
+    qd = (va + s * (aa + s * (3.0 * c3 + s * (4.0 * c4 + s * (5.0 * c5))))) / dt
+    qdd = (aa + s * (6.0 * c3 + s * (12.0 * c4 + s * (20.0 * c5)))) / (dt * dt)
+    return Reference(q, qd, qdd)
+
+
+def _reference(row: Any, n: int) -> Reference:
+    return Reference(row[:n], row[n : 2 * n], row[2 * n :])
+
+
+class _Law:
+    """The law at work on symbols: its varying gains and its memory come from slots."""
+
+    def __init__(self, parts: Ingredients) -> None:
+        self.parts = parts
+        law, n = parts.law, parts.n
+        self.memory = {f"memory_{k}": tuple(np.shape(v)) for k, v in initial_memory(law, n).items()}
+        self.varying = {f"gain_{k}": tuple(np.shape(law.gains[k])[1:]) for k in parts.gains_vary}
+        self.shapes: dict[str, tuple[int, ...]] = {"t": (1,), "ref": (3 * n,), **self.memory, **self.varying}
+
+    def __call__(self, t: Any, q: Any, qd: Any, ref: Any, slots: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        parts = self.parts
+        gains = {k: slots[f"gain_{k}"] if k in parts.gains_vary else v for k, v in parts.law.gains.items()}
+        memory = {k: slots[f"memory_{k}"] for k in parts.law.memory}
+        signals = {"arm": parts.model, "t": t, "q": q, "qd": qd, "ref": ref, "dt": parts.period}
+        tau, after = run(parts.law, signals, gains, memory)
+        return tau, after
+
+
+def _traced(function: Callable[[dict[str, Any]], dict[str, Any]], shapes: Mapping[str, tuple[int, ...]], name: str) -> Program:
+    """Trace a function of a dictionary of slots that returns a dictionary of slots."""
+    from collections import namedtuple
+    from inspect import Parameter, Signature
+
+    def body(**slots: Any) -> Any:
+        result = function(slots)
+        return namedtuple("Slots", list(result))(**result)  # type: ignore[misc]  # noqa: PYI024 - names are known only now
+
+    body.__signature__ = Signature([Parameter(k, Parameter.KEYWORD_ONLY) for k in shapes])  # type: ignore[attr-defined]
+    return trace(body, dict(shapes), name=name)
+
+
+def law_stage(parts: Ingredients) -> Stage:
+    """Sense, then compute the torque for the tick and the law's new memory (once a tick in every mode)."""
+    n, law = parts.n, _Law(parts)
+    shapes = {"x": (parts.size,), **law.shapes}
+    sensors = parts.sensors
+    if sensors is not None:
+        shapes |= {"noise": (2 * n,), "line": ((sensors.delay + 1) * 2 * n,), "fresh": (1,)}
+
+    def body(s: dict[str, Any]) -> dict[str, Any]:
+        q, qd = s["x"][:n], s["x"][n : 2 * n]
+        out: dict[str, Any] = {}
+        if sensors is not None:
+            measured = np.concatenate(sensors.read(q, qd, s["noise"]))
+            if sensors.every > 1:
+                measured = np.where(s["fresh"][0] > 0.0, measured, s["line"][: 2 * n])
+            out["line"] = np.concatenate([measured, s["line"][: -2 * n]]) if sensors.delay else measured
+            q, qd = out["line"][-2 * n : -n], out["line"][-n:]
+            out["measured"] = np.concatenate([q, qd])
+        tau, after = law(s["t"][0], q, qd, _reference(s["ref"], n), s)
+        out["tau"] = tau
+        return out | {f"memory_{k}": v for k, v in after.items()}
+
+    return stage(_traced(body, shapes, "law"), "before")
+
+
+def step_program(parts: Ingredients, *, command: str = "held") -> Program:
+    """One integrator step. Slots: x, h, tau (held) or ref, ref_next, t (continuous), past (time since the tick)."""
+    n, law, dt = parts.n, _Law(parts), parts.period
+    shapes: dict[str, tuple[int, ...]] = {"x": (parts.size,), "h": (1,), "past": (1,), "t": (1,)}
+    continuous = command == "law"
+    shapes |= {"ref_next": (3 * n,), **law.shapes} if continuous else {"tau": (n,)}
+    if parts.lanes.places:
+        shapes["parameters"] = (len(parts.lanes.places),)
+    if parts.method.adaptive:
+        shapes["left"] = (1,)
+
+    def body(s: dict[str, Any]) -> dict[str, Any]:
+        start = s["t"][0]
+
+        def torque(past: Any, q: Any, qd: Any) -> Any:
+            if not continuous:
+                return s["tau"]
+            ref = hermite(past / dt, dt, _reference(s["ref"], n), _reference(s["ref_next"], n))
+            return law(start + past, q, qd, ref, s)[0]
+
+        wrenches = parts.wrenches
+        tree = parts.lanes.fill(s.get("parameters"))
+        outside = None
+        if wrenches is not None:
+            outside = lambda past, q, qd: call_by_name(wrenches, {"arm": tree, "t": start + past, "q": q, "qd": qd})  # noqa: E731
+        extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
+        system = System(tree, torque, parts.drive, parts.friction, outside, extra)
+        x, h, past = s["x"], s["h"][0], s["past"][0]
+        out: dict[str, Any] = {}
+        if parts.method.adaptive:
+            h = np.minimum(h, s["left"][0])
+            new, error = parts.method.step(system, past, x, h)
+            x1, moved, out["h"] = _accept(parts.method, x, new, error, h, s["h"][0], s["left"][0])
+            out["left"] = np.array([s["left"][0] - moved])
+            out["past"] = np.array([past + moved])
+        else:
+            x1, _ = parts.method.step(system, past, x, h)
+            out["past"] = np.array([past + h])
+        out["x"] = _clamped(x1, parts.clamp, n)
+        if parts.events:
+            after = {"arm": tree, "t": start + out["past"][0], "q": out["x"][:n], "qd": out["x"][n : 2 * n]}
+            out["event"] = np.array([call_by_name(f, after) for f in parts.events.values()])
+            out["x_before"] = x
+        return out
+
+    return _traced(body, shapes, "step")
+
+
+def _accept(method: Method, x: Any, new: Any, error: Any, h: Any, asked: Any, left: Any) -> tuple[Any, Any, Any]:
+    """Keep the step if its error is within tolerance; choose the next one (standard controller, order p)."""
+    ratio: Any = 0.0
+    for k in range(len(x)):
+        scale = ABSOLUTE + RELATIVE * np.maximum(np.abs(x[k]), np.abs(new[k]))
+        ratio = np.maximum(ratio, np.abs(error[k]) / scale)
+    good = ratio <= 1.0
+    factor = 0.9 * np.exp(np.log(ratio + 1e-10) * (-1.0 / method.order))
+    factor = np.minimum(np.maximum(factor, SMALLEST), LARGEST)
+    # a step cut short by the end of the tick says nothing against the longer one
+    following = np.where(good & (h < asked), np.maximum(h * factor, asked), h * factor)
+    near_end = left - h < 1e-12
+    moved = np.where(good, np.where(near_end, left, h), 0.0)
+    return np.array([np.where(good, b, a) for a, b in zip(x, new, strict=True)]), moved, np.array([following])
+
+
+def _clamped(x: Any, limits: tuple[Any, Any] | None, n: int) -> Any:
+    """Mechanical stops: a joint past its limit is put back and loses the speed that drives it further."""
+    if limits is None:
+        return x
+    lower, upper = limits
+    q, qd = list(x[:n]), list(x[n : 2 * n])
+    for k in range(n):
+        if np.isfinite(upper[k]):
+            qd[k] = np.where(q[k] > upper[k], np.minimum(qd[k], 0.0), qd[k])
+            q[k] = np.minimum(q[k], upper[k])
+        if np.isfinite(lower[k]):
+            qd[k] = np.where(q[k] < lower[k], np.maximum(qd[k], 0.0), qd[k])
+            q[k] = np.maximum(q[k], lower[k])
+    return np.concatenate([np.array(q), np.array(qd), x[2 * n :]])
+
+
+def loop_plan(parts: Ingredients, *, law_in_loop: bool = True) -> LoopPlan:
+    """Put the stages and slots together."""
+    n = parts.n
+    step = stage(step_program(parts, command="law" if parts.continuous else "held"), "inside")
+    stages = ([law_stage(parts)] if law_in_loop else []) + [step]
+    slots: dict[str, int] = {"x": parts.size, "tau": n, "t": 1, "past": 1, "h": 1, "ref": 3 * n}
+    for part in stages:
+        for signals, names in ((part.program.inputs, part.reads), (part.program.outputs, part.writes)):
+            slots |= {names[s.name]: s.size for s in signals}
+    reset = _traced(lambda s: {"past": 0.0 * s["t"], **({"left": 0.0 * s["t"] + parts.period} if parts.method.adaptive else {})},
+                    {"t": (1,)}, "reset")  # fmt: skip
+    shared = ["t", "ref", *(["ref_next"] if parts.continuous else [])]
+    lanes = []
+    if parts.sensors is not None and law_in_loop:
+        lanes = ["noise"]
+        shared += ["fresh"] if parts.sensors.every > 1 else []
+    record = ["t", "x", "tau"] + [k for k in slots if k.startswith("memory_")] + (["measured"] if "measured" in slots else [])
+    slots |= {"left": 1} if parts.method.adaptive else {}
+    return LoopPlan(slots, (stage(reset, "before"), *stages), tuple(shared), tuple(lanes), tuple(record),
+                    ("event",) if parts.events else (), ("x",), "left" if parts.method.adaptive else None)  # fmt: skip

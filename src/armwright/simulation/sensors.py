@@ -1,0 +1,83 @@
+"""What the controller sees: sampled, delayed, noisy, quantised joint positions and velocities; other sensors after the run.
+
+In the loop the law reads measured q and qd. Force/torque sensor, accelerometer and motor current are functions of the recorded motion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.kinematics import acceleration, fk
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+
+
+@dataclass(frozen=True)
+class JointSensors:
+    """Encoders. Noise is white, standard deviation per sample; resolution 0 means no quantisation.
+
+    Attributes:
+        position_noise, velocity_noise: [rad], [rad/s]; scalars or (n,).
+        position_resolution, velocity_resolution: quantisation steps.
+        delay: control ticks between a measurement and its use.
+        every: control ticks between new measurements (a slower sensor holds its value).
+    """
+
+    position_noise: Any = 0.0
+    velocity_noise: Any = 0.0
+    position_resolution: Any = 0.0
+    velocity_resolution: Any = 0.0
+    delay: int = 0
+    every: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        for name in ("position_noise", "velocity_noise", "position_resolution", "velocity_resolution"):
+            value = np.asarray(getattr(self, name), dtype=np.float64)
+            if not np.isfinite(value).all() or (value < 0.0).any():
+                raise InputError(f"sensors: {name} must be finite and ≥ 0, got {value}")
+        if self.delay < 0 or self.every < 1:
+            raise InputError(f"sensors: delay must be ≥ 0 and every ≥ 1 ticks, got {self.delay} and {self.every}")
+
+    @property
+    def noisy(self) -> bool:
+        """Whether random numbers are needed."""
+        return bool(np.any(np.asarray(self.position_noise)) or np.any(np.asarray(self.velocity_noise)))
+
+    def read(self, q: Any, qd: Any, noise: Any) -> tuple[Any, Any]:
+        """Return measured q and qd (n,) from true ones and standard normal noise (2n,) (traced)."""
+        n = len(q)
+        q = q + np.asarray(self.position_noise) * noise[:n]
+        qd = qd + np.asarray(self.velocity_noise) * noise[n:]
+        return _quantised(q, self.position_resolution), _quantised(qd, self.velocity_resolution)
+
+
+def _quantised(x: Any, resolution: Any) -> Any:
+    steps = np.broadcast_to(np.asarray(resolution, dtype=np.float64), (len(x),))
+    return np.array([np.floor(x[k] / steps[k] + 0.5) * steps[k] if steps[k] else x[k] for k in range(len(x))])
+
+
+def accelerometer(robot: Robot, q: Any, qd: Any, qdd: Any, *, T_tool_sensor: Any = None, noise: float = 0.0, seed: int = 0) -> Any:
+    """Specific force (..., 3) in sensor axes [m/s²] of an accelerometer on the tool: f = Rᵀ(a − g) (004 §3.11, sign corrected).
+
+    At rest it reads +9.81 upwards. The lever arm counts: a = a_tool + α × r + ω × (ω × r).
+    """
+    T = np.eye(4) if T_tool_sensor is None else np.asarray(T_tool_sensor, dtype=np.float64)
+    carrier = robot.with_tool(robot.T_tip_tool @ T)
+    R = fk(carrier, q)[..., :3, :3]
+    a = acceleration(carrier, q, qd, qdd)[..., :3] - robot.gravity
+    f = np.einsum("...ji,...j->...i", R, a)
+    return f + noise * np.random.default_rng(seed).standard_normal(f.shape) if noise else f
+
+
+def force_sensor(robot: Robot, q: Any, wrench: Any, *, noise: Any = 0.0, bias: Any = 0.0, seed: int = 0) -> Any:
+    """Reading (..., 6) of a wrist sensor in tool axes: the wrench (base axes, at the tool) that the world exerts, plus bias and noise."""
+    R = fk(robot, q)[..., :3, :3]
+    w = np.asarray(wrench, dtype=np.float64)
+    turned = np.concatenate([np.einsum("...ji,...j->...i", R, w[..., :3]), np.einsum("...ji,...j->...i", R, w[..., 3:])], axis=-1)
+    return turned + np.asarray(bias) + np.asarray(noise) * np.random.default_rng(seed).standard_normal(turned.shape)

@@ -1,0 +1,231 @@
+"""`simulate`: compose a loop in a few lines, run it, get a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from armwright.control.law import Law, as_law, check_gains
+from armwright.control.zero import zero
+from armwright.errors import InputError, SimulationError
+from armwright.motion import Trajectory
+from armwright.motion.reference import Reference
+from armwright.robot.model import Robot
+from armwright.robot.tree import tree_of
+from armwright.simulation.integrators import method as find_method
+from armwright.simulation.lanes import lanes_of
+from armwright.simulation.plan import Ingredients
+from armwright.simulation.results import recording_of
+from armwright.simulation.session import Session
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from armwright.simulation.drives import Drive
+    from armwright.simulation.friction import FrictionModel
+    from armwright.simulation.sensors import JointSensors
+
+Limits = Literal["record", "clamp", "stop"]
+MOST_ROWS = 50_000_000  # numbers kept in memory by one run
+
+
+def prepare(
+    robot: Robot | Sequence[Robot],
+    law: Law | Callable[..., Any] | None = None,
+    reference: Trajectory | ArrayLike | None = None,
+    *,
+    q0: ArrayLike | None = None,
+    qd0: ArrayLike | None = None,
+    rate: float = 1000.0,
+    substeps: int = 1,
+    integrator: str = "rk4",
+    continuous: bool = False,
+    model: Robot | None = None,
+    drive: Drive | None = None,
+    friction: FrictionModel | None = None,
+    sensors: JointSensors | None = None,
+    wrench: Callable[..., Any] | ArrayLike | None = None,
+    events: Mapping[str, Callable[..., Any]] | None = None,
+    limits: Limits = "record",
+    count: int | None = None,
+    every: int = 1,
+    seed: int = 0,
+    check_step: bool = True,
+) -> Session:
+    """Compile a loop and set it to its start; `simulate` runs it to the end. See there for the arguments."""
+    robots = [robot] if isinstance(robot, Robot) else list(robot)
+    if not robots:
+        raise InputError("simulate: no robot given")
+    arm = robots[0]
+    n = arm.n
+    if not (np.isfinite(rate) and rate > 0.0):
+        raise InputError(f"simulate: rate must be a positive number of ticks per second, got {rate}")
+    for name, value in (("substeps", substeps), ("every", every)):
+        if value != int(value) or value < 1:
+            raise InputError(f"simulate: {name} must be a whole number ≥ 1, got {value}")
+    if limits not in ("record", "clamp", "stop"):
+        raise InputError(f"simulate: limits must be 'record', 'clamp' or 'stop', got {limits!r}")
+    chosen = as_law(law) if law is not None else zero()
+    start = _start(reference, q0, n)
+    x0 = _state(start, qd0, n)
+    varying = tuple(k for k, v in chosen.gains.items() if np.ndim(v) == 2)
+    lanes = count or max([len(robots), len(x0), *(len(chosen.gains[k]) for k in varying)])
+    for what, number in (("robots", len(robots)), ("initial states", len(x0)), *((f"gain {k}", len(chosen.gains[k])) for k in varying)):
+        if number not in (1, lanes):
+            raise InputError(f"simulate: {number} {what} for {lanes} simulations; give 1 or {lanes}")
+    check_gains(chosen, n, batch=lanes if varying else None)
+    gains = {k: np.broadcast_to(chosen.gains[k], (lanes, n)) if k in varying else v for k, v in chosen.gains.items()}
+    chosen = replace(chosen, gains=gains)
+    watched = dict(events or {})
+    if limits == "stop":
+        watched["joint limit"] = _limit_event(arm)
+    if watched and lanes > 1:
+        raise InputError("simulate: events stop one simulation; run batches without events (and without limits='stop')")
+    parts = Ingredients(
+        lanes=lanes_of(robots),
+        model=tree_of(model or arm, regroup=True),
+        law=chosen,
+        method=find_method(integrator),
+        period=1.0 / rate,
+        continuous=continuous,
+        drive=drive,
+        friction=friction,
+        sensors=sensors,
+        wrenches=_wrench_function(wrench),
+        events=watched,
+        clamp=(arm.lower, arm.upper) if limits == "clamp" else None,
+        gains_vary=varying,
+    )
+    session = Session(robots, parts, count=lanes, substeps=int(substeps), every=int(every), seed=seed)
+    extra = np.zeros((len(x0), parts.size - 2 * n))
+    session.follow(_reference(reference, start, n))
+    values = parts.lanes.values
+    session.start(np.concatenate([x0, extra], axis=1), gains, values)
+    if check_step:
+        session.check_step()
+    return session
+
+
+def simulate(
+    robot: Robot | Sequence[Robot],
+    law: Law | Callable[..., Any] | None = None,
+    reference: Trajectory | ArrayLike | None = None,
+    duration: float | None = None,
+    *,
+    progress: Callable[[float], None] | None = None,
+    **options: Any,
+) -> Any:
+    """Simulate an arm under a control law: reference → law → drive → arm → sensors, compiled into one step.
+
+    Args:
+        robot: the plant; a sequence of robots that differ in numbers only gives a batch.
+        law: a control law (`armwright.control`) or a NumPy function of (q, qd, ref, …); zero torque if omitted. A function that
+            cannot be traced is called from Python once a tick.
+        reference: a `Trajectory`, a constant posture (n,), or None to hold the start.
+        duration: [s]; the trajectory's by default. A longer run holds the trajectory's end.
+        progress: called with the fraction done.
+        **options:
+            q0, qd0: initial state, (n,) or (B, n); the reference's start at rest by default.
+            rate: control ticks per second; the torque is held between them. substeps: integrator steps per tick.
+            integrator: "rk4", "semi-implicit" (dry friction that holds), "dopri5" (adaptive), "rodas3" and
+                "rodas3-adaptive" (stiff).
+            continuous: let the law act continuously instead of once a tick.
+            model: the controller's own model of the arm; the plant itself by default.
+            drive: motors (`drive_of`). friction: a friction model replacing the robot's. sensors: `JointSensors`.
+            wrench: external wrench: (6,) at the tool, (nb, 6) at the links, or a function of (arm, t, q, qd), base axes.
+            events: name → function of (arm, t, q, qd); the run stops where one rises through zero.
+            limits: what to do at joint limits: "record", "clamp" (mechanical stop) or "stop".
+            count: number of simulations if the inputs do not tell. seed: of the sensor noise. every: record every so many ticks.
+            check_step: refuse steps that cannot be stable.
+
+    Returns:
+        A `Recording`, or `Recordings` for a batch.
+
+    Raises:
+        SimulationError: the step cannot be stable, the state diverged or a law returned NaN; `.recording` holds what was recorded.
+    """
+    session = prepare(robot, law, reference, **options)
+    length = _duration(duration, reference)
+    kept = round(length / session.parts.period) / session.every * session.count * (session.parts.size + 2 * session.parts.n)
+    if kept > MOST_ROWS:
+        raise InputError(f"simulate: {kept:.3g} numbers would be recorded; raise every (now {session.every}) or shorten the run")
+    settings = {"duration": length, **{k: v for k, v in options.items() if isinstance(v, str | int | float | bool)}}
+    try:
+        session.run(length, progress)
+    except SimulationError as error:
+        error.recording = recording_of(session, settings)
+        raise
+    except KeyboardInterrupt:
+        session.outcome = "interrupted"
+    return recording_of(session, settings)
+
+
+def _duration(duration: float | None, reference: Any) -> float:
+    if duration is None:
+        if not isinstance(reference, Trajectory):
+            raise InputError("simulate: give a duration [s], or a trajectory as the reference")
+        return float(reference.duration)
+    if not (np.isfinite(duration) and duration > 0.0):
+        raise InputError(f"simulate: duration must be positive and finite, got {duration}")
+    return float(duration)
+
+
+def _start(reference: Any, q0: Any, n: int) -> Any:
+    """Initial positions (B, n)."""
+    if q0 is None:
+        if isinstance(reference, Trajectory):
+            q0 = reference.evaluate(0.0).q
+        else:
+            q0 = np.zeros(n) if reference is None else reference
+    return _rows(q0, n, "q0")
+
+
+def _rows(value: Any, n: int, what: str) -> Any:
+    array = np.atleast_2d(np.asarray(value, dtype=np.float64))
+    if array.ndim != 2 or array.shape[1] != n or not np.isfinite(array).all():
+        raise InputError(f"simulate: {what} must hold {n} finite numbers, or (B, {n}); got shape {np.shape(value)}")
+    return array
+
+
+def _state(q: Any, qd0: Any, n: int) -> Any:
+    qd = np.zeros((1, n)) if qd0 is None else _rows(qd0, n, "qd0")
+    rows = max(len(q), len(qd))
+    if len(q) not in (1, rows) or len(qd) not in (1, rows):
+        raise InputError(f"simulate: q0 has {len(q)} rows, qd0 has {len(qd)}")
+    return np.concatenate([np.broadcast_to(q, (rows, n)), np.broadcast_to(qd, (rows, n))], axis=1)
+
+
+def _reference(reference: Any, start: Any, n: int) -> Trajectory | Reference:
+    if isinstance(reference, Trajectory):
+        if reference.n != n:
+            raise InputError(f"simulate: the trajectory has {reference.n} joints, the robot {n}")
+        return reference
+    target = start[0] if reference is None else _rows(reference, n, "reference")[0]
+    return Reference(target, np.zeros(n), np.zeros(n))
+
+
+def _wrench_function(wrench: Any) -> Callable[..., Any] | None:
+    if wrench is None or callable(wrench):
+        return wrench
+    constant = np.asarray(wrench, dtype=np.float64)
+    if constant.shape[-1:] != (6,) or constant.ndim > 2 or not np.isfinite(constant).all():
+        raise InputError(f"simulate: wrench must be (6,) or (nb, 6) finite numbers, or a function; got shape {constant.shape}")
+    return lambda: constant
+
+
+def _limit_event(robot: Robot) -> Callable[..., Any]:
+    lower, upper = robot.lower, robot.upper
+
+    def beyond(q: Any) -> Any:
+        worst: Any = -1.0
+        for k in range(len(lower)):
+            if np.isfinite(upper[k]):
+                worst = np.maximum(worst, q[k] - upper[k])
+            if np.isfinite(lower[k]):
+                worst = np.maximum(worst, lower[k] - q[k])
+        return worst
+
+    return beyond

@@ -1,0 +1,110 @@
+"""Steps that cannot be stable: found before the run, with the limit and what would work.
+
+A loop is linearised numerically around its present state: the compiled tick is run on perturbed states. If the largest factor by which one tick
+multiplies a small deviation means a growth faster than any arm can fall, the cause is the step, not the physics.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from armwright.simulation.integrators import Method
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+IMPLAUSIBLE_RATE = 100.0  # 1/s: an inverted forearm falls with 10 to 30
+
+
+class Linear(NamedTuple):
+    """ẋ = A x + B u under a law u = K x."""
+
+    A: Any
+    B: Any
+    K: Any
+
+
+def tick_jacobian(tick: Callable[[Any], Any], x: Any, step: float = 1e-6) -> Any:
+    """∂x⁺/∂x of one tick by central differences; `tick` maps (m, N) states to (m, N)."""
+    N = len(x)
+    moved = step * np.maximum(1.0, np.abs(x))
+    states = np.concatenate([x + np.diag(moved), x - np.diag(moved)])
+    after = tick(states)
+    return ((after[:N] - after[N:]) / (2.0 * moved[:, None])).T
+
+
+def growth(J: Any) -> tuple[float, Any]:
+    """Largest eigenvalue modulus of a tick's Jacobian and its eigenvector."""
+    if not np.isfinite(J).all():
+        return np.inf, np.zeros(len(J))
+    values, vectors = np.linalg.eig(J)
+    k = int(np.argmax(np.abs(values)))
+    return float(np.abs(values[k])), np.abs(vectors[:, k])
+
+
+def held_radius(linear: Linear, period: float) -> float:
+    """Spectral radius of the sampled loop with the torque held for `period` (003 E8)."""
+    from scipy.linalg import expm
+
+    N, m = linear.B.shape
+    block = np.zeros((N + m, N + m))
+    block[:N, :N], block[:N, N:] = linear.A * period, linear.B * period
+    F = expm(block)
+    return float(np.abs(np.linalg.eigvals(F[:N, :N] + F[:N, N:] @ linear.K)).max())
+
+
+def largest_period(linear: Linear) -> float:
+    """Longest control period for which the held loop does not grow faster than the continuous one, by bisection [s]."""
+    own = max(0.0, float(np.linalg.eigvals(linear.A + linear.B @ linear.K).real.max()))
+
+    def stable(period: float) -> bool:
+        return held_radius(linear, period) <= np.exp((own + 1.0) * period)
+
+    return _bisect(stable)
+
+
+def largest_step(linear: Linear, method: Method) -> float:
+    """Longest step of an explicit method for the continuous closed loop [s]."""
+    values = np.linalg.eigvals(linear.A + linear.B @ linear.K)
+    decaying = values[values.real < 0.0]
+    return _bisect(lambda h: all(method.growth(complex(h * z)) <= 1.0 + 1e-9 for z in decaying))
+
+
+def _bisect(stable: Callable[[float], bool]) -> float:
+    low, high = 1e-7, 1.0
+    if not stable(low):
+        return 0.0
+    if stable(high):
+        return high
+    for _ in range(40):
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if stable(middle) else (low, middle)
+    return low
+
+
+def linearise(derivative: Callable[[Any, Any], Any], law: Callable[[Any], Any], x: Any, u: Any, step: float = 1e-6) -> Linear:
+    """A, B, K by central differences of float functions derivative(x, u) and law(x)."""
+
+    def slope(f: Callable[[Any], Any], at: Any) -> Any:
+        columns = []
+        for k in range(len(at)):
+            d = step * max(1.0, abs(at[k])) * np.eye(len(at))[k]
+            columns.append((f(at + d) - f(at - d)) / (2.0 * d[k]))
+        return np.array(columns).T
+
+    return Linear(slope(lambda z: derivative(z, u), x), slope(lambda v: derivative(x, v), u), slope(law, x))
+
+
+def explain(linear: Linear, method: Method, *, period: float, step: float, continuous: bool, joint: str) -> str:
+    """Say why the loop cannot run as asked and what would."""
+    fastest = float(np.linalg.eigvals(linear.A + linear.B @ linear.K).real.min())
+    if continuous:
+        limit = largest_step(linear, method)
+        return (f"{method.name} with a step of {step * 1e3:.4g} ms cannot be stable here: the closed loop has a pole at {fastest:.0f} 1/s "
+                f"(joint {joint}); the limit is about {limit * 1e3:.3g} ms, or use the stiff integrator \"rodas3\"")  # fmt: skip
+    limit = largest_period(linear)
+    return (f"this law held for {period * 1e3:.4g} ms cannot be stable here: the closed loop has a pole at {fastest:.0f} 1/s (joint {joint}); "
+            f"the limit is about {limit * 1e3:.3g} ms (rate ≥ {1.0 / max(limit, 1e-9):.0f} 1/s), or let the law act continuously "
+            '(continuous=True) with the stiff integrator "rodas3"')  # fmt: skip

@@ -1,0 +1,114 @@
+"""The arm under its torques as an ordinary differential equation, written once and traced into every integrator.
+
+State x = [q, qd, states of the drives, states of the friction]. Between control ticks the commanded torque is held (zero-order hold), or
+the law acts continuously, as the documents' Simulink models did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from armwright.dynamics.crba import crba
+from armwright.dynamics.newton_euler import rnea
+from armwright.graph import jacobian
+from armwright.robot.tree import Tree
+from armwright.simulation.drives import Drive
+from armwright.simulation.friction import FrictionModel
+from armwright.spatial import ltdl_solve
+
+Command = Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Everything that acts on the arm.
+
+    Attributes:
+        tree: the arm (its entries may be symbols: parameters that differ between lanes).
+        command: commanded joint torque as a function of (t, q, qd); t is the time since the tick began.
+        drive: motors between command and joint; None for ideal torque sources.
+        friction: friction model; None for the robot's own viscous and Coulomb friction.
+        wrenches: external wrenches (t, q, qd) → (nb, 6) at link origins or (6,) at the tool, base axes; None for none.
+        extra: name → slice of x for states beyond q and qd.
+    """
+
+    tree: Tree
+    command: Command
+    drive: Drive | None = None
+    friction: FrictionModel | None = None
+    wrenches: Command | None = None
+    extra: Mapping[str, slice] = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.tree.n
+
+    @property
+    def has_dry_friction(self) -> bool:
+        """Whether some friction is set-valued at rest."""
+        return bool(self.friction.has_dry_part) if self.friction is not None else bool(np.any(self.tree.coulomb != 0.0))
+
+    def dry_friction(self, qd: Any) -> list[Any]:
+        """Largest dry friction torque of every joint at speed qd, n values."""
+        if self.friction is not None:
+            return list(self.friction.dry_bound(qd))
+        return list(self.tree.coulomb)
+
+    def torques(self, t: Any, x: Any, *, dry: bool = True) -> tuple[Any, list[Any], Any]:
+        """Return joint torque less friction (n,), derivatives of the extra states, and the external wrenches."""
+        n = self.n
+        q, qd = x[:n], x[n : 2 * n]
+        tau, rest = self.command(t, q, qd), []
+        if self.drive is not None:
+            tau, rates = self.drive.torque(tau, qd, self._states(x, self.drive.state_names))
+            rest += [rates[name] for name in self.drive.state_names]
+        if self.friction is not None:
+            lost, rates = self.friction.torque(qd, self._states(x, self.friction.state_names), dry=dry)
+            rest += [rates[name] for name in self.friction.state_names]
+            tau = tau - lost
+        return tau, rest, None if self.wrenches is None else self.wrenches(t, q, qd)
+
+    def _states(self, x: Any, names: tuple[str, ...]) -> dict[str, Any]:
+        return {name: x[self.extra[name]] for name in names}
+
+    def _needed(self, q: Any, qd: Any, qdd: Any, wrenches: Any, *, dry: bool) -> Any:
+        """Torque that the motion needs: inverse dynamics with the robot's own friction unless a model replaces it."""
+        external = {} if wrenches is None else {"wrench" if np.ndim(wrenches) == 1 else "wrenches": wrenches}
+        own = self.friction is None
+        tau = rnea(self.tree, q, qd, qdd, friction=own, **external)
+        if own and not dry and np.any(self.tree.coulomb != 0.0):
+            tau = tau - self.tree.coulomb * np.sign(qd) * np.where(np.abs(qd) > self.tree.dead_zone, 1.0, 0.0)
+        return tau
+
+    def derivative(self, t: Any, x: Any) -> Any:
+        """ẋ = f(t, x)."""
+        n = self.n
+        q, qd = x[:n], x[n : 2 * n]
+        tau, rest, wrenches = self.torques(t, x)
+        missing = tau - self._needed(q, qd, np.zeros(n), wrenches, dry=True)
+        return np.concatenate([qd, ltdl_solve(crba(self.tree, q), missing), *rest])
+
+    def without_dry_friction(self, t: Any, x: Any) -> tuple[Any, Any, Any]:
+        """Return torque less bias without dry friction (n,), mass matrix, and derivatives of the extra states."""
+        n = self.n
+        q, qd = x[:n], x[n : 2 * n]
+        tau, rest, wrenches = self.torques(t, x, dry=False)
+        missing = tau - self._needed(q, qd, np.zeros(n), wrenches, dry=False)
+        return missing, crba(self.tree, q), np.concatenate(rest) if rest else np.zeros(0)
+
+    def linearised(self, t: Any, x: Any) -> tuple[Any, Any, Any, Any]:
+        """Return f, M, ∂(M·qdd, ṙ)/∂x and ∂(M·qdd, ṙ)/∂t with M held: what a linearly implicit step needs (traced only)."""
+        n = self.n
+        q, qd = x[:n], x[n : 2 * n]
+        tau, rest, wrenches = self.torques(t, x)
+        M = crba(self.tree, q)
+        qdd = ltdl_solve(M, tau - self._needed(q, qd, np.zeros(n), wrenches, dry=True))
+        balance = np.concatenate([tau - self._needed(q, qd, qdd, wrenches, dry=True), *rest])
+        time = np.array([t], dtype=object)
+        return (np.concatenate([qd, qdd, *rest]), M, jacobian(balance, x, held=qdd),
+                jacobian(balance, time, held=qdd)[:, 0])  # fmt: skip
