@@ -1,0 +1,82 @@
+"""Errors to torques: one file a control law, each a constructor that returns a `Law`."""
+
+from armwright.control.adaptive import adaptation_rates, adaptive, adaptive_parameters
+from armwright.control.compiled import law_kernel
+from armwright.control.computed_torque import computed_torque
+from armwright.control.damping import damping
+from armwright.control.feedforward import feedforward
+from armwright.control.gains import (
+    Gains,
+    frequency_gains,
+    hold_limit,
+    hold_radius,
+    inertia_gains,
+    linearise,
+    loop_hold_limit,
+    loop_poles,
+    spectral_radius,
+)
+from armwright.control.impedance import impedance
+from armwright.control.law import Action, Law, as_law, check_gains, evaluate, initial_memory, run, run_storage, storage
+from armwright.control.lyapunov_redesign import acceleration_mismatch, lyapunov_redesign
+from armwright.control.pd import pd
+from armwright.control.pd_gravity import pd_gravity
+from armwright.control.pid import pid
+from armwright.control.sliding_mode import sliding_mode, torque_mismatch
+from armwright.control.task_space import task_space
+from armwright.control.zero import zero
+
+LAWS = {
+    "zero": zero,
+    "damping": damping,
+    "pd": pd,
+    "pid": pid,
+    "pd_gravity": pd_gravity,
+    "computed_torque": computed_torque,
+    "task_space": task_space,
+    "feedforward": feedforward,
+    "impedance": impedance,
+    "lyapunov_redesign": lyapunov_redesign,
+    "sliding_mode": sliding_mode,
+    "adaptive": adaptive,
+}
+"""The laws by name; `adaptive` wants the robot as its first argument, the others gains alone."""
+
+__all__ = [
+    "LAWS",
+    "Action",
+    "Gains",
+    "Law",
+    "acceleration_mismatch",
+    "adaptation_rates",
+    "adaptive",
+    "adaptive_parameters",
+    "as_law",
+    "check_gains",
+    "computed_torque",
+    "damping",
+    "evaluate",
+    "feedforward",
+    "frequency_gains",
+    "hold_limit",
+    "hold_radius",
+    "impedance",
+    "inertia_gains",
+    "initial_memory",
+    "law_kernel",
+    "linearise",
+    "loop_hold_limit",
+    "loop_poles",
+    "lyapunov_redesign",
+    "pd",
+    "pd_gravity",
+    "pid",
+    "run",
+    "run_storage",
+    "sliding_mode",
+    "spectral_radius",
+    "storage",
+    "task_space",
+    "torque_mismatch",
+    "zero",
+]

@@ -1,0 +1,47 @@
+"""Computed torque (inverse dynamics) in joint space: 000 §3.6, 004 eq. 2.69–2.74."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from armwright.control.checks import gain
+from armwright.control.law import Law
+from armwright.dynamics.newton_euler import rnea
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from armwright.motion.reference import Reference
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+
+
+def commanded_acceleration(q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
+    """a_q = q̈_d − K_0 (q − q_d) − K_1 (q̇ − q̇_d), shape (n,) (000 §3.6; 004 eq. 2.72)."""
+    return ref.qdd + kp * (ref.q - q) + kd * (ref.qd - qd)
+
+
+def computed_torque_storage(q: Any, qd: Any, ref: Reference, kp: Any) -> Any:
+    """V = ½ ėᵀė + ½ eᵀK_0 e [rad²/s²]: the energy of the linear error dynamics."""
+    e, ed = ref.q - q, ref.qd - qd
+    return 0.5 * (ed @ ed) + 0.5 * (e @ (kp * e))
+
+
+def computed_torque(kp: ArrayLike, kd: ArrayLike, *, friction: bool = True) -> Law:
+    """Computed torque: tau = M(q) a_q + C(q, q̇)q̇ + g(q), a_q = q̈_d + K_0 e + K_1 ė (000 §3.6; 004 eq. 2.69–2.74).
+
+    Claim, for an exact model: q̈ = a_q, that is ë + K_1 ė + K_0 e = 0, linear and the same at every pose; K_0 = w², K_1 = 2w is
+    critically damped (`frequency_gains`). Storage: V = ½ėᵀė + ½eᵀK_0 e, V̇ = −ėᵀK_1 ė. A torque that the model does not know appears as
+    the acceleration M⁻¹τ on the right side: 000 reads contact from it.
+
+    Args:
+        kp: K_0 ≥ 0 [1/s²], scalar or (n,).
+        kd: K_1 ≥ 0 [1/s], scalar or (n,).
+        friction: whether the model's friction at q̇ is cancelled too. Coulomb friction then switches with the measured
+            velocity; turn it off where that is noisy.
+    """
+    def computed(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
+        return rnea(arm, q, qd, commanded_acceleration(q, qd, ref, kp, kd), friction=friction)
+
+    gains = {"kp": gain(kp, "kp"), "kd": gain(kd, "kd")}
+    return Law("computed torque", computed, gains, storage=computed_torque_storage, doc=computed_torque.__doc__ or "")

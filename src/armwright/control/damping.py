@@ -1,0 +1,70 @@
+"""Viscous damping with a gain that changes in time: the drop test of 000 (§4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.control.checks import gain
+from armwright.control.law import Law
+from armwright.control.zero import mechanical_energy
+from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+DROP_TEST = ((0.0, 9.8), (1.0, 0.02))
+"""Times [s] and gains [N m s/rad] of 000 §4.4: K(t) = 1 − 0.1 t up to 9.8 s, then 0.02."""
+
+
+def piecewise_linear(t: Any, times: Array, values: Array) -> Any:
+    """Value at t of the broken line through (times, values), (m,) and (m, …), held before the first and after the last.
+
+    v₀ + Σ_k slope_k · clip(t − t_k, 0, t_{k+1} − t_k): a sum without choices, so it costs the same everywhere.
+    """
+    total: Any = values[0]
+    for k in range(len(times) - 1):
+        span = float(times[k + 1] - times[k])
+        total = total + (values[k + 1] - values[k]) * (np.minimum(np.maximum(t - times[k], 0.0), span) / span)
+    return total
+
+
+def _table(table: tuple[ArrayLike, ArrayLike]) -> Callable[[Any], Any]:
+    times, values = np.array(table[0], dtype=np.float64), gain(table[1], "damping table values")
+    if times.ndim != 1 or len(times) < 1 or values.shape[:1] != times.shape:
+        raise InputError(f"damping table: expected times (m,) and values (m,) or (m, n), got {times.shape} and {values.shape}")
+    if not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
+        raise InputError("damping table: times must be finite and increase")
+    return lambda t: piecewise_linear(t, times, values)
+
+
+def damping(k: ArrayLike | Callable[[Any], Any] | tuple[ArrayLike, ArrayLike] = DROP_TEST) -> Law:
+    """Viscous damping: tau = −K(t) q̇ (000 §4.4).
+
+    Storage: the mechanical energy V. Claim: V̇ = −q̇ᵀK(t)q̇ − q̇·friction ≤ 0 while K ≥ 0: the arm comes to rest in an
+    equilibrium of gravity. The reference is not used.
+
+    Args:
+        k: K [N m s/rad]: a constant, scalar or (n,); or a function of t, scalar or (n,), written with NumPy (`np.where`
+            for choices, so that it can be traced); or a pair (times (m,), values (m,) or (m, n)) that is
+            interpolated linearly and held outside. The drop test of 000 if omitted.
+    """
+    doc = damping.__doc__ or ""
+    if isinstance(k, tuple) and len(k) == 2 and np.ndim(k[0]) == 1:
+        k = _table(k)
+    if callable(k):
+        schedule = k
+
+        def scheduled(t: Any, qd: Any) -> Any:
+            return -(schedule(t) * qd)
+
+        return Law("viscous damping", scheduled, storage=mechanical_energy, doc=doc)
+
+    def constant(qd: Any, k: Any) -> Any:
+        return -(k * qd)
+
+    return Law("viscous damping", constant, {"k": gain(k, "k")}, storage=mechanical_energy, doc=doc)

@@ -1,0 +1,146 @@
+"""Gains by natural frequency and damping, and how slowly a loop may be sampled.
+
+A digital controller holds its torque for a period h. Around rest at q the arm is linear, ẍ = A x + B τ with x = (δq, δq̇), and
+the law is τ = K x at the samples; over one period the state is multiplied by Φ(h) + Γ(h) K, where Φ and Γ come exactly
+from exp([[A, B], [0, 0]] h). The loop is stable while the spectral radius of that matrix stays below 1 (003 E8).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import expm
+
+from armwright.control.checks import gain
+from armwright.control.compiled import law_kernel
+from armwright.control.law import Law, as_law, initial_memory
+from armwright.control.pd_gravity import pd_gravity
+from armwright.dynamics.api import dynamics_derivatives, gravity_torque, mass_matrix
+from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+MARGIN = 1e-9  # of the spectral radius above 1 that counts as rounding
+
+
+class Gains(NamedTuple):
+    """Position and velocity gains, scalars or (n,)."""
+
+    kp: Any
+    kd: Any
+
+
+def frequency_gains(w: ArrayLike, zeta: ArrayLike = 1.0) -> Gains:
+    """kp = w², kd = 2ζw for ë + kd ė + kp e = 0 (000 §3.6, 004 §3.7: critically damped, ζ = 1).
+
+    Args:
+        w: natural frequency [rad/s], scalar or (n,).
+        zeta: damping ratio, scalar or (n,).
+    """
+    w, zeta = gain(w, "w", positive=True), gain(zeta, "zeta")
+    return Gains(w**2, 2.0 * zeta * w)
+
+
+def inertia_gains(robot: Robot, q: ArrayLike, w: ArrayLike, zeta: ArrayLike = 1.0) -> Gains:
+    """Gains (n,) of a PD law [N m/rad, N m s/rad] that give each joint, moved alone at pose q, frequency w and damping ζ.
+
+    The diagonal of M(q) scales `frequency_gains`: kp = M_ii w², kd = 2ζ M_ii w. Elsewhere the frequency differs as M_ii does.
+    """
+    M = np.diag(mass_matrix(robot, q))
+    kp, kd = frequency_gains(w, zeta)
+    if np.shape(kp) not in ((), (1,), (robot.n,)) or np.shape(kd) not in ((), (1,), (robot.n,)):
+        raise InputError(f"inertia_gains: w and zeta must be scalars or ({robot.n},), got {np.shape(w)} and {np.shape(zeta)}")
+    return Gains(M * kp, M * kd)
+
+
+class Linear(NamedTuple):
+    """Loop at rest: arm (A (2n, 2n), B (2n, n)) and law K (n, 2n), τ = K (δq, δq̇)."""
+
+    A: Array
+    B: Array
+    K: Array
+
+
+def linearise(robot: Robot, law: Law | Callable[..., Any], q: ArrayLike, *, model: Robot | None = None, t: float = 0.0) -> Linear:
+    """Linearise arm and law at rest at q, exactly, with the reference at q; memory stays at its initial value.
+
+    Args:
+        robot: the arm.
+        law: a law or a user's function; it must be traceable.
+        q: pose (n,).
+        model: the controller's model, the arm itself if omitted.
+        t: time [s] for laws that depend on it.
+    """
+    law, n, still = as_law(law), robot.n, np.zeros(robot.n)
+    q = np.array(q, dtype=np.float64)
+    dq, dqd, dtau = dynamics_derivatives(robot, q, still, gravity_torque(robot, q))
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [dq, dqd]])
+    B = np.vstack([np.zeros((n, n)), dtau])
+    kernel = law_kernel(law, model or robot, dt=1.0).derivative(("q", "qd"))
+    slopes = kernel(t, q, still, q, still, still, *initial_memory(law, n).values())
+    return Linear(A, B, np.hstack([slopes[0], slopes[1]]))  # the first output is tau
+
+
+def loop_poles(loop: Linear) -> NDArray[np.complex128]:
+    """Poles (2n,) [1/s] of the continuous loop, the fastest first (003 E8: −8690 1/s; 002 §5.2: −22,700 1/s)."""
+    poles = np.linalg.eigvals(loop.A + loop.B @ loop.K)
+    return np.asarray(poles[np.argsort(-np.abs(poles))], dtype=np.complex128)
+
+
+def hold_radius(loop: Linear, dt: float) -> float:
+    """Spectral radius of one period dt [s] of the loop with the torque held; stable below 1."""
+    size, inputs = loop.B.shape
+    block = np.zeros((size + inputs, size + inputs))
+    block[:size, :size], block[:size, size:] = loop.A * dt, loop.B * dt
+    step = expm(block)
+    return float(np.abs(np.linalg.eigvals(step[:size, :size] + step[:size, size:] @ loop.K)).max())
+
+
+def loop_hold_limit(loop: Linear) -> float:
+    """Largest period [s] below which the held loop is stable: 0 if it never is, inf if it always is.
+
+    Scans upward from a thousandth of the fastest time constant to the first crossing, then bisects.
+    """
+    if not loop.K.any():
+        return np.inf
+    poles = loop_poles(loop)
+    start = 1e-3 / float(np.abs(poles).max())
+    if float(poles.real.max()) > 1e-6 * float(np.abs(poles).max()) or hold_radius(loop, start) > 1.0 + MARGIN:
+        return 0.0
+    low, high = start, start
+    for _ in range(400):
+        high = low * 1.05
+        if hold_radius(loop, high) > 1.0 + MARGIN:
+            break
+        low = high
+    else:
+        return np.inf
+    while high - low > 1e-9 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if hold_radius(loop, middle) > 1.0 + MARGIN else (middle, high)
+    return low
+
+
+def hold_limit(robot: Robot, q: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> float:
+    """Largest stable sampling period [s] of PD + gravity with the torque held, at rest at q (n,) (003 E8: 0.232 ms).
+
+    Args:
+        robot: the arm. q: pose (n,); the limit differs from pose to pose.
+        kp: stiffness [N m/rad], scalar or (n,). kd: damping [N m s/rad], scalar or (n,).
+    """
+    return loop_hold_limit(linearise(robot, pd_gravity(kp, kd), q))
+
+
+def spectral_radius(robot: Robot, q: ArrayLike, kp: ArrayLike, kd: ArrayLike, dt: float) -> float:
+    """Spectral radius of PD + gravity held for dt [s], at rest at q (n,): errors grow by this factor a period (003 E8: 7.0 at 1 ms)."""
+    if not dt > 0.0:
+        raise InputError(f"dt: the sampling period must be > 0, got {dt}")
+    return hold_radius(linearise(robot, pd_gravity(kp, kd), q), dt)

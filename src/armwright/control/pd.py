@@ -1,0 +1,45 @@
+"""Proportional–derivative control of each joint by itself (002 §3.8 without compensation; 004 §3.7, "independent joints")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from armwright.control.checks import gain
+from armwright.control.law import Law
+from armwright.dynamics.energy import kinetic_energy, potential_energy
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from armwright.motion.reference import Reference
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+
+
+def pd_torque(q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
+    """Tau = K_p (q_d − q) + K_d (q̇_d − q̇), shape (n,)."""
+    return kp * (ref.q - q) + kd * (ref.qd - qd)
+
+
+def error_energy(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any) -> Any:
+    """½ ėᵀM(q) ė + ½ eᵀK_p e [J], e = q_d − q."""
+    e = ref.q - q
+    return kinetic_energy(arm, q, ref.qd - qd) + 0.5 * (e @ (kp * e))
+
+
+def pd_storage(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any) -> Any:
+    """V = ½ ėᵀM ė + ½ eᵀK_p e + P(q) [J]."""
+    return error_energy(arm, q, qd, ref, kp) + potential_energy(arm, q)
+
+
+def pd(kp: ArrayLike, kd: ArrayLike) -> Law:
+    """PD: tau = K_p (q_d − q) + K_d (q̇_d − q̇), K_p, K_d diagonal.
+
+    Storage: V = ½q̇ᵀMq̇ + ½eᵀK_p e + P(q). Claim, for constant q_d: V̇ = −q̇ᵀK_d q̇ − q̇·friction, so the arm comes to rest where
+    K_p e = g(q): a steady error, about g/K_p (002 E14: 3.2 rad for K_p = 50; 003 E7: 8 mrad).
+
+    Args:
+        kp: stiffness ≥ 0 [N m/rad], scalar or (n,).
+        kd: damping ≥ 0 [N m s/rad], scalar or (n,).
+    """
+    return Law("PD", pd_torque, {"kp": gain(kp, "kp"), "kd": gain(kd, "kd")}, storage=pd_storage, doc=pd.__doc__ or "")

@@ -1,0 +1,87 @@
+"""PID of each joint, with an integral that does not wind up (002 §3.8 names the terms, 004 §3.7 the use)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.control.checks import choice, gain
+from armwright.control.law import Law
+from armwright.control.pd import pd_torque
+from armwright.dynamics.newton_euler import gravity_torque
+from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from armwright.motion.reference import Reference
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+
+ANTI_WINDUP = ("conditional", "back-calculation", "none")
+
+
+def clamp(x: Any, limit: Any) -> Any:
+    """x kept inside ±limit, element by element."""
+    return np.minimum(np.maximum(x, -limit), limit)
+
+
+def grow_conditionally(integral: Any, wish: Any, limit: Any, step: Any) -> Any:
+    """integral + step, except where the wish is beyond the limit and the step would push it further."""
+    pushed = (np.abs(wish) > limit) & (wish * step > 0.0)
+    return integral + np.where(pushed, 0.0, step)
+
+
+def pid(kp: ArrayLike, ki: ArrayLike, kd: ArrayLike, *, limit: ArrayLike | None = None, anti_windup: str = "conditional",
+        tracking_time: ArrayLike = 0.1, gravity: bool = False) -> Law:  # fmt: skip
+    """PID: tau = clamp(u, ±limit), u = K_p e + K_d ė + z (+ g(q)), ż = K_i e; the memory is z [N m].
+
+    Anti-windup: "conditional" stops z where |u| > limit and K_i e would push further; "back-calculation" adds
+    (clamp(u) − u)/tracking_time to ż, so z follows what the actuator can do. Claim: |u| exceeds the limit by no more than
+    K_p|e| + K_d|ė| changes bring ("conditional"), or settles at limit + tracking_time·K_i|e| under a constant error
+    ("back-calculation"). Locally asymptotically stable for K_i < K_p K_d/λ_max(M), roughly; no global storage function.
+    z advances by one explicit Euler step each period dt.
+
+    Args:
+        kp: ≥ 0 [N m/rad], scalar or (n,).
+        ki: ≥ 0 [N m/(rad s)], scalar or (n,).
+        kd: ≥ 0 [N m s/rad], scalar or (n,).
+        limit: largest |tau| > 0 [N m], scalar or (n,); without it nothing saturates and anti-windup has nothing to do.
+        anti_windup: "conditional", "back-calculation" or "none".
+        tracking_time: > 0 [s], scalar or (n,), for "back-calculation"; not below the control period.
+        gravity: whether g(q) of the model is added.
+    """
+    choice(anti_windup, "anti_windup", ANTI_WINDUP)
+    gains = {"kp": gain(kp, "kp"), "ki": gain(ki, "ki"), "kd": gain(kd, "kd")}
+    doc, start = pid.__doc__ or "", {"integral": 0.0}
+
+    def wish(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any, integral: Any) -> Any:
+        u = pd_torque(q, qd, ref, kp, kd) + integral
+        return u + gravity_torque(arm, q) if gravity else u
+
+    def free(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, dt: Any, kp: Any, ki: Any, kd: Any, integral: Any) -> Any:
+        return wish(arm, q, qd, ref, kp, kd, integral), {"integral": integral + dt * (ki * (ref.q - q))}
+
+    def limited(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, dt: Any, kp: Any, ki: Any, kd: Any, limit: Any,
+                integral: Any) -> Any:  # fmt: skip
+        u = wish(arm, q, qd, ref, kp, kd, integral)
+        step = dt * (ki * (ref.q - q))
+        grown = grow_conditionally(integral, u, limit, step) if anti_windup == "conditional" else integral + step
+        return clamp(u, limit), {"integral": grown}
+
+    def tracking(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, dt: Any, kp: Any, ki: Any, kd: Any, limit: Any,
+                 tracking_time: Any, integral: Any) -> Any:  # fmt: skip
+        u = wish(arm, q, qd, ref, kp, kd, integral)
+        tau = clamp(u, limit)
+        return tau, {"integral": integral + dt * (ki * (ref.q - q) + (tau - u) / tracking_time)}
+
+    if limit is None:
+        if anti_windup == "back-calculation":
+            raise InputError("pid: back-calculation needs limit=…, the torque at which the actuator saturates [N m]")
+        return Law("PID", free, gains, start, doc=doc)
+    gains["limit"] = gain(limit, "limit", positive=True)
+    if anti_windup == "back-calculation":
+        gains["tracking_time"] = gain(tracking_time, "tracking_time", positive=True)
+        return Law("PID", tracking, gains, start, doc=doc)
+    return Law("PID", limited, gains, start, doc=doc)
