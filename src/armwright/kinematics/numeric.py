@@ -29,6 +29,7 @@ ITERATIONS = 100
 RESTARTS = 32
 # a minimum that is not a solution proves nothing; as the best of this many starts it is taken for the closest approach
 EVIDENCE = 16
+FIRST_ROUND = 4
 CHUNK = 4096
 RANDOM_SEED = 20120612
 
@@ -76,21 +77,32 @@ def _best(task: Task, found: Outcome, seed: Array, groups: int) -> Search:
     return Search(q[rows, k], position[rows, k], rotation[rows, k], solved[rows, k], flat[rows, k])
 
 
+def _restart(
+    robot: Robot, task: Task, goal: Array, seed: Array, best: Search, count: int, limits: bool, rng: np.random.Generator
+) -> None:
+    """Try the targets still open in `best` again from `count` random starts each, and write what is better into it."""
+    open_targets = np.flatnonzero(~best.solved)
+    block = max(1, CHUNK // count)
+    for low in range(0, open_targets.size, block):
+        rows = open_targets[low : low + block]
+        starts = random_starts(robot, rows.size * count, limits, rng, task.length).reshape(rows.size, count, -1)
+        # the best so far stays among the candidates, so that restarts never make the closest approach worse
+        starts = np.concatenate([best.q[rows][:, None], starts], axis=1)
+        found = minimise(task, np.repeat(goal[rows], count + 1, axis=0), starts.reshape(-1, robot.n), ITERATIONS)
+        for old, new in zip(best, _best(task, found, seed[rows], rows.size), strict=True):
+            old[rows] = new
+
+
 def search(robot: Robot, task: Task, goal: Array, seed: Array, restarts: int, limits: bool) -> Search:
     """Search a configuration for every goal (B, 4, 4), from seed (B, n) and then from `restarts` random starts."""
     best = _best(task, minimise(task, goal, seed, ITERATIONS), seed, goal.shape[0])
     rng = np.random.default_rng(RANDOM_SEED)
-    open_targets = np.flatnonzero(~best.solved)
-    block = max(1, CHUNK // max(restarts, 1))
-    for low in range(0, open_targets.size if restarts > 0 else 0, block):
-        rows = open_targets[low : low + block]
-        starts = random_starts(robot, rows.size * restarts, limits, rng, task.length)
-        # the first attempt stays among the candidates, so that restarts never make the closest approach worse
-        starts = np.concatenate([best.q[rows][:, None], starts.reshape(rows.size, restarts, -1)], axis=1)
-        found = minimise(task, np.repeat(goal[rows], restarts + 1, axis=0), starts.reshape(-1, robot.n), ITERATIONS)
-        again = _best(task, found, seed[rows], rows.size)
-        for old, new in zip(best, again, strict=True):
-            old[rows] = new
+    left, size = restarts, FIRST_ROUND
+    while left > 0 and not best.solved.all():
+        size = min(size, left)
+        _restart(robot, task, goal, seed, best, size, limits, rng)
+        # most targets fall in the first round; the stubborn ones get longer ones
+        left, size = left - size, 3 * size
     return best
 
 
