@@ -1,1 +1,35 @@
-"""Time: the loop of reference, law, actuator, arm and sensors, and what it recorded."""
+"""Time: the loop of reference, law, drive, arm and sensors, compiled into one step, and what it recorded."""
+
+from armwright.simulation.drives import Drive, drive_of
+from armwright.simulation.friction import FrictionModel, Frictionless, LuGre, Stribeck
+from armwright.simulation.integrators import METHODS as INTEGRATORS
+from armwright.simulation.recording import Recording
+from armwright.simulation.recordings import Recordings
+from armwright.simulation.results import with_acceleration, with_energy, with_storage
+from armwright.simulation.sensors import JointSensors, accelerometer, force_sensor
+from armwright.simulation.session import Session
+from armwright.simulation.signals import Event, Signal
+from armwright.simulation.simulate import prepare, simulate
+
+__all__ = [
+    "INTEGRATORS",
+    "Drive",
+    "Event",
+    "FrictionModel",
+    "Frictionless",
+    "JointSensors",
+    "LuGre",
+    "Recording",
+    "Recordings",
+    "Session",
+    "Signal",
+    "Stribeck",
+    "accelerometer",
+    "drive_of",
+    "force_sensor",
+    "prepare",
+    "simulate",
+    "with_acceleration",
+    "with_energy",
+    "with_storage",
+]

@@ -44,7 +44,7 @@ def stribeck_curve(speed: Any, coulomb: Any, static: Any, stribeck_speed: Any) -
     return coulomb + (static - coulomb) * np.exp(-((speed / stribeck_speed) ** 2))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Frictionless(FrictionModel):
     """No friction at all, whatever the robot's sheet says."""
 
@@ -53,7 +53,7 @@ class Frictionless(FrictionModel):
         return 0.0 * qd, {}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stribeck(FrictionModel):
     """Viscous friction and dry friction that falls from `static` to `coulomb` with speed.
 
@@ -85,7 +85,7 @@ class Stribeck(FrictionModel):
         return stribeck_curve(qd, self.coulomb, self.static, self.stribeck_speed) + 0.0 * qd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LuGre(FrictionModel):
     """Bristles that bend: presliding, stiction and the Stribeck effect in one state a joint (Canudas de Wit et al. 1995).
 

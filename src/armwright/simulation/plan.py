@@ -44,11 +44,20 @@ class Ingredients:
     events: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     clamp: tuple[Any, Any] | None = None
     gains_vary: tuple[str, ...] = ()
+    model_key: object = None
 
     @property
     def n(self) -> int:
         """Number of joints."""
         return self.lanes.tree.n
+
+    def key(self) -> tuple[Any, ...]:
+        """What the traced loop depends on, for reuse within a process; functions and parts count by identity."""
+        gains = tuple((k, np.shape(v)[1:] if k in self.gains_vary else v.tobytes()) for k, v in self.law.gains.items())
+        memory = tuple((k, v.tobytes(), np.shape(v)) for k, v in self.law.memory.items())
+        clamp = None if self.clamp is None else tuple(part.tobytes() for part in self.clamp)
+        return (self.model_key, self.law.function, gains, memory, self.method.name, self.period, self.continuous, self.drive,
+                self.friction, self.sensors, self.wrenches, tuple(self.events.items()), clamp)  # fmt: skip
 
     @property
     def extra_names(self) -> tuple[str, ...]:

@@ -31,7 +31,9 @@ def recording_of(session: Session, settings: Mapping[str, Any]) -> Any:
     """Return the `Recording` (one simulation) or `Recordings` (a batch) of what a session recorded so far."""
     robot, parts, n = session.robot, session.parts, session.parts.n
     width = 1 + parts.size + n
-    rows = np.concatenate(session.rows, axis=1) if session.rows else np.zeros((session.count, 0, width))
+    last = session.closing_row()
+    ends = [last[..., : session.rows[-1].shape[-1]]] if session.rows and np.isfinite(last).all() else []
+    rows = np.concatenate([*session.rows, *ends], axis=1) if session.rows else np.zeros((session.count, 0, width))
     time = rows[0, :, 0]
     labels = tuple(joint.name for joint in robot.joints)
     u = units(robot)

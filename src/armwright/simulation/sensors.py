@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JointSensors:
     """Encoders. Noise is white, standard deviation per sample; resolution 0 means no quantisation.
 

@@ -12,7 +12,7 @@ import numpy as np
 from armwright.control.law import initial_memory, run
 from armwright.errors import ArmwrightWarning, InputError, SimulationError, TraceError
 from armwright.graph.kernel import make_kernel
-from armwright.graph.loop import Loop, Outcome
+from armwright.graph.loop import Loop, LoopPlan, Outcome
 from armwright.motion import Trajectory
 from armwright.motion.reference import Reference
 from armwright.simulation import stability
@@ -49,7 +49,7 @@ class Session:
         self.seed = seed
         self._references: list[tuple[float, Trajectory | Reference]] = [(0.0, Reference(*np.zeros((3, parts.n))))]
         try:
-            plan = loop_plan(parts)
+            plan = self._plan(parts)
         except TraceError as error:
             if parts.continuous or count > 1:
                 raise
@@ -60,6 +60,15 @@ class Session:
         self.loop = Loop(plan, count)
         self._step_kernel: Any = None
         self._wanted: tuple[str, ...] | None = None
+
+    def _plan(self, parts: Ingredients) -> LoopPlan:
+        """Trace the loop, or take the one that an earlier simulation of this robot traced."""
+        key = ("loop", *parts.key())
+        plan: LoopPlan | None = self.robot._cache.get(key)
+        if plan is None or parts.lanes.places:
+            plan = loop_plan(parts)
+            self.robot._cache[key] = plan
+        return plan
 
     def start(self, x: Any, gains: Mapping[str, Any], parameters: Any) -> None:
         """Set the initial state (size,) or (B, size), the varying gains and parameters."""
@@ -124,6 +133,12 @@ class Session:
                 return done
         self.outcome = "end"
         return "end"
+
+    def closing_row(self) -> Any:
+        """The state at the end (B, 1, columns), after the last tick; torque and memory are the last ones."""
+        names = self.loop.plan.record
+        columns = [np.full((self.count, 1), self.time), *(self.loop.get(name) for name in names[1:])]
+        return np.concatenate(columns, axis=1)[:, None]
 
     def _tables(self, ticks: int) -> tuple[Any, Any]:
         n, dt, plan = self.parts.n, self.parts.period, self.loop.plan
@@ -207,6 +222,8 @@ class Session:
 
     def _stop_callback(self, x: Any, record: list[Any], size: int, ticks: int) -> None:
         self.loop.set("x", x)
+        if record:
+            self.loop.set("tau", record[-1][-self.parts.n :])
         self.rows.append(np.array(record).reshape(1, -1, size))
         self._advance(ticks)
 

@@ -81,7 +81,7 @@ def prepare(
     chosen = replace(chosen, gains=gains)
     watched = dict(events or {})
     if limits == "stop":
-        watched["joint limit"] = _limit_event(arm)
+        watched["joint limit"] = arm._cache.setdefault("limit event", _limit_event(arm))
     if watched and lanes > 1:
         raise InputError("simulate: events stop one simulation; run batches without events (and without limits='stop')")
     parts = Ingredients(
@@ -98,6 +98,7 @@ def prepare(
         events=watched,
         clamp=(arm.lower, arm.upper) if limits == "clamp" else None,
         gains_vary=varying,
+        model_key=model,
     )
     session = Session(robots, parts, count=lanes, substeps=int(substeps), every=int(every), seed=seed)
     extra = np.zeros((len(x0), parts.size - 2 * n))
