@@ -16,6 +16,7 @@ from armwright.robot.load import load, robots
 from armwright.robot.model import Robot
 from armwright.robot.sheet_read import read_sheet, robot_from_text
 from armwright.robot.sheet_units import UNITS, to_si
+from armwright.robot.sheet_write import write_sheet
 from armwright.spatial.inertia import cylinder_inertia, parallel_axis
 
 SHEET = """\
@@ -72,6 +73,27 @@ centres = "com"
 columns = ["axis", "mass", "height", "radius", "x", "y", "z"]
 units = ["-", "kg", "mm", "mm", "mm", "mm", "mm"]
 rows = [["x", 1.5, 300, 40, -50, 0, 0], ["z", 0.5, 100, 60, 150, 0, 0]]
+"""
+
+
+SCREWS = """\
+name = "slider"
+[geometry]
+kind = "screws"
+columns = ["vx", "vy", "vz", "wx", "wy", "wz"]
+units = ["m", "m", "m", "-", "-", "-"]
+rows = [[0, 0, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0]]
+home = { value = [0.5, 0, 0.7], unit = "m" }
+[joints]
+kinds = ["revolute", "prismatic"]
+upper = { value = [180, 300], unit = ["deg", "mm"] }
+[bodies.a]
+mass = { value = 1, unit = "kg" }
+inertia = { value = [0.01, 0.01, 0.01], unit = "kg m^2", about = "com" }
+[bodies.b]
+mass = { value = 1, unit = "kg" }
+com = { value = [0.5, 0, 0.7], unit = "m" }
+inertia = { kind = "point" }
 """
 
 
@@ -161,9 +183,21 @@ DEFECTS = {
     "oversize": (SHEET + "#" * 1_000_001, "size", None),
     "deep": ("name = " + "[" * 5000 + "]" * 5000, "TOML syntax", None),
     "deep tables": ("a" + ".a" * 500 + " = 1\n" + SHEET, "depth", None),
+    "endless key": (SHEET + '\n["' + 'a b" . "' * 100_000 + 'a"]\n', "depth", 55),
+    "endless key in a value": (changed("3.7", "{ " + "a." * 300_000 + "a = 1 }"), "depth", 40),
     "many bodies": (SHEET + "".join(f"\n[bodies.b{i}]\n" for i in range(300)), "rows", None),
     "impossible tensor": (changed("[0.02, 0.02, 0.03, 0.001, 0, 0]", "[0.01, 0.02, 0.5]"), "triangle inequality", 42),
 }
+
+
+def test_screws_with_units_joint_by_joint() -> None:
+    robot = robot_from_text(SCREWS)
+    assert [joint.limits.upper for joint in robot.joints] == [math.pi, 0.3]
+    for old, new, rule in (("0, 0, 1]", "0, 0, 2]", "screws"), ("[0, 0, 0, 0", "[0, 0, 1, 0", "screws"),
+                           ('"prismatic"', '"revolute"', "unit"), ("[joints]", "[tool]\n[joints]", "screws")):
+        with pytest.raises(DescriptionError) as caught:
+            robot_from_text(SCREWS.replace(old, new, 1))
+        assert caught.value.rule == rule
 
 
 @pytest.mark.parametrize("defect", DEFECTS)
@@ -202,6 +236,9 @@ def test_extends_overrides_and_keeps_each_citation(tmp_path: Path) -> None:
     assert (robot.name, robot.bodies[1].mass, robot.bodies[0].mass) == ("heavy", 5.0, 3.7)
     assert robot.sources["bodies.arm.mass"].document == "kitchen scale"
     assert robot.sources["bodies.arm.com"].document == "A. Author, Textbook, 2001"
+    mine = tmp_path / "ur5.toml"
+    mine.write_text('name = "my ur5"\nextends = "ur5"\n', encoding="utf-8")
+    assert read_sheet(mine).bodies[2].mass == 2.33
     (tmp_path / "two.toml").write_text('extends = "heavy"\n' + SHEET, encoding="utf-8")
     with pytest.raises(DescriptionError, match=r"circle.*heavy\.toml") as caught:
         read_sheet(child)
@@ -238,7 +275,7 @@ FRAGMENTS = ["nan", "inf", "-1", "0", "1e308", "1e-300", "[]", "[[]]", '""', "{}
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_any_mutation_gives_a_robot_or_an_armwright_error(data: st.DataObject) -> None:
-    text = SHEET
+    text = data.draw(st.sampled_from([SHEET, SCREWS, write_sheet(robot_from_text(SHEET))]))
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text)))
         if data.draw(st.booleans()):

@@ -34,14 +34,18 @@ def file_text(path: Path) -> str:
         raise DescriptionError(f"cannot read: {error}", where=str(path), rule="file") from None
 
 
-def finder(directory: Path | None) -> Callable[[str], tuple[str, str]]:
-    """Return the function that resolves ``extends``: a sheet in `directory` first, then the catalogue."""
+def finder(directory: Path | None, skip: str = "") -> Callable[[str], tuple[str, str]]:
+    """Return the function that resolves ``extends``: a sheet in `directory` first, then the catalogue.
+
+    `skip` is the file that asks: one's own ``ur5.toml`` may extend the catalogue's ``ur5``.
+    """
 
     def find(name: str) -> tuple[str, str]:
         stem = name.removesuffix(".toml")
         if not stem or "/" in stem or "\\" in stem or stem.startswith(".") or "\0" in stem:
             raise DescriptionError("extends names a sheet in the same directory or in the catalogue, not a path")
-        if directory is not None and (directory / f"{stem}.toml").is_file():
+        own = f"{stem}.toml" == skip and stem in catalogue_names()
+        if directory is not None and not own and (directory / f"{stem}.toml").is_file():
             path = directory / f"{stem}.toml"
             return file_text(path), str(path)
         if stem in catalogue_names():

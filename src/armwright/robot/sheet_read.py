@@ -36,7 +36,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from armwright.errors import ArmwrightWarning, DescriptionError, InputError
+from armwright.errors import ArmwrightWarning, DescriptionError, InputError, NotSupportedError
 from armwright.robot.check import physics_findings
 from armwright.robot.dh import from_dh, from_mdh
 from armwright.robot.model import EARTH_GRAVITY, Robot
@@ -70,7 +70,7 @@ def read_sheet(path: str | Path, *, implausible: Implausible = "refuse") -> Robo
         DescriptionError: with file, line, dotted path and rule.
     """
     file = Path(path)
-    return robot_from_text(file_text(file), str(file), finder(file.parent), implausible=implausible)
+    return robot_from_text(file_text(file), str(file), finder(file.parent, skip=file.name), implausible=implausible)
 
 
 def robot_from_text(
@@ -146,7 +146,10 @@ def _build(tree: Table) -> Robot:
                 raise tree.refuse(f"screws and their home pose are given in the base frame; no [{section}] with them",
                                   "screws", section)
         kinds = common.pop("kinds")
-        robot = from_screws(rows, home, **common)
+        try:
+            robot = from_screws(rows, home, **common)
+        except (InputError, NotSupportedError) as error:
+            raise geometry.refuse(str(error), "screws", "rows") from None
         if [joint.kind for joint in robot.joints] != kinds:
             raise tree.refuse("kinds must agree with the screws: a prismatic one has w = 0", "kind", "joints.kinds")
         return robot

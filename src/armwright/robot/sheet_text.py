@@ -19,6 +19,8 @@ from armwright.robot.parts import Source
 MAX_BYTES = 1_000_000
 MAX_EXTENDS = 8
 MAX_DEPTH = 8
+# tomllib takes quadratic time on dotted keys of very many parts; starting at word boundaries keeps the search linear
+_LONG_KEY = re.compile(r"""(?<![\w.-])(?:(?:"[^"\n]*"|'[^'\n]*'|[\w-]+)[ \t]*\.[ \t]*){40}""")
 _LINE = re.compile(r"at line (\d+)")
 
 
@@ -74,7 +76,7 @@ class Table:
         """Refuse keys that are not in `allowed`; a misspelt key must not silently become a default."""
         for key in self.entries:
             if key not in allowed:
-                raise self.refuse(f"unknown key {key!r}; valid keys here: {', '.join(allowed)}", "unknown key", key)
+                raise self.refuse(f"unknown key {key[:60]!r}; valid keys here: {', '.join(allowed)}", "unknown key", key)
 
     def text_of(self, key: str, default: str | None = None) -> str:
         """Return a text entry; missing without default, or not text, is an error."""
@@ -117,11 +119,15 @@ def parse(content: str, file: str) -> dict[str, Any]:
     if len(content) > MAX_BYTES:
         raise DescriptionError(f"a sheet may have at most {MAX_BYTES} characters, got {len(content)}", where=file,
                                rule="size")
+    long_key = _LONG_KEY.search(content)
+    if long_key:
+        line = content.count("\n", 0, long_key.start()) + 1
+        raise DescriptionError("tables are nested too deeply", where=f"{file}:{line}", rule="depth")
     try:
         return tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:
-        line = _LINE.search(str(error))
-        where = f"{file}:{line.group(1)}" if line else file
+        at = _LINE.search(str(error))
+        where = f"{file}:{at.group(1)}" if at else file
         raise DescriptionError(f"not valid TOML: {error}", where=where, rule="TOML syntax") from None
     except RecursionError:
         raise DescriptionError("arrays or tables are nested too deeply", where=file, rule="TOML syntax") from None
@@ -142,7 +148,7 @@ def _source(
     key, _, place = cited.partition(" ")
     if key not in sources:
         raise DescriptionError(
-            f"source {key!r} is not in [sources]; valid: {', '.join(sources) or '(none)'}",
+            f"source {key[:60]!r} is not in [sources]; valid: {', '.join(list(sources)[:20]) or '(none)'}",
             where=text.where(f"{path}.source".strip(".")), rule="source",
         )
     return Source(sources[key], place.strip(), note)
