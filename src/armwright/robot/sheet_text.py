@@ -76,7 +76,8 @@ class Table:
         """Refuse keys that are not in `allowed`; a misspelt key must not silently become a default."""
         for key in self.entries:
             if key not in allowed:
-                raise self.refuse(f"unknown key {key[:60]!r}; valid keys here: {', '.join(allowed)}", "unknown key", key)
+                message = f"unknown key {key[:60]!r}; valid keys here: {', '.join(allowed)}"
+                raise self.refuse(message, "unknown key", key)
 
     def text_of(self, key: str, default: str | None = None) -> str:
         """Return a text entry; missing without default, or not text, is an error."""
