@@ -11,11 +11,11 @@ from armwright.dynamics.crba import crba
 from armwright.dynamics.derivatives import forward_derivatives, inverse_derivatives
 from armwright.kinematics.jacobian import pose_jacobian
 from armwright.robot.kernels import kernel
-from prepare import arms
+from prepare import arm
 from protocol import CHECKED, case, serve, setup
 
 folder, models = setup()
-robots = arms()
+robots = {name: arm(name) for name in models}
 
 
 for name, data in models.items():

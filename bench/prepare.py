@@ -6,6 +6,7 @@ differences for derivatives; a worker that disagrees with them is not timed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,9 @@ def random_arm(n: int, seed: int) -> Robot:
     return Robot(f"n{n}", joints, tuple(bodies), Actuators.none(n), tip=n - 1)
 
 
-def arms() -> dict[str, Robot]:
-    """The arms that are measured."""
-    return {"ur5": bare(load("ur5")), "n30": random_arm(30, 30), "n50": random_arm(50, 50)}
+def arm(name: str) -> Robot:
+    """One of the arms that are measured."""
+    return bare(load("ur5")) if name == "ur5" else random_arm(int(name[1:]), int(name[1:]))
 
 
 def differences(function: Any, x: Any, h: float = 1e-3) -> Any:
@@ -79,9 +80,10 @@ def slopes(tree: Tree, q: Any, qd: Any, x: Any) -> dict[str, Any]:
     }
 
 
-def prepare(folder: Path) -> None:
+def prepare(folder: Path, names: Sequence[str]) -> None:
     """Write <arm>.urdf, <arm>.xml and <arm>.npz for every arm."""
-    for name, robot in arms().items():
+    for name in names:
+        robot = arm(name)
         (folder / f"{name}.urdf").write_text(write_urdf(robot))
         (folder / f"{name}.xml").write_text(write_mjcf(robot))
         rng, n, tree = np.random.default_rng(7), robot.n, robot.tree

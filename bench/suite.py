@@ -16,6 +16,7 @@ from prepare import prepare
 from process import process_figures
 
 PEERS = ("armwright", "pin", "mujoco", "casadi", "rtb")
+ARMS = ("ur5", "n30", "n50")
 
 
 def machine() -> dict[str, Any]:
@@ -48,15 +49,15 @@ def ratios(result: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def run(
-    out: Path, *, rounds: int = 25, budget: float = 0.04, peers: Sequence[str] = PEERS, calls: int = 1_000_000,
-    repeats: int = 7, tell: Callable[[str], None] = lambda text: None,
+    out: Path, *, rounds: int = 25, budget: float = 0.04, peers: Sequence[str] = PEERS, arms: Sequence[str] = ARMS,
+    calls: int = 1_000_000, repeats: int = 7, tell: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:  # fmt: skip
     """Measure everything and write `out`; returns what was written."""
     started = machine()
     with tempfile.TemporaryDirectory(prefix="armwright-bench-") as name:
         folder = Path(name)
         tell("preparing arms and reference results")
-        prepare(folder)
+        prepare(folder, arms)
         result = measure(peers, folder, rounds=rounds, budget=budget, tell=tell)
     tell("whole processes and memory")
     figures = process_figures(repeats=repeats, calls=calls)

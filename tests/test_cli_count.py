@@ -89,7 +89,7 @@ def test_truncated_arm_keeps_the_first_joints():
 
 
 def test_count_command_prints_all_formulations_and_the_three_tables(capsys):
-    assert main(["count", "rl15", "--json"]) == 0
+    assert main(["count", "planar2", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert {row["formulation"] for row in answer["formulations"]} == set(aw.METHODS)
     assert set(answer["documents"]) == {"001 Table 1", "001 Table 2", "002 Table 6.2"}

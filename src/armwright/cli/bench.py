@@ -12,6 +12,7 @@ from armwright.cli.output import Json, fail, say, say_json, table
 from armwright.errors import NotSupportedError
 
 PEERS = "armwright,pin,mujoco,casadi,rtb"
+ARMS = "ur5,n30,n50"
 
 
 def bench(
@@ -19,14 +20,18 @@ def bench(
     rounds: Annotated[int, typer.Option(min=1, help="Rounds over all (peer, case) pairs.")] = 25,
     budget: Annotated[float, typer.Option(min=1e-4, help="Seconds per case and round.")] = 0.04,
     peers: Annotated[str, typer.Option(help="Which libraries, separated by commas; missing ones are skipped.")] = PEERS,
+    arms: Annotated[str, typer.Option(help="Which arms: ur5, and random ones of 30 and 50 joints.")] = ARMS,
     calls: Annotated[int, typer.Option(min=1000, help="Calls, and batch size, of the memory figures.")] = 1_000_000,
     repeats: Annotated[int, typer.Option(min=1, help="Processes started per start-up figure.")] = 7,
     json: Json = False,
 ) -> None:
     """Time this library and its peers, interleaved, on one thread; print ratios and write JSON."""
-    unknown = sorted(set(peers.split(",")) - set(PEERS.split(",")))
-    if unknown:
-        fail(f"unknown peer {', '.join(unknown)}; choose from {PEERS}")
+    for what, wanted, known in (("peer", peers, PEERS), ("arm", arms, ARMS)):
+        unknown = sorted(set(wanted.split(",")) - set(known.split(",")))
+        if unknown:
+            fail(f"unknown {what} {', '.join(unknown)}; choose from {known}")
+    if "ur5" not in arms.split(","):
+        fail("--arms: ur5 is the arm that every peer has; leave it in the list")
     if not out.parent.is_dir():
         fail(f"{out.parent}: no such folder for the results")
     sys.path.insert(0, str(suite_folder()))
@@ -36,7 +41,8 @@ def bench(
         if not json:
             typer.echo(text, err=True)
 
-    result = run(out, rounds=rounds, budget=budget, peers=peers.split(","), calls=calls, repeats=repeats, tell=tell)
+    result = run(out, rounds=rounds, budget=budget, peers=peers.split(","), arms=arms.split(","), calls=calls,
+                 repeats=repeats, tell=tell)  # fmt: skip
     if json:
         say_json(result)
     else:
