@@ -10,7 +10,7 @@ from armwright.kinematics.branches import Branches
 from armwright.kinematics.extent import SINGULAR_BELOW, weights
 from armwright.kinematics.ik_result import IKBatch
 from armwright.kinematics.joint_range import TURN, fit_turns
-from armwright.kinematics.levenberg import minimise
+from armwright.kinematics.levenberg import Task, minimise
 from armwright.kinematics.numeric import Search, ik_task, search, singular_at, solves
 from armwright.kinematics.spherical_wrist import spherical_wrist_branches
 from armwright.kinematics.ur_inverse import ur_branches
@@ -69,16 +69,15 @@ def _branches(robot: Robot, body: int | None, name: str, home: HomeAxes, goal: A
     return found
 
 
-def _gauge_factor(robot: Robot, body: int | None, name: str, home: HomeAxes) -> float:
-    """Return |det J|/gauge of an arm (a constant of its geometry; the least of a fixed sample), metres weighed."""
+def _gauge_factor(robot: Robot, body: int | None, task: Task, q: Array, gauge: Array) -> float:
+    """Return |det J|/gauge, metres weighed: a constant of the arm, taken once from its best conditioned branch."""
     key = ("ik_gauge", body)
     if key not in robot._cache:
-        q = np.random.default_rng(0).uniform(-2.0, 2.0, (4, 6))
-        run = ik_task(robot, body, False, False).run
-        found = _branches(robot, body, name, home, run(q)[0], q)
-        good = (found.ok > 0.5) & (found.gauge > 1e-9)
-        det = np.abs(np.linalg.det(run(found.q[good])[1] * weights(robot)[:, None]))
-        robot._cache[key] = float((det / found.gauge[good]).min(initial=np.inf))
+        best = int(np.argmax(gauge)) if gauge.size else 0
+        if not gauge.size or gauge[best] < 1e-6:
+            return 0.0
+        J = task.run(q[best : best + 1])[1][0] * weights(robot)[:, None]
+        robot._cache[key] = float(np.abs(np.linalg.det(J)) / gauge[best])
     factor: float = robot._cache[key]
     return factor
 
@@ -101,7 +100,7 @@ def _verified(
         position[off[near]], rotation[off[near]] = polished.position[near], polished.rotation[near]
     fitted = fit_turns(robot, q, seed[target], limits)
     # σ_min ≥ |det|/(‖J‖/√5)⁵, and the weighted ‖J‖² is at most 30: only the others need a decomposition
-    suspect = _gauge_factor(robot, body, name, home) * gauge < SINGULAR_BELOW * 2.0 * 30.0**3 / 5.0**2.5
+    suspect = _gauge_factor(robot, body, task, q, gauge) * gauge < SINGULAR_BELOW * 2.0 * 30.0**3 / 5.0**2.5
     suspect &= ~free
     if suspect.any():
         suspect[suspect] = singular_at(robot, body, task, q[suspect])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 FrameLike = str | int | None
-ROTATION_TOLERANCE = 1e-8
+ROTATION_TOLERANCE = 1e-9
 
 
 def body_index(robot: Robot, frame: FrameLike) -> int | None:
@@ -64,7 +64,7 @@ def finite(value: ArrayLike, what: str, tail: tuple[int, ...]) -> Array:
 
 
 def rigid(value: ArrayLike, what: str = "T") -> Array:
-    """Return poses of shape (..., 4, 4), refusing what is not a rigid motion to 1e-8."""
+    """Return poses of shape (..., 4, 4), refusing what is not a rigid motion to 1e-9."""
     T = finite(value, what, (4, 4))
     if not np.array_equal(T[..., 3, :], np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*T.shape[:-2], 4))):
         raise InputError(f"{what}: the last row of a pose must be [0, 0, 0, 1]")

@@ -61,7 +61,7 @@ def ik(
 
     Args:
         robot: the arm.
-        T: target T_base_frame (..., 4, 4), rigid to 1e-8; with `position_only` also points (..., 3) [m].
+        T: target T_base_frame (..., 4, 4), rigid to 1e-9; with `position_only` also points (..., 3) [m].
         method: "closed" (all branches; UR family and spherical wrists, see `ik_class`), "numeric" (any chain, one
             solution), or "auto": closed where there is one.
         frame: None for the tool, a link's name, or a body index.
