@@ -116,6 +116,13 @@ def test_mistakes_of_the_user_are_one_line_and_exit_code_2(capsys, argv, word):
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_one_line_that_names_the_file(capsys):
+    code, _, err = run(capsys, "export", "planar2", "--to", "c", "-o", "/dev/full")
+    assert code == 2
+    assert err.startswith("armwright: /dev/full: ")
+
+
 @pytest.mark.parametrize(
     "argv", [("fly",), ("show",), ("compare", "ur5", "--samples", "many"), ("show", "ur5", "--jsn")]
 )

@@ -90,7 +90,10 @@ def _console() -> Any:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file; what goes wrong names the file (see `guarded`)."""
-    path.write_text(text, encoding="utf-8")
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:  # a full disk does not name the file by itself
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def fail(message: str, code: int = WRONG) -> NoReturn:
