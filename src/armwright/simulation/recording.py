@@ -67,7 +67,9 @@ class Recording:
         if not np.isfinite(time).all():
             raise InputError(f"time: sample {int(np.argmin(np.isfinite(time)))} is not finite")
         if len(time) > 1 and (falls := np.diff(time) < 0.0).any():
-            raise InputError(f"time: falls after sample {int(np.argmax(falls))} (t = {time[int(np.argmax(falls))]!r} s)")
+            raise InputError(
+                f"time: falls after sample {int(np.argmax(falls))} (t = {time[int(np.argmax(falls))]!r} s)"
+            )
         put(self, "time", time)
         put(self, "signals", MappingProxyType(check_signals(self.signals, len(time))))
         put(self, "settings", MappingProxyType(plain(self.settings)))
@@ -79,7 +81,9 @@ class Recording:
         try:
             return self.signals[name].values
         except KeyError:
-            raise InputError(f"no signal {name!r} in this recording; it has: {', '.join(self.signals) or 'none'}") from None
+            raise InputError(
+                f"no signal {name!r} in this recording; it has: {', '.join(self.signals) or 'none'}"
+            ) from None
 
     def __contains__(self, name: object) -> bool:
         return name in self.signals
@@ -94,7 +98,9 @@ class Recording:
         arm = f"{self.robot.name!r}, " if self.robot else ""
         columns = sum(signal.width for signal in self.signals.values())
         end = f", outcome={self.outcome!r}" if self.outcome else ""
-        return f"Recording({arm}{len(self)} samples over {self.duration:g} s, {columns} columns: {', '.join(self)}{end})"
+        return (
+            f"Recording({arm}{len(self)} samples over {self.duration:g} s, {columns} columns: {', '.join(self)}{end})"
+        )
 
     @property
     def duration(self) -> float:

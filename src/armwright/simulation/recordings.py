@@ -62,7 +62,9 @@ class Recordings:
         for what in ("lengths", "events", "outcomes", "seeds"):
             put(self, what, tuple(getattr(self, what)))
             if len(getattr(self, what)) not in (0, len(self)):
-                raise InputError(f"recordings: {what} needs one entry a run ({len(self)}), got {len(getattr(self, what))}")
+                raise InputError(
+                    f"recordings: {what} needs one entry a run ({len(self)}), got {len(getattr(self, what))}"
+                )
         if len(self.robots) not in (0, 1, len(self)):
             raise InputError(f"recordings: expected no robot, one, or one a run ({len(self)}), got {len(self.robots)}")
         for name, values in self.each.items():

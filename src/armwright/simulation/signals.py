@@ -126,7 +126,9 @@ def plain(value: Any, where: str = "settings", depth: int = 0) -> Any:
         return {str(key): plain(item, f"{where}.{key}", depth + 1) for key, item in value.items()}
     if isinstance(value, (tuple, list, set, frozenset)):
         return [plain(item, f"{where}[{i}]", depth + 1) for i, item in enumerate(value)]
-    raise InputError(f"{where}: a {type(value).__name__} cannot be written; valid are numbers, texts, lists, dicts, arrays")
+    raise InputError(
+        f"{where}: a {type(value).__name__} cannot be written; valid are numbers, texts, lists, dicts, arrays"
+    )
 
 
 def check_signals(signals: Mapping[str, Signal], samples: int) -> dict[str, Signal]:
@@ -138,7 +140,9 @@ def check_signals(signals: Mapping[str, Signal], samples: int) -> dict[str, Sign
         if not isinstance(signal, Signal):
             raise InputError(f"signal {name!r}: expected a Signal(values, unit, labels), got {type(signal).__name__}")
         if not isinstance(name, str) or not NAME.fullmatch(name) or name in RESERVED:
-            raise InputError(f"signal {name!r}: a name is a letter, then letters, digits and _; not {' or '.join(RESERVED)}")
+            raise InputError(
+                f"signal {name!r}: a name is a letter, then letters, digits and _; not {' or '.join(RESERVED)}"
+            )
         if len(signal.values) != samples:
             raise InputError(f"signal {name!r}: {len(signal.values)} samples, but time has {samples}")
         if signal.labels and len(signal.labels) != signal.width:

@@ -37,12 +37,18 @@ class RecordingWriter:
 
     Attributes:
         path: the file; .mcap, .parquet or .csv.
-        samples: rows that are safely in the file.
     """
 
     def __init__(
-        self, path: str | Path, signals: Mapping[str, Signal], *, robot: Robot | None = None,
-        settings: Mapping[str, Any] | None = None, seed: int | None = None, chunk: int = 1000, sync_every: float | None = 1.0,
+        self,
+        path: str | Path,
+        signals: Mapping[str, Signal],
+        *,
+        robot: Robot | None = None,
+        settings: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        chunk: int = 1000,
+        sync_every: float | None = 1.0,
     ) -> None:
         """Create the file.
 
@@ -58,7 +64,6 @@ class RecordingWriter:
         if chunk < 1:
             raise InputError(f"chunk: expected at least 1 sample, got {chunk}")
         self.path = Path(path)
-        self.samples = 0
         self._last = -np.inf
         rows = {len(signal.values) for signal in signals.values()}
         checked = check_signals(signals, rows.pop() if len(rows) == 1 else 0)
@@ -74,6 +79,11 @@ class RecordingWriter:
         except OSError as error:
             raise ArmwrightError(f"{self.path}: cannot be written ({error.strerror or error})") from error
 
+    @property
+    def samples(self) -> int:
+        """Samples that are safely in the file."""
+        return int(self._sink.samples)
+
     def append(self, time: ArrayLike, values: Mapping[str, ArrayLike] | Recording) -> None:
         """Add samples: time (T,) [s] and every signal (T, ...), or a single sample () and (...)."""
         if not self._open:
@@ -84,7 +94,9 @@ class RecordingWriter:
         names = {column.name for column in self._columns}
         if set(values) != names:
             wrong = sorted(names.symmetric_difference(values))
-            raise InputError(f"append: missing or unknown signals: {', '.join(wrong)}; expected {', '.join(sorted(names))}")
+            raise InputError(
+                f"append: missing or unknown signals: {', '.join(wrong)}; expected {', '.join(sorted(names))}"
+            )
         blocks = []
         for column in self._columns:
             block = read_only(values[column.name], f"signal {column.name!r}")
@@ -115,13 +127,12 @@ class RecordingWriter:
             self._abandon()
             raise ArmwrightError(
                 f"{self.path}: {error.strerror or error} while writing the samples from t = {time[0]:g} s on; "
-                f"{self._kept()} and can be loaded"
+                f"{self._kept()}"
             ) from error
         except BaseException:
             self._abandon()
             raise
         self._time, self._blocks = [], []
-        self.samples += len(time)
 
     def close(self, outcome: str = "", events: Iterable[Any] = ()) -> None:
         """Write what remains, the events and the outcome; safe to call twice."""
@@ -135,12 +146,11 @@ class RecordingWriter:
         except OSError as error:
             self._abandon()
             raise ArmwrightError(
-                f"{self.path}: {error.strerror or error} while closing; {self._kept()} and can be loaded, "
-                "without events and outcome"
+                f"{self.path}: {error.strerror or error} while closing; {self._kept()}, without events and outcome"
             ) from error
 
     def _kept(self) -> str:
-        return f"{self.samples} samples before were kept"
+        return f"the file opens with the first {self.samples} samples"
 
     def _abandon(self) -> None:
         self._open = False
@@ -150,7 +160,9 @@ class RecordingWriter:
     def __enter__(self) -> RecordingWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Close; after an exception the outcome names it, and a second failure does not hide the first."""
         if kind is None:
             self.close()

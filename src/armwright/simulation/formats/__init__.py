@@ -5,7 +5,7 @@ suffix     opens in                                                 a run that d
 =========  =======================================================  =========================================
 .mcap      Foxglove, PlotJuggler (protobuf, schema in the file)     keeps every chunk written
 .parquet   pandas, DuckDB, MATLAB, PlotJuggler                      keeps every chunk, in ``.parquet.partial``
-.csv       everything; 15 times slower and twice as large           keeps every line
+.csv       everything; far slower and twice as large                keeps every line
 .npz       NumPy                                                    cannot be written piecewise
 =========  =======================================================  =========================================
 
@@ -56,7 +56,9 @@ def save(recording: Recording, path: str | Path) -> Path:
         write(recording, draft)
         os.replace(draft, file)
     except OSError as error:
-        raise ArmwrightError(f"{file}: could not be written ({error.strerror or error}); nothing was changed there") from error
+        raise ArmwrightError(
+            f"{file}: could not be written ({error.strerror or error}); nothing was changed there"
+        ) from error
     finally:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)

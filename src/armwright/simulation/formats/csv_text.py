@@ -7,6 +7,7 @@ line for the names; PlotJuggler passes over the comments.
 from __future__ import annotations
 
 import json
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-HEAD, UNITS, TAIL = "# armwright ", "# units ", "# end "
+HEAD, UNITS, CRC, TAIL = "# armwright ", "# units ", "# crc32 ", "# end "
 _ROWS = 4096
 
 
@@ -34,8 +35,10 @@ class Sink:
         """Write the lines before the samples."""
         names = ["t", *(name for column in columns for name in column.names())]
         units = {"t": "s"} | {name: column.unit for column in columns for name in column.names()}
-        self.file = SafeFile(path, sync_every)
-        self.file.write(f"{','.join(names)}\n{HEAD}{head}\n{UNITS}{json.dumps(units)}\n".encode())
+        self._crc = 0
+        self.samples = 0
+        opening = f"{','.join(names)}\n{HEAD}{head}\n{UNITS}{json.dumps(units)}\n"
+        self.file = SafeFile.begin(path, sync_every, opening.encode())
 
     def append(self, time: Array, blocks: list[Array]) -> None:
         """Write samples: time (rows,), blocks (rows, width) in column order."""
@@ -43,11 +46,14 @@ class Sink:
             rows = slice(first, first + _ROWS)
             table = np.concatenate([time[rows, None], *(block[rows] for block in blocks)], axis=1)
             # repr is the shortest text that gives the same bits back
-            self.file.write("".join(",".join(map(repr, row)) + "\n" for row in table.tolist()).encode())
+            lines = "".join(",".join(map(repr, row)) + "\n" for row in table.tolist()).encode()
+            self.file.write(lines)
+            self._crc = zlib.crc32(lines, self._crc)
+            self.samples += len(table)
 
     def close(self, tail: str) -> None:
         """Write the last line and close."""
-        self.file.write(f"{TAIL}{tail}\n".encode())
+        self.file.write(f"{CRC}{self._crc}\n{TAIL}{tail}\n".encode())
         self.file.close()
 
     def abandon(self) -> None:
@@ -89,13 +95,27 @@ def read(path: Path, *, recover: bool, max_bytes: int) -> Recording:
     table = _table(path, numbered, len(names), recover)
     if tail is not None and tail.get("samples") != len(table):
         if not recover:
-            raise InputError(f"{path}, line {len(lines)}: {tail.get('samples')} samples were written, {len(table)} are there")
+            raise InputError(
+                f"{path}, line {len(lines)}: {tail.get('samples')} samples were written, {len(table)} are there"
+            )
         tail = None
+    if tail is not None and not recover:
+        _check(path, lines)
     blocks, at = [], 1
     for column in columns:
         blocks.append(np.ascontiguousarray(table[:, at : at + column.width]))
         at += column.width
     return meta.assemble(head, tail, columns, np.ascontiguousarray(table[:, 0]), blocks, str(path))
+
+
+def _check(path: Path, lines: list[str]) -> None:
+    """Compare the checksum of the sample lines, whatever their ends of line have become."""
+    crc = 0
+    for line in lines[3:-2]:
+        crc = zlib.crc32(line.rstrip("\r").encode() + b"\n", crc)
+    if len(lines) < 5 or lines[-2].rstrip("\r") != f"{CRC}{crc}":
+        raise InputError(f"{path}, line {len(lines) - 1}: the numbers are not those that were written (checksum {crc}). "
+                         "load(..., recover=True) takes them as they are")  # fmt: skip
 
 
 def _table(path: Path, numbered: list[tuple[int, str]], width: int, recover: bool) -> Array:

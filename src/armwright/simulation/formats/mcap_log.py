@@ -39,7 +39,7 @@ __all__ = ["Sink", "read", "write"]
 MAGIC = b"\x89MCAP0\r\n"
 TOPIC, JOINT_TOPIC = "/recording", "/joint_states"
 JOINT_RATE = 100.0  # Hz: more than a screen shows
-CHUNK_BYTES = 2**19  # stays in the processor's cache while it is laid out, checked and written
+CHUNK_BYTES = 2**20  # stays in the processor's cache while it is laid out, checked and written
 _MESSAGE_HEAD = struct.Struct("<BQHIQQ")  # opcode, length, channel, sequence, log time, publish time
 
 
@@ -62,21 +62,28 @@ class Sink:
                 r.Schema(id=2, name=JOINT_STATES, encoding="protobuf", data=joint_schema()),
                 r.Channel(id=2, schema_id=2, topic=JOINT_TOPIC, message_encoding="protobuf", metadata={}),
             ]
+            column = self._columns["q"][1]
+            names = column.labels or tuple(str(i) for i in range(column.width))
+            self._joint_layout = joint_layout(names, len(self._joints))
         self._indices: list[Any] = []
         self._metadata: list[Any] = []
         self._counts: dict[int, int] = {}
-        self._start, self._shift, self._next_joint = 0, 0.0, -np.inf
+        self._shift, self._slot = 0.0, -np.inf
         self._layout = sample_layout(columns)
         self._width = _MESSAGE_HEAD.size + len(self._layout.template)
         self._rows = max(16, CHUNK_BYTES // self._width)
         self._buffer = _buffer(self._rows, 1, self._layout.template)
         self._holes = self._layout.holes(self._buffer, _MESSAGE_HEAD.size)
-        self.file = SafeFile(path, sync_every)
         units = {name: column.unit for name, (_, column) in self._columns.items()}
-        self.file.write(MAGIC, self._bytes(r.Header(profile="", library="armwright")))
-        self._describe("armwright.head", {"json": head})
-        self._describe("armwright.units", units)
-        self.file.write(*map(self._bytes, self._opening))
+        parts = [MAGIC, self._bytes(r.Header(profile="", library="armwright"))]
+        for name, texts in (("armwright.head", {"json": head}), ("armwright.units", units)):
+            parts.append(self._describe(name, texts, sum(map(len, parts))))
+        self.file = SafeFile.begin(path, sync_every, *parts, *map(self._bytes, self._opening))
+
+    @property
+    def samples(self) -> int:
+        """Samples in the file."""
+        return self._counts.get(1, 0)
 
     def append(self, time: Array, blocks: list[Array]) -> None:
         """Write samples: time (rows,), blocks (rows, width) in column order."""
@@ -96,10 +103,13 @@ class Sink:
     def close(self, tail: str) -> None:
         """Write the end: events, outcome, and the index that readers seek by."""
         r = self._records
-        self._describe("armwright.tail", {"json": tail})
+        self.file.write(self._describe("armwright.tail", {"json": tail}, self.file.size))
         self.file.write(self._bytes(r.DataEnd(data_section_crc=0)))
         start = self.file.size
-        times = [index.message_start_time for index in self._indices], [index.message_end_time for index in self._indices]
+        times = (
+            [index.message_start_time for index in self._indices],
+            [index.message_end_time for index in self._indices],
+        )
         statistics = r.Statistics(
             attachment_count=0, channel_count=len(self._opening) // 2, channel_message_counts=self._counts,
             chunk_count=len(self._indices), message_count=sum(self._counts.values()),
@@ -150,16 +160,13 @@ class Sink:
         return found
 
     def _joint_chunk(self, time: Array, blocks: list[Array], stamps: NDArray[np.uint64]) -> None:
-        chosen = []
-        for i, t in enumerate(time.tolist()):
-            if t >= self._next_joint:
-                chosen.append(i)
-                self._next_joint = max(t, self._next_joint) + 1.0 / JOINT_RATE - 1e-9
-        if not chosen:
+        """Write the joint states of the first sample in every hundredth of a second."""
+        slots = np.floor(time * JOINT_RATE + 1e-6)
+        chosen = np.flatnonzero(np.diff(slots, prepend=self._slot))
+        self._slot = float(slots[-1])
+        if not len(chosen):
             return
-        column = self._columns["q"][1]
-        names = column.labels or tuple(str(i) for i in range(column.width))
-        layout, at = joint_layout(names, len(self._joints))
+        layout, at = self._joint_layout
         rows = _buffer(len(chosen), 2, layout.template)
         values = np.stack([blocks[place][chosen] for place in self._joints], axis=-1)
         for joint, hole in enumerate(layout.holes(rows, _MESSAGE_HEAD.size)):
@@ -170,10 +177,11 @@ class Sink:
         rows[:, at + 6 : at + 11] = stretched(whole % 10**9)
         self._chunk(2, rows, stamps[chosen])
 
-    def _describe(self, name: str, texts: dict[str, str]) -> None:
+    def _describe(self, name: str, texts: dict[str, str], at: int) -> bytes:
+        """Return a metadata record that will stand at `at`, and remember where."""
         content = self._bytes(self._records.Metadata(name=name, metadata=texts))
-        self._metadata.append(self._records.MetadataIndex(offset=self.file.size, length=len(content), name=name))
-        self.file.write(content)
+        self._metadata.append(self._records.MetadataIndex(offset=at, length=len(content), name=name))
+        return content
 
     def _bytes(self, record: Any) -> bytes:
         builder = self._builder()

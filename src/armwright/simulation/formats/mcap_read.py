@@ -72,7 +72,7 @@ class _Reader:
     def _walk(self, wanted: tuple[int, ...]) -> Iterator[tuple[int, int, bytes]]:
         """Yield (offset, opcode, content) of the whole records of the data section, of the kinds wanted."""
         at, size = len(MAGIC), len(self.data)
-        ended = self.data[-len(MAGIC):] == MAGIC and size > 2 * len(MAGIC)
+        ended = self.data[-len(MAGIC) :] == MAGIC and size > 2 * len(MAGIC)
         while at + 9 <= size:
             opcode, length = struct.unpack_from("<BQ", self.data, at)
             if at + 9 + length > size:
@@ -119,7 +119,9 @@ class _Reader:
         if len(data) != chunk.uncompressed_size:
             raise InputError(f"{where}: damaged chunk, {len(data)} bytes instead of {chunk.uncompressed_size}")
         if chunk.uncompressed_crc and zlib.crc32(data) != chunk.uncompressed_crc:
-            raise InputError(f"{where}: damaged chunk, its checksum does not fit. load(..., recover=True) keeps what precedes")
+            raise InputError(
+                f"{where}: damaged chunk, its checksum does not fit. load(..., recover=True) keeps what precedes"
+            )
         messages = self._fixed(data) or self._general(where, data)
         if not messages:
             return

@@ -56,7 +56,10 @@ def columns_of(recording: Recording) -> tuple[Column, ...]:
 
 
 def head_text(
-    columns: tuple[Column, ...], robot: Robot | None, settings: Mapping[str, Any], seed: int | None,
+    columns: tuple[Column, ...],
+    robot: Robot | None,
+    settings: Mapping[str, Any],
+    seed: int | None,
     versions: Mapping[str, str],
 ) -> str:
     """Return the first text: one line of JSON."""
@@ -113,19 +116,29 @@ def columns_from(head: Mapping[str, Any], where: str) -> tuple[Column, ...]:
 
 
 def assemble(
-    head: Mapping[str, Any], tail: Mapping[str, Any] | None, columns: tuple[Column, ...], time: Array,
-    blocks: list[Array], where: str,
+    head: Mapping[str, Any],
+    tail: Mapping[str, Any] | None,
+    columns: tuple[Column, ...],
+    time: Array,
+    blocks: list[Array],
+    where: str,
 ) -> Recording:
     """Build the recording: blocks are (T, width) each. Without `tail` the outcome says that the run was cut short."""
     if tail is None:
         kept = f"{len(time)} samples" + (f" up to t = {time[-1]:g} s" if len(time) else "")
         tail = {"events": [], "outcome": f"{INTERRUPTED}: the file has no end; {kept} were kept"}
-    signals = {c.name: Signal(block.reshape(len(time), *c.shape), c.unit, c.labels)
-               for c, block in zip(columns, blocks, strict=True)}  # fmt: skip
     try:
+        signals = {c.name: Signal(block.reshape(len(time), *c.shape), c.unit, c.labels)
+                   for c, block in zip(columns, blocks, strict=True)}  # fmt: skip
         return Recording(
-            time, signals, _robot(head.get("robot"), where), head.get("settings") or {},
-            tuple(tail.get("events") or ()), str(tail.get("outcome", "")), head.get("seed"), head.get("versions") or {},
+            time,
+            signals,
+            _robot(head.get("robot"), where),
+            head.get("settings") or {},
+            tuple(tail.get("events") or ()),
+            str(tail.get("outcome", "")),
+            head.get("seed"),
+            head.get("versions") or {},
         )
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
@@ -143,5 +156,7 @@ def _robot(sheet: Any, where: str) -> Robot | None:
             warnings.simplefilter("ignore", ArmwrightWarning)  # whoever recorded it had already accepted the arm
             return robot_from_text(sheet, f"{where}: robot", implausible="warn")
     except ArmwrightError as error:
-        warnings.warn(f"{where}: the numbers were read, the robot could not be: {error}", ArmwrightWarning, stacklevel=4)
+        warnings.warn(
+            f"{where}: the numbers were read, the robot could not be: {error}", ArmwrightWarning, stacklevel=4
+        )
         return None

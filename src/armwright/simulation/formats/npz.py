@@ -74,8 +74,10 @@ def _member(path: Path, archive: zipfile.ZipFile, name: str, dtype: Any) -> Any:
             read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             shape, fortran, found = read_header(stream)
             size = int(np.prod(shape, dtype=object)) * 8
-            if found != np.dtype(dtype) or fortran and len(shape) > 1 or size // 8 * found.itemsize > info.file_size:
-                raise InputError(f"{path}: member {name!r} is {found} of shape {shape}; expected {np.dtype(dtype)} in C order")
+            if found != np.dtype(dtype) or (fortran and len(shape) > 1) or size // 8 * found.itemsize > info.file_size:
+                raise InputError(
+                    f"{path}: member {name!r} is {found} of shape {shape}; expected {np.dtype(dtype)} in C order"
+                )
             data = stream.read(int(np.prod(shape, dtype=object)) * found.itemsize)
             return np.frombuffer(data, dtype=found).reshape(shape)
     except KeyError:

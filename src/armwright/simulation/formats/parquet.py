@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 HEAD, TAIL = b"armwright.head", b"armwright.tail"
 # plain pages: doubles of a simulation hardly compress, and encoding them costs more than writing them
-_PLAIN: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False, "data_page_size": 2**23}
+_PLAIN: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False,
+                          "data_page_size": 2**23, "write_page_checksum": True}  # fmt: skip
 
 
 class Sink:
@@ -38,14 +39,15 @@ class Sink:
         self._arrow = need("pyarrow", "log", "writing .parquet")
         self._path, self._partial = path, path.with_name(path.name + ".partial")
         self._schema = _schema(self._arrow, columns, head)
+        self.samples = 0
         path.unlink(missing_ok=True)
-        self.file = SafeFile(self._partial, sync_every)
-        self.file.write(self._schema.serialize())
+        self.file = SafeFile.begin(self._partial, sync_every, self._schema.serialize())
 
     def append(self, time: Array, blocks: list[Array]) -> None:
         """Write samples: time (rows,), blocks (rows, width) in column order."""
         batch = self._arrow.record_batch(_arrays(self._arrow, time, blocks), schema=self._schema)
         self.file.write(batch.serialize())
+        self.samples += len(time)
 
     def close(self, tail: str) -> None:
         """Turn the stream into the Parquet file, batch by batch."""
@@ -53,9 +55,10 @@ class Sink:
         parquet = need("pyarrow.parquet", "log", "writing .parquet")
         draft = self._path.with_name(f".{self._path.name}.draft")
         try:
-            with self._arrow.OSFile(str(self._partial), "rb") as source, parquet.ParquetWriter(
-                draft, self._schema, **_PLAIN
-            ) as writer:
+            with (
+                self._arrow.OSFile(str(self._partial), "rb") as source,
+                parquet.ParquetWriter(draft, self._schema, **_PLAIN) as writer,
+            ):
                 writer.add_key_value_metadata({TAIL: tail})
                 for batch in _batches(self._arrow, source)[1]:
                     writer.write_batch(batch)
@@ -90,10 +93,12 @@ def read(path: Path, *, recover: bool, max_bytes: int) -> Recording:
                 schema, batches = _batches(arrow, source)
                 tables = list(batches)
         else:
-            with parquet.ParquetFile(path) as file:
+            with parquet.ParquetFile(path, page_checksum_verification=True) as file:
                 size = 8 * file.metadata.num_rows * file.metadata.num_columns
                 if size > max_bytes:
-                    raise InputError(f"{path}: declares {size} bytes of numbers; at most max_bytes = {max_bytes} are read")
+                    raise InputError(
+                        f"{path}: declares {size} bytes of numbers; at most max_bytes = {max_bytes} are read"
+                    )
                 schema, known = file.schema_arrow, file.metadata.metadata or {}
                 tail = meta.parse(known.get(TAIL, b""), f"{path}: end") if TAIL in known else None
                 head, columns = _described(path, schema)

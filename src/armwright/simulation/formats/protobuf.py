@@ -130,7 +130,9 @@ def joint_schema() -> bytes:
     both = nested(1, b"JointStates") + _field("timestamp", 1, _MESSAGE, ".google.protobuf.Timestamp")
     both += _field("joints", 2, _MESSAGE, ".foxglove.JointState", _REPEATED)
     time = "google/protobuf/timestamp.proto"
-    return _descriptor(time, "google.protobuf", [stamp]) + _descriptor("foxglove/joints.proto", "foxglove", [joint, both], (time,))
+    return _descriptor(time, "google.protobuf", [stamp]) + _descriptor(
+        "foxglove/joints.proto", "foxglove", [joint, both], (time,)
+    )
 
 
 def joint_layout(names: tuple[str, ...], values: int) -> tuple[Layout, int]:

@@ -45,6 +45,17 @@ class SafeFile:
         if self._every is not None and time.monotonic() - self._synced >= self._every:
             self.sync()
 
+    @classmethod
+    def begin(cls, path: Path, sync_every: float | None, *parts: Any) -> SafeFile:
+        """Create the file with its first piece, or leave nothing open."""
+        file = cls(path, sync_every)
+        try:
+            file.write(*parts)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
     def sync(self) -> None:
         """Have the system put everything on the disk."""
         with contextlib.suppress(OSError):  # pipes and /dev/full cannot
@@ -61,5 +72,7 @@ class SafeFile:
     def __enter__(self) -> SafeFile:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
