@@ -63,7 +63,8 @@ def test_batch_axes_broadcast_in_blocks(k, states):
 
 @pytest.mark.parametrize(
     ("convert", "exact"),
-    [(list, True), (lambda a: a.astype(np.float32), False), (lambda a: a.astype(np.int64), False), (np.asfortranarray, True),
+    [(list, True), (lambda a: a.astype(np.float32), False), (lambda a: a.astype(np.int64), False),
+     (np.asfortranarray, True),
      (lambda a: a.astype(">f8"), True), (lambda a: a.view(np.matrix) if a.ndim == 2 else a, True)],
 )  # fmt: skip
 def test_anything_that_is_numbers_is_accepted(k, states, convert, exact):
@@ -117,10 +118,10 @@ def test_a_single_nan_anywhere_in_a_large_batch_is_found(k, states):
 def test_results_can_be_written_in_place(k, states):
     q, qd = states[0][0].copy(), states[1][0].copy()
     out = np.empty(3), np.empty((3, 3)), np.empty(())
-    for given in (lambda: k(q, qd, *out), lambda: k(q, qd, out=out), lambda: k(qd=qd, q=q, out=out)):
+    for call in (lambda: k(q, qd, *out), lambda: k(q, qd, out=out), lambda: k(qd=qd, q=q, out=out)):
         for array in out:
             array[...] = np.nan
-        assert all(a is b for a, b in zip(given(), out, strict=True))
+        assert all(a is b for a, b in zip(call(), out, strict=True))
         np.testing.assert_array_equal(out[0], k(q, qd)[0])
     wide = np.zeros((1003, 6))
     one = compile_function(lambda q: np.sin(q), {"q": (3,)}, name="sines")
@@ -233,7 +234,10 @@ def test_kernels_are_collected_and_calls_leave_nothing_behind(k, states):
 
 
 def test_several_threads_may_compile_and_call_at_once(states):
-    kernels = [compile_function(lambda q, a=a: np.sin(q) * (a + 0.25), {"q": (3,)}, constants={"a": a}, name="race") for a in range(4)]
+    kernels = [
+        compile_function(lambda q, a=a: np.sin(q) * (a + 0.25), {"q": (3,)}, constants={"a": a}, name="race")
+        for a in range(4)
+    ]
     wrong = []
 
     def work(index):
@@ -261,7 +265,9 @@ ANSWER = f"{(np.cos([0.5, 1.0]) * 3 + [0.5, 1.0]).tolist()!r}"
 
 def run_script(cache, **environment):
     env = {**os.environ, "ARMWRIGHT_CACHE_DIR": str(cache), **environment}
-    return subprocess.Popen([sys.executable, "-c", SCRIPT], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def test_cache_is_reused_repaired_and_never_trusted_blindly(tmp_path):

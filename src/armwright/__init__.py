@@ -6,8 +6,8 @@
     tau = aw.inverse_dynamics(robot, q, qd, qdd)
     k = aw.compile(aw.dynamics.rnea, robot)
 
-Names are loaded from their rooms when first used, so that importing the package costs little more than importing NumPy. Their types
-stand in ``__init__.pyi``.
+Names are loaded from their rooms when first used, so that importing the package costs little more than importing
+NumPy. Their types stand in ``__init__.pyi``.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ __version__ = "0.1.0"
 _ROOMS = ("control", "dynamics", "graph", "kinematics", "motion", "robot", "simulation", "spatial")
 _HOMES = {
     "armwright.dynamics": """
-        METHODS base_parameters bias compare coriolis_matrix dynamics_derivatives energy forward_dynamics gravity_torque inverse_dynamics
-        inverse_dynamics_derivatives joint_reactions mass_matrix parameters regressor""",
+        METHODS base_parameters bias compare coriolis_matrix dynamics_derivatives energy forward_dynamics
+        gravity_torque inverse_dynamics inverse_dynamics_derivatives joint_reactions mass_matrix parameters
+        regressor""",
     "armwright.errors": """
-        ArmwrightError ArmwrightWarning CompileError DescriptionError InputError NotSupportedError SimulationError TraceError""",
+        ArmwrightError ArmwrightWarning CompileError DescriptionError InputError NotSupportedError SimulationError
+        TraceError""",
     "armwright.graph.kernel": "Kernel",
     "armwright.graph.threads": "set_threads",
     "armwright.kinematics": """
-        acceleration analytic_jacobian com_jacobian fk fk_all ik ik_class jacobian jacobian_dot manipulability singularity twist""",
+        IKBatch IKResult acceleration analytic_jacobian analytic_jacobian_dot com_jacobian condition_number fk fk_all
+        ik ik_class jacobian jacobian_dot manipulability singularity smallest_singular_value twist""",
     "armwright.motion": "Trajectory",
     "armwright.robot.check": "check",
     "armwright.robot.kernels": "compile",

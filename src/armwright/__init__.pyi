@@ -33,9 +33,13 @@ from armwright.errors import SimulationError as SimulationError
 from armwright.errors import TraceError as TraceError
 from armwright.graph.kernel import Kernel as Kernel
 from armwright.graph.threads import set_threads as set_threads
+from armwright.kinematics import IKBatch as IKBatch
+from armwright.kinematics import IKResult as IKResult
 from armwright.kinematics import acceleration as acceleration
 from armwright.kinematics import analytic_jacobian as analytic_jacobian
+from armwright.kinematics import analytic_jacobian_dot as analytic_jacobian_dot
 from armwright.kinematics import com_jacobian as com_jacobian
+from armwright.kinematics import condition_number as condition_number
 from armwright.kinematics import fk as fk
 from armwright.kinematics import fk_all as fk_all
 from armwright.kinematics import ik as ik
@@ -44,6 +48,7 @@ from armwright.kinematics import jacobian as jacobian
 from armwright.kinematics import jacobian_dot as jacobian_dot
 from armwright.kinematics import manipulability as manipulability
 from armwright.kinematics import singularity as singularity
+from armwright.kinematics import smallest_singular_value as smallest_singular_value
 from armwright.kinematics import twist as twist
 from armwright.motion import Trajectory as Trajectory
 from armwright.robot.check import check as check

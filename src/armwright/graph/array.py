@@ -166,7 +166,7 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **kwarg
     return result if high is None else np.minimum(result, high)
 
 
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002 - as NumPy names it
     if ord not in (None, 2) or (axis is None and np.ndim(plain(x)) != 1):
         raise TraceError("np.linalg.norm can be traced for the 2-norm of vectors only (give an axis for several)")
     return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))

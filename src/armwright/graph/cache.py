@@ -1,7 +1,7 @@
 """Compiled objects on disk: keyed by graph, machine and versions, in a directory only the user can write.
 
-A file is ``magic · BLAKE2 of the rest · object code``. Anything that does not check out is ignored and written anew; a cache
-that cannot be used costs speed, never an answer.
+A file is ``magic · BLAKE2 of the rest · object code``. Anything that does not check out is ignored and written anew;
+a cache that cannot be used costs speed, never an answer.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """One call from Python at the cost of a C function.
 
-`fast_type` derives from a Python class a type whose instances carry a *vectorcall* pointer, CPython's own way of calling without
-packing arguments. `connect` points it at machine code made here. That code accepts exact float64, C-contiguous arrays of exactly the
-kernel's shapes, allocates the results, runs the one-row kernel and returns. Anything else — lists, other dtypes, batches, keywords,
-inputs that are not finite — goes to `slow`, an ordinary Python callable. Addresses and shapes stand in a table that the instance
-points to, so that the machine code is the same for every kernel.
+`fast_type` derives from a Python class a type whose instances carry a *vectorcall* pointer, CPython's own way of
+calling without packing arguments. `connect` points it at machine code made here. That code accepts exact float64,
+C-contiguous arrays of exactly the kernel's shapes, allocates the results, runs the one-row kernel and returns.
+Anything else — lists, other dtypes, batches, keywords, inputs that are not finite — goes to `slow`, an ordinary
+Python callable. Addresses and shapes stand in a table that the instance points to, so that the machine code is the
+same for every kernel.
 
-The code reads fields of CPython's tuple and NumPy's array object at fixed offsets. `layout_is_known` compares those offsets with a
-live interpreter, reading memory only, before the first use; where they differ every call is an ordinary Python call.
+The code reads fields of CPython's tuple and NumPy's array object at fixed offsets. `layout_is_known` compares those
+offsets with a live interpreter, reading memory only, before the first use; where they differ every call is an
+ordinary Python call.
 """
 
 from __future__ import annotations
@@ -219,8 +221,8 @@ class _Slot(ctypes.Structure):
 
 
 class _Member(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int), ("offset", ctypes.c_ssize_t), ("flags", ctypes.c_int),
-                ("doc", ctypes.c_char_p)]  # fmt: skip
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int), ("offset", ctypes.c_ssize_t),
+                ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]  # fmt: skip
 
 
 class _Spec(ctypes.Structure):
@@ -267,7 +269,7 @@ def layout_is_known() -> bool:
 
 
 def fast_type(base: type) -> type:
-    """Return a subclass of `base` whose instances can be connected to machine code; `base` itself where that is impossible."""
+    """Return a subclass of `base` whose instances can be connected to machine code; `base` where that is impossible."""
     if not layout_is_known():
         return base
     offset = base.__basicsize__

@@ -40,7 +40,9 @@ def host() -> Host:
     features = llvm.get_host_cpu_features()
     width = 8 if features.get("avx512f") and features.get("avx512dq") else 4 if features.get("avx2") else 2
     arm = llvm.get_process_triple().startswith(("aarch64", "arm64"))
-    return Host(llvm.get_host_cpu_name(), features.flatten(), llvmlite.__version__, width, bool(features.get("fma")) or arm)
+    return Host(
+        llvm.get_host_cpu_name(), features.flatten(), llvmlite.__version__, width, bool(features.get("fma")) or arm
+    )
 
 
 def _required() -> Any:

@@ -55,7 +55,13 @@ class Kernel:
         program: the graph behind it. counts: its operations. function, constants: what was traced.
     """
 
-    def __init__(self, program: Program, *, check_finite: bool = True, retrace: Callable[[Callable[..., Any]], Program] | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        *,
+        check_finite: bool = True,
+        retrace: Callable[[Callable[..., Any]], Program] | None = None,
+    ) -> None:
         """Wrap a program; `compile_function` is the usual way to get one."""
         self.program = program
         self.check_finite = check_finite
@@ -93,7 +99,9 @@ class Kernel:
         known = [signal.name for signal in self.program.inputs]
         for label in names:
             if label not in known:
-                raise InputError(f"{self.name}: no input named {label!r} to differentiate by; inputs are {', '.join(known)}")
+                raise InputError(
+                    f"{self.name}: no input named {label!r} to differentiate by; inputs are {', '.join(known)}"
+                )
         if self._retrace is None:
             raise InputError(f"{self.name}: this kernel was built from a program alone and cannot be differentiated")
         return make_kernel(self._retrace(_Derivative(names)), check_finite=self.check_finite)
@@ -145,7 +153,9 @@ class Kernel:
         for array, s in zip(given, p.outputs, strict=True):
             if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != batch + s.shape:
                 what = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-                raise InputError(f"{p.name}: out for {s.name} must be a float64 array of shape {batch + s.shape}, got {what}")
+                raise InputError(
+                    f"{p.name}: out for {s.name} must be a float64 array of shape {batch + s.shape}, got {what}"
+                )
             if not array.flags.writeable:
                 raise InputError(f"{p.name}: out for {s.name} is read-only")
         return given
@@ -155,7 +165,7 @@ class Kernel:
             bad = np.argwhere(~np.isfinite(array))
             if len(bad):
                 place = ", ".join(map(str, bad[0]))
-                raise InputError(f"{self.name}: {s.name}[{place}] is {array[tuple(bad[0])]}; every entry must be finite "
+                raise InputError(f"{self.name}: {s.name}[{place}] is {array[tuple(bad[0])]}; entries must be finite "
                                  "(check_finite=False skips this check)")  # fmt: skip
 
     def _runner(self) -> Callable[[list[Any], list[Any], int], int]:
@@ -193,7 +203,9 @@ class Kernel:
         p = self.program
         name = f"armwright_{p.digest}_{width}_{int(self.check_finite)}"
         host = jit.host()
-        return compiled((name,), name, lambda: kernel_ir(p, name, width=width, check_finite=self.check_finite, fma=host.fma))
+        return compiled(
+            (name,), name, lambda: kernel_ir(p, name, width=width, check_finite=self.check_finite, fma=host.fma)
+        )
 
     def __repr__(self) -> str:
         signature = ", ".join(f"{s.name} {s.shape}" for s in self.program.inputs)
@@ -206,7 +218,9 @@ def _kernel_type() -> type[Kernel]:
     return call.fast_type(Kernel)
 
 
-def make_kernel(program: Program, *, check_finite: bool = True, retrace: Callable[[Callable[..., Any]], Program] | None = None) -> Kernel:
+def make_kernel(
+    program: Program, *, check_finite: bool = True, retrace: Callable[[Callable[..., Any]], Program] | None = None
+) -> Kernel:
     """Return a kernel of the fastest kind this interpreter allows."""
     return _kernel_type()(program, check_finite=check_finite, retrace=retrace)
 
@@ -247,7 +261,9 @@ def _as_float64(value: Any, what: str, shape: tuple[int, ...]) -> Any:
                 raise TypeError(f"dtype {array.dtype}")
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{what}: expected real numbers of shape (..., {', '.join(map(str, shape))}), got {error}") from error
+        raise InputError(
+            f"{what}: expected real numbers of shape (..., {', '.join(map(str, shape))}), got {error}"
+        ) from error
     if array.shape[max(0, array.ndim - len(shape)) :] != shape:
         wanted = ", ".join(["...", *map(str, shape)])
         raise InputError(f"{what}: expected shape ({wanted}), got {array.shape}")
@@ -275,8 +291,9 @@ class _Derivative:
         return parts if isinstance(value, tuple) or len(self.names) > 1 else parts[0]
 
 
-def compile_function(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *, constants: Mapping[str, Any] | None = None,
-                     name: str | None = None, check_finite: bool = True) -> Kernel:  # fmt: skip
+def compile_function(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *,
+                     constants: Mapping[str, Any] | None = None, name: str | None = None,
+                     check_finite: bool = True) -> Kernel:  # fmt: skip
     """Trace `function` (see `armwright.graph.program.trace`) and return its kernel.
 
     Args:
@@ -301,4 +318,6 @@ def compile_function(function: Callable[..., Any], shapes: Mapping[str, tuple[in
         target.__signature__ = Signature([Parameter(n, Parameter.KEYWORD_ONLY) for n in every])  # type: ignore[attr-defined]
         return trace(target, shapes, constants=constants, name=title)
 
-    return make_kernel(trace(function, shapes, constants=constants, name=name), check_finite=check_finite, retrace=retrace)
+    return make_kernel(
+        trace(function, shapes, constants=constants, name=name), check_finite=check_finite, retrace=retrace
+    )

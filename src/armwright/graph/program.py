@@ -125,7 +125,9 @@ def finish(graph: Graph, name: str, inputs: Sequence[Signal], outputs: Sequence[
         order = list(range(len(graph.ops)))
     number = {old: new for new, old in enumerate(order)}
     nodes = tuple(Node(graph.ops[k], tuple(number[a] for a in graph.args[k]), graph.values[k]) for k in order)
-    return Program(name, tuple(inputs), tuple(signals), nodes, tuple(tuple(number[k] for k in r) for r in results), single)
+    return Program(
+        name, tuple(inputs), tuple(signals), nodes, tuple(tuple(number[k] for k in r) for r in results), single
+    )
 
 
 def _root(graph: Graph, label: str, element: Any) -> Expr:
@@ -139,8 +141,9 @@ def _root(graph: Graph, label: str, element: Any) -> Expr:
         raise TraceError(f"output {label!r} contains {type(element).__name__}, not a number") from error
 
 
-def trace(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *, constants: Mapping[str, Any] | None = None,
-          name: str | None = None, naive: bool = False) -> Program:  # fmt: skip
+def trace(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *,
+          constants: Mapping[str, Any] | None = None, name: str | None = None,
+          naive: bool = False) -> Program:  # fmt: skip
     """Run `function` on symbols and record what it does.
 
     Args:

@@ -1,6 +1,7 @@
 """Rows of a batch, split over blocks and threads.
 
-Blocks keep broadcast inputs small (one block of copies instead of a full array); threads pay above a measured break-even.
+Blocks keep broadcast inputs small (one block of copies instead of a full array); threads pay above a measured
+break-even.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def pool() -> ThreadPoolExecutor:
 
 
 def run_rows(runner: Runner, inputs: list[Any], outputs: list[Any], rows: int) -> int:
-    """Run all rows; inputs have `rows` rows, or one that serves every row. Returns nonzero if an input was not finite."""
+    """Run all rows; an input has `rows` rows, or one that serves all. Returns nonzero if an input was not finite."""
     workers = min(threads(), rows // ROWS_PER_THREAD)
     if workers <= 1:
         return _run_part(runner, inputs, outputs, 0, rows)
@@ -83,7 +84,10 @@ def _run_part(runner: Runner, inputs: list[Any], outputs: list[Any], low: int, h
     if not repeated:
         return runner([a if len(a) == 1 else a[low:high] for a in inputs], [o[low:high] for o in outputs], high - low)
     status = 0
-    copies = {k: np.ascontiguousarray(np.broadcast_to(inputs[k], (min(BLOCK, high - low), inputs[k].shape[1]))) for k in repeated}
+    copies = {
+        k: np.ascontiguousarray(np.broadcast_to(inputs[k], (min(BLOCK, high - low), inputs[k].shape[1])))
+        for k in repeated
+    }
     for start in range(low, high, BLOCK):
         stop = min(high, start + BLOCK)
         part = [copies[k] if k in copies else a[start:stop] for k, a in enumerate(inputs)]

@@ -1,0 +1,1 @@
+"""What an arm is: its description, readers and writers, checks, and kernels compiled for it."""

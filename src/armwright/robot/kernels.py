@@ -33,7 +33,8 @@ def compile(  # noqa: A001 - the verb the whole product is about
         robot: the arm whose constants are folded in; gives shapes to q, qd, qdd, tau (n,), wrench (6,),
             wrenches (nb, 6), point (3,) and T (4, 4).
         shapes: shapes of other array parameters, as tuples or sizes: ``shapes={"x": 3}``.
-        regroup: let the function see base inertial parameters: fewer operations, same tau, M and qdd; not for reactions.
+        regroup: let the function see base inertial parameters: fewer operations, same tau, M and qdd; not for
+            reactions.
         check_finite: raise on NaN and infinities in the inputs.
         name: of the kernel; the function's by default.
         **constants: values for the function's remaining parameters, folded in.

@@ -74,8 +74,15 @@ class Robot:
             raise InputError(f"robot {self.name!r}: joint {names[min(unused)]!r} moves no body")
         if not -1 <= self.tip < len(self.bodies):
             raise InputError(f"robot {self.name!r}: tip index {self.tip} must lie in -1…{len(self.bodies) - 1}")
-        for label in ("rotor_inertia", "viscous", "load_friction", "torque_limit", "speed_limit",
-                      "current_limit", "torque_constant"):
+        for label in (
+            "rotor_inertia",
+            "viscous",
+            "load_friction",
+            "torque_limit",
+            "speed_limit",
+            "current_limit",
+            "torque_constant",
+        ):
             if np.shape(getattr(self.actuators, label)) != (n,):
                 raise InputError(f"actuators.{label}: expected shape ({n},)")
         if np.shape(self.actuators.gear) != (n, n):
@@ -115,14 +122,14 @@ class Robot:
 
     @classmethod
     def from_dh(cls, table: ArrayLike, **parts: Any) -> Robot:
-        """Build a chain from standard Denavit–Hartenberg rows (theta, d, a, alpha); see `armwright.robot.dh.from_dh`."""
+        """Build a chain from standard Denavit–Hartenberg rows (theta, d, a, alpha); see `robot.dh.from_dh`."""
         from armwright.robot.dh import from_dh
 
         return from_dh(table, **parts)
 
     @classmethod
     def from_mdh(cls, table: ArrayLike, **parts: Any) -> Robot:
-        """Build a chain from modified Denavit–Hartenberg rows (alpha, a, theta, d); see `armwright.robot.dh.from_mdh`."""
+        """Build a chain from modified Denavit–Hartenberg rows (alpha, a, theta, d); see `robot.dh.from_mdh`."""
         from armwright.robot.dh import from_mdh
 
         return from_mdh(table, **parts)

@@ -39,7 +39,8 @@ class Tree:
         revolute: True for revolute, False for prismatic.
         joint, ratio, offset: displacement of body i is ``ratio[i]·q[joint[i]] + offset[i]``.
         R0, p0: constant pose of the joint in the parent frame, (nb, 3, 3) and (nb, 3).
-        m, h, J: mass, first moment m·c and inertia about the **frame origin**, in body axes: (nb,), (nb, 3), (nb, 3, 3).
+        m, h, J: mass, first moment m·c and inertia about the **frame origin**, in body axes: (nb,), (nb, 3), (nb, 3,
+            3).
         gravity: in root axes (3,).
         armature: rotor inertia at the joints Kᵀ I_a K, (n, n). viscous: friction matrix (n, n), joint and motor side.
         coulomb, dead_zone: Coulomb friction and its dead zone (n,).

@@ -5,7 +5,8 @@ A kernel is one function
     i64 name(ptr inputs, ptr outputs, i64 rows)
 
 where `inputs` and `outputs` are arrays of pointers to row-major float64 arrays, one row a configuration. `width` rows
-are computed at once, one per SIMD lane; `rows` must be a multiple of it. The result is 0, or 1 if some input was not finite.
+are computed at once, one per SIMD lane; `rows` must be a multiple of it. The result is 0, or 1 if some input was not
+finite.
 """
 
 from __future__ import annotations
@@ -150,7 +151,9 @@ class _Angles:
                             w.emit(f"extractelement {vector.type} {c}, i32 {lane}"))  # fmt: skip
 
 
-def kernel_ir(program: Program, name: str, *, width: int, check_finite: bool, fma: bool = True, trig_width: int = 4) -> str:
+def kernel_ir(
+    program: Program, name: str, *, width: int, check_finite: bool, fma: bool = True, trig_width: int = 4
+) -> str:
     """Return a complete LLVM module with one kernel (see the module text)."""
     w = Writer(width, fma=fma)
     used = {node.value for node in program.nodes if node.op is Op.INPUT}
