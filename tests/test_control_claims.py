@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from dynamics_support import random_arm
 
 import armwright as aw
 from armwright import control
+from armwright.control.adaptive_parameters import link_parameters
 from armwright.control.passive import passive_regressor, passive_torque, sliding
 from armwright.control.task import spring_moment
-from armwright.control.adaptive_parameters import link_parameters
 from armwright.dynamics import crba, parameters
 from armwright.dynamics.lagrange import coriolis_matrix
 from armwright.motion.reference import Reference
@@ -18,6 +17,7 @@ from armwright.robot.load import load
 from armwright.robot.payload import add_payload
 from armwright.robot.tree import tree_of
 from armwright.spatial import exp_so3, log_so3
+from dynamics_support import random_arm
 
 UR5, CEA = load("ur5"), load("cea")
 Q, QD = np.array([0.3, -1.1, 1.2, 0.4, 0.9, -0.5]), np.array([0.5, -0.4, 0.7, 0.3, -0.6, 0.8])
@@ -27,8 +27,9 @@ WRENCH = np.array([5.0, -3.0, 2.0, 0.4, 0.3, -0.2])
 def moving(t):
     """A smooth reference near Q."""
     phase, w = np.arange(6.0), np.array([1.0, 1.3, 0.7, 1.1, 0.9, 1.7])
-    return Reference(Q + 0.2 + 0.1 * np.sin(w * t + phase), 0.1 * w * np.cos(w * t + phase),
-                     -0.1 * w**2 * np.sin(w * t + phase))
+    return Reference(
+        Q + 0.2 + 0.1 * np.sin(w * t + phase), 0.1 * w * np.cos(w * t + phase), -0.1 * w**2 * np.sin(w * t + phase)
+    )
 
 
 def resting(t):
@@ -39,7 +40,9 @@ def rates(law, robot, reference, q=Q, qd=QD, memory=None, wrench=None, measured=
     """dV/dt along the arm's own motion by central differences, the acceleration and the torque."""
     model = model or robot
     memory = dict(control.initial_memory(law, robot.n), **(memory or {}))
-    action = control.evaluate(law, model, 0.4, q, qd, reference(0.4), memory, dt=1.0, wrench=wrench if measured else None)
+    action = control.evaluate(
+        law, model, 0.4, q, qd, reference(0.4), memory, dt=1.0, wrench=wrench if measured else None
+    )
     qdd = aw.forward_dynamics(robot, q, qd, action.tau, wrench)
 
     def V(s):
@@ -76,8 +79,9 @@ def test_drop_test_gain_of_000():
 
 
 @pytest.mark.parametrize("robot", [UR5, CEA])
-@pytest.mark.parametrize("law", [control.pd(80.0, 12.0), control.pd_gravity(80.0, 12.0),
-                                 control.pd_gravity(80.0, 12.0, at="reference")])
+@pytest.mark.parametrize(
+    "law", [control.pd(80.0, 12.0), control.pd_gravity(80.0, 12.0), control.pd_gravity(80.0, 12.0, at="reference")]
+)
 def test_pd_laws_dissipate_what_damping_and_friction_take(robot, law):
     Vd, _, _ = rates(law, robot, resting)
     assert Vd == pytest.approx(-QD @ (12.0 * QD) - QD @ friction(robot, QD), rel=1e-6)
@@ -180,7 +184,9 @@ def test_impedance_is_passive_towards_the_world(stiffness):
     xd = aw.twist(CEA, Q, QD)
     assert Vd == pytest.approx(-xd @ (30.0 * xd) - QD @ (0.5 * QD) + xd @ WRENCH, rel=1e-6)
     fixed = control.impedance(stiffness, 30.0, joint_damping=0.5, goal=aw.fk(CEA, resting(0).q))
-    np.testing.assert_allclose(*(control.evaluate(x, CEA, 0.0, Q, QD, resting(0)).tau for x in (law, fixed)), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        *(control.evaluate(x, CEA, 0.0, Q, QD, resting(0)).tau for x in (law, fixed)), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_impedance_with_chosen_inertia_meets_the_wrench_with_it():
@@ -192,7 +198,9 @@ def test_impedance_with_chosen_inertia_meets_the_wrench_with_it():
     e = np.concatenate([T_d[:3, 3] - T[:3, 3], log_so3(T_d[:3, :3] @ T[:3, :3].T)])
     ed = aw.twist(CEA, ref.q, ref.qd) - aw.twist(CEA, Q, QD)
     edd = aw.acceleration(CEA, ref.q, ref.qd, ref.qdd) - aw.acceleration(CEA, Q, QD, qdd)
-    np.testing.assert_allclose(M_d * edd + 30.0 * ed + np.array([300.0] * 3 + [20.0] * 3) * e, -WRENCH, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        M_d * edd + 30.0 * ed + np.array([300.0] * 3 + [20.0] * 3) * e, -WRENCH, rtol=1e-9, atol=1e-9
+    )
     assert Vd == pytest.approx(-ed @ (30.0 * ed) - ed @ WRENCH, rel=1e-6)
 
 
@@ -224,7 +232,7 @@ def test_passive_torque_has_the_christoffel_matrix(shape):
 
 
 def test_sliding_mode_with_an_exact_model_and_with_a_wrong_one():
-    k, lam, rho, epsilon = 8.0, np.array([4.0, 5.0, 6.0, 7.0, 8.0, 9.0]), 3.0, 0.5
+    k, lam, epsilon = 8.0, np.array([4.0, 5.0, 6.0, 7.0, 8.0, 9.0]), 0.5
     s, qd_r, qdd_r = sliding(Q, QD, moving(0.4), lam)
     Vd, _, _ = rates(control.sliding_mode(k, lam, 0.0, epsilon), CEA, moving)
     assert Vd == pytest.approx(-s @ (k * s), rel=1e-6)
@@ -266,7 +274,9 @@ def test_adaptive_law_never_raises_its_storage(form, friction):
     names = control.adaptive_parameters(robot, form=form, friction=friction)
     true = np.array(list(names.values()))
     rate = control.adaptation_rates(robot, 0.5, form=form, friction=friction)
-    law = control.adaptive(robot, 5.0, 4.0, rate, form=form, friction=friction, start=true + 0.3 * rng.normal(size=true.shape))
+    law = control.adaptive(
+        robot, 5.0, 4.0, rate, form=form, friction=friction, start=true + 0.3 * rng.normal(size=true.shape)
+    )
 
     def reference(t):
         return Reference(np.sin(t + np.arange(3.0)), np.cos(t + np.arange(3.0)), -np.sin(t + np.arange(3.0)))

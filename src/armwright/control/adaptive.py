@@ -20,13 +20,24 @@ if TYPE_CHECKING:
     from armwright.robot.tree import Tree
 
 
-def adaptive(robot: Robot, k: ArrayLike, lam: ArrayLike, gamma: ArrayLike, *, form: str = "links", friction: str = "known",
-             start: ArrayLike | None = None, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf) -> Law:  # fmt: skip
+def adaptive(
+    robot: Robot,
+    k: ArrayLike,
+    lam: ArrayLike,
+    gamma: ArrayLike,
+    *,
+    form: str = "links",
+    friction: str = "known",
+    start: ArrayLike | None = None,
+    lower: ArrayLike = -np.inf,
+    upper: ArrayLike = np.inf,
+) -> Law:
     """Slotine–Li: tau = Y(q, q̇, q̇_r, q̈_r) π̂ − K s, d π̂/dt = −Γ Yᵀ s; s, q̇_r, q̈_r as in `sliding_mode`.
 
-    Storage: V = ½sᵀM s + ½π̃ᵀΓ⁻¹π̃, π̃ = π̂ − π, with π the parameters of the arm that the storage is asked for. Claim: V̇ = −sᵀKs whatever
-    π is, so s → 0 and q → q_d for every bounded reference; π̂ converges to π only where the motion excites it. Projection onto the
-    box [lower, upper] keeps V̇ ≤ −sᵀKs if π is inside. π̂ advances by one explicit Euler step each period. Rotor inertia is known.
+    Storage: V = ½sᵀM s + ½π̃ᵀΓ⁻¹π̃, π̃ = π̂ − π, with π the parameters of the arm that the storage is asked for.
+    Claim: V̇ = −sᵀKs whatever π is, so s → 0 and q → q_d for every bounded reference; π̂ converges to π only where
+    the motion excites it. Projection onto the box [lower, upper] keeps V̇ ≤ −sᵀKs if π is inside. π̂ advances by
+    one explicit Euler step each period. Rotor inertia is known.
 
     Args:
         robot: gives the geometry, the number of parameters and, without `start`, their first estimate.
@@ -35,7 +46,8 @@ def adaptive(robot: Robot, k: ArrayLike, lam: ArrayLike, gamma: ArrayLike, *, fo
         gamma: adaptation rates Γ > 0, scalar or (m,), in units of the parameters squared over those of V;
             `adaptation_rates` gives rates in proportion.
         form: "links", ten parameters a body, or "base", the combinations that torques can show (fewer states).
-        friction: "known" (the model's is cancelled at q̇), "adapt" (viscous and Coulomb coefficients a joint join π), or "none".
+        friction: "known" (the model's is cancelled at q̇), "adapt" (viscous and Coulomb coefficients a joint join
+            π), or "none".
         start: first estimate (m,), see `adaptive_parameters`.
         lower: smallest values allowed, scalar or (m,).
         upper: largest values allowed, scalar or (m,).
@@ -45,12 +57,19 @@ def adaptive(robot: Robot, k: ArrayLike, lam: ArrayLike, gamma: ArrayLike, *, fo
     first = parameters.true(robot) if start is None else np.array(start, dtype=np.float64)
     low, high = (_bound(value, m, label) for value, label in ((lower, "lower"), (upper, "upper")))
     if first.shape != (m,):
-        raise InputError(f"adaptive: start must have shape ({m},), one a parameter ({form}, friction {friction}), got {first.shape}")
+        raise InputError(
+            f"adaptive: start must have shape ({m},), one a parameter ({form}, friction {friction}), got {first.shape}"
+        )
     if (first < low).any() or (first > high).any():
         worst = int(np.argmax(np.maximum(low - first, first - high)))
-        raise InputError(f"adaptive: start of {parameters.names[worst]} is {first[worst]:g}, outside [{low[worst]:g}, {high[worst]:g}]")
+        raise InputError(
+            f"adaptive: start of {parameters.names[worst]} is {first[worst]:g}, "
+            f"outside [{low[worst]:g}, {high[worst]:g}]"
+        )
 
-    def adapt(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, dt: Any, k: Any, lam: Any, gamma: Any, estimate: Any) -> Any:
+    def adapt(
+        arm: Robot | Tree, q: Any, qd: Any, ref: Reference, dt: Any, k: Any, lam: Any, gamma: Any, estimate: Any
+    ) -> Any:
         s, qd_r, qdd_r = sliding(q, qd, ref, lam)
         Y = parameters.regressor(arm, q, qd, qd_r, qdd_r)
         tau = Y @ estimate + parameters.known(arm, qd, qdd_r) - k * s
@@ -60,7 +79,11 @@ def adaptive(robot: Robot, k: ArrayLike, lam: ArrayLike, gamma: ArrayLike, *, fo
         error = estimate - parameters.true(arm)
         return sliding_energy(arm, q, qd, ref, lam) + 0.5 * (error @ (error / gamma))
 
-    gains = {"k": gain(k, "k"), "lam": gain(lam, "lam", positive=True), "gamma": gain(gamma, "gamma", size=m, positive=True)}
+    gains = {
+        "k": gain(k, "k"),
+        "lam": gain(lam, "lam", positive=True),
+        "gamma": gain(gamma, "gamma", size=m, positive=True),
+    }
     return Law("adaptive", adapt, gains, {"estimate": first}, storage, adaptive.__doc__ or "", {"gamma": m})
 
 
@@ -70,15 +93,21 @@ def adaptive_parameters(robot: Robot, *, form: str = "links", friction: str = "k
     return dict(zip(parameters.names, parameters.true(robot).tolist(), strict=True))
 
 
-def adaptation_rates(robot: Robot, rate: float = 1.0, *, form: str = "links", friction: str = "known") -> NDArray[np.float64]:
+def adaptation_rates(
+    robot: Robot, rate: float = 1.0, *, form: str = "links", friction: str = "known"
+) -> NDArray[np.float64]:
     """Rates Γ (m,) in proportion: rate · (size of the parameter)², so that parameters of different units learn alike.
 
     The size is the parameter's own value, but at least a tenth of the largest of its kind (mass, moment, inertia, …).
     """
     parameters = parameters_of(robot, form, friction)
     values, kinds = np.abs(parameters.true(robot)), parameters.kinds
-    size = np.array([max(values[i], 0.1 * max(values[j] for j in range(len(kinds)) if kinds[j] == kinds[i]), 1e-6)
-                     for i in range(len(kinds))])  # fmt: skip
+    size = np.array(
+        [
+            max(values[i], 0.1 * max(values[j] for j in range(len(kinds)) if kinds[j] == kinds[i]), 1e-6)
+            for i in range(len(kinds))
+        ]
+    )
     return float(gain(rate, "rate", positive=True)) * size**2
 
 

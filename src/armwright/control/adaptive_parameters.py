@@ -29,9 +29,9 @@ KINDS = ("m", "h", "h", "h", "I", "I", "I", "I", "I", "I")
 
 
 def link_parameters(arm: Robot | Tree) -> Array:
-    """Ten inertial parameters a body (10 nb,), about the link frame's origin, in the order of `armwright.dynamics.regressor`.
+    """Ten inertial parameters a body (10 nb,), about the link frame's origin.
 
-    A regrouped tree gives other numbers with the same torques.
+    They stand in the order of `armwright.dynamics.regressor`. A regrouped tree gives other numbers, the same torques.
     """
     tree = as_tree(arm)
     out: list[float] = []
@@ -48,7 +48,8 @@ class Parameters:
     """A choice of parameters π.
 
     Attributes:
-        columns: of the full regressor (n, 10 nb) that are used. regrouping: (len(columns), 10 nb), π = regrouping @ (10 nb values).
+        columns: of the full regressor (n, 10 nb) that are used. regrouping: (len(columns), 10 nb), π = regrouping @
+            (10 nb values).
         friction: "known", "adapt" or "none".
         names: of the parameters. kinds: "m", "h", "I", "viscous" or "coulomb", one a parameter.
     """

@@ -36,7 +36,10 @@ def law_kernel(law: Law | Callable[..., Any], robot: Robot, *, dt: float | None 
     if "dt" in inspect.signature(law.function).parameters and dt is None:
         raise InputError(f"law {law.name!r} needs dt=…, the control period [s]")
     arm: Tree = tree_of(robot, regroup=True)
-    shapes: dict[str, tuple[int, ...]] = {"t": (), **dict.fromkeys(("q", "qd", "q_ref", "qd_ref", "qdd_ref"), (robot.n,))}
+    shapes: dict[str, tuple[int, ...]] = {
+        "t": (),
+        **dict.fromkeys(("q", "qd", "q_ref", "qd_ref", "qdd_ref"), (robot.n,)),
+    }
     if wrench:
         shapes["wrench"] = (6,)
     shapes |= {label: value.shape for label, value in memory.items()}

@@ -30,9 +30,9 @@ def computed_torque_storage(q: Any, qd: Any, ref: Reference, kp: Any) -> Any:
 def computed_torque(kp: ArrayLike, kd: ArrayLike, *, friction: bool = True) -> Law:
     """Computed torque: tau = M(q) a_q + C(q, q̇)q̇ + g(q), a_q = q̈_d + K_0 e + K_1 ė (000 §3.6; 004 eq. 2.69–2.74).
 
-    Claim, for an exact model: q̈ = a_q, that is ë + K_1 ė + K_0 e = 0, linear and the same at every pose; K_0 = w², K_1 = 2w is
-    critically damped (`frequency_gains`). Storage: V = ½ėᵀė + ½eᵀK_0 e, V̇ = −ėᵀK_1 ė. A torque that the model does not know appears as
-    the acceleration M⁻¹τ on the right side: 000 reads contact from it.
+    Claim, for an exact model: q̈ = a_q, that is ë + K_1 ė + K_0 e = 0, linear and the same at every pose; K_0 = w²,
+    K_1 = 2w is critically damped (`frequency_gains`). Storage: V = ½ėᵀė + ½eᵀK_0 e, V̇ = −ėᵀK_1 ė. A torque that
+    the model does not know appears as the acceleration M⁻¹τ on the right side: 000 reads contact from it.
 
     Args:
         kp: K_0 ≥ 0 [1/s²], scalar or (n,).
@@ -40,6 +40,7 @@ def computed_torque(kp: ArrayLike, kd: ArrayLike, *, friction: bool = True) -> L
         friction: whether the model's friction at q̇ is cancelled too. Coulomb friction then switches with the measured
             velocity; turn it off where that is noisy.
     """
+
     def computed(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
         return rnea(arm, q, qd, commanded_acceleration(q, qd, ref, kp, kd), friction=friction)
 

@@ -36,7 +36,9 @@ def piecewise_linear(t: Any, times: Array, values: Array) -> Any:
 def _table(table: tuple[ArrayLike, ArrayLike]) -> Callable[[Any], Any]:
     times, values = np.array(table[0], dtype=np.float64), gain(table[1], "damping table values")
     if times.ndim != 1 or len(times) < 1 or values.shape[:1] != times.shape:
-        raise InputError(f"damping table: expected times (m,) and values (m,) or (m, n), got {times.shape} and {values.shape}")
+        raise InputError(
+            f"damping table: expected times (m,) and values (m,) or (m, n), got {times.shape} and {values.shape}"
+        )
     if not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
         raise InputError("damping table: times must be finite and increase")
     return lambda t: piecewise_linear(t, times, values)

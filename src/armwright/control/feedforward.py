@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from armwright.robot.tree import Tree
 
 
-def feedforward_torque(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any, friction: bool = True) -> Any:
+def feedforward_torque(
+    arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any, friction: bool = True
+) -> Any:
     """Tau = ID(q_d, q̇_d, q̈_d) + K_p e + K_d ė, shape (n,)."""
     return rnea(arm, ref.q, ref.qd, ref.qdd, friction=friction) + pd_torque(q, qd, ref, kp, kd)
 
@@ -26,14 +28,15 @@ def feedforward(kp: ArrayLike, kd: ArrayLike, *, friction: bool = True) -> Law:
     """Feed-forward + PD: tau = M(q_d)q̈_d + C(q_d, q̇_d)q̇_d + g(q_d) + K_p e + K_d ė.
 
     The model is evaluated on the reference, so the feedback path has no model in it and the torque no measurement
-    noise from it. Claim: on the reference tau is exact, e ≡ 0 is a solution; it is locally exponentially stable for K_p, K_d
-    large enough against the slopes of the dynamics. No storage function is known without those bounds.
+    noise from it. Claim: on the reference tau is exact, e ≡ 0 is a solution; it is locally exponentially stable for
+    K_p, K_d large enough against the slopes of the dynamics. No storage function is known without those bounds.
 
     Args:
         kp: stiffness ≥ 0 [N m/rad], scalar or (n,).
         kd: damping ≥ 0 [N m s/rad], scalar or (n,).
         friction: whether the model's friction at q̇_d is fed forward.
     """
+
     def function(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
         return feedforward_torque(arm, q, qd, ref, kp, kd, friction)
 

@@ -1,8 +1,9 @@
 """Gains by natural frequency and damping, and how slowly a loop may be sampled.
 
-A digital controller holds its torque for a period h. Around rest at q the arm is linear, ẍ = A x + B τ with x = (δq, δq̇), and
-the law is τ = K x at the samples; over one period the state is multiplied by Φ(h) + Γ(h) K, where Φ and Γ come exactly
-from exp([[A, B], [0, 0]] h). The loop is stable while the spectral radius of that matrix stays below 1 (003 E8).
+A digital controller holds its torque for a period h. Around rest at q the arm is linear, ẍ = A x + B τ with x =
+(δq, δq̇), and the law is τ = K x at the samples; over one period the state is multiplied by Φ(h) + Γ(h) K, where Φ
+and Γ come exactly from exp([[A, B], [0, 0]] h). The loop is stable while the spectral radius of that matrix stays
+below 1 (003 E8).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Gains(NamedTuple):
 
 
 def frequency_gains(w: ArrayLike, zeta: ArrayLike = 1.0) -> Gains:
-    """kp = w², kd = 2ζw for ë + kd ė + kp e = 0 (000 §3.6, 004 §3.7: critically damped, ζ = 1).
+    """Gains kp = w², kd = 2ζw for ë + kd ė + kp e = 0 (000 §3.6, 004 §3.7: critically damped, ζ = 1).
 
     Args:
         w: natural frequency [rad/s], scalar or (n,).
@@ -50,14 +51,17 @@ def frequency_gains(w: ArrayLike, zeta: ArrayLike = 1.0) -> Gains:
 
 
 def inertia_gains(robot: Robot, q: ArrayLike, w: ArrayLike, zeta: ArrayLike = 1.0) -> Gains:
-    """Gains (n,) of a PD law [N m/rad, N m s/rad] that give each joint, moved alone at pose q, frequency w and damping ζ.
+    """Gains (n,) of a PD law [N m/rad, N m s/rad] for frequency w and damping ζ of each joint, moved alone at q.
 
-    The diagonal of M(q) scales `frequency_gains`: kp = M_ii w², kd = 2ζ M_ii w. Elsewhere the frequency differs as M_ii does.
+    The diagonal of M(q) scales `frequency_gains`: kp = M_ii w², kd = 2ζ M_ii w. Elsewhere the frequency differs as
+    M_ii does.
     """
     M = np.diag(mass_matrix(robot, q))
     kp, kd = frequency_gains(w, zeta)
     if np.shape(kp) not in ((), (1,), (robot.n,)) or np.shape(kd) not in ((), (1,), (robot.n,)):
-        raise InputError(f"inertia_gains: w and zeta must be scalars or ({robot.n},), got {np.shape(w)} and {np.shape(zeta)}")
+        raise InputError(
+            f"inertia_gains: w and zeta must be scalars or ({robot.n},), got {np.shape(w)} and {np.shape(zeta)}"
+        )
     return Gains(M * kp, M * kd)
 
 
@@ -69,7 +73,9 @@ class Linear(NamedTuple):
     K: Array
 
 
-def linearise(robot: Robot, law: Law | Callable[..., Any], q: ArrayLike, *, model: Robot | None = None, t: float = 0.0) -> Linear:
+def linearise(
+    robot: Robot, law: Law | Callable[..., Any], q: ArrayLike, *, model: Robot | None = None, t: float = 0.0
+) -> Linear:
     """Linearise arm and law at rest at q, exactly, with the reference at q; memory stays at its initial value.
 
     Args:
@@ -107,17 +113,17 @@ def hold_radius(loop: Linear, dt: float) -> float:
 def loop_hold_limit(loop: Linear) -> float:
     """Largest period [s] below which the held loop is stable: 0 if it never is, inf if it always is.
 
-    Scans upward from a thousandth of the fastest time constant to the first crossing, then bisects.
+    Scans upward from a hundredth of the fastest time constant to the first crossing, then bisects.
     """
     if not loop.K.any():
         return np.inf
     poles = loop_poles(loop)
-    start = 1e-3 / float(np.abs(poles).max())
+    start = 1e-2 / float(np.abs(poles).max())
     if float(poles.real.max()) > 1e-6 * float(np.abs(poles).max()) or hold_radius(loop, start) > 1.0 + MARGIN:
         return 0.0
     low, high = start, start
-    for _ in range(400):
-        high = low * 1.05
+    for _ in range(200):
+        high = low * 1.1
         if hold_radius(loop, high) > 1.0 + MARGIN:
             break
         low = high
@@ -133,14 +139,16 @@ def hold_limit(robot: Robot, q: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> floa
     """Largest stable sampling period [s] of PD + gravity with the torque held, at rest at q (n,) (003 E8: 0.232 ms).
 
     Args:
-        robot: the arm. q: pose (n,); the limit differs from pose to pose.
-        kp: stiffness [N m/rad], scalar or (n,). kd: damping [N m s/rad], scalar or (n,).
+        robot: the arm.
+        q: pose (n,); the limit differs from pose to pose.
+        kp: stiffness [N m/rad], scalar or (n,).
+        kd: damping [N m s/rad], scalar or (n,).
     """
     return loop_hold_limit(linearise(robot, pd_gravity(kp, kd), q))
 
 
 def spectral_radius(robot: Robot, q: ArrayLike, kp: ArrayLike, kd: ArrayLike, dt: float) -> float:
-    """Spectral radius of PD + gravity held for dt [s], at rest at q (n,): errors grow by this factor a period (003 E8: 7.0 at 1 ms)."""
+    """Factor a period dt [s] by which errors of held PD + gravity grow, at rest at q (n,) (003 E8: 7.0 at 1 ms)."""
     if not dt > 0.0:
         raise InputError(f"dt: the sampling period must be > 0, got {dt}")
     return hold_radius(linearise(robot, pd_gravity(kp, kd), q), dt)

@@ -35,18 +35,29 @@ def spring_wrench(e: Any, stiffness: Any) -> Any:
     return np.concatenate([k[:3] * e[:3], spring_moment(e[3:], k[3:])])
 
 
-def impedance(stiffness: ArrayLike, damping: ArrayLike, *, inertia: ArrayLike | None = None, joint_damping: ArrayLike = 0.0,
-              null_damping: ArrayLike = 2.0, goal: ArrayLike | None = None, threshold: float = 0.02,
-              singular_damping: float = 0.02, friction: bool = True) -> Law:  # fmt: skip
+def impedance(
+    stiffness: ArrayLike,
+    damping: ArrayLike,
+    *,
+    inertia: ArrayLike | None = None,
+    joint_damping: ArrayLike = 0.0,
+    null_damping: ArrayLike = 2.0,
+    goal: ArrayLike | None = None,
+    threshold: float = 0.02,
+    singular_damping: float = 0.02,
+    friction: bool = True,
+) -> Law:
     """Impedance of the tool, x̃ = [p_d − p; log(R_d Rᵀ)] in base axes, X_d from the joint reference or `goal`.
 
-    Without `inertia` the arm keeps its own: tau = M q̈_d + C(q, q̇)q̇_d + g + Jᵀ(K x̃ + D x̃̇) + D_q(q̇_d − q̇). No force sensor, no inverse of J, good in
-    singularities, any number of joints. Storage: V = ½ėᵀM ė + ½x̃ᵀK x̃. Claim, for a constant reference: V̇ = −ẋᵀDẋ − q̇ᵀD_q q̇ + ẋᵀw, the
-    arm is passive towards the wrench w that the world exerts, so it is stable in contact with every passive environment.
+    Without `inertia` the arm keeps its own: tau = M q̈_d + C(q, q̇)q̇_d + g + Jᵀ(K x̃ + D x̃̇) + D_q(q̇_d − q̇). No
+    force sensor, no inverse of J, good in singularities, any number of joints. Storage: V = ½ėᵀM ė + ½x̃ᵀK x̃.
+    Claim, for a constant reference: V̇ = −ẋᵀDẋ − q̇ᵀD_q q̇ + ẋᵀw, the arm is passive towards the wrench w that the
+    world exerts, so it is stable in contact with every passive environment.
 
-    With `inertia` M_d: tau = M a_q + C q̇ + g − Jᵀw, a_q = z + J⁺(ẍ_d + M_d⁻¹(K x̃ + D x̃̇ + w) − J̇q̇ − J z), z = −D_n q̇. Claim, with w measured (signal ``wrench``), an exact model and
-    away from singularities: M_d x̃̈ + D x̃̇ + K x̃ = −w. V = ½x̃̇ᵀM_d x̃̇ + ½x̃ᵀK x̃, V̇ = −x̃̇ᵀDx̃̇ − x̃̇ᵀw. Without a measured wrench the world meets the inertia
-    Λ = (J M⁻¹Jᵀ)⁻¹ instead, and stiffness and damping appear as Λ M_d⁻¹K, Λ M_d⁻¹D.
+    With `inertia` M_d: tau = M a_q + C q̇ + g − Jᵀw, a_q = z + J⁺(ẍ_d + M_d⁻¹(K x̃ + D x̃̇ + w) − J̇q̇ − J z), z =
+    −D_n q̇. Claim, with w measured (signal ``wrench``), an exact model and away from singularities: M_d x̃̈ + D x̃̇
+    + K x̃ = −w. V = ½x̃̇ᵀM_d x̃̇ + ½x̃ᵀK x̃, V̇ = −x̃̇ᵀDx̃̇ − x̃̇ᵀw. Without a measured wrench the world meets the
+    inertia Λ = (J M⁻¹Jᵀ)⁻¹ instead, and stiffness and damping appear as Λ M_d⁻¹K, Λ M_d⁻¹D.
 
     Anisotropic rotational stiffness acts by the exact gradient of ½φᵀKφ; both claims hold then for constant references.
 
@@ -54,7 +65,8 @@ def impedance(stiffness: ArrayLike, damping: ArrayLike, *, inertia: ArrayLike | 
         stiffness: K ≥ 0 [N/m, N m/rad], scalar or (6,).
         damping: D ≥ 0 [N s/m, N m s/rad], scalar or (6,).
         inertia: M_d > 0 [kg, kg m²], scalar or (6,).
-        joint_damping: D_q ≥ 0 [N m s/rad], scalar or (n,); calms joints that the tool does not need. Only without `inertia`.
+        joint_damping: D_q ≥ 0 [N m s/rad], scalar or (n,); calms joints that the tool does not need. Only without
+            `inertia`.
         null_damping: D_n ≥ 0 [1/s], scalar or (n,); the same task with `inertia`.
         goal: constant pose (4, 4) instead of the reference's.
         threshold: singular value of J below which J⁺ is damped (with `inertia`).
@@ -68,7 +80,9 @@ def impedance(stiffness: ArrayLike, damping: ArrayLike, *, inertia: ArrayLike | 
     def at_rest(q: Any, ref: Reference) -> Reference:
         return ref if fixed is None else Reference(q, 0.0 * q, 0.0 * q)
 
-    def natural(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, stiffness: Any, damping: Any, joint_damping: Any) -> Any:
+    def natural(
+        arm: Robot | Tree, q: Any, qd: Any, ref: Reference, stiffness: Any, damping: Any, joint_damping: Any
+    ) -> Any:
         tree, ref = as_tree(arm), at_rest(q, ref)
         task = rotation_vector_task(tree, q, qd, ref, fixed)
         wrench = spring_wrench(task.e, stiffness) + damping * task.ed
@@ -80,16 +94,29 @@ def impedance(stiffness: ArrayLike, damping: ArrayLike, *, inertia: ArrayLike | 
         e = rotation_vector_task(as_tree(arm), q, qd, ref, fixed).e
         return kinetic_energy(arm, q, ref.qd - qd) + 0.5 * (e @ (stiffness * e))
 
-    def shaped(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, stiffness: Any, damping: Any, inertia: Any, null_damping: Any,
-               wrench: Any = None) -> Any:  # fmt: skip
+    def shaped(
+        arm: Robot | Tree,
+        q: Any,
+        qd: Any,
+        ref: Reference,
+        stiffness: Any,
+        damping: Any,
+        inertia: Any,
+        null_damping: Any,
+        wrench: Any = None,
+    ) -> Any:
         tree = as_tree(arm)
         if tree.n < 6:
-            raise InputError(f"impedance: a chosen inertia needs at least 6 joints, the arm has {tree.n}; leave inertia out")
+            raise InputError(
+                f"impedance: a chosen inertia needs at least 6 joints, the arm has {tree.n}; leave inertia out"
+            )
         task = rotation_vector_task(tree, q, qd, ref, fixed)
         push = spring_wrench(task.e, stiffness) + damping * task.ed
         push = push if wrench is None else push + wrench
         z = -(null_damping * qd)
-        a_q = z + damped_inverse(task.J, threshold, singular_damping) @ (task.a + push / inertia - task.drift - task.J @ z)
+        a_q = z + damped_inverse(task.J, threshold, singular_damping) @ (
+            task.a + push / inertia - task.drift - task.J @ z
+        )
         return rnea(tree, q, qd, a_q, wrench, friction=friction)
 
     def shaped_storage(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, stiffness: Any, inertia: Any) -> Any:
@@ -102,5 +129,8 @@ def impedance(stiffness: ArrayLike, damping: ArrayLike, *, inertia: ArrayLike | 
         return Law("impedance", natural, gains, storage=natural_storage, doc=doc, sizes=sizes)
     if np.any(np.asarray(joint_damping)):
         raise InputError("impedance: joint_damping and inertia exclude each other")
-    gains |= {"inertia": gain(inertia, "inertia", size=6, positive=True), "null_damping": gain(null_damping, "null_damping")}
+    gains |= {
+        "inertia": gain(inertia, "inertia", size=6, positive=True),
+        "null_damping": gain(null_damping, "null_damping"),
+    }
     return Law("impedance with inertia shaping", shaped, gains, storage=shaped_storage, doc=doc, sizes=sizes)

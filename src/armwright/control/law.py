@@ -6,8 +6,9 @@ The function names what it wants and is given just that. Signals are
     q, qd  measured joint positions and velocities (n,)                dt    control period [s], a constant
     ref    desired motion, `Reference(q, qd, qdd)`, each (n,)          wrench  measured tool wrench (6,) or None
 
-every other parameter is a gain or a piece of memory. It returns tau (n,), or (tau, {memory name: new value}). Written with
-NumPy alone and without branches on values it runs on floats here and is traced into the compiled loop elsewhere.
+every other parameter is a gain or a piece of memory. It returns tau (n,), or (tau, {memory name: new value}).
+Written with NumPy alone and without branches on values it runs on floats here and is traced into the compiled loop
+elsewhere.
 
     def my_law(q, qd, ref, kp): return kp * (ref.q - q) - 20.0 * qd
     law = as_law(my_law, kp=100.0)
@@ -64,7 +65,8 @@ class Law:
     def __post_init__(self) -> None:
         """Freeze the arrays and check that every parameter of the function will find its value."""
         for what in ("gains", "memory"):
-            values = {label: _frozen(value, f"law {self.name!r}: {label}") for label, value in getattr(self, what).items()}
+            given = getattr(self, what).items()
+            values = {label: _frozen(value, f"law {self.name!r}: {label}") for label, value in given}
             object.__setattr__(self, what, MappingProxyType(values))
         object.__setattr__(self, "sizes", MappingProxyType(dict(self.sizes)))
         if not callable(self.function):
@@ -72,21 +74,32 @@ class Law:
         named = {*self.gains, *self.memory}
         clash = sorted(named & set(SIGNALS)) + sorted(set(self.gains) & set(self.memory))
         if clash:
-            raise InputError(f"law {self.name!r}: {', '.join(clash)} cannot name a gain or memory: already a signal or both")
+            raise InputError(
+                f"law {self.name!r}: {', '.join(clash)} cannot name a gain or memory: already a signal or both"
+            )
         wanted = inspect.signature(self.function).parameters
         for label, parameter in wanted.items():
-            open_ended = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-            if not open_ended and parameter.default is parameter.empty and label not in named and label not in SIGNALS:
-                raise InputError(f"law {self.name!r}: parameter {label!r} has no value; signals are {', '.join(SIGNALS)}; "
-                                 f"gains are given as {label}=…, memory as memory={{{label!r}: …}}")  # fmt: skip
+            if (
+                not _open_ended(parameter)
+                and parameter.default is parameter.empty
+                and label not in named
+                and label not in SIGNALS
+            ):
+                raise InputError(
+                    f"law {self.name!r}: parameter {label!r} has no value; signals are {', '.join(SIGNALS)}; "
+                    f"gains are given as {label}=…, memory as memory={{{label!r}: …}}"
+                )
         known = set(wanted) | (set(inspect.signature(self.storage).parameters) if self.storage else set())
         unused = sorted(named - known)
         if unused:
-            raise InputError(f"law {self.name!r}: the function has no parameter {', '.join(unused)}; it takes {', '.join(wanted)}")
+            raise InputError(
+                f"law {self.name!r}: the function has no parameter {', '.join(unused)}; it takes {', '.join(wanted)}"
+            )
 
     def __repr__(self) -> str:
         """Return the name and the gains."""
-        return f"Law({self.name}: {', '.join(f'{label}={np.array2string(value)}' for label, value in self.gains.items())})"
+        values = ", ".join(f"{label}={np.array2string(value)}" for label, value in self.gains.items())
+        return f"Law({self.name}: {values})"
 
 
 class Action(NamedTuple):
@@ -94,6 +107,10 @@ class Action(NamedTuple):
 
     tau: Any
     memory: dict[str, Any]
+
+
+def _open_ended(parameter: inspect.Parameter) -> bool:
+    return parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
 
 
 def _frozen(value: Any, what: str) -> Array:
@@ -107,8 +124,14 @@ def _frozen(value: Any, what: str) -> Array:
     return array
 
 
-def as_law(law: Law | Callable[..., Any], *, name: str | None = None, memory: Mapping[str, Any] | None = None,
-           storage: Callable[..., Any] | None = None, **gains: Any) -> Law:  # fmt: skip
+def as_law(
+    law: Law | Callable[..., Any],
+    *,
+    name: str | None = None,
+    memory: Mapping[str, Any] | None = None,
+    storage: Callable[..., Any] | None = None,
+    **gains: Any,
+) -> Law:
     """Wrap a user's function as a law, or change gains and initial memory of one.
 
     Args:
@@ -116,15 +139,23 @@ def as_law(law: Law | Callable[..., Any], *, name: str | None = None, memory: Ma
         name: the function's name by default.
         memory: initial values by name.
         storage: Lyapunov or storage function.
-        **gains: values of the function's further parameters; parameters with a default may be left out, they stay constants.
+        **gains: values of the function's further parameters; parameters with a default may be left out, they stay
+        constants.
     """
     if isinstance(law, Law):
         for given, known, what in ((gains, law.gains, "gain"), (memory or {}, law.memory, "memory")):
             strange = sorted(set(given) - set(known))
             if strange:
-                raise InputError(f"law {law.name!r}: no {what} {', '.join(strange)}; it has {', '.join(known) or 'none'}")
-        return replace(law, name=name or law.name, gains={**law.gains, **gains}, memory={**law.memory, **(memory or {})},
-                       storage=storage or law.storage)  # fmt: skip
+                raise InputError(
+                    f"law {law.name!r}: no {what} {', '.join(strange)}; it has {', '.join(known) or 'none'}"
+                )
+        return replace(
+            law,
+            name=name or law.name,
+            gains={**law.gains, **gains},
+            memory={**law.memory, **(memory or {})},
+            storage=storage or law.storage,
+        )
     if not callable(law):
         raise InputError(f"law: expected a Law or a function of (q, qd, ref, …), got {type(law).__name__}")
     label = name or str(getattr(law, "__name__", type(law).__name__))
@@ -164,7 +195,8 @@ def run(law: Law, signals: Mapping[str, Any], gains: Mapping[str, Any], memory: 
     Args:
         law: the law.
         signals: values of `SIGNALS`, at least those that the function wants and ``q``.
-        gains: values of all gains. memory: values of all memory.
+        gains: values of all gains.
+        memory: values of all memory.
     """
     value = law.function(**_chosen(law, law.function, {**signals, **gains, **memory}))
     tau, kept = value if isinstance(value, tuple) else (value, {})
@@ -172,10 +204,14 @@ def run(law: Law, signals: Mapping[str, Any], gains: Mapping[str, Any], memory: 
     if np.shape(tau) != n:
         raise InputError(f"law {law.name!r}: must return a torque a joint, shape {n}, got {np.shape(tau)}")
     if not isinstance(kept, Mapping) or set(kept) - set(memory):
-        raise InputError(f"law {law.name!r}: the second return value must hold the memory ({', '.join(memory) or 'none declared'})")
+        raise InputError(
+            f"law {law.name!r}: the second return value must hold the memory ({', '.join(memory) or 'none declared'})"
+        )
     for label, new in kept.items():
         if np.shape(new) != np.shape(memory[label]):
-            raise InputError(f"law {law.name!r}: memory {label} starts as {np.shape(memory[label])}, became {np.shape(new)}")
+            raise InputError(
+                f"law {law.name!r}: memory {label} starts as {np.shape(memory[label])}, became {np.shape(new)}"
+            )
     return Action(tau, {**memory, **kept})
 
 
@@ -191,15 +227,17 @@ def _chosen(law: Law, function: Callable[..., Any], values: Mapping[str, Any]) -
     for label, parameter in inspect.signature(function).parameters.items():
         if values.get(label) is not None:
             out[label] = values[label]
-        elif parameter.default is parameter.empty and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        elif parameter.default is parameter.empty and not _open_ended(parameter):
             raise InputError(f"law {law.name!r} needs {label}, which was not given")
     return out
 
 
-def _instant(law: Law, arm: Robot | Tree, values: Mapping[str, Any], ref: Reference,
-             memory: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Array], dict[str, Any]]:  # fmt: skip
+def _instant(
+    law: Law, arm: Robot | Tree, values: Mapping[str, Any], ref: Reference, memory: Mapping[str, Any] | None
+) -> tuple[dict[str, Any], dict[str, Array], dict[str, Any]]:
     n = as_tree(arm).n
-    signals: dict[str, Any] = {"arm": arm, "ref": Reference(*(_sized(x, n, f"ref.{label}") for x, label in zip(ref, Reference._fields, strict=True)))}
+    parts = [_sized(part, n, f"ref.{label}") for part, label in zip(ref, Reference._fields, strict=True)]
+    signals: dict[str, Any] = {"arm": arm, "ref": Reference(*parts)}
     for label, value in values.items():
         if value is not None:
             signals[label] = _sized(value, {"q": n, "qd": n, "wrench": 6}.get(label, 0), label)
@@ -218,8 +256,18 @@ def _sized(value: Any, size: int, what: str) -> Any:
     return array if size else float(array)
 
 
-def evaluate(law: Law | Callable[..., Any], arm: Robot | Tree, t: float, q: ArrayLike, qd: ArrayLike, ref: Reference,
-             memory: Mapping[str, Any] | None = None, *, dt: float | None = None, wrench: ArrayLike | None = None) -> Action:  # fmt: skip
+def evaluate(
+    law: Law | Callable[..., Any],
+    arm: Robot | Tree,
+    t: float,
+    q: ArrayLike,
+    qd: ArrayLike,
+    ref: Reference,
+    memory: Mapping[str, Any] | None = None,
+    *,
+    dt: float | None = None,
+    wrench: ArrayLike | None = None,
+) -> Action:
     """Evaluate a law at one instant on floats.
 
     Args:
@@ -240,7 +288,14 @@ def evaluate(law: Law | Callable[..., Any], arm: Robot | Tree, t: float, q: Arra
     return run(law, *_instant(law, arm, {"t": t, "q": q, "qd": qd, "dt": dt, "wrench": wrench}, ref, memory))
 
 
-def storage(law: Law, arm: Robot | Tree, t: float, q: ArrayLike, qd: ArrayLike, ref: Reference,
-            memory: Mapping[str, Any] | None = None) -> float:  # fmt: skip
+def storage(
+    law: Law,
+    arm: Robot | Tree,
+    t: float,
+    q: ArrayLike,
+    qd: ArrayLike,
+    ref: Reference,
+    memory: Mapping[str, Any] | None = None,
+) -> float:
     """Evaluate the law's Lyapunov or storage function on floats; arguments as in `evaluate`."""
     return float(run_storage(law, *_instant(law, arm, {"t": t, "q": q, "qd": qd}, ref, memory)))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def redesign_direction(q: Any, qd: Any, ref: Reference, kd: Any) -> Any:
-    """w = BᵀP x = ½ q̃ + K_1⁻¹ q̃̇ (n,) [rad], x = (q̃, q̃̇)."""
+    """Direction w = BᵀP x = ½ q̃ + K_1⁻¹ q̃̇ (n,) [rad], x = (q̃, q̃̇)."""
     return 0.5 * (q - ref.q) + (qd - ref.qd) / kd
 
 
@@ -31,43 +31,60 @@ def redesign_storage(q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
     return e @ ((0.5 * kd + kp / kd) * e) + e @ ed + ed @ (ed / kd)
 
 
-def lyapunov_redesign(kp: ArrayLike, kd: ArrayLike, rho: ArrayLike, epsilon: ArrayLike, *, growth: ArrayLike = 0.0,
-                      friction: bool = True) -> Law:  # fmt: skip
+def lyapunov_redesign(
+    kp: ArrayLike, kd: ArrayLike, rho: ArrayLike, epsilon: ArrayLike, *, growth: ArrayLike = 0.0, friction: bool = True
+) -> Law:
     """Robust computed torque: tau = M̂(q)(a_q + δ) + Ĉq̇ + ĝ, δ = −ρ w/max(‖w‖, ε) (002 §8, X26).
 
-    With η = M⁻¹(M̂(a_q + δ) + Ĉq̇ + ĝ − h) − a_q − δ, what the model gets wrong [rad/s²], the error obeys q̃̈ + K_1 q̃̇ + K_0 q̃ = δ + η. P solves
-    AᵀP + PA = −diag(K_0, 1) in closed form, so V = xᵀPx (`redesign_storage`), w = BᵀPx = ½q̃ + K_1⁻¹q̃̇, and
-    V̇ = −Σ(K_0 q̃² + q̃̇²) + 2wᵀ(δ + η). Claim: where ‖η‖ ≤ ρ(x), V̇ ≤ −Σ(K_0 q̃² + q̃̇²) + ρε/2: the error is ultimately bounded, by a ball that
-    shrinks with ε; δ is continuous, so there is no chattering as long as the period resolves ρ/(K_1 ε). ρ = 0 is computed torque.
-    `acceleration_mismatch` samples η, to choose ρ; a ρ exists if ‖M⁻¹M̂ − 1‖ < 1.
+    With η = M⁻¹(M̂(a_q + δ) + Ĉq̇ + ĝ − h) − a_q − δ, what the model gets wrong [rad/s²], the error obeys q̃̈ + K_1
+    q̃̇ + K_0 q̃ = δ + η. P solves AᵀP + PA = −diag(K_0, 1) in closed form, so V = xᵀPx (`redesign_storage`), w =
+    BᵀPx = ½q̃ + K_1⁻¹q̃̇, and V̇ = −Σ(K_0 q̃² + q̃̇²) + 2wᵀ(δ + η). Claim: where ‖η‖ ≤ ρ(x), V̇ ≤ −Σ(K_0 q̃² +
+    q̃̇²) + ρε/2: the error is ultimately bounded, by a ball that shrinks with ε; δ is continuous, so there is no
+    chattering as long as the period resolves ρ/(K_1 ε). ρ = 0 is computed torque. `acceleration_mismatch` samples
+    η, to choose ρ; a ρ exists if ‖M⁻¹M̂ − 1‖ < 1.
 
     Args:
         kp: K_0 ≥ 0 [1/s²], scalar or (n,).
         kd: K_1 > 0 [1/s], scalar or (n,).
         rho: bound ρ ≥ 0 on ‖η‖ [rad/s²], scalar.
         epsilon: layer ε > 0 [rad], scalar.
-        growth: γ ≥ 0 [1/s²]: the bound used is ρ + γ‖(q̃, q̃̇·1 s)‖, for errors of the model that grow with the state; scalar.
+        growth: γ ≥ 0 [1/s²]: the bound used is ρ + γ‖(q̃, q̃̇·1 s)‖, for errors of the model that grow with the
+            state; scalar.
         friction: whether the model's friction at q̇ is cancelled.
     """
-    def robust(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any, rho: Any, epsilon: Any, growth: Any) -> Any:
+
+    def robust(
+        arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any, rho: Any, epsilon: Any, growth: Any
+    ) -> Any:
         e, ed, w = q - ref.q, qd - ref.qd, redesign_direction(q, qd, ref, kd)
         bound = rho + growth * np.sqrt(e @ e + ed @ ed)
         delta = -(bound / np.maximum(np.sqrt(w @ w), epsilon)) * w
         return rnea(arm, q, qd, commanded_acceleration(q, qd, ref, kp, kd) + delta, friction=friction)
 
-    gains = {"kp": gain(kp, "kp"), "kd": gain(kd, "kd", positive=True), "rho": gain(rho, "rho", size=1),
-             "epsilon": gain(epsilon, "epsilon", size=1, positive=True), "growth": gain(growth, "growth", size=1)}  # fmt: skip
+    gains = {
+        "kp": gain(kp, "kp"),
+        "kd": gain(kd, "kd", positive=True),
+        "rho": gain(rho, "rho", size=1),
+        "epsilon": gain(epsilon, "epsilon", size=1, positive=True),
+        "growth": gain(growth, "growth", size=1),
+    }
     sizes = dict.fromkeys(("rho", "epsilon", "growth"), 1)
-    return Law("Lyapunov redesign", robust, gains, storage=redesign_storage, doc=lyapunov_redesign.__doc__ or "", sizes=sizes)
+    return Law(
+        "Lyapunov redesign", robust, gains, storage=redesign_storage, doc=lyapunov_redesign.__doc__ or "", sizes=sizes
+    )
 
 
-def acceleration_mismatch(nominal: Robot, actual: Robot, q: ArrayLike, qd: ArrayLike, a: ArrayLike, *,
-                          friction: bool = True) -> NDArray[np.float64]:  # fmt: skip
+def acceleration_mismatch(
+    nominal: Robot, actual: Robot, q: ArrayLike, qd: ArrayLike, a: ArrayLike, *, friction: bool = True
+) -> NDArray[np.float64]:
     """The η of `lyapunov_redesign` (..., n): acceleration of the actual arm under the nominal model's torque, minus a.
 
     Args:
-        nominal: the controller's model. actual: the arm as it is.
-        q: positions (..., n). qd: velocities (..., n). a: commanded accelerations (..., n).
+        nominal: the controller's model.
+        actual: the arm as it is.
+        q: positions (..., n).
+        qd: velocities (..., n).
+        a: commanded accelerations (..., n).
         friction: whether the law cancels friction; the actual arm always has it.
     """
     tau = inverse_dynamics(nominal, q, qd, a, friction=friction)

@@ -1,7 +1,8 @@
 """Inverse dynamics with two velocities: M q̈_r + C(q, q̇) q̇_r + g, with the C for which Ṁ − 2C is skew.
 
 Passivity-based laws need C as a matrix times another velocity. The Christoffel C is symmetric in its two arguments,
-C(q, a) b = C(q, b) a, so the quadratic velocity torque c(x) = C(q, x) x of the ordinary recursion gives it by polarisation,
+C(q, a) b = C(q, b) a, so the quadratic velocity torque c(x) = C(q, x) x of the ordinary recursion gives it by
+polarisation,
 
     C(q, q̇) q̇_r = c(½(q̇ + q̇_r)) − c(½(q̇ − q̇_r))
 
@@ -35,7 +36,7 @@ def passive_torque(arm: Robot | Tree, q: Any, qd: Any, qd_r: Any, qdd_r: Any, *,
 
 
 def passive_regressor(arm: Robot | Tree, q: Any, qd: Any, qd_r: Any, qdd_r: Any) -> Any:
-    """Y(q, q̇, q̇_r, q̈_r) (n, 10 nb): Y π = M q̈_r + C q̇_r + g of the rigid bodies, π as in `armwright.dynamics.regressor`."""
+    """Y(q, q̇, q̇_r, q̈_r) (n, 10 nb): Y π = M q̈_r + C q̇_r + g of the rigid bodies, π as in `dynamics.regressor`."""
     tree = as_tree(arm)
     still = np.zeros(tree.n)
     Y = body_regressor(tree, q, 0.5 * (qd + qd_r), qdd_r)
@@ -51,7 +52,7 @@ class Sliding(NamedTuple):
 
 
 def sliding(q: Any, qd: Any, ref: Reference, lam: Any) -> Sliding:
-    """s = q̃̇ + Λq̃, q̇_r = q̇_d − Λq̃, q̈_r = q̈_d − Λq̃̇, each (n,); q̃ = q − q_d (002 §8)."""
+    """Compose s = q̃̇ + Λq̃, q̇_r = q̇_d − Λq̃, q̈_r = q̈_d − Λq̃̇, each (n,); q̃ = q − q_d (002 §8)."""
     qd_r = ref.qd - lam * (q - ref.q)
     return Sliding(qd - qd_r, qd_r, ref.qdd - lam * (qd - ref.qd))
 

@@ -1,4 +1,4 @@
-"""Proportional–derivative control of each joint by itself (002 §3.8 without compensation; 004 §3.7, "independent joints")."""
+"""Proportional–derivative control of each joint by itself (002 §3.8 uncompensated; 004 §3.7, independent joints)."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def pd_storage(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any) -> A
 def pd(kp: ArrayLike, kd: ArrayLike) -> Law:
     """PD: tau = K_p (q_d − q) + K_d (q̇_d − q̇), K_p, K_d diagonal.
 
-    Storage: V = ½q̇ᵀMq̇ + ½eᵀK_p e + P(q). Claim, for constant q_d: V̇ = −q̇ᵀK_d q̇ − q̇·friction, so the arm comes to rest where
-    K_p e = g(q): a steady error, about g/K_p (002 E14: 3.2 rad for K_p = 50; 003 E7: 8 mrad).
+    Storage: V = ½q̇ᵀMq̇ + ½eᵀK_p e + P(q). Claim, for constant q_d: V̇ = −q̇ᵀK_d q̇ − q̇·friction, so the arm comes
+    to rest where K_p e = g(q): a steady error, about g/K_p (002 E14: 3.2 rad for K_p = 50; 003 E7: 8 mrad).
 
     Args:
         kp: stiffness ≥ 0 [N m/rad], scalar or (n,).

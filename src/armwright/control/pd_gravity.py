@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def pd_gravity_torque(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
-    """Tau = −K_p q̃ − K_d q̃̇ + g(q), q̃ = q − q_d. (002 §3.8 prints q̃ = q_d − q, which destabilises.)"""
+    """Tau = −K_p q̃ − K_d q̃̇ + g(q), q̃ = q − q_d; 002 §3.8 prints q̃ = q_d − q, which destabilises."""
     return pd_torque(q, qd, ref, kp, kd) + gravity_torque(arm, q)
 
 
@@ -37,10 +37,10 @@ def pd_constant_gravity_storage(arm: Robot | Tree, q: Any, qd: Any, ref: Referen
 def pd_gravity(kp: ArrayLike, kd: ArrayLike, *, at: str = "measured") -> Law:
     """PD + gravity: tau = K_p (q_d − q) + K_d (q̇_d − q̇) + g (002 §3.8 with its sign corrected; 003 §4.10).
 
-    at="measured", g(q): storage V = ½q̇ᵀMq̇ + ½eᵀK_p e. Claim, for constant q_d and an exact g: V̇ = −q̇ᵀK_d q̇ − q̇·friction, and by LaSalle
-    q = q_d is globally asymptotically stable (without Coulomb friction). For a moving reference nothing is proved; 003 runs it so.
-    at="reference", g(q_d): V = ½q̇ᵀMq̇ + ½eᵀK_p e + P(q) − P(q_d) − (q − q_d)·g(q_d), same V̇; V is positive only if every
-    K_p exceeds max‖∂g/∂q‖ (163 N m/rad for 002's arm, E14).
+    at="measured", g(q): storage V = ½q̇ᵀMq̇ + ½eᵀK_p e. Claim, for constant q_d and an exact g: V̇ = −q̇ᵀK_d q̇ −
+    q̇·friction, and by LaSalle q = q_d is globally asymptotically stable (without Coulomb friction). For a moving
+    reference nothing is proved; 003 runs it so. at="reference", g(q_d): V = ½q̇ᵀMq̇ + ½eᵀK_p e + P(q) − P(q_d) − (q
+    − q_d)·g(q_d), same V̇; V is positive only if every K_p exceeds max‖∂g/∂q‖ (163 N m/rad for 002's arm, E14).
 
     Args:
         kp: stiffness ≥ 0 [N m/rad], scalar or (n,).

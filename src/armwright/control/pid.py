@@ -23,25 +23,33 @@ ANTI_WINDUP = ("conditional", "back-calculation", "none")
 
 
 def clamp(x: Any, limit: Any) -> Any:
-    """x kept inside ±limit, element by element."""
+    """Keep x inside ±limit, element by element."""
     return np.minimum(np.maximum(x, -limit), limit)
 
 
 def grow_conditionally(integral: Any, wish: Any, limit: Any, step: Any) -> Any:
-    """integral + step, except where the wish is beyond the limit and the step would push it further."""
+    """Return integral + step, except where the wish is beyond the limit and the step would push it further."""
     pushed = (np.abs(wish) > limit) & (wish * step > 0.0)
     return integral + np.where(pushed, 0.0, step)
 
 
-def pid(kp: ArrayLike, ki: ArrayLike, kd: ArrayLike, *, limit: ArrayLike | None = None, anti_windup: str = "conditional",
-        tracking_time: ArrayLike = 0.1, gravity: bool = False) -> Law:  # fmt: skip
+def pid(
+    kp: ArrayLike,
+    ki: ArrayLike,
+    kd: ArrayLike,
+    *,
+    limit: ArrayLike | None = None,
+    anti_windup: str = "conditional",
+    tracking_time: ArrayLike = 0.1,
+    gravity: bool = False,
+) -> Law:
     """PID: tau = clamp(u, ±limit), u = K_p e + K_d ė + z (+ g(q)), ż = K_i e; the memory is z [N m].
 
     Anti-windup: "conditional" stops z where |u| > limit and K_i e would push further; "back-calculation" adds
-    (clamp(u) − u)/tracking_time to ż, so z follows what the actuator can do. Claim: |u| exceeds the limit by no more than
-    K_p|e| + K_d|ė| changes bring ("conditional"), or settles at limit + tracking_time·K_i|e| under a constant error
-    ("back-calculation"). Locally asymptotically stable for K_i < K_p K_d/λ_max(M), roughly; no global storage function.
-    z advances by one explicit Euler step each period dt.
+    (clamp(u) − u)/tracking_time to ż, so z follows what the actuator can do. Claim: |u| exceeds the limit by no
+    more than K_p|e| + K_d|ė| changes bring ("conditional"), or settles at limit + tracking_time·K_i|e| under a
+    constant error ("back-calculation"). Locally asymptotically stable for K_i < K_p K_d/λ_max(M), roughly; no
+    global storage function. z advances by one explicit Euler step each period dt.
 
     Args:
         kp: ≥ 0 [N m/rad], scalar or (n,).
@@ -60,18 +68,41 @@ def pid(kp: ArrayLike, ki: ArrayLike, kd: ArrayLike, *, limit: ArrayLike | None 
         u = pd_torque(q, qd, ref, kp, kd) + integral
         return u + gravity_torque(arm, q) if gravity else u
 
-    def free(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, dt: Any, kp: Any, ki: Any, kd: Any, integral: Any) -> Any:
+    def free(
+        arm: Robot | Tree, q: Any, qd: Any, ref: Reference, dt: Any, kp: Any, ki: Any, kd: Any, integral: Any
+    ) -> Any:
         return wish(arm, q, qd, ref, kp, kd, integral), {"integral": integral + dt * (ki * (ref.q - q))}
 
-    def limited(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, dt: Any, kp: Any, ki: Any, kd: Any, limit: Any,
-                integral: Any) -> Any:  # fmt: skip
+    def limited(
+        arm: Robot | Tree,
+        q: Any,
+        qd: Any,
+        ref: Reference,
+        dt: Any,
+        kp: Any,
+        ki: Any,
+        kd: Any,
+        limit: Any,
+        integral: Any,
+    ) -> Any:
         u = wish(arm, q, qd, ref, kp, kd, integral)
         step = dt * (ki * (ref.q - q))
         grown = grow_conditionally(integral, u, limit, step) if anti_windup == "conditional" else integral + step
         return clamp(u, limit), {"integral": grown}
 
-    def tracking(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, dt: Any, kp: Any, ki: Any, kd: Any, limit: Any,
-                 tracking_time: Any, integral: Any) -> Any:  # fmt: skip
+    def tracking(
+        arm: Robot | Tree,
+        q: Any,
+        qd: Any,
+        ref: Reference,
+        dt: Any,
+        kp: Any,
+        ki: Any,
+        kd: Any,
+        limit: Any,
+        tracking_time: Any,
+        integral: Any,
+    ) -> Any:
         u = wish(arm, q, qd, ref, kp, kd, integral)
         tau = clamp(u, limit)
         return tau, {"integral": integral + dt * (ki * (ref.q - q) + (tau - u) / tracking_time)}

@@ -27,10 +27,11 @@ def saturation(x: Any) -> Any:
 def sliding_mode(k: ArrayLike, lam: ArrayLike, rho: ArrayLike, epsilon: ArrayLike, *, friction: bool = True) -> Law:
     """Sliding mode: tau = M̂q̈_r + Ĉq̇_r + ĝ − K s − ρ sat(s/ε), s = q̃̇ + Λq̃, q̇_r = q̇_d − Λq̃ (002 §8, X26).
 
-    Storage: V = ½sᵀM s. With d = (M̂ − M)q̈_r + (Ĉ − C)q̇_r + ĝ − g + disturbances [N m], V̇ = −sᵀKs + sᵀ(d − ρ sat(s/ε)). Claim:
-    where |d_i| ≤ ρ_i, V̇ ≤ −sᵀKs + Σ ρ_i ε_i/4: s is ultimately bounded near the layer |s_i| ≤ ε_i, and inside it |q̃_i| ≤ ε_i/Λ_i; with
-    an exact model V̇ ≤ −sᵀKs and q̃ → 0. ρ = 0 leaves the passivity-based tracking law (Slotine and Li without adaptation).
-    `torque_mismatch` samples d, to choose ρ. The layer's gain ρ/ε acts like damping: keep (K + ρ/ε)·dt well below 2 λ_min(M).
+    Storage: V = ½sᵀM s. With d = (M̂ − M)q̈_r + (Ĉ − C)q̇_r + ĝ − g + disturbances [N m], V̇ = −sᵀKs + sᵀ(d − ρ
+    sat(s/ε)). Claim: where |d_i| ≤ ρ_i, V̇ ≤ −sᵀKs + Σ ρ_i ε_i/4: s is ultimately bounded near the layer |s_i| ≤
+    ε_i, and inside it |q̃_i| ≤ ε_i/Λ_i; with an exact model V̇ ≤ −sᵀKs and q̃ → 0. ρ = 0 leaves the passivity-based
+    tracking law (Slotine and Li without adaptation). `torque_mismatch` samples d, to choose ρ. The layer's gain ρ/ε
+    acts like damping: keep (K + ρ/ε)·dt well below 2 λ_min(M).
 
     Args:
         k: K ≥ 0 [N m s/rad], scalar or (n,).
@@ -39,25 +40,42 @@ def sliding_mode(k: ArrayLike, lam: ArrayLike, rho: ArrayLike, epsilon: ArrayLik
         epsilon: ε > 0 [rad/s], scalar or (n,).
         friction: whether the model's friction at q̇ is cancelled.
     """
+
     def slide(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, k: Any, lam: Any, rho: Any, epsilon: Any) -> Any:
         s, qd_r, qdd_r = sliding(q, qd, ref, lam)
         return passive_torque(arm, q, qd, qd_r, qdd_r, friction=friction) - k * s - rho * saturation(s / epsilon)
 
-    gains = {"k": gain(k, "k"), "lam": gain(lam, "lam", positive=True), "rho": gain(rho, "rho"),
-             "epsilon": gain(epsilon, "epsilon", positive=True)}  # fmt: skip
+    gains = {
+        "k": gain(k, "k"),
+        "lam": gain(lam, "lam", positive=True),
+        "rho": gain(rho, "rho"),
+        "epsilon": gain(epsilon, "epsilon", positive=True),
+    }
     return Law("sliding mode", slide, gains, storage=sliding_energy, doc=sliding_mode.__doc__ or "")
 
 
-def torque_mismatch(nominal: Robot, actual: Robot, q: ArrayLike, qd: ArrayLike, qd_r: ArrayLike, qdd_r: ArrayLike, *,
-                    friction: bool = True) -> NDArray[np.float64]:  # fmt: skip
+def torque_mismatch(
+    nominal: Robot,
+    actual: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qd_r: ArrayLike,
+    qdd_r: ArrayLike,
+    *,
+    friction: bool = True,
+) -> NDArray[np.float64]:
     """The d of `sliding_mode` (..., n) [N m]: what the nominal model gets wrong of M q̈_r + C q̇_r + g (+ friction).
 
     Args:
         nominal: the controller's model.
         actual: the arm as it is.
-        q: positions (..., n). qd: velocities (..., n). qd_r: reference velocities. qdd_r: reference accelerations.
+        q: positions (..., n).
+        qd: velocities (..., n).
+        qd_r: reference velocities (..., n).
+        qdd_r: reference accelerations (..., n).
         friction: whether friction counts.
     """
+
     def torque(robot: Robot) -> Any:
         shapes = {"qd_r": robot.n, "qdd_r": robot.n}
         return kernel(robot, passive_torque, regroup=True, shapes=shapes, friction=friction)(q, qd, qd_r, qdd_r)

@@ -1,4 +1,4 @@
-"""What task-space laws share: pose error, task velocities and accelerations, and an inverse that survives singularities.
+"""What task-space laws share: pose errors, tool velocities and accelerations, an inverse that survives singularities.
 
 The reference stays a joint reference; it is carried to the tool by forward kinematics, exactly, with its velocity and
 acceleration, so every reference serves every law. A constant pose may be given instead (`goal`).
@@ -26,7 +26,7 @@ ROTATION_VECTOR = "rotation vector"
 
 
 class Task(NamedTuple):
-    """Tool motion against the reference, base axes: errors e and ed (6,), desired acceleration a (6,), J (6, n), J̇q̇ (6,)."""
+    """Tool against reference, base axes: errors e and ed (6,), desired acceleration a (6,), J (6, n), drift J̇q̇ (6,)."""
 
     e: Any
     ed: Any
@@ -36,7 +36,7 @@ class Task(NamedTuple):
 
 
 def rotation_vector_task(tree: Tree, q: Any, qd: Any, ref: Reference, goal: Any = None) -> Task:
-    """e = [p_d − p; log(R_d Rᵀ)], ed = difference of the twists, J geometric.
+    """Errors e = [p_d − p; log(R_d Rᵀ)], ed = difference of the twists, J geometric.
 
     The rotation error is the vector φ about which R must turn to reach R_d; φ·d φ/dt = φ·(ω_d − ω), without the
     degenerate orientations of Euler angles (there is one left: |φ| = π).
@@ -54,10 +54,11 @@ def rotation_vector_task(tree: Tree, q: Any, qd: Any, ref: Reference, goal: Any 
 
 def euler_task(tree: Tree, q: Any, qd: Any, ref: Reference, euler: str, goal: Any = None) -> Task:
     """X = [p; angles] of a named Euler set, J_a analytic (004 eq. 2.77–2.79); angle errors in (−π, π]."""
-    T, (J, _), (Jd, _) = frame_pose(tree, q), euler_jacobian(tree, q, None, euler), euler_jacobian_dot(tree, q, qd, None, euler)
+    T = frame_pose(tree, q)
+    J, Jd = euler_jacobian(tree, q, None, euler)[0], euler_jacobian_dot(tree, q, qd, None, euler)[0]
     if goal is None:
-        T_d, (J_d, _), (Jd_d, _) = (frame_pose(tree, ref.q), euler_jacobian(tree, ref.q, None, euler),
-                                    euler_jacobian_dot(tree, ref.q, ref.qd, None, euler))  # fmt: skip
+        T_d, J_d = frame_pose(tree, ref.q), euler_jacobian(tree, ref.q, None, euler)[0]
+        Jd_d = euler_jacobian_dot(tree, ref.q, ref.qd, None, euler)[0]
         rate, a = J_d @ ref.qd, J_d @ ref.qdd + Jd_d @ ref.qd
     else:
         T_d, rate, a = goal, np.zeros(6), np.zeros(6)
@@ -73,7 +74,8 @@ def damped_inverse(J: Any, threshold: float, damping: float) -> Any:
     bounds the gain of J⁺ by 1/(2·damping) and is continuous.
     """
     A, eye = J @ J.T, np.eye(J.shape[0])
-    inverse = ldl_inverse(A + 1e-12 * eye)  # the shift keeps the measure finite at a singularity and hides below rounding elsewhere
+    # the shift keeps the measure finite at a singularity and is lost in rounding elsewhere
+    inverse = ldl_inverse(A + 1e-12 * eye)
     measure = 1.0 / sum(inverse[k, k] for k in range(J.shape[0]))
     squared = damping**2 * np.maximum(1.0 - measure / threshold**2, 0.0)
     return ltdl_solve(A + squared * eye, J).T
@@ -86,7 +88,8 @@ _COT = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 13076743680
 def spring_moment(phi: Any, k: Any) -> Any:
     """Moment (3,) of the rotational spring ½ φᵀ diag(k) φ, base axes, φ = log(R_d Rᵀ).
 
-    The gradient of the energy is J_l⁻¹(φ) K φ, J_l⁻¹ = 1 − ½φ̂ + c φ̂²; it is Kφ itself where the three stiffnesses are equal.
+    The gradient of the energy is J_l⁻¹(φ) K φ, J_l⁻¹ = 1 − ½φ̂ + c φ̂²; it is Kφ itself where the three stiffnesses
+    are equal.
     """
     x = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
     turn = turn_coefficients(x)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from armwright.control.checks import choice, gain
 from armwright.control.law import Law
 from armwright.control.task import ROTATION_VECTOR, Task, damped_inverse, euler_task, rotation_vector_task
@@ -25,24 +23,39 @@ if TYPE_CHECKING:
     from armwright.robot.tree import Tree
 
 
-def task_space(kp: ArrayLike, kd: ArrayLike, *, orientation: str = ROTATION_VECTOR, axes: Sequence[int] = (0, 1, 2, 3, 4, 5),
-               goal: ArrayLike | None = None, kp_null: ArrayLike | None = None, kd_null: ArrayLike | None = None,
-               threshold: float = 0.02, damping: float = 0.02, friction: bool = True) -> Law:  # fmt: skip
-    """Task-space computed torque: tau = M a_q + C q̇ + g, a_q = z + J⁺(a_X − J̇q̇ − J z), a_X = Ẍ_d + K_0 X̃ + K_1 X̃̇ (004 eq. 2.77–2.79).
+def task_space(
+    kp: ArrayLike,
+    kd: ArrayLike,
+    *,
+    orientation: str = ROTATION_VECTOR,
+    axes: Sequence[int] = (0, 1, 2, 3, 4, 5),
+    goal: ArrayLike | None = None,
+    kp_null: ArrayLike | None = None,
+    kd_null: ArrayLike | None = None,
+    threshold: float = 0.02,
+    damping: float = 0.02,
+    friction: bool = True,
+) -> Law:
+    """Task-space computed torque: tau = M a_q + C q̇ + g, a_q = z + J⁺(a_X − J̇q̇ − J z) (004 eq. 2.77–2.79).
 
-    X̃ = [p_d − p; log(R_d Rᵀ)] in base axes, X̃̇ the difference of the twists, J geometric; or, with an Euler set as `orientation`, the
-    document's X = [p; angles] and analytic J. X_d is the tool pose of the joint reference, or `goal`. J⁺ is J⁻¹ (the pseudo-inverse for more
-    joints than axes) away from singularities and damped within `threshold` of them. z = q̈_d − K_n q̃ − K_d,n q̃̇ is what is left to
-    joints that the task does not need: redundant ones, and those of a direction lost in a singularity. With a `goal`, z = −K_d,n q̇.
+    a_X = Ẍ_d + K_0 X̃ + K_1 X̃̇.
 
-    Claim, for an exact model away from singularities: Ẍ = a_X. Positions and Euler angles obey ẍ + K_1 ẋ + K_0 x = 0 exactly; so does the rotation to
-    first order, and V = ½X̃̇ᵀX̃̇ + ½X̃ᵀK_0 X̃ has V̇ = −X̃̇ᵀK_1 X̃̇ at any size (rotation vector: with equal K_0 on its axes).
+    X̃ = [p_d − p; log(R_d Rᵀ)] in base axes, X̃̇ the difference of the twists, J geometric; or, with an Euler set
+    as `orientation`, the document's X = [p; angles] and analytic J. X_d is the tool pose of the joint reference, or
+    `goal`. J⁺ is J⁻¹ (the pseudo-inverse for more joints than axes) away from singularities and damped within
+    `threshold` of them. z = q̈_d − K_n q̃ − K_d,n q̃̇ is what is left to joints that the task does not need:
+    redundant ones, and those of a direction lost in a singularity. With a `goal`, z = −K_d,n q̇.
+
+    Claim, for an exact model away from singularities: Ẍ = a_X. Positions and Euler angles obey ẍ + K_1 ẋ + K_0 x =
+    0 exactly; so does the rotation to first order, and V = ½X̃̇ᵀX̃̇ + ½X̃ᵀK_0 X̃ has V̇ = −X̃̇ᵀK_1 X̃̇ at any size
+    (rotation vector: with equal K_0 on its axes).
 
     Args:
         kp: K_0 ≥ 0 [1/s²], scalar or one an axis, (6,).
         kd: K_1 ≥ 0 [1/s], scalar or one an axis, (6,).
         orientation: "rotation vector" or the name of an Euler set, "zyz" in the document.
-        axes: rows of X that are controlled, 0–2 position, 3–5 orientation; all six by default. Arms with fewer joints need fewer.
+        axes: rows of X that are controlled, 0–2 position, 3–5 orientation; all six by default. Arms with fewer
+            joints need fewer.
         goal: constant pose (4, 4) of the tool instead of the reference's.
         kp_null: K_n ≥ 0 [1/s²], scalar or (n,); the smallest kp if omitted.
         kd_null: K_d,n ≥ 0 [1/s], scalar or (n,); the smallest kd if omitted.
@@ -65,14 +78,18 @@ def task_space(kp: ArrayLike, kd: ArrayLike, *, orientation: str = ROTATION_VECT
     def state(arm: Robot | Tree, q: Any, qd: Any, ref: Reference) -> Task:
         tree = as_tree(arm)
         if tree.n < size:
-            raise InputError(f"task_space: {size} task axes need at least {size} joints, the arm has {tree.n}; give axes=…")
+            raise InputError(
+                f"task_space: {size} task axes need at least {size} joints, the arm has {tree.n}; give axes=…"
+            )
         if orientation == ROTATION_VECTOR:
             task = rotation_vector_task(tree, q, qd, ref, fixed)
         else:
             task = euler_task(tree, q, qd, ref, orientation, fixed)
         return task if size == 6 and rows == sorted(rows) else Task(*(part[rows] for part in task))
 
-    def task_torque(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any, kp_null: Any, kd_null: Any) -> Any:
+    def task_torque(
+        arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any, kp_null: Any, kd_null: Any
+    ) -> Any:
         task = state(arm, q, qd, ref)
         a_x = task.a + kp * task.e + kd * task.ed
         rest = -(kd_null * qd) if fixed is not None else ref.qdd + kp_null * (ref.q - q) + kd_null * (ref.qd - qd)
@@ -83,7 +100,11 @@ def task_space(kp: ArrayLike, kd: ArrayLike, *, orientation: str = ROTATION_VECT
         task = state(arm, q, qd, ref)
         return 0.5 * (task.ed @ task.ed) + 0.5 * (task.e @ (kp * task.e))
 
-    return Law("task-space computed torque", task_torque, gains, storage=storage, doc=task_space.__doc__ or "",
-               sizes={"kp": size, "kd": size})  # fmt: skip
-
-
+    return Law(
+        "task-space computed torque",
+        task_torque,
+        gains,
+        storage=storage,
+        doc=task_space.__doc__ or "",
+        sizes={"kp": size, "kd": size},
+    )
