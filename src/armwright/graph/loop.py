@@ -1,7 +1,8 @@
 """Loops of traced stages over a shared memory, compiled as one function.
 
-A `LoopPlan` names slots (vectors of numbers) and lists stages: traced programs that read and write slots, once a tick or once a
-substep. `Loop` runs it for any number of lanes (independent simulations), `host().width` of them in each SIMD group, groups over threads.
+A `LoopPlan` names slots (vectors of numbers) and lists stages: traced programs that read and write slots, once a tick
+or once a substep. `Loop` runs it for any number of lanes (independent simulations), `host().width` of them in each
+SIMD group, groups over threads.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class LoopPlan:
         record: slots that are written out.
         events: slots whose elements, where they rise through zero during a substep, stop the loop.
         state: slots that must stay finite.
-        until: a slot of one number; substeps go on while it is positive (adaptive steps), `substeps` at most.
+        until: a slot of one number; substeps go on while it is positive (adaptive steps); the loop stops as stuck after `substeps`.
     """
 
     slots: Mapping[str, int]
@@ -129,14 +130,14 @@ class LoopPlan:
 
 
 class Outcome(NamedTuple):
-    """How a run of ticks ended: ticks completed, why ("end", "not finite", "event"), and the substep of an event."""
+    """How a run of ticks ended: ticks completed, why ("end", "not finite", "event", "stuck"), and the substep of an event."""
 
     ticks: int
     reason: str
     substep: int
 
 
-_REASONS = ("end", "not finite", "event")
+_REASONS = ("end", "not finite", "event", "stuck")
 _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 4, ctypes.c_void_p)
 
 
@@ -180,8 +181,8 @@ class Loop:
             phase: ticks since the last recorded one.
 
         Returns:
-            The record (count, rows, columns), rows recorded until the end (or until each group stopped: later rows are NaN),
-            and one outcome per group of lanes.
+            The record (count, rows, columns), rows recorded until the end (or until each group stopped: later rows
+            are NaN), and one outcome per group of lanes.
         """
         plan = self.plan
         shared = _table(shared, (ticks, len(plan.shared_slots)), "shared")

@@ -34,6 +34,19 @@ class Drive:
     time_constant: float = 0.0
     torque_constant: Any = 0.0
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        gear = np.asarray(self.gear, dtype=np.float64)
+        if gear.ndim != 2 or gear.shape[0] != gear.shape[1] or not np.isfinite(gear).all() or not np.linalg.matrix_rank(gear) == len(gear):
+            raise InputError(f"drive: gear must be an invertible (n, n) matrix, got shape {gear.shape}")
+        for name in ("torque_limit", "speed_limit"):
+            limit = np.asarray(getattr(self, name), dtype=np.float64)
+            if limit.shape not in ((), (len(gear),)) or not (limit > 0.0).all():
+                raise InputError(f"drive: {name} must be > 0 (inf for none), a scalar or ({len(gear)},); got {limit}")
+            object.__setattr__(self, name, np.broadcast_to(limit, (len(gear),)))
+        if not (np.isfinite(self.time_constant) and self.time_constant >= 0.0):
+            raise InputError(f"drive: time_constant must be finite and ≥ 0 s, got {self.time_constant}")
+
     @property
     def state_names(self) -> tuple[str, ...]:
         """The motor torque is a state if the current loop takes time."""
@@ -81,7 +94,5 @@ class Drive:
 
 def drive_of(robot: Robot, *, time_constant: float = 0.0) -> Drive:
     """Return the robot's own motors (`Robot.actuators`) as a drive."""
-    if not (np.isfinite(time_constant) and time_constant >= 0.0):
-        raise InputError(f"drive: time_constant must be finite and ≥ 0 s, got {time_constant}")
     a = robot.actuators
     return Drive(a.gear, a.torque_limit, a.speed_limit, time_constant, a.torque_constant)

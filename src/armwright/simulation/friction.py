@@ -35,7 +35,8 @@ def _checked(model: Any, **positive: bool) -> None:
     """Refuse negative or non-finite parameters; those marked True must be strictly positive."""
     for name, strict in positive.items():
         value = np.asarray(getattr(model, name), dtype=np.float64)
-        if not np.isfinite(value).all() or (value <= 0.0).any() if strict else (value < 0.0).any():
+        wrong = value <= 0.0 if strict else value < 0.0
+        if not np.isfinite(value).all() or wrong.any():
             raise InputError(f"{type(model).__name__}: {name} must be finite and {'> 0' if strict else '≥ 0'}, got {value}")
 
 

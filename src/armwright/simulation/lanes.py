@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _VARIABLE = ("m", "h", "J", "armature", "viscous", "coulomb", "p0", "gravity", "T_tip_tool")
 _FIXED = ("parent", "revolute", "joint", "tip", "n")
+_COMMON = ("R0", "ratio", "offset", "dead_zone", "T_base_root")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +48,11 @@ def lanes_of(robots: Sequence[Robot]) -> Lanes:
     first = trees[0]
     for k, tree in enumerate(trees[1:], start=1):
         same = all(getattr(tree, name) == getattr(first, name) for name in _FIXED)
-        if not (same and np.allclose(tree.R0, first.R0, atol=1e-12) and np.allclose(tree.offset, first.offset, atol=1e-12)):
-            raise InputError(f"batch: robot {k} differs from robot 0 in structure or joint axes; only numbers may differ")
+        if not same:
+            raise InputError(f"batch: robot {k} differs from robot 0 in structure; only numbers may differ")
+        for name in _COMMON:
+            if not np.allclose(getattr(tree, name), getattr(first, name), rtol=0.0, atol=1e-12):
+                raise InputError(f"batch: robot {k} differs from robot 0 in {name}; only {', '.join(_VARIABLE)} may differ")
     places, columns = [], []
     for name in _VARIABLE:
         stacked = np.array([np.asarray(getattr(tree, name), dtype=np.float64).ravel() for tree in trees])

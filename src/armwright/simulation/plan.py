@@ -32,7 +32,7 @@ class Ingredients:
     """What a loop is made of; see `armwright.simulation.simulate` for the meaning of each."""
 
     lanes: Lanes
-    model: Tree
+    model: Tree | None
     law: Law
     method: Method
     period: float
@@ -56,7 +56,7 @@ class Ingredients:
         gains = tuple((k, np.shape(v)[1:] if k in self.gains_vary else v.tobytes()) for k, v in self.law.gains.items())
         memory = tuple((k, v.tobytes(), np.shape(v)) for k, v in self.law.memory.items())
         clamp = None if self.clamp is None else tuple(part.tobytes() for part in self.clamp)
-        return (self.model_key, self.law.function, gains, memory, self.method.name, self.period, self.continuous, self.drive,
+        return (self.lanes.places, self.model_key, self.law.function, gains, memory, self.method.name, self.period, self.continuous, self.drive,
                 self.friction, self.sensors, self.wrenches, tuple(self.events.items()), clamp)  # fmt: skip
 
     @property
@@ -96,12 +96,15 @@ class _Law:
         self.memory = {f"memory_{k}": tuple(np.shape(v)) for k, v in initial_memory(law, n).items()}
         self.varying = {f"gain_{k}": tuple(np.shape(law.gains[k])[1:]) for k in parts.gains_vary}
         self.shapes: dict[str, tuple[int, ...]] = {"t": (1,), "ref": (3 * n,), **self.memory, **self.varying}
+        if parts.model is None and parts.lanes.places:
+            self.shapes["parameters"] = (len(parts.lanes.places),)
 
     def __call__(self, t: Any, q: Any, qd: Any, ref: Any, slots: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         parts = self.parts
         gains = {k: slots[f"gain_{k}"] if k in parts.gains_vary else v for k, v in parts.law.gains.items()}
         memory = {k: slots[f"memory_{k}"] for k in parts.law.memory}
-        signals = {"arm": parts.model, "t": t, "q": q, "qd": qd, "ref": ref, "dt": parts.period}
+        model = parts.lanes.fill(slots.get("parameters")) if parts.model is None else parts.model
+        signals = {"arm": model, "t": t, "q": q, "qd": qd, "ref": ref, "dt": parts.period}
         tau, after = run(parts.law, signals, gains, memory)
         return tau, after
 
@@ -186,7 +189,7 @@ def step_program(parts: Ingredients, *, command: str = "held") -> Program:
         if parts.events:
             after = {"arm": tree, "t": start + out["past"][0], "q": out["x"][:n], "qd": out["x"][n : 2 * n]}
             out["event"] = np.array([call_by_name(f, after) for f in parts.events.values()])
-            out["x_before"] = x
+            out["x_before"], out["past_before"] = x, np.array([past])
         return out
 
     return _traced(body, shapes, "step")
@@ -195,14 +198,18 @@ def step_program(parts: Ingredients, *, command: str = "held") -> Program:
 def _accept(method: Method, x: Any, new: Any, error: Any, h: Any, asked: Any, left: Any) -> tuple[Any, Any, Any]:
     """Keep the step if its error is within tolerance; choose the next one (standard controller, order p)."""
     ratio: Any = 0.0
+    total: Any = 0.0  # not finite if any error is; a maximum would pass over NaN
     for k in range(len(x)):
+        total = total + np.abs(error[k])
         scale = ABSOLUTE + RELATIVE * np.maximum(np.abs(x[k]), np.abs(new[k]))
         ratio = np.maximum(ratio, np.abs(error[k]) / scale)
-    good = ratio <= 1.0
+    finite = total < np.inf
+    good = (ratio <= 1.0) & finite & (left > 0.0)
     factor = 0.9 * np.exp(np.log(ratio + 1e-10) * (-1.0 / method.order))
-    factor = np.minimum(np.maximum(factor, SMALLEST), LARGEST)
+    factor = np.where(finite, np.minimum(np.maximum(factor, SMALLEST), LARGEST), SMALLEST)
     # a step cut short by the end of the tick says nothing against the longer one
     following = np.where(good & (h < asked), np.maximum(h * factor, asked), h * factor)
+    following = np.where(left > 0.0, following, asked)  # this lane waits for the others
     near_end = left - h < 1e-12
     moved = np.where(good, np.where(near_end, left, h), 0.0)
     return np.array([np.where(good, b, a) for a, b in zip(x, new, strict=True)]), moved, np.array([following])
@@ -243,4 +250,4 @@ def loop_plan(parts: Ingredients, *, law_in_loop: bool = True) -> LoopPlan:
     record = ["t", "x", "tau"] + [k for k in slots if k.startswith("memory_")] + (["measured"] if "measured" in slots else [])
     slots |= {"left": 1} if parts.method.adaptive else {}
     return LoopPlan(slots, (stage(reset, "before"), *stages), tuple(shared), tuple(lanes), tuple(record),
-                    ("event",) if parts.events else (), ("x",), "left" if parts.method.adaptive else None)  # fmt: skip
+                    ("event",) if parts.events else (), ("x", "tau"), "left" if parts.method.adaptive else None)  # fmt: skip

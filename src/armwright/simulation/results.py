@@ -32,9 +32,11 @@ def recording_of(session: Session, settings: Mapping[str, Any]) -> Any:
     robot, parts, n = session.robot, session.parts, session.parts.n
     width = 1 + parts.size + n
     last = session.closing_row()
-    ends = [last[..., : session.rows[-1].shape[-1]]] if session.rows and np.isfinite(last).all() else []
+    latest = max((float(np.nanmax(chunk[..., 0])) for chunk in session.rows if chunk.size), default=-1.0)
+    new = session.rows and np.isfinite(last).all() and session.time > latest
+    ends = [last[..., : session.rows[-1].shape[-1]]] if new else []
     rows = np.concatenate([*session.rows, *ends], axis=1) if session.rows else np.zeros((session.count, 0, width))
-    time = rows[0, :, 0]
+    time = rows[..., 0].max(axis=0, initial=-np.inf, where=np.isfinite(rows[..., 0]))
     labels = tuple(joint.name for joint in robot.joints)
     u = units(robot)
     ref = session.reference_log(time)
@@ -43,6 +45,9 @@ def recording_of(session: Session, settings: Mapping[str, Any]) -> Any:
         "qd": (rows[..., 1 + n : 1 + 2 * n], u[1]),
         "tau": (rows[..., 1 + parts.size : 1 + parts.size + n], u[3]),
     }
+    if parts.drive is not None:
+        columns["tau_command"] = columns["tau"]
+        columns["tau"] = (_applied(session, rows), u[3])
     shape = columns["q"][0].shape
     for name, values, unit in zip(("q_ref", "qd_ref", "qdd_ref"), ref, u[:3], strict=True):
         columns[name] = (np.broadcast_to(values, shape), unit)
@@ -64,9 +69,21 @@ def recording_of(session: Session, settings: Mapping[str, Any]) -> Any:
                      "continuous": parts.continuous, **settings},
     }  # fmt: skip
     if session.count > 1:
-        return Recordings(time, signals, robots=session.robots, **meta)
+        whole = np.isfinite(rows[..., : 1 + parts.size]).all(axis=-1).sum(axis=1)
+        lengths = () if (whole == len(time)).all() else tuple(int(k) for k in whole)
+        return Recordings(time, signals, robots=session.robots, lengths=lengths, seeds=session.seeds, **meta)
     events = tuple(Event(t, name) for t, name in session.happened)
-    return Recording(time, signals, robot=robot, events=events, outcome=session.outcome, seed=session.seed, **meta)
+    return Recording(time, signals, robot=robot, events=events, outcome=session.outcome, seed=session.seeds[0], **meta)
+
+
+def _applied(session: Session, rows: Any) -> Any:
+    """Joint torques (B, T, n) that the drive made of the commands, from recorded rows."""
+    parts, n = session.parts, session.parts.n
+    assert parts.drive is not None
+    flat = rows.reshape(-1, rows.shape[-1]).T[1:]  # joints first, as the drive's formulas have them
+    states = {name: flat[(2 + k) * n : (3 + k) * n] for k, name in enumerate(parts.extra_names)}
+    tau, _ = parts.drive.torque(flat[parts.size : parts.size + n], flat[n : 2 * n], states)
+    return tau.T.reshape(*rows.shape[:2], n)
 
 
 def with_energy(recording: Recording) -> Recording:

@@ -52,7 +52,7 @@ def prepare(
     limits: Limits = "record",
     count: int | None = None,
     every: int = 1,
-    seed: int = 0,
+    seed: int | Sequence[int] = 0,
     check_step: bool = True,
 ) -> Session:
     """Compile a loop and set it to its start; `simulate` runs it to the end. See there for the arguments."""
@@ -64,29 +64,35 @@ def prepare(
     if not (np.isfinite(rate) and rate > 0.0):
         raise InputError(f"simulate: rate must be a positive number of ticks per second, got {rate}")
     for name, value in (("substeps", substeps), ("every", every)):
-        if value != int(value) or value < 1:
+        if not np.isfinite(value) or value != int(value) or value < 1:
             raise InputError(f"simulate: {name} must be a whole number ≥ 1, got {value}")
     if limits not in ("record", "clamp", "stop"):
         raise InputError(f"simulate: limits must be 'record', 'clamp' or 'stop', got {limits!r}")
+    if continuous and sensors is not None:
+        raise InputError("simulate: sensors sample once a tick; they need a law that is held (continuous=False)")
     chosen = as_law(law) if law is not None else zero()
     start = _start(reference, q0, n)
     x0 = _state(start, qd0, n)
     varying = tuple(k for k, v in chosen.gains.items() if np.ndim(v) == 2)
-    lanes = count or max([len(robots), len(x0), *(len(chosen.gains[k]) for k in varying)])
-    for what, number in (("robots", len(robots)), ("initial states", len(x0)), *((f"gain {k}", len(chosen.gains[k])) for k in varying)):
+    seeds = [int(s) for s in np.ravel(np.asarray(seed))]
+    lanes = count or max([len(robots), len(x0), len(seeds), *(len(chosen.gains[k]) for k in varying)])
+    for what, number in (("robots", len(robots)), ("initial states", len(x0)), ("seeds", len(seeds)), *((f"gain {k}", len(chosen.gains[k])) for k in varying)):
         if number not in (1, lanes):
             raise InputError(f"simulate: {number} {what} for {lanes} simulations; give 1 or {lanes}")
     check_gains(chosen, n, batch=lanes if varying else None)
-    gains = {k: np.broadcast_to(chosen.gains[k], (lanes, n)) if k in varying else v for k, v in chosen.gains.items()}
+    gains = {k: np.broadcast_to(v, (lanes, chosen.sizes.get(k, n))) if k in varying else v for k, v in chosen.gains.items()}
     chosen = replace(chosen, gains=gains)
     watched = dict(events or {})
     if limits == "stop":
+        outside = np.flatnonzero((x0[0, :n] > arm.upper) | (x0[0, :n] < arm.lower))
+        if len(outside):
+            raise InputError(f"simulate: joint {arm.joints[outside[0]].name} starts outside its limits; limits='stop' needs a start within")
         watched["joint limit"] = arm._cache.setdefault("limit event", _limit_event(arm))
     if watched and lanes > 1:
         raise InputError("simulate: events stop one simulation; run batches without events (and without limits='stop')")
     parts = Ingredients(
         lanes=lanes_of(robots),
-        model=tree_of(model or arm, regroup=True),
+        model=None if model is None else tree_of(model, regroup=True),
         law=chosen,
         method=find_method(integrator),
         period=1.0 / rate,
@@ -100,7 +106,8 @@ def prepare(
         gains_vary=varying,
         model_key=model,
     )
-    session = Session(robots, parts, count=lanes, substeps=int(substeps), every=int(every), seed=seed)
+    seeds = seeds if len(seeds) == lanes else [seeds[0] + k for k in range(lanes)]
+    session = Session(robots, parts, count=lanes, substeps=int(substeps), every=int(every), seeds=seeds)
     extra = np.zeros((len(x0), parts.size - 2 * n))
     session.follow(_reference(reference, start, n))
     values = parts.lanes.values
@@ -134,12 +141,13 @@ def simulate(
             integrator: "rk4", "semi-implicit" (dry friction that holds), "dopri5" (adaptive), "rodas3" and
                 "rodas3-adaptive" (stiff).
             continuous: let the law act continuously instead of once a tick.
-            model: the controller's own model of the arm; the plant itself by default.
+            model: the controller's own model of the arm; the plant itself by default (each its own in a batch of robots).
             drive: motors (`drive_of`). friction: a friction model replacing the robot's. sensors: `JointSensors`.
             wrench: external wrench: (6,) at the tool, (nb, 6) at the links, or a function of (arm, t, q, qd), base axes.
             events: name → function of (arm, t, q, qd); the run stops where one rises through zero.
             limits: what to do at joint limits: "record", "clamp" (mechanical stop) or "stop".
-            count: number of simulations if the inputs do not tell. seed: of the sensor noise. every: record every so many ticks.
+            count: number of simulations if the inputs do not tell. seed: of the sensor noise; simulation k of a batch has seed + k, or
+                give one each. every: record every so many ticks.
             check_step: refuse steps that cannot be stable.
 
     Returns:

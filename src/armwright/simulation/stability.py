@@ -105,6 +105,12 @@ def explain(linear: Linear, method: Method, *, period: float, step: float, conti
         return (f"{method.name} with a step of {step * 1e3:.4g} ms cannot be stable here: the closed loop has a pole at {fastest:.0f} 1/s "
                 f"(joint {joint}); the limit is about {limit * 1e3:.3g} ms, or use the stiff integrator \"rodas3\"")  # fmt: skip
     limit = largest_period(linear)
+    if limit >= period:  # the law may be held that long; the integrator cannot follow the arm, its friction or its drive
+        alone = Linear(linear.A, linear.B, 0.0 * linear.K)
+        fastest = float(np.linalg.eigvals(linear.A).real.min())
+        return (f"{method.name} with a step of {step * 1e3:.4g} ms cannot be stable here: arm, friction and drive have a pole at {fastest:.0f} 1/s "
+                f"(joint {joint}); the limit is about {largest_step(alone, method) * 1e3:.3g} ms (more substeps), "
+                'or use the stiff integrator "rodas3"')  # fmt: skip
     return (f"this law held for {period * 1e3:.4g} ms cannot be stable here: the closed loop has a pole at {fastest:.0f} 1/s (joint {joint}); "
             f"the limit is about {limit * 1e3:.3g} ms (rate ≥ {1.0 / max(limit, 1e-9):.0f} 1/s), or let the law act continuously "
             '(continuous=True) with the stiff integrator "rodas3"')  # fmt: skip

@@ -1,13 +1,15 @@
 """A whole closed loop as one LLVM function: stages over a shared memory, ticks, substeps, recording, events.
 
-The loop's memory is a vector of slots; slot s of lane l stands at ``memory[s·width + l]``, so that `width` simulations run
-side by side without any transposition. The function is
+The loop's memory is a vector of slots; slot s of lane l stands at ``memory[s·width + l]``, so that `width`
+simulations run side by side without any transposition. The function is
 
     i64 name(ptr memory, ptr shared, ptr lanes, ptr record, i64 ticks, i64 substeps, i64 every, i64 phase, ptr status)
 
-Per tick: a row of `shared` (one number for all lanes) and of `lanes` (a number per lane) is copied into the memory, the stages
-"before" run once, a row is recorded if (tick + phase) mod every = 0, the stages "inside" run `substeps` times (or, if the plan has an
-`until` slot, while it is positive in some lane), the stages "after" once. It returns the ticks completed; status[0] tells why it stopped (0 end, 1 not finite, 2 event) and status[1] the substep.
+Per tick: a row of `shared` (one number for all lanes) and of `lanes` (a number per lane) is copied into the memory,
+the stages "before" run once, a row is recorded if (tick + phase) mod every = 0, the stages "inside" run `substeps`
+times (or, if the plan has an `until` slot, while it is positive in some lane), the stages "after" once. It returns
+the ticks completed; status[0] tells why
+it stopped (0 end, 1 not finite, 2 event, 3 `until` still positive after all substeps) and status[1] the substep.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from armwright.graph.ops import Op
 if TYPE_CHECKING:
     from armwright.graph.loop import LoopPlan, Stage
 
-DONE, NOT_FINITE, EVENT = 0, 1, 2
+DONE, NOT_FINITE, EVENT, STUCK = 0, 1, 2, 3
 
 
 def _stage(plan: LoopPlan, stage: Stage, name: str, width: int, fma: bool, declarations: set[str]) -> str:
@@ -132,6 +134,14 @@ def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
     w.raw("continue:")
     w.line("br label %sub")
     w.raw("after:")
+    if plan.until is not None:
+        left = w.emit(f"load {w.type}, ptr {w.offset('%memory', plan.offset(plan.until) * width)}, align 8")
+        unfinished = _any_lane(w, w.emit(f"fcmp ugt {w.type} {left}, {w.literal(0.0)}"))
+        w.line(f"br i1 {unfinished}, label %stuck, label %settled")
+        w.raw("stuck:")
+        w.line(f"store i64 {STUCK}, ptr %status")
+        w.line("ret i64 %tick")
+        w.raw("settled:")
     for call in calls["after"]:
         w.line(call)
     total = w.literal(0.0)

@@ -1,0 +1,111 @@
+"""Why a loop cannot run, or stopped: the joint, the moment, the likely cause, and what would work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.control.law import run
+from armwright.errors import SimulationError
+from armwright.graph.loop import Loop, Outcome
+from armwright.motion.reference import Reference
+from armwright.simulation import stability
+from armwright.simulation.system import System
+
+if TYPE_CHECKING:
+    from armwright.simulation.session import Session
+
+MOVING = 0.1  # rad/s (m/s): speed at which dry friction has a slope
+PLAUSIBLE = 1e6  # states beyond this are a result of divergence, not its cause
+
+
+def check_step(session: Session) -> None:
+    """Raise `SimulationError` if the step cannot be stable at the present state (see `stability`)."""
+    parts, n = session.parts, session.parts.n
+    if session.caller is not None or session.callback or parts.method.adaptive:
+        return
+    keep = session.loop._memory.copy()
+    x = session.state[0]
+    if np.any(parts.lanes.tree.coulomb != 0.0) and parts.friction is None:
+        # at rest Coulomb friction jumps: its slope says nothing about the step
+        x[n : 2 * n] = np.where(np.abs(x[n : 2 * n]) < MOVING, MOVING, x[n : 2 * n])
+    shared = session.shared_table(1)
+    probe = Loop(session.loop.plan, 1) if session.count > 1 else session.loop
+    if probe is not session.loop:
+        probe._memory[0, :, 0] = keep[0, :, 0]
+    base = probe._memory.copy()
+    lanes = np.zeros((1, 1, len(probe.plan.lane_slots))) if probe.plan.lanes else None
+
+    def tick(states: Any) -> Any:
+        after = np.empty_like(states)
+        for k, state in enumerate(states):
+            probe._memory[...] = base
+            probe.set("x", state)
+            probe.run(1, substeps=session.substeps, shared=shared, lanes=lanes)
+            after[k] = probe.get("x")[0]
+        return after
+
+    radius, direction = stability.growth(stability.tick_jacobian(tick, x, _perturbation(session)))
+    session.loop._memory[...] = keep
+    if np.log(radius) > stability.IMPLAUSIBLE_RATE * parts.period:
+        joint = session.robot.joints[int(np.argmax(direction)) % n].name
+        raise SimulationError(explain(session, x, joint))
+
+
+def _perturbation(session: Session) -> float:
+    """Small, but wider than the steps of a quantised sensor."""
+    sensors = session.parts.sensors
+    if sensors is None:
+        return 1e-6
+    coarse = max(float(np.max(r)) for r in (sensors.position_resolution, sensors.velocity_resolution))
+    return max(1e-6, 50.5 * coarse)
+
+
+def explain(session: Session, x: Any, joint: str) -> str:
+    """Say what step would be stable at x."""
+    parts = session.parts
+    n, ref = parts.n, Reference(*(part[0] for part in session.reference_at(np.array([session.time]))))
+    model = parts.lanes.tree if parts.model is None else parts.model
+
+    def law(z: Any) -> Any:
+        signals = {"arm": model, "t": session.time, "q": z[:n], "qd": z[n : 2 * n], "ref": ref, "dt": parts.period}
+        gains = {k: v[0] if k in parts.gains_vary else v for k, v in parts.law.gains.items()}
+        return np.asarray(run(parts.law, signals, gains, session.memory).tau, dtype=np.float64)
+
+    extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
+
+    def derivative(z: Any, u: Any) -> Any:
+        return System(parts.lanes.tree, lambda *_: u, parts.drive, parts.friction, None, extra).derivative(0.0, z)
+
+    linear = stability.linearise(derivative, law, x, law(x))
+    return stability.explain(linear, parts.method, period=parts.period, step=session.step, continuous=parts.continuous, joint=joint)
+
+
+def diverged(session: Session, outcomes: list[Outcome]) -> None:
+    """Raise `SimulationError`: when, which joint, and the likely cause."""
+    parts, n = session.parts, session.parts.n
+    session.outcome = "diverged"
+    x, tau = session.loop.get("x"), session.loop.get("tau")
+    bad = np.flatnonzero(~np.isfinite(np.concatenate([x, tau], axis=1)).all(axis=1))
+    lane = int(bad[0]) if len(bad) else 0
+    which = f" (simulation {lane})" if session.count > 1 else ""
+    rows = np.concatenate([chunk[lane, :, : 1 + parts.size] for chunk in session.rows]) if session.rows else np.zeros((0, 1 + parts.size))
+    last = rows[np.isfinite(rows).all(axis=1)]
+    if any(outcome.reason == "stuck" for outcome in outcomes):
+        raise SimulationError(f"{parts.method.name} made no progress at t = {session.time:.6g} s{which}: its step shrank to nothing; a law or friction "
+                              "that jumps, or returns NaN, needs a fixed step (\"semi-implicit\" for dry friction)")  # fmt: skip
+    if len(last) == 0:
+        raise SimulationError(f"the state is not finite after the first tick (t = {session.time:.6g} s){which}: check gains and initial state")
+    if not np.isfinite(tau[lane]).all() and np.abs(last[-1][1:]).max() < PLAUSIBLE:
+        joint = session.robot.joints[int(np.argmin(np.isfinite(tau[lane])))].name
+        raise SimulationError(f"law {parts.law.name!r} returned {tau[lane].tolist()} at t = {session.time:.6g} s (joint {joint}){which}; "
+                              "torques must be finite")  # fmt: skip
+    qd = last[-1][1 + n : 1 + 2 * n]
+    joint = session.robot.joints[int(np.argmax(np.abs(qd)))].name
+    try:
+        with np.errstate(all="ignore"):
+            cause = explain(session, last[max(0, len(last) - 10)][1:], joint)
+    except (FloatingPointError, np.linalg.LinAlgError, ValueError, TypeError):
+        cause = "the state grew without bound"
+    raise SimulationError(f"diverged at t = {session.time:.6g} s{which}: joint {joint} reached {np.abs(qd).max():.3g} rad/s; likely cause: {cause}")
