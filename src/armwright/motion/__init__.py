@@ -1,5 +1,7 @@
 """Where to be when: polynomials, splines, profiles, Cartesian moves, time scaling, time-optimal path following."""
 
+from armwright.motion.cartesian import CartesianMotion, follow_path, path_law
+from armwright.motion.paths import CartesianPath, PathPoint, circle_about, circle_via, line
 from armwright.motion.point_to_point import cubic, jerk_limited, quintic, trapezoid, trapezoid_law
 from armwright.motion.reference import Reference
 from armwright.motion.scaling import (
@@ -11,25 +13,37 @@ from armwright.motion.scaling import (
     velocity_factor,
 )
 from armwright.motion.splines import piecewise_quintic, quintic_spline
+from armwright.motion.time_optimal import TimeOptimal, joint_path, time_optimal
 from armwright.motion.torque import TorqueLimits, TorqueUse, torque_limits, torque_use
 from armwright.motion.trajectory import Peaks, Samples, Trajectory, hold
 
 __all__ = [
+    "CartesianMotion",
+    "CartesianPath",
+    "PathPoint",
     "Peaks",
     "Reference",
     "Samples",
+    "TimeOptimal",
     "TorqueLimits",
     "TorqueUse",
     "Trajectory",
+    "circle_about",
+    "circle_via",
     "cubic",
+    "follow_path",
     "hold",
     "jerk_limited",
+    "joint_path",
+    "line",
     "minimum_duration",
+    "path_law",
     "piecewise_quintic",
     "quintic",
     "quintic_duration",
     "quintic_spline",
     "stretch",
+    "time_optimal",
     "time_scaled",
     "torque_factor",
     "torque_limits",

@@ -64,7 +64,8 @@ def velocity_factor(trajectory: Trajectory, velocity: ArrayLike = np.inf, accele
 
 
 def torque_factor(robot: Robot, trajectory: Trajectory, torque: ArrayLike | TorqueLimits | None = None, *,
-                  samples: int = 2000, atleast: float = 0.0) -> float:  # fmt: skip
+                  samples: int = 2000, atleast: float = 0.0,
+                  precision: float = PRECISION) -> float:  # fmt: skip
     """Return the least time factor for which a motion's path stays within the torque limits.
 
     Bisection on the true inverse dynamics (friction, rotors, gravity, velocity terms), sampled densely. Limits that
@@ -76,6 +77,7 @@ def torque_factor(robot: Robot, trajectory: Trajectory, torque: ArrayLike | Torq
         torque: joint limits, scalar or (n,), instead of the robot's own.
         samples: instants to look at.
         atleast: lower bound on the factor, e.g. from `velocity_factor`.
+        precision: relative width of the last bracket; its safe end is returned.
     """
     limits = torque if isinstance(torque, TorqueLimits) else torque_limits(robot, torque)
 
@@ -99,7 +101,7 @@ def torque_factor(robot: Robot, trajectory: Trajectory, torque: ArrayLike | Torq
     low = max(low, atleast)
     if low > 0.0 and low == atleast and worst(low) <= 1.0:
         return low
-    while high - low > PRECISION * high:
+    while high - low > precision * high:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if worst(middle) <= 1.0 else (middle, high)
     return high

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+CLOSE_LOOKS = 48
+CLOSE_POINTS = 33
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TorqueLimits:
@@ -51,7 +54,10 @@ def torque_limits(robot: Robot, torque: ArrayLike | None = None) -> TorqueLimits
         motor = np.asarray(robot.actuators.torque_limit, dtype=np.float64)
         rows, bound = np.eye(n), effort
         labels = joints
-        if np.isfinite(motor).any():
+        gear = np.diag(robot.actuators.gear)
+        if np.array_equal(robot.actuators.gear, np.diag(gear)):
+            bound = np.minimum(effort, np.abs(gear) * motor)  # each motor drives its own joint
+        elif np.isfinite(motor).any():
             rows = np.concatenate([rows, np.linalg.inv(robot.actuators.gear).T])
             bound = np.concatenate([effort, motor])
             labels = joints + [f"motor {i + 1}" for i in range(n)]
@@ -115,8 +121,25 @@ def torque_use(
         raise InputError(f"trajectory: has {trajectory.n} joints, robot {robot.name!r} has {robot.n}")
     limits = torque if isinstance(torque, TorqueLimits) else torque_limits(robot, torque)
     f = piece_fractions(trajectory, samples)
-    tau = inverse_dynamics(robot, *trajectory.within(f)).reshape(-1, robot.n)
-    time = (trajectory.breaks[:-1, None] + np.diff(trajectory.breaks)[:, None] * f).reshape(-1)
-    use = np.abs(tau @ limits.rows.T) / limits.bound
+    h = np.diff(trajectory.breaks)
+    piece = np.repeat(np.arange(h.size), f.size)
+    tau, use = _needed(robot, trajectory, limits, piece, np.tile(f, h.size))
+    # the peaks lie between samples: look closely around the highest ones
+    highest = np.argsort(use.max(axis=1))[-CLOSE_LOOKS:]
+    spacing = float(np.diff(f).max())
+    window = np.tile(f, h.size)[highest, None] + spacing * np.linspace(-1.0, 1.0, CLOSE_POINTS)
+    close_piece, close = np.repeat(piece[highest], CLOSE_POINTS), np.clip(window, f[0], f[-1]).reshape(-1)
+    close_tau, close_use = _needed(robot, trajectory, limits, close_piece, close)
+    tau, use = np.concatenate([tau, close_tau]), np.concatenate([use, close_use])
+    piece, fraction = np.concatenate([piece, close_piece]), np.concatenate([np.tile(f, h.size), close])
     at = np.argmax(use, axis=0)
-    return TorqueUse(use[at, np.arange(at.size)], time[at], np.abs(tau).max(axis=0), limits.labels)
+    time = trajectory.breaks[piece[at]] + h[piece[at]] * fraction[at]
+    return TorqueUse(use[at, np.arange(at.size)], time, np.abs(tau).max(axis=0), limits.labels)
+
+
+def _needed(
+    robot: Robot, trajectory: Trajectory, limits: TorqueLimits, piece: NDArray[np.int64], fraction: Array
+) -> tuple[Array, Array]:
+    """Torque (S, n) and use of every limit (S, k) at fractions (S,) of pieces (S,)."""
+    tau = inverse_dynamics(robot, *trajectory._at(piece, np.diff(trajectory.breaks)[piece] * fraction))
+    return tau, np.abs(tau @ limits.rows.T) / limits.bound

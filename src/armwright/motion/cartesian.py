@@ -1,0 +1,217 @@
+"""The tool along a line or arc, as a motion of the joints, with its deviation from the path measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.kinematics import ik
+from armwright.kinematics.joint_range import SLACK
+from armwright.motion.inputs import joint_vector, positive
+from armwright.motion.point_to_point import quintic, quintic_coefficients, trapezoid
+from armwright.motion.tracking import Rates, Task
+from armwright.motion.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.motion.paths import CartesianPath
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+Profile = Literal["quintic", "trapezoid", "constant"]
+FIRST_PIECES = 24
+JUMP = 0.1
+COARSE_STEP = 1e-4
+SMALLEST_STEP = 1e-6
+MOST_PIECES = 4000
+LOOK = np.linspace(0.0, 1.0, 17)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CartesianMotion:
+    """A Cartesian move as the joints perform it.
+
+    Attributes:
+        trajectory: joints over time: quintic pieces through exact q, qd, qdd at the knots.
+        path: the geometry asked for.
+        law: s(t), a trajectory of one coordinate from 0 to 1.
+        position_deviation: largest distance [m] between tool and path at the same instant, measured.
+        rotation_deviation: largest angle [rad] likewise; 0 if only position was asked.
+        conditioning: smallest ratio of singular values of the weighted Jacobian met on the way (0 is singular).
+    """
+
+    trajectory: Trajectory
+    path: CartesianPath
+    law: Trajectory
+    position_deviation: float
+    rotation_deviation: float
+    conditioning: float
+
+
+def path_law(path: CartesianPath, profile: Profile = "quintic", *, duration: float | None = None,
+             speed: float | None = None, acceleration: float | None = None) -> Trajectory:  # fmt: skip
+    """Return the law s(t) from 0 to 1 along a path.
+
+    Args:
+        path: the geometry; speeds are of its tool origin [m/s], for a turn on the spot of the rotation [rad/s].
+        profile: "quintic" (rest to rest; `duration`, or `speed` as the peak), "trapezoid" (rest to rest; `speed` and
+            `acceleration`, optionally a longer `duration`), "constant" (full speed from start to end; `duration` or
+            `speed`).
+        duration: [s].
+        speed: [m/s] or [rad/s].
+        acceleration: [m/s²] or [rad/s²].
+    """
+    size = path.length or float(np.linalg.norm(path.turn))
+    rate = None if speed is None else positive(speed, "speed", "m/s") / size
+    if profile == "trapezoid":
+        if rate is None or acceleration is None:
+            raise InputError("profile 'trapezoid' needs speed and acceleration")
+        return trapezoid([0.0], [1.0], rate, positive(acceleration, "acceleration", "m/s^2") / size, duration=duration)
+    if profile not in ("quintic", "constant"):
+        raise InputError(f"profile must be 'quintic', 'trapezoid' or 'constant', got {profile!r}")
+    if acceleration is not None or (duration is None) == (rate is None):
+        raise InputError(f"profile {profile!r} needs either duration or speed, and no acceleration")
+    if profile == "constant":
+        T = positive(duration, "duration") if duration is not None else 1.0 / (rate or 1.0)
+        return Trajectory(np.array([0.0, T]), np.array([[[0.0], [1.0 / T]]]))
+    return quintic([0.0], [1.0], positive(duration, "duration") if duration is not None else 1.875 / (rate or 1.0))
+
+
+def follow_path(robot: Robot, path: CartesianPath, law: Trajectory, *, q0: ArrayLike | None = None,
+                position_only: bool = False, limits: bool = True, tolerance: float = 1e-6,
+                singular_below: float = 1e-3) -> CartesianMotion:  # fmt: skip
+    """Move the tool along a Cartesian path, staying on one branch of inverse kinematics.
+
+    An unreachable point, a joint limit, a singularity or a jump between branches is an error that names the path
+    parameter s and the joint. Knots are added until the tool keeps to the path within `tolerance`.
+
+    Args:
+        robot: the arm. Redundant arms (and `position_only`) move with the least joint speed, without drift in theory.
+        path: from `line`, `circle_via` or `circle_about`.
+        law: s(t) from 0 to 1, for example from `path_law`.
+        q0: (n,) where the arm is: the branch nearest to it is taken; default the middle of the joint ranges.
+        position_only: leave the orientation free.
+        limits: refuse to leave the joint limits.
+        tolerance: largest deviation [m] and [rad].
+        singular_below: conditioning (smallest/largest weighted singular value) that counts as a singularity.
+    """
+    positive(tolerance, "tolerance", "m")
+    if law.n != 1 or abs(float(law.start.q[0])) > 1e-9 or abs(float(law.end.q[0]) - 1.0) > 1e-9:
+        raise InputError("law: expected a trajectory of one coordinate from 0 to 1, see `path_law`")
+    if law.peaks().q_lower[0] < -1e-9 or law.peaks().q_upper[0] > 1.0 + 1e-9:
+        raise InputError("law: s(t) must stay inside [0, 1]")
+    task = Task(robot, path, position_only, limits)
+    q_start = task.start(None if q0 is None else joint_vector(q0, "q0", robot.n))
+    t = np.unique(np.concatenate([
+        np.linspace(a, b, 2 + int(np.ceil(FIRST_PIECES * (b - a) / law.duration)))
+        for a, b in zip(law.breaks[:-1], law.breaks[1:], strict=True)
+    ]))  # fmt: skip
+    while True:
+        s = np.clip(law.evaluate(t).q[:, 0], 0.0, 1.0)
+        q, reached = task.track(s, q_start)
+        rates = task.rates(s[:reached], q[:reached])
+        jump = _first_jump(s[:reached], q[:reached], rates)
+        trusted = reached if jump is None else jump + 1  # beyond a jump the joints may be on a branch never meant
+        _check(task, s[:trusted], q[:trusted], Rates(*(value[:trusted] for value in rates)), singular_below)
+        if jump is None and reached < s.size:
+            if task.closed or s[reached] - s[reached - 1] < COARSE_STEP:
+                _unreachable(task, float(s[reached - 1]), float(s[reached]), q[reached - 1], int(rates.mover[-1]))
+            jump = reached - 1  # Newton's method may have failed because the step was long
+        if jump is not None:
+            if s[jump + 1] - s[jump] < SMALLEST_STEP or t.size > MOST_PIECES:
+                _jump(task, s[jump : jump + 2], q[jump : jump + 2])
+            t = np.sort(np.concatenate([t, np.linspace(t[jump], t[jump + 1], 5)[1:-1]]))
+            continue
+        motion = _hermite(t, q, rates, law)
+        off = _deviation(task, motion, law, LOOK[2:-1:4])
+        bad = (off > tolerance).any(axis=(1, 2))
+        if not bad.any():
+            break
+        if t.size > MOST_PIECES:
+            k = int(np.argmax(off.max(axis=(1, 2))))
+            raise InputError(f"path: {MOST_PIECES} pieces do not keep to tolerance {tolerance:g}, worst near s = {s[k]:.4f}")
+        t = np.sort(np.concatenate([t, (0.5 * (t[1:] + t[:-1]))[bad]]))
+    worst = _deviation(task, motion, law, LOOK).max(axis=(0, 1))
+    return CartesianMotion(motion, path, law, float(worst[0]), float(worst[1]), float(rates.ratio.min()))
+
+
+def _hermite(t: Array, q: Array, rates: Rates, law: Trajectory) -> Trajectory:
+    """Quintic pieces with qd = q'ṡ, qdd = q''ṡ² + q's̈; ṡ and s̈ as each piece sees them, for s̈ may jump between."""
+    h = np.diff(t)
+    piece = np.searchsorted(law.breaks[1:-1], 0.5 * (t[1:] + t[:-1]), side="right")
+    ends = []
+    for at, k in ((t[:-1], slice(None, -1)), (t[1:], slice(1, None))):
+        _, sd, sdd = law._at(piece, at - law.breaks[piece])
+        ends.append((rates.dq[k] * sd, rates.ddq[k] * sd**2 + rates.dq[k] * sdd))
+    (v0, a0), (v1, a1) = ends
+    return Trajectory(t, quintic_coefficients(h, q[:-1], q[1:], v0, v1, a0, a1))
+
+
+def _deviation(task: Task, motion: Trajectory, law: Trajectory, fractions: Array) -> Array:
+    """Distance and angle (m, F, 2) between tool and path at fractions of every piece."""
+    q = motion.within(fractions).q
+    t = motion.breaks[:-1, None] + np.diff(motion.breaks)[:, None] * fractions
+    s = np.clip(law.evaluate(t).q[..., 0], 0.0, 1.0)
+    e = task.error(s.reshape(-1), q.reshape(-1, motion.n)).reshape(*t.shape, -1)
+    return np.stack([np.linalg.norm(e[..., :3], axis=-1), np.linalg.norm(e[..., 3:], axis=-1)], axis=-1)
+
+
+def _first_jump(s: Array, q: Array, rates: Rates) -> int | None:
+    """First interval whose ends do not belong together: det J changes sign, or the step disagrees with the slopes."""
+    trapezium = 0.5 * np.diff(s)[:, None] * (rates.dq[1:] + rates.dq[:-1])
+    odd = np.abs(np.diff(q, axis=0) - trapezium).max(axis=1) > JUMP
+    odd |= rates.sign[1:] * rates.sign[:-1] < 0.0
+    return int(np.argmax(odd)) if odd.any() else None
+
+
+def _check(task: Task, s: Array, q: Array, rates: Rates, singular_below: float) -> None:
+    """Raise at the first singularity or joint limit met."""
+    robot = task.robot
+    singular = rates.ratio < singular_below
+    outside = np.zeros(q.shape, dtype=bool)
+    if task.limits:
+        outside = (q < robot.lower - SLACK) | (q > robot.upper + SLACK)
+    first_out = int(np.argmax(outside.any(axis=1))) if outside.any() else s.size
+    first_singular = int(np.argmax(singular)) if singular.any() else s.size
+    if first_singular < min(first_out + 1, s.size):
+        k = first_singular
+        j = int(rates.mover[k])
+        raise InputError(
+            f"path: singularity of {robot.name!r} at s = {s[k]:.4f}: the motion led by joint {j} "
+            f"({robot.joints[j].name!r}) no longer moves the tool (conditioning {rates.ratio[k]:.2g}); take another "
+            "branch (q0), another orientation, or a joint-space move past it"
+        )
+    if first_out < s.size:
+        j = int(np.argmax(outside[first_out]))
+        raise InputError(
+            f"path: joint {j} ({robot.joints[j].name!r}) of {robot.name!r} leaves its limits "
+            f"[{robot.lower[j]:.4g}, {robot.upper[j]:.4g}] at s = {s[first_out]:.4f} (needs {q[first_out, j]:.4g}); "
+            "start from another branch or turn (q0), or pass limits=False"
+        )
+
+
+def _unreachable(task: Task, low: float, high: float, q: Array, j: int) -> NoReturn:
+    """Find by bisection where the path leaves the workspace, and say so."""
+    robot, options = task.robot, {"limits": False, "position_only": task.position_only}
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        found = ik(robot, task.path.at(middle).T, seed=q, restarts=0, **options)  # type: ignore[arg-type]
+        low, high = (middle, high) if found.status in ("solved", "singular") else (low, middle)
+    raise InputError(
+        f"path: {robot.name!r} cannot reach the path beyond s = {low:.4f} on the branch it follows (position or "
+        f"orientation is out of its reach); joint {j} ({robot.joints[j].name!r}) leads the motion that is lost there"
+    )
+
+
+def _jump(task: Task, s: Array, q: Array) -> NoReturn:
+    step = np.abs(q[1] - q[0])
+    j = int(np.argmax(step))
+    raise InputError(
+        f"path: the branch of inverse kinematics jumps between s = {s[0]:.6f} and {s[1]:.6f}: joint {j} "
+        f"({task.robot.joints[j].name!r}) would turn by {step[j]:.3g}; start from another branch (q0) or change the path"
+    )

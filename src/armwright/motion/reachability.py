@@ -1,0 +1,124 @@
+"""The largest path speeds under linear limits on every grid interval: reachability analysis, backwards and forwards.
+
+With x_i = ṡ² at the grid points and s̈ constant between them, limits on an interval are linear in (x_i, x_{i+1}). Going
+backwards, the controllable speeds at i are an interval found by a linear program in two variables; going forwards, the
+largest next speed that is controllable is taken. This is the method of TOPP-RA (Pham and Pham, 2018). The program in
+two variables is solved exactly: the room left for x_{i+1} is a concave, piecewise linear function of x_i, whose zero
+Newton's method reaches in a few steps.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+FAR = 1e12
+STEPS = 60
+
+
+class Interval(NamedTuple):
+    """Limits on (x, y) = (x_i, x_{i+1}): y above every line lower, below every line upper, x in [least, most].
+
+    A line is offset + slope·x; both are arrays.
+    """
+
+    lower: tuple[Array, Array]
+    upper: tuple[Array, Array]
+    least: float
+    most: float
+
+
+def _interval(h: float, a: Array, b: Array, c: Array) -> Interval:
+    """Turn a u + b x + c ≤ 0 into lines, with u = (y − x)/(2h)."""
+    alpha = a / (2.0 * h)
+    beta = b - alpha
+    flat = np.abs(alpha) <= 1e-12 * np.maximum(np.abs(beta), 1e-300)
+    up, down = ~flat & (alpha > 0.0), ~flat & (alpha < 0.0)
+    lines = [(-c[rows] / alpha[rows], -beta[rows] / alpha[rows]) for rows in (down, up)]
+    wall = flat & (beta != 0.0)
+    at, right = -c[wall] / beta[wall], beta[wall] > 0.0
+    least, most = max(0.0, at[~right].max(initial=0.0)), float(at[right].min(initial=FAR))
+    if (flat & (beta == 0.0) & (c > 0.0)).any():
+        most = -1.0  # broken whatever the speed
+    return Interval(lines[0], lines[1], float(least), most)
+
+
+def _room(interval: Interval, low: float, high: float, x: float) -> tuple[float, float, float, float]:
+    """Lower and upper end of y at x, and the slopes of the lines that make them; y in [low, high] as well."""
+    offset, slope = interval.lower
+    bottom, bottom_slope = low, 0.0
+    if offset.size:
+        values = offset + slope * x
+        k = int(np.argmax(values))
+        if values[k] > low:
+            bottom, bottom_slope = float(values[k]), float(slope[k])
+    offset, slope = interval.upper
+    top, top_slope = high, 0.0
+    if offset.size:
+        values = offset + slope * x
+        k = int(np.argmin(values))
+        if values[k] < high:
+            top, top_slope = float(values[k]), float(slope[k])
+    return bottom, top, bottom_slope, top_slope
+
+
+def _edge(interval: Interval, low: float, high: float, x: float, direction: float) -> float | None:
+    """Move x in `direction` (−1 from the right, +1 from the left) to the first point with room; None if there is none."""
+    for _ in range(STEPS):
+        bottom, top, bottom_slope, top_slope = _room(interval, low, high, x)
+        gap = top - bottom
+        slope = top_slope - bottom_slope
+        scale = 1.0 + abs(bottom) + abs(top) + abs(x) * (abs(bottom_slope) + abs(top_slope))
+        if gap >= -1e-13 * scale:
+            return x
+        if slope * direction <= 0.0:
+            return None
+        x = x - gap / slope  # the line lies above the room everywhere: no feasible point is passed over
+        if not interval.least <= x <= interval.most:
+            return None
+    return None
+
+
+def largest_speeds(s: Array, a: Array, b: Array, c: Array) -> Array:
+    """Return x = ṡ² (N+1,), largest everywhere, zero at both ends, with a u + b x + c ≤ 0 on every interval.
+
+    Args:
+        s: grid (N+1,).
+        a: coefficients of u = s̈ (N, k).
+        b: coefficients of x at the interval's start (N, k).
+        c: constants (N, k).
+
+    Raises:
+        InputError: no speed profile from rest to rest exists; the message names s.
+    """
+    N = s.size - 1
+    h = np.diff(s)
+    cells = [_interval(float(h[i]), a[i], b[i], c[i]) for i in range(N)]
+    K = np.zeros((N + 1, 2))
+    for i in range(N - 1, -1, -1):
+        low, high = K[i + 1]
+        cell = cells[i]
+        most = _edge(cell, low, high, cell.most, -1.0) if cell.most >= cell.least else None
+        least = _edge(cell, low, high, cell.least, 1.0) if most is not None else None
+        if most is None or least is None:
+            raise InputError(f"path: at s = {s[i]:.6g} no speed keeps the limits and can still be brought to rest")
+        K[i] = least, max(most, least)
+    if K[0, 0] > 0.0:
+        raise InputError("path: it cannot be started from rest within the limits")
+    if K[1:-1, 1].max(initial=0.0) >= FAR:
+        raise InputError("path: nothing limits the speed somewhere on it; give finite limits")
+    x = np.zeros(N + 1)
+    for i in range(N):
+        _, top, _, _ = _room(cells[i], K[i + 1, 0], K[i + 1, 1], x[i])
+        x[i + 1] = min(max(top, K[i + 1, 0]), K[i + 1, 1])
+        if not x[i] + x[i + 1] > 0.0:
+            raise InputError(f"path: the arm cannot leave s = {s[i]:.6g} from rest within the limits")
+    return x
