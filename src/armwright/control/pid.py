@@ -45,10 +45,10 @@ def pid(
 ) -> Law:
     """PID: tau = clamp(u, ±limit), u = K_p e + K_d ė + z (+ g(q)), ż = K_i e; the memory is z [N m].
 
-    Anti-windup: "conditional" stops z where |u| > limit and K_i e would push further; "back-calculation" adds
-    (clamp(u) − u)/tracking_time to ż, so z follows what the actuator can do. Claim: |u| exceeds the limit by no
-    more than K_p|e| + K_d|ė| changes bring ("conditional"), or settles at limit + tracking_time·K_i|e| under a
-    constant error ("back-calculation"). Locally asymptotically stable for K_i < K_p K_d/λ_max(M), roughly; no
+    Anti-windup: "conditional" holds z where |u| > limit and K_i e would push u further out; "back-calculation" adds
+    (clamp(u) − u)/tracking_time to ż, so z follows what the actuator can do. Claim: z never grows while it saturates
+    ("conditional"); under a constant error |u| settles at limit + tracking_time·K_i|e| ("back-calculation"). In
+    equilibrium e = 0 and z carries gravity. Stability is local (a linear joint of inertia m: K_i < K_p K_d/m); no
     global storage function. z advances by one explicit Euler step each period dt.
 
     Args:
