@@ -11,8 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import expm
-
 from armwright.control.checks import gain
 from armwright.control.compiled import law_kernel
 from armwright.control.law import Law, as_law, initial_memory
@@ -103,6 +101,8 @@ def loop_poles(loop: Linear) -> NDArray[np.complex128]:
 
 def hold_radius(loop: Linear, dt: float) -> float:
     """Spectral radius of one period dt [s] of the loop with the torque held; stable below 1."""
+    from scipy.linalg import expm  # half a second of import that few calls need
+
     size, inputs = loop.B.shape
     block = np.zeros((size + inputs, size + inputs))
     block[:size, :size], block[:size, size:] = loop.A * dt, loop.B * dt
