@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
 
 from armwright.errors import InputError
 
@@ -41,6 +40,8 @@ def find_base(Y: Array, names: list[str], *, tolerance: float = 1e-9) -> BasePar
     QR with column pivoting on columns scaled to unit norm; a column counts as dependent when its pivot is below
     `tolerance` times the largest. The dependent columns are then expressed by the kept ones, which regroups them.
     """
+    from scipy.linalg import qr, solve_triangular  # imported here: half a second that few calls need
+
     if Y.ndim != 2 or Y.shape[0] < Y.shape[1]:
         raise InputError(f"base parameters: need at least as many rows as parameters, got shape {Y.shape}")
     norm = np.linalg.norm(Y, axis=0)
