@@ -53,6 +53,7 @@ class LoopPlan:
         record: slots that are written out.
         events: slots whose elements, where they rise through zero during a substep, stop the loop.
         state: slots that must stay finite.
+        alarms: slots whose elements, where they rise through zero from one tick to the next, stop the loop after that tick.
         until: a slot of one number; substeps go on while it is positive (adaptive steps); the loop stops as stuck after `substeps`.
     """
 
@@ -64,6 +65,7 @@ class LoopPlan:
     events: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
     until: str | None = None
+    alarms: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that every stage finds its slots, with the right sizes."""
@@ -117,6 +119,11 @@ class LoopPlan:
         return self.positions(self.events)
 
     @property
+    def alarm_slots(self) -> list[int]:
+        """Positions watched from tick to tick."""
+        return self.positions(self.alarms)
+
+    @property
     def state_slots(self) -> list[int]:
         """Positions that must stay finite."""
         return self.positions(self.state)
@@ -125,19 +132,19 @@ class LoopPlan:
     def digest(self) -> str:
         """Fingerprint of the whole loop."""
         parts = [(s.program.digest, s.when, sorted(s.reads.items()), sorted(s.writes.items())) for s in self.stages]
-        text = repr((list(self.slots.items()), parts, self.shared, self.lanes, self.record, self.events, self.state, self.until))
+        text = repr((list(self.slots.items()), parts, self.shared, self.lanes, self.record, self.events, self.state, self.until, self.alarms))
         return hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
 
 
 class Outcome(NamedTuple):
-    """How a run of ticks ended: ticks completed, why ("end", "not finite", "event", "stuck"), and the substep of an event."""
+    """How a run of ticks ended: ticks completed, why ("end", "not finite", "event", "stuck", "alarm"), and the substep of an event."""
 
     ticks: int
     reason: str
     substep: int
 
 
-_REASONS = ("end", "not finite", "event", "stuck")
+_REASONS = ("end", "not finite", "event", "stuck", "alarm")
 _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 4, ctypes.c_void_p)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from armwright.errors import ArmwrightError, InputError, NotSupportedError
 from armwright.simulation.drawing import Scene, one
 from armwright.simulation.formats.extras import need
-from armwright.simulation.skeleton import Camera, capsules
+from armwright.simulation.skeleton import Camera, camera_for, capsules
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +65,11 @@ def animate(
     if progress is not None:
         frames = _counted(frames, len(times), progress)
     try:
-        _write_gif(frames, file, fps) if gif else _write_mp4(frames, file, fps, size)
+        if gif:
+            keys = draw_frames(recording, times[[0, len(times) // 2, -1]], size=size, camera=camera, title=title)
+            _write_gif(frames, np.concatenate(list(keys)), file, fps)
+        else:
+            _write_mp4(frames, file, fps, size)
     except OSError as error:
         raise ArmwrightError(f"{file}: could not be written ({error.strerror or error})") from error
     return file
@@ -90,7 +94,7 @@ def draw_frames(
     path = capsules(robot, q).tool[:, :3, 3]
     figure = figure_type(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
     canvas = canvas_type(figure)
-    scene = Scene(figure.add_axes((0.0, 0.0, 1.0, 1.0)), arms, robot.T_base_root[:3, 3], camera or Camera(), path)
+    scene = Scene(figure.add_axes((0.0, 0.0, 1.0, 1.0)), arms, camera or camera_for(robot), path)
     points = height / 480.0
     figure.text(0.03, 0.95, robot.name if title is None else title, fontsize=11 * points, weight="bold", va="center")
     clock = figure.text(0.97, 0.95, "", fontsize=11 * points, va="center", ha="right", family="monospace")
@@ -126,15 +130,19 @@ def _times(recording: Recording, fps: float, speed: float) -> Array:
     return start + np.arange(count) * (speed / fps)
 
 
-def _write_gif(frames: Iterator[NDArray[np.uint8]], path: Path, fps: float) -> None:
+def _write_gif(frames: Iterator[NDArray[np.uint8]], sample: NDArray[np.uint8], path: Path, fps: float) -> None:
     image = need("PIL.Image", "plot", "writing .gif")
-    first = image.fromarray(next(frames))
-    # one palette for the whole film: colours do not flicker, and unchanged areas are not stored again
-    palette = first.quantize(96, method=image.Quantize.MEDIANCUT, dither=image.Dither.NONE)
-    rest = (image.fromarray(frame).quantize(palette=palette, dither=image.Dither.NONE) for frame in frames)
+    # one palette for the whole film: colours do not flicker, and unchanged areas are not stored again;
+    # coverage rather than frequency, or thin coloured lines would turn grey
+    palette = image.fromarray(sample).quantize(160, method=image.Quantize.MAXCOVERAGE, dither=image.Dither.NONE)
+    colours = np.array(palette.getpalette()[:480]).reshape(-1, 3)
+    colours[np.argmin(np.abs(colours - 255).sum(axis=1))] = 255
+    palette.putpalette(colours.astype(np.uint8).tobytes())
+    films = (image.fromarray(frame).quantize(palette=palette, dither=image.Dither.NONE) for frame in frames)
+    first = next(films)
     hundredths = max(2, round(100.0 / fps))
     with open(path, "wb") as file:
-        palette.save(file, "GIF", save_all=True, append_images=rest, duration=10 * hundredths, loop=0, optimize=False)
+        first.save(file, "GIF", save_all=True, append_images=films, duration=10 * hundredths, loop=0, optimize=False)
 
 
 def _write_mp4(frames: Iterator[NDArray[np.uint8]], path: Path, fps: float, size: tuple[int, int]) -> None:

@@ -64,9 +64,9 @@ def shadow_polygons(arm: Capsules, camera: Camera, floor: float) -> list[Array]:
     return out
 
 
-def with_post(arm: Capsules, base: Array, floor: float) -> Capsules:
+def with_post(arm: Capsules, floor: float) -> Capsules:
     """Return one pose with the post that carries its base; in pieces, so that the arm passes before or behind it."""
-    radius = 0.8 * float(arm.radius.max())
+    base, radius = arm.base, 0.8 * float(arm.radius.max())
     count = max(1, round((base[2] - floor) / (3.0 * radius)))
     levels = np.linspace(base[2], floor, count + 1)
     points = np.column_stack([np.broadcast_to(base[:2], (count + 1, 2)), levels])
@@ -77,17 +77,18 @@ def with_post(arm: Capsules, base: Array, floor: float) -> Capsules:
         np.concatenate([arm.body, np.full(count, MOUNT)]),
         np.concatenate([arm.joint, np.zeros(count, dtype=bool)]),
         arm.tool,
+        base,
     )
 
 
 class Scene:
     """A floor with one arm on it, drawn into `axes`; `pose` moves the arm."""
 
-    def __init__(self, axes: Any, arms: Capsules, base: Array, camera: Camera, trace: Array | None = None) -> None:
-        """Fit the view to all poses in `arms` (a batch, (T, k, 3)) and draw what does not move; `base` (3,) stands on it."""
-        self.axes, self.base, self.camera, self.trace = axes, base, camera, trace
+    def __init__(self, axes: Any, arms: Capsules, camera: Camera, trace: Array | None = None) -> None:
+        """Fit the view to all poses in `arms` (a batch, (T, k, 3)) and draw what does not move."""
+        self.axes, self.camera, self.trace = axes, camera, trace
         collections = need("matplotlib.collections", "plot", "drawing an arm")
-        points = np.concatenate([arms.start.reshape(-1, 3), arms.end.reshape(-1, 3), base[None]])
+        points = np.concatenate([arms.start.reshape(-1, 3), arms.end.reshape(-1, 3), arms.base[None]])
         grow = float(arms.radius.max())
         low, high = points.min(axis=0) - grow, points.max(axis=0) + grow
         self.floor = float(low[2])
@@ -122,7 +123,7 @@ class Scene:
 
     def pose(self, arm: Capsules, until: int | None = None) -> None:
         """Show one pose, and the tool path up to sample `until` of the trace."""
-        arm = with_post(arm, self.base, self.floor)
+        arm = with_post(arm, self.floor)
         polygons, colours = arm_polygons(arm, self.camera)
         self._arm.set_verts(polygons)
         self._arm.set_facecolors(colours)
@@ -149,7 +150,8 @@ class Scene:
 
 def one(arms: Capsules, index: int) -> Capsules:
     """Return one pose of a batch."""
-    return Capsules(arms.start[index], arms.end[index], arms.radius, arms.body, arms.joint, arms.tool[index])
+    tool = arms.tool[index]
+    return Capsules(arms.start[index], arms.end[index], arms.radius, arms.body, arms.joint, tool, arms.base)
 
 
 def _round_step(size: float) -> float:

@@ -17,6 +17,7 @@ from armwright.simulation.integrators import Method
 from armwright.simulation.system import System
 
 if TYPE_CHECKING:
+    from armwright.contact.monitor import Monitor
     from armwright.robot.tree import Tree
     from armwright.simulation.drives import Drive
     from armwright.simulation.friction import FrictionModel
@@ -45,6 +46,8 @@ class Ingredients:
     clamp: tuple[Any, Any] | None = None
     gains_vary: tuple[str, ...] = ()
     model_key: object = None
+    monitors: tuple[Monitor, ...] = ()
+    stop_on_alarm: bool = True
 
     @property
     def n(self) -> int:
@@ -57,7 +60,7 @@ class Ingredients:
         memory = tuple((k, v.tobytes(), np.shape(v)) for k, v in self.law.memory.items())
         clamp = None if self.clamp is None else tuple(part.tobytes() for part in self.clamp)
         return (self.lanes.places, self.model_key, self.law.function, gains, memory, self.method.name, self.period, self.continuous, self.drive,
-                self.friction, self.sensors, self.wrenches, tuple(self.events.items()), clamp)  # fmt: skip
+                self.friction, self.sensors, self.wrenches, tuple(self.events.items()), clamp, self.monitors, self.stop_on_alarm)  # fmt: skip
 
     @property
     def extra_names(self) -> tuple[str, ...]:
@@ -145,6 +148,32 @@ def law_stage(parts: Ingredients) -> Stage:
         return out | {f"memory_{k}": v for k, v in after.items()}
 
     return stage(_traced(body, shapes, "law"), "before")
+
+
+def monitor_stage(parts: Ingredients) -> Stage:
+    """Watch: every monitor once a tick, after the law, on what the controller measures and commands."""
+    n = parts.n
+    shapes: dict[str, tuple[int, ...]] = {"t": (1,), "ref": (3 * n,), "tau": (n,)}
+    shapes |= {"x": (parts.size,)} if parts.sensors is None else {"measured": (2 * n,)}
+    for k, monitor in enumerate(parts.monitors):
+        shapes |= {f"monitor{k}_{name}": tuple(np.shape(value)) for name, value in monitor.start(n).items()}
+
+    def body(s: dict[str, Any]) -> dict[str, Any]:
+        state = s["x"] if parts.sensors is None else s["measured"]
+        ref, model = _reference(s["ref"], n), parts.lanes.tree if parts.model is None else parts.model
+        known: dict[str, Any] = {"arm": model, "t": s["t"][0], "dt": parts.period, "q": state[:n], "qd": state[n : 2 * n],
+                                 "tau": s["tau"], "q_ref": ref.q, "qd_ref": ref.qd, "qdd_ref": ref.qdd}  # fmt: skip
+        out: dict[str, Any] = {}
+        for k, monitor in enumerate(parts.monitors):
+            memory = {name: s[f"monitor{k}_{name}"] for name in monitor.memory}
+            answer = call_by_name(monitor.function, {**known, **monitor.gains, **memory})
+            out |= {f"monitor{k}_{name}": answer.get(name, memory[name]) for name in monitor.memory}
+            signals = {name: answer[name] for name in monitor.outputs}
+            known |= signals
+            out |= {name: np.atleast_1d(value) for name, value in signals.items()}
+        return out
+
+    return stage(_traced(body, shapes, "monitors"), "before")
 
 
 def step_program(parts: Ingredients, *, command: str = "held") -> Program:
@@ -235,7 +264,9 @@ def loop_plan(parts: Ingredients, *, law_in_loop: bool = True) -> LoopPlan:
     """Put the stages and slots together."""
     n = parts.n
     step = stage(step_program(parts, command="law" if parts.continuous else "held"), "inside")
-    stages = ([law_stage(parts)] if law_in_loop else []) + [step]
+    stages = [law_stage(parts)] if law_in_loop else []
+    stages += [monitor_stage(parts)] if parts.monitors else []
+    stages.append(step)
     slots: dict[str, int] = {"x": parts.size, "tau": n, "t": 1, "past": 1, "h": 1, "ref": 3 * n}
     for part in stages:
         for signals, names in ((part.program.inputs, part.reads), (part.program.outputs, part.writes)):
@@ -248,6 +279,8 @@ def loop_plan(parts: Ingredients, *, law_in_loop: bool = True) -> LoopPlan:
         lanes = ["noise"]
         shared += ["fresh"] if parts.sensors.every > 1 else []
     record = ["t", "x", "tau"] + [k for k in slots if k.startswith("memory_")] + (["measured"] if "measured" in slots else [])
+    watched = [name for monitor in parts.monitors for name in monitor.outputs]
+    record += watched
     slots |= {"left": 1} if parts.method.adaptive else {}
     return LoopPlan(slots, (stage(reset, "before"), *stages), tuple(shared), tuple(lanes), tuple(record),
-                    ("event",) if parts.events else (), ("x", "tau"), "left" if parts.method.adaptive else None)  # fmt: skip
+                    ("event",) if parts.events else (), ("x", "tau"), "left" if parts.method.adaptive else None, ("alarm",) if "alarm" in watched and parts.stop_on_alarm else ())  # fmt: skip

@@ -94,6 +94,11 @@ class Session:
             assert self.parts.sensors is not None
             n = self.parts.n
             loop.set("line", np.tile(np.atleast_2d(x)[:, : 2 * n], (1, self.parts.sensors.delay + 1)))
+        for k, monitor in enumerate(self.parts.monitors):
+            for name, value in monitor.start(self.parts.n).items():
+                loop.set(f"monitor{k}_{name}", np.ravel(value))
+        if loop.plan.alarms:
+            loop.set("alarm", [-1.0])
         if self.parts.events:
             loop.set("event", event_values(self, self.time, self.state[0]))
 
@@ -190,6 +195,9 @@ class Session:
         self.advance(ticks if done.reason == "end" else done.ticks)
         if done.reason == "event":
             return self.stop_at_event()
+        if done.reason == "alarm":
+            self.happened.append((self.time, "alarm"))
+            return "alarm"
         if done.reason != "end":
             self.diverged(outcomes)
         return "end"
@@ -197,7 +205,8 @@ class Session:
     def _keep(self, record: Any, ticks: int, outcomes: list[Outcome]) -> None:
         shortest = min(outcome.ticks for outcome in outcomes)
         if shortest < ticks and self.count == 1:
-            started = shortest + 1  # the tick in which it stopped has been recorded too
+            # the tick in which it stopped has been recorded too; an alarm lets its tick end
+            started = shortest if outcomes[0].reason == "alarm" else shortest + 1
             before = (self.phase + self.every - 1) // self.every
             record = record[:, : (started + self.phase + self.every - 1) // self.every - before]
         self.rows.append(record)

@@ -24,6 +24,7 @@ from armwright.simulation.session import Session
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from armwright.contact.monitor import Monitor
     from armwright.simulation.drives import Drive
     from armwright.simulation.friction import FrictionModel
     from armwright.simulation.sensors import JointSensors
@@ -49,6 +50,7 @@ def prepare(
     sensors: JointSensors | None = None,
     wrench: Callable[..., Any] | ArrayLike | None = None,
     events: Mapping[str, Callable[..., Any]] | None = None,
+    monitors: Sequence[Monitor] = (),
     limits: Limits = "record",
     count: int | None = None,
     every: int = 1,
@@ -105,6 +107,8 @@ def prepare(
         clamp=(arm.lower, arm.upper) if limits == "clamp" else None,
         gains_vary=varying,
         model_key=model,
+        monitors=tuple(monitors),
+        stop_on_alarm=lanes == 1,
     )
     seeds = seeds if len(seeds) == lanes else [seeds[0] + k for k in range(lanes)]
     session = Session(robots, parts, count=lanes, substeps=int(substeps), every=int(every), seeds=seeds)
@@ -145,6 +149,8 @@ def simulate(
             drive: motors (`drive_of`). friction: a friction model replacing the robot's. sensors: `JointSensors`.
             wrench: external wrench: (6,) at the tool, (nb, 6) at the links, or a function of (arm, t, q, qd), base axes.
             events: name → function of (arm, t, q, qd); the run stops where one rises through zero.
+            monitors: observers and detectors (`armwright.contact`), once a tick after the law; their outputs are recorded, and
+                an "alarm" that rises through zero stops the run (of a single simulation).
             limits: what to do at joint limits: "record", "clamp" (mechanical stop) or "stop".
             count: number of simulations if the inputs do not tell. seed: of the sensor noise; simulation k of a batch has seed + k, or
                 give one each. every: record every so many ticks.

@@ -30,11 +30,12 @@ class Capsules:
     """A posed arm as capsules, for one configuration or a batch of them.
 
     Attributes:
-        start, end: (..., k, 3) in the base frame [m].
+        start, end: (..., k, 3) [m], z up.
         radius: (k,) [m].
         body: (k,) index of the body that carries it, -1 for the base.
         joint: (k,) True for a joint's housing, False for a link.
         tool: (..., 4, 4) pose of the tool.
+        base: (3,) origin of the root link.
     """
 
     start: Array
@@ -43,6 +44,7 @@ class Capsules:
     body: NDArray[np.int64]
     joint: NDArray[np.bool_]
     tool: Array
+    base: Array
 
 
 def joint_frames(robot: Robot, q: ArrayLike) -> Array:
@@ -56,16 +58,34 @@ def joint_frames(robot: Robot, q: ArrayLike) -> Array:
     return out
 
 
-def capsules(robot: Robot, q: ArrayLike) -> Capsules:
-    """Return the arm's capsules for q (..., n).
+def upright(robot: Robot) -> Array:
+    """Return the rotation (4, 4) that turns the base frame so that gravity points down the z axis."""
+    T = np.eye(4)
+    size = float(np.linalg.norm(robot.gravity))
+    if size > 0.0:
+        up = -robot.gravity / size
+        across = np.cross(up, [0.0, 0.0, 1.0])
+        sine, cosine = float(np.linalg.norm(across)), float(up[2])
+        if sine > 1e-12:
+            K = np.array([[0, -across[2], across[1]], [across[2], 0, -across[0]], [-across[1], across[0], 0]]) / sine
+            T[:3, :3] = np.eye(3) + sine * K + (1.0 - cosine) * K @ K
+        elif cosine < 0.0:
+            T[:3, :3] = np.diag([1.0, -1.0, -1.0])
+    return T
 
-    A link runs from its joint along the joint's axis to the foot of the next joint, and from there straight to it, which is
-    how arms are built. Radii are 6 % of a link's length, within bounds set by the whole arm.
+
+def capsules(robot: Robot, q: ArrayLike) -> Capsules:
+    """Return the arm's capsules for q (..., n), turned so that gravity points down.
+
+    A link runs from its joint along the joint's axis to the foot of the next joint, and from there straight to it, which
+    is how arms are built. Radii are 6 % of a link's length, within bounds set by the whole arm.
     """
     q = np.asarray(q, dtype=np.float64)
-    joints, tool = joint_frames(robot, q), fk(robot, q)
+    turn = upright(robot)
+    joints, tool = turn @ joint_frames(robot, q), turn @ fk(robot, q)
     lead = q.shape[:-1]
-    base = np.broadcast_to(robot.T_base_root[:3, 3], (*lead, 3))
+    T_root = turn @ robot.T_base_root
+    base = np.broadcast_to(T_root[:3, 3], (*lead, 3))
     ends: dict[int, list[Array]] = {i: [] for i in range(-1, len(robot.bodies))}
     for i, body in enumerate(robot.bodies):
         ends[body.parent].append(joints[..., i, :3, 3])
@@ -74,7 +94,7 @@ def capsules(robot: Robot, q: ArrayLike) -> Capsules:
     for i in range(-1, len(robot.bodies)):
         for target in ends[i]:
             if i < 0:
-                origin, axis = base, np.broadcast_to(robot.T_base_root[:3, 2], (*lead, 3))
+                origin, axis = base, np.broadcast_to(T_root[:3, 2], (*lead, 3))
             else:
                 origin, axis = joints[..., i, :3, 3], joints[..., i, :3, 2]
                 if robot.joints[robot.bodies[i].joint].kind == "prismatic":
@@ -100,19 +120,21 @@ def capsules(robot: Robot, q: ArrayLike) -> Capsules:
         flags.append(True)
     if not starts:
         raise InputError(f"robot {robot.name!r} has neither joints nor a tool away from its base: nothing to draw")
-    return Capsules(np.stack(starts, -2), np.stack(stops, -2), np.array(radii), np.array(bodies), np.array(flags), tool)
+    return Capsules(
+        np.stack(starts, -2), np.stack(stops, -2), np.array(radii), np.array(bodies), np.array(flags), tool, T_root[:3, 3]
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Camera:
-    """Parallel projection, seen from azimuth and elevation [deg]; z of the base frame points up."""
+    """Parallel projection, seen from azimuth and elevation [deg]; z points up."""
 
     azimuth: float = -55.0
     elevation: float = 18.0
 
     @property
     def axes(self) -> Array:
-        """Rows: right, up, towards the viewer (base frame)."""
+        """Rows: right, up, towards the viewer."""
         a, e = np.radians(self.azimuth), np.radians(self.elevation)
         toward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
         right = np.array([-np.sin(a), np.cos(a), 0.0])
@@ -121,6 +143,15 @@ class Camera:
     def project(self, points: ArrayLike) -> Array:
         """Return (..., 3): right, up and depth (larger is nearer) of points (..., 3)."""
         return np.asarray(points, dtype=np.float64) @ self.axes.T
+
+
+def camera_for(robot: Robot) -> Camera:
+    """Return a camera that shows the arm well: an arm that moves in one upright plane is seen from its side."""
+    axes = (upright(robot) @ joint_frames(robot, np.zeros(robot.n)))[:, :3, 2]
+    level = len(axes) > 0 and bool((np.abs(axes[:, 2]) < 1e-6).all())
+    if level and bool((np.linalg.norm(np.cross(axes, axes[0]), axis=1) < 1e-6).all()):
+        return Camera(float(np.degrees(np.arctan2(axes[0, 1], axes[0, 0]))) - 20.0, 12.0)
+    return Camera()
 
 
 def band(a: Array, b: Array, radius: float) -> Array:

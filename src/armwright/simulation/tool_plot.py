@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.kinematics.forward import fk
 from armwright.simulation.animation import posed
 from armwright.simulation.drawing import Scene, one
-from armwright.simulation.skeleton import Camera, capsules
+from armwright.simulation.skeleton import camera_for, capsules
 
 if TYPE_CHECKING:
     from armwright.simulation.recording import Recording
@@ -20,9 +21,9 @@ def draw_tool(recording: Recording, part: Any) -> None:
 
     robot, q = posed(recording)
     chosen = np.unique(np.linspace(0, len(recording) - 1, 5).astype(int))
-    arms, path = capsules(robot, q[chosen]), capsules(robot, q).tool[:, :3, 3]
+    arms, path = capsules(robot, q[chosen]), fk(robot, q)[:, :3, 3]
     left, right = part.subfigures(1, 2, width_ratios=[1.1, 1.0])
-    scene = Scene(left.add_axes((0.0, 0.0, 1.0, 1.0)), arms, robot.T_base_root[:3, 3], Camera(), path)
+    scene = Scene(left.add_axes((0.0, 0.0, 1.0, 1.0)), arms, camera_for(robot), capsules(robot, q).tool[:, :3, 3])
     for k in range(len(chosen) - 1):
         scene.ghost(one(arms, k), 0.25 + 0.45 * k / len(chosen))
     scene.pose(one(arms, -1))

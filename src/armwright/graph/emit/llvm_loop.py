@@ -9,7 +9,8 @@ Per tick: a row of `shared` (one number for all lanes) and of `lanes` (a number 
 the stages "before" run once, a row is recorded if (tick + phase) mod every = 0, the stages "inside" run `substeps`
 times (or, if the plan has an `until` slot, while it is positive in some lane), the stages "after" once. It returns
 the ticks completed; status[0] tells why
-it stopped (0 end, 1 not finite, 2 event, 3 `until` still positive after all substeps) and status[1] the substep.
+it stopped (0 end, 1 not finite, 2 event, 3 `until` still positive after all substeps, 4 alarm: that tick is complete)
+and status[1] the substep.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from armwright.graph.ops import Op
 if TYPE_CHECKING:
     from armwright.graph.loop import LoopPlan, Stage
 
-DONE, NOT_FINITE, EVENT, STUCK = 0, 1, 2, 3
+DONE, NOT_FINITE, EVENT, STUCK, ALARM = 0, 1, 2, 3, 4
 
 
 def _stage(plan: LoopPlan, stage: Stage, name: str, width: int, fma: bool, declarations: set[str]) -> str:
@@ -68,6 +69,17 @@ def _any_lane(w: Writer, truth: str) -> str:
     return w.emit(f"icmp ne i{w.width} {w.emit(f'bitcast {w.truth_type} {truth} to i{w.width}')}, 0")
 
 
+def _rises(w: Writer, slots: Sequence[int], befores: Sequence[str]) -> str:
+    """Whether a slot that was negative is so no more, in any lane."""
+    crossed = "false"
+    for slot, before in zip(slots, befores, strict=True):
+        after = w.emit(f"load {w.type}, ptr {w.offset('%memory', slot * w.width)}, align 8")
+        low = w.emit(f"fcmp olt {w.type} {before}, {w.literal(0.0)}")
+        high = w.emit(f"fcmp oge {w.type} {after}, {w.literal(0.0)}")
+        crossed = w.emit(f"or i1 {crossed}, {_any_lane(w, w.emit(f'and {w.truth_type} {low}, {high}'))}")
+    return crossed
+
+
 def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
     """Return a complete LLVM module with one loop (see the module text)."""
     declarations: set[str] = set()
@@ -81,7 +93,7 @@ def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
     w.raw("entry:")
     w.line("br label %head")
     w.raw("head:")
-    w.line("%tick = phi i64 [0, %entry], [%following, %tail]")
+    w.line(f"%tick = phi i64 [0, %entry], [%following, %{'onward' if plan.alarm_slots else 'tail'}]")
     w.line("%more = icmp slt i64 %tick, %ticks")
     w.line("br i1 %more, label %begin, label %finished")
     w.raw("begin:")
@@ -90,6 +102,7 @@ def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
             step = len(slots) * (1 if table == "shared" else width)
             row = w.emit(f"getelementptr double, ptr %{table}, i64 {w.emit(f'mul i64 %tick, {step}')}")
             _copy_row(w, row, slots, shared=table == "shared")
+    quiet = [w.emit(f"load {w.type}, ptr {w.offset('%memory', slot * width)}, align 8") for slot in plan.alarm_slots]
     for call in calls["before"]:
         w.line(call)
     w.line("%shifted = add i64 %tick, %phase")
@@ -122,13 +135,7 @@ def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
         w.line(call)
     w.line("%s2 = add i64 %s, 1")
     if plan.event_slots:
-        crossed = "false"
-        for slot, before in zip(plan.event_slots, befores, strict=True):
-            after = w.emit(f"load {w.type}, ptr {w.offset('%memory', slot * width)}, align 8")
-            low = w.emit(f"fcmp olt {w.type} {before}, {w.literal(0.0)}")
-            high = w.emit(f"fcmp oge {w.type} {after}, {w.literal(0.0)}")
-            crossed = w.emit(f"or i1 {crossed}, {_any_lane(w, w.emit(f'and {w.truth_type} {low}, {high}'))}")
-        w.line(f"br i1 {crossed}, label %event, label %continue")
+        w.line(f"br i1 {_rises(w, plan.event_slots, befores)}, label %event, label %continue")
     else:
         w.line("br label %continue")
     w.raw("continue:")
@@ -152,6 +159,12 @@ def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
     w.line(f"br i1 {bad}, label %broken, label %tail")
     w.raw("tail:")
     w.line("%following = add i64 %tick, 1")
+    if plan.alarm_slots:
+        w.line(f"br i1 {_rises(w, plan.alarm_slots, quiet)}, label %alarm, label %onward")
+        w.raw("alarm:")
+        w.line(f"store i64 {ALARM}, ptr %status")
+        w.line("ret i64 %following")
+        w.raw("onward:")
     w.line("br label %head")
     w.raw("event:")
     w.line(f"store i64 {EVENT}, ptr %status")
