@@ -117,7 +117,7 @@ def follow_path(robot: Robot, path: CartesianPath, law: Trajectory, *, q0: Array
         rates = task.rates(s[:reached], q[:reached])
         jump = _first_jump(s[:reached], q[:reached], rates)
         trusted = reached if jump is None else jump + 1  # beyond a jump the joints may be on a branch never meant
-        _check(task, s[:trusted], q[:trusted], Rates(*(value[:trusted] for value in rates)), singular_below)
+        _check(task, s[:trusted], q[:trusted], rates, singular_below)
         if jump is None and reached < s.size:
             if task.closed or s[reached] - s[reached - 1] < COARSE_STEP:
                 _unreachable(task, float(s[reached - 1]), float(s[reached]), q[reached - 1], int(rates.mover[-1]))
@@ -134,8 +134,12 @@ def follow_path(robot: Robot, path: CartesianPath, law: Trajectory, *, q0: Array
             break
         if t.size > MOST_PIECES:
             k = int(np.argmax(off.max(axis=(1, 2))))
-            raise InputError(f"path: {MOST_PIECES} pieces do not keep to tolerance {tolerance:g}, worst near s = {s[k]:.4f}")
+            raise InputError(
+                f"path: {MOST_PIECES} pieces do not keep to tolerance {tolerance:g}, worst near s = {s[k]:.4f}"
+            )
         t = np.sort(np.concatenate([t, (0.5 * (t[1:] + t[:-1]))[bad]]))
+    between = motion.breaks[:-1, None] + np.diff(motion.breaks)[:, None] * LOOK
+    _check_limits(task, law.evaluate(between.reshape(-1)).q[:, 0], motion.within(LOOK).q.reshape(-1, robot.n))
     worst = _deviation(task, motion, law, LOOK).max(axis=(0, 1))
     return CartesianMotion(motion, path, law, float(worst[0]), float(worst[1]), float(rates.ratio.min()))
 
@@ -172,7 +176,7 @@ def _first_jump(s: Array, q: Array, rates: Rates) -> int | None:
 def _check(task: Task, s: Array, q: Array, rates: Rates, singular_below: float) -> None:
     """Raise at the first singularity or joint limit met."""
     robot = task.robot
-    singular = rates.ratio < singular_below
+    singular = rates.ratio[: s.size] < singular_below
     outside = np.zeros(q.shape, dtype=bool)
     if task.limits:
         outside = (q < robot.lower - SLACK) | (q > robot.upper + SLACK)
@@ -186,13 +190,22 @@ def _check(task: Task, s: Array, q: Array, rates: Rates, singular_below: float) 
             f"({robot.joints[j].name!r}) no longer moves the tool (conditioning {rates.ratio[k]:.2g}); take another "
             "branch (q0), another orientation, or a joint-space move past it"
         )
-    if first_out < s.size:
-        j = int(np.argmax(outside[first_out]))
-        raise InputError(
-            f"path: joint {j} ({robot.joints[j].name!r}) of {robot.name!r} leaves its limits "
-            f"[{robot.lower[j]:.4g}, {robot.upper[j]:.4g}] at s = {s[first_out]:.4f} (needs {q[first_out, j]:.4g}); "
-            "start from another branch or turn (q0), or pass limits=False"
-        )
+    _check_limits(task, s, q)
+
+
+def _check_limits(task: Task, s: Array, q: Array) -> None:
+    """Raise at the first of s (N,) where a joint of q (N, n) is outside its limits."""
+    robot = task.robot
+    outside = (q < robot.lower - SLACK) | (q > robot.upper + SLACK)
+    if not (task.limits and outside.any()):
+        return
+    k = int(np.argmax(outside.any(axis=1)))
+    j = int(np.argmax(outside[k]))
+    raise InputError(
+        f"path: joint {j} ({robot.joints[j].name!r}) of {robot.name!r} leaves its limits "
+        f"[{robot.lower[j]:.4g}, {robot.upper[j]:.4g}] at s = {s[k]:.4f} (needs {q[k, j]:.4g}); "
+        "start from another branch or turn (q0), or pass limits=False"
+    )
 
 
 def _unreachable(task: Task, low: float, high: float, q: Array, j: int) -> NoReturn:
@@ -213,5 +226,6 @@ def _jump(task: Task, s: Array, q: Array) -> NoReturn:
     j = int(np.argmax(step))
     raise InputError(
         f"path: the branch of inverse kinematics jumps between s = {s[0]:.6f} and {s[1]:.6f}: joint {j} "
-        f"({task.robot.joints[j].name!r}) would turn by {step[j]:.3g}; start from another branch (q0) or change the path"
+        f"({task.robot.joints[j].name!r}) would turn by {step[j]:.3g}; start from another branch (q0) or change "
+        "the path"
     )

@@ -55,7 +55,8 @@ class PathLimits:
         """Where joints (N, 2, n) move so slowly at path speeds sd (N+1,) that Coulomb friction may be absent."""
         speed = np.stack([sd[:-1], sd[1:]], axis=1)[..., None] * np.abs(self.dq)
         slow = (self.dead_zone > 0.0) & (speed <= NEAR_DEAD_ZONE * self.dead_zone)
-        return np.broadcast_to(slow.any(axis=1, keepdims=True), slow.shape)  # inside, the joint passes all speeds between
+        # between the ends the joint passes all speeds between
+        return np.broadcast_to(slow.any(axis=1, keepdims=True), slow.shape)
 
     def rows(self, sd: Array, blend: float, near: NDArray[np.bool_]) -> Rows:
         """Linear limits with the viscous term taken about the path speeds sd (N+1,) of an earlier solution.
@@ -80,15 +81,17 @@ class PathLimits:
         return Rows(*(part.reshape(self.h.size, -1) for part in parts))
 
 
-def path_limits(robot: Robot, pieces: Trajectory, limits: TorqueLimits, velocity: Array, acceleration: Array) -> PathLimits:
+def path_limits(
+    robot: Robot, pieces: Trajectory, limits: TorqueLimits, velocity: Array, acceleration: Array
+) -> PathLimits:
     """Evaluate the limits on a path already split at its grid; velocity and acceleration (n,) may be inf."""
     q, dq, ddq = pieces.within([0.0, 1.0])
     size = np.linalg.norm(dq, axis=-1)
     if (size < 1e-9 * size.max()).any():
         k = int(np.argmin(size.min(axis=1)))
         raise InputError(
-            f"path: it stands still at s = {pieces.breaks[k]:.6g}; give the geometry (waypoints, or a motion of constant "
-            "speed), not a motion that already starts and stops"
+            f"path: it stands still at s = {pieces.breaks[k]:.6g}; give the geometry (waypoints, or a motion of "
+            "constant speed), not a motion that already starts and stops"
         )
     tree, zero = robot.tree, np.zeros_like(q)
     gravity = inverse_dynamics(robot, q, zero, zero, friction=False)

@@ -154,7 +154,9 @@ def circle_about(T_start: ArrayLike, centre: ArrayLike, normal: ArrayLike, angle
         raise InputError(f"angle: must be finite and not zero [rad], got {angle!r}")
     c = c + n * (n @ (a[:3, 3] - c))
     if np.linalg.norm(a[:3, 3] - c) < TINY:
-        raise InputError("circle_about: the start lies on the axis, so the radius is zero; use `line` to turn on the spot")
+        raise InputError(
+            "circle_about: the start lies on the axis, so the radius is zero; use `line` to turn on the spot"
+        )
     if isinstance(orientation, str):
         if orientation not in ("fixed", "turn"):
             raise InputError(f"orientation must be 'fixed', 'turn' or a rotation (3, 3), got {orientation!r}")

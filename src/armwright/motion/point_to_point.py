@@ -20,9 +20,7 @@ def cubic_coefficients(h: Any, q0: Any, q1: Any, qd0: Any, qd1: Any) -> Array:
     """Coefficients (..., 4, n) of the cubic over [0, h], h (...), that meets positions and velocities (..., n)."""
     h = np.asarray(h, dtype=np.float64)[..., None]
     D = q1 - q0
-    rows = np.broadcast_arrays(
-        q0, qd0, (3.0 * D / h - 2.0 * qd0 - qd1) / h, (qd0 + qd1 - 2.0 * D / h) / h**2
-    )
+    rows = np.broadcast_arrays(q0, qd0, (3.0 * D / h - 2.0 * qd0 - qd1) / h, (qd0 + qd1 - 2.0 * D / h) / h**2)
     return np.stack(rows, axis=-2)
 
 
@@ -167,7 +165,9 @@ def jerk_limited(q0: ArrayLike, q1: ArrayLike, velocity: ArrayLike, acceleration
     except RuntimeError as error:
         raise InputError(f"jerk_limited: {error}") from error
     if result not in (ruckig.Result.Working, ruckig.Result.Finished):
-        raise InputError(f"jerk_limited: ruckig finds no motion ({result}); check that end states are within the limits")
+        raise InputError(
+            f"jerk_limited: ruckig finds no motion ({result}); check that end states are within the limits"
+        )
     if not found.duration > 0.0:
         raise InputError("jerk_limited: start and goal coincide, so there is no shortest motion; use `hold` to wait")
     return _from_ruckig(found, ask)

@@ -51,37 +51,40 @@ def _interval(h: float, a: Array, b: Array, c: Array) -> Interval:
     return Interval(lines[0], lines[1], float(least), most)
 
 
-def _room(interval: Interval, low: float, high: float, x: float) -> tuple[float, float, float, float]:
-    """Lower and upper end of y at x, and the slopes of the lines that make them; y in [low, high] as well."""
+Line = tuple[float, float]
+
+
+def _room(interval: Interval, low: float, high: float, x: float) -> tuple[Line, Line]:
+    """The lines (offset, slope) that bound y from below and above at x; y in [low, high] as well."""
+    bottom, top = (low, 0.0), (high, 0.0)
     offset, slope = interval.lower
-    bottom, bottom_slope = low, 0.0
     if offset.size:
         values = offset + slope * x
         k = int(np.argmax(values))
         if values[k] > low:
-            bottom, bottom_slope = float(values[k]), float(slope[k])
+            bottom = float(offset[k]), float(slope[k])
     offset, slope = interval.upper
-    top, top_slope = high, 0.0
     if offset.size:
         values = offset + slope * x
         k = int(np.argmin(values))
         if values[k] < high:
-            top, top_slope = float(values[k]), float(slope[k])
-    return bottom, top, bottom_slope, top_slope
+            top = float(offset[k]), float(slope[k])
+    return bottom, top
 
 
 def _edge(interval: Interval, low: float, high: float, x: float, direction: float) -> float | None:
-    """Move x in `direction` (−1 from the right, +1 from the left) to the first point with room; None if there is none."""
+    """Move x in `direction` (−1 from the right, +1 from the left) to the first point with room, None without."""
     for _ in range(STEPS):
-        bottom, top, bottom_slope, top_slope = _room(interval, low, high, x)
-        gap = top - bottom
-        slope = top_slope - bottom_slope
-        scale = 1.0 + abs(bottom) + abs(top) + abs(x) * (abs(bottom_slope) + abs(top_slope))
-        if gap >= -1e-13 * scale:
+        bottom, top = _room(interval, low, high, x)
+        offset, slope = top[0] - bottom[0], top[1] - bottom[1]
+        size = abs(bottom[0]) + abs(top[0]) + abs(x) * (abs(bottom[1]) + abs(top[1]))
+        if offset + slope * x >= -1e-14 * size:
             return x
         if slope * direction <= 0.0:
             return None
-        x = x - gap / slope  # the line lies above the room everywhere: no feasible point is passed over
+        # the line lies above the room everywhere, so no feasible point is passed over; from its own coefficients,
+        # because x may be so far off that a step from there would lose all digits
+        x = -offset / slope
         if not interval.least <= x <= interval.most:
             return None
     return None
@@ -117,8 +120,8 @@ def largest_speeds(s: Array, a: Array, b: Array, c: Array) -> Array:
         raise InputError("path: nothing limits the speed somewhere on it; give finite limits")
     x = np.zeros(N + 1)
     for i in range(N):
-        _, top, _, _ = _room(cells[i], K[i + 1, 0], K[i + 1, 1], x[i])
-        x[i + 1] = min(max(top, K[i + 1, 0]), K[i + 1, 1])
+        _, (offset, slope) = _room(cells[i], K[i + 1, 0], K[i + 1, 1], x[i])
+        x[i + 1] = min(max(offset + slope * x[i], K[i + 1, 0]), K[i + 1, 1])
         if not x[i] + x[i + 1] > 0.0:
             raise InputError(f"path: the arm cannot leave s = {s[i]:.6g} from rest within the limits")
     return x

@@ -35,7 +35,9 @@ def stretch(trajectory: Trajectory, duration: float) -> Trajectory:
     return time_scaled(trajectory, positive(duration, "duration") / trajectory.duration)
 
 
-def quintic_duration(q0: ArrayLike, q1: ArrayLike, velocity: ArrayLike = np.inf, acceleration: ArrayLike = np.inf) -> float:
+def quintic_duration(
+    q0: ArrayLike, q1: ArrayLike, velocity: ArrayLike = np.inf, acceleration: ArrayLike = np.inf
+) -> float:
     """Return the shortest duration [s] of the rest-to-rest quintic under velocity and acceleration limits.
 
     t_f = max_j max(15|D_j|/(8 k_v,j), sqrt(10|D_j|/(√3 k_a,j))) (003 §4.9, Q18; its typeset Eq. 18 has k_a under the

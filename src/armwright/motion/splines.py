@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -73,7 +73,8 @@ def _smoothest(t: Array, Q: Array, ends: list[Array]) -> Trajectory:
     from scipy.interpolate import make_interp_spline
 
     v0, v1, a0, a1 = ends
-    spline = make_interp_spline(t, Q, k=5, bc_type=([(1, v0), (2, a0)], [(1, v1), (2, a1)]))
+    ends_given: Any = ([(1, v0), (2, a0)], [(1, v1), (2, a1)])
+    spline = make_interp_spline(t, Q, k=5, bc_type=ends_given)
     qd, qdd = (np.array(spline(t, k)) for k in (1, 2))
     qd[0], qd[-1], qdd[0], qdd[-1] = v0, v1, a0, a1  # exact where asked for
     return hermite(t, Q, qd, qdd)
@@ -92,8 +93,10 @@ def quintic_spline(waypoints: ArrayLike, times: ArrayLike, *, velocities: ArrayL
             (central differences), or (N, n) as given.
         accelerations: at the waypoints (N, n), for "central" or given velocities; by default chosen so that the jerk is
             continuous (C3).
-        qd0: start velocity (n,), default rest. qd1: end velocity. qdd0, qdd1: end accelerations. With given
-            `velocities` or `accelerations` the ends are part of those.
+        qd0: start velocity (n,), default rest; like the next three not with arrays that already contain it.
+        qd1: end velocity (n,).
+        qdd0: start acceleration (n,).
+        qdd1: end acceleration (n,).
     """
     Q = waypoint_rows(waypoints)
     t, n = waypoint_times(Q, times), Q.shape[1]
@@ -123,12 +126,14 @@ def _rows(value: ArrayLike, what: str, shape: tuple[int, ...], ends: tuple[Array
     return array
 
 
-def piecewise_quintic(waypoints: ArrayLike, duration: float | None = None, *, qd0: ArrayLike | None = None) -> Trajectory:
+def piecewise_quintic(
+    waypoints: ArrayLike, duration: float | None = None, *, qd0: ArrayLike | None = None
+) -> Trajectory:
     """Return the waypoint motion of 000 §3.12: equal time a segment, zero acceleration at every waypoint.
 
     Args:
         waypoints: (N, n) joint rows, the first where the arm is; neighbours different.
-        duration: total [s]; the document's round(N/2) s if omitted (N = 1 … is refused, 2 gives 1 s).
+        duration: total [s]; the document's round(N/2) s if omitted.
         qd0: velocity (n,) the arm already has; the motion takes it over without a jump.
 
     Inner velocities are central differences and the end is at rest, the document's routine for them being unlisted.

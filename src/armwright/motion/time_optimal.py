@@ -136,7 +136,7 @@ def _split(path: Trajectory, grid: int) -> Trajectory:
     # merge what nearly coincides, keeping the special points
     close = np.diff(points) < 1e-3 * even[1]
     drop = np.zeros(points.size, dtype=bool)
-    for k in np.flatnonzero(close):
+    for k in map(int, np.flatnonzero(close)):
         drop[k if points[k] not in special else k + 1] = points[k] not in special or points[k + 1] not in special
     points = points[~drop]
     points = np.concatenate([[0.0], points[(points > 0.0) & (points < path.duration)], [path.duration]])
@@ -187,7 +187,7 @@ def _iterate(solve: Solver, s: Array, limits: PathLimits, most: int, tolerance: 
 def _times(s: Array, x: Array) -> Array:
     """Duration of every interval: u is constant, so the mean speed is (ṡ_i + ṡ_{i+1})/2."""
     sd = np.sqrt(x)
-    return 2.0 * np.diff(s) / (sd[1:] + sd[:-1])
+    return np.asarray(2.0 * np.diff(s) / (sd[1:] + sd[:-1]))
 
 
 def _compose(pieces: Trajectory, x: Array) -> Trajectory:

@@ -66,7 +66,9 @@ def torque_limits(robot: Robot, torque: ArrayLike | None = None) -> TorqueLimits
     known = np.isfinite(bound)
     if not known.any():
         raise InputError(f"robot {robot.name!r} has no torque limits; give them as torque=… (scalar or ({n},))")
-    return TorqueLimits(rows[known], bound[known], tuple(label for label, keep in zip(labels, known, strict=True) if keep))
+    return TorqueLimits(
+        rows[known], bound[known], tuple(label for label, keep in zip(labels, known, strict=True) if keep)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

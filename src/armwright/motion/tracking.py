@@ -133,7 +133,7 @@ class Task:
         q[0] = q_start
 
         def slope(at: float, here: Array) -> Array:
-            return self.rates(np.array([at]), here[None]).dq[0]
+            return np.asarray(self.rates(np.array([at]), here[None]).dq[0])
 
         for k in range(1, s.size):
             a, h, x = float(s[k - 1]), float(s[k] - s[k - 1]), q[k - 1]

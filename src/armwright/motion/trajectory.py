@@ -50,7 +50,7 @@ def differentiate(coefficients: Array) -> Array:
 
 def _horner(coefficients: Array, piece: NDArray[np.int64], x: Array) -> Array:
     """Value (..., n) of the polynomial of each `piece` (...) at local time x (...)."""
-    out = coefficients[piece, -1]
+    out: Array = coefficients[piece, -1]
     for k in range(coefficients.shape[1] - 2, -1, -1):
         out = out * x[..., None] + coefficients[piece, k]
     return out
@@ -144,7 +144,7 @@ class Trajectory:
         return Reference(q, qd, qdd)
 
     def within(self, fractions: ArrayLike) -> Reference:
-        """Return q, qd, qdd, each (m, F, n), at fractions (F,) in [0, 1] of every piece; 0 and 1 are one-sided limits."""
+        """Return q, qd, qdd, each (m, F, n), at fractions (F,) in [0, 1] of every piece; at 0 and 1 one-sided."""
         f = np.asarray(fractions, dtype=np.float64)
         if f.ndim != 1 or not ((f >= 0.0) & (f <= 1.0)).all():
             raise InputError(f"fractions: expected a vector of numbers in [0, 1], got {fractions!r}")
