@@ -1,0 +1,241 @@
+"""What a monitor is: a pure NumPy function of one control tick that watches the arm: an observer or a detector.
+
+The function names what it wants and is given just that. Signals are
+
+    arm    the monitor's model of the robot (`Robot` or `Tree`)        t, dt  time and control period [s]
+    q, qd  measured joint positions and velocities (n,)                tau    torque commanded at this tick (n,)
+    q_ref, qd_ref, qdd_ref  desired motion (n,)
+
+every other parameter is a gain, a piece of memory, or an output of an earlier monitor (a detector reads the observer's
+``tau_ext``). It returns a dictionary of outputs and new memory. At tick k the torque ``tau`` is about to be held until
+tick k + 1; what moved the arm until now is the torque of tick k − 1, which an observer has to remember.
+
+An output ``alarm`` (scalar) is ≥ 0 in alarm, < 0 when quiet. External torque ``tau_ext`` is what the world does to the
+arm, +JᵀF: M q̈ + C q̇ + g + friction = tau + tau_ext.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.robot.tree import as_tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+
+    Array = NDArray[np.float64]
+
+SIGNALS = ("arm", "t", "dt", "q", "qd", "q_ref", "qd_ref", "qdd_ref", "tau")
+
+
+@dataclass(frozen=True, eq=False)
+class Monitor:
+    """An observer or a detector.
+
+    Attributes:
+        name: for messages and recordings.
+        function: see the module text.
+        gains: scalars or arrays, constants of the compiled loop.
+        memory: initial values. A scalar stands for one value a joint and is stretched to (n,); other shapes are kept
+            (a single flag is written ``[0.0]``).
+        outputs: names of what the function returns beside its memory, such as ``("tau_ext",)``.
+        doc: equations and claim.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    gains: Mapping[str, Any] = field(default_factory=dict)
+    memory: Mapping[str, Any] = field(default_factory=dict)
+    outputs: tuple[str, ...] = ()
+    doc: str = ""
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays and refuse names that clash or are not used."""
+        if not callable(self.function):
+            raise InputError(f"monitor {self.name!r}: expected a function, got {type(self.function).__name__}")
+        for what in ("gains", "memory"):
+            given = getattr(self, what).items()
+            values = {label: _frozen(value, f"monitor {self.name!r}: {label}") for label, value in given}
+            object.__setattr__(self, what, MappingProxyType(values))
+        object.__setattr__(self, "outputs", tuple(self.outputs))
+        if not self.outputs:
+            raise InputError(f"monitor {self.name!r}: name at least one output, such as outputs=('tau_ext',)")
+        kinds = [*SIGNALS, *self.gains, *self.memory]
+        clash = sorted({label for label in (*kinds, *self.outputs) if [*kinds, *self.outputs].count(label) > 1})
+        if clash:
+            raise InputError(f"monitor {self.name!r}: {', '.join(clash)} named twice among signals, gains, memory, outputs")
+        wanted = inspect.signature(self.function).parameters
+        unused = sorted({*self.gains, *self.memory} - set(wanted))
+        if unused:
+            raise InputError(
+                f"monitor {self.name!r}: the function has no parameter {', '.join(unused)}; it takes {', '.join(wanted)}"
+            )
+
+    @property
+    def wants(self) -> tuple[str, ...]:
+        """Signals and outputs of earlier monitors that the function cannot do without."""
+        own = {*self.gains, *self.memory}
+        parameters = inspect.signature(self.function).parameters.items()
+        return tuple(label for label, p in parameters if label not in own and p.default is p.empty)
+
+    def __repr__(self) -> str:
+        """Return the name and the gains."""
+        values = ", ".join(f"{label}={np.array2string(value)}" for label, value in self.gains.items())
+        return f"Monitor({self.name}: {values})"
+
+
+def _frozen(value: Any, what: str) -> Array:
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what}: expected numbers, got {value!r}") from error
+    if not np.isfinite(array).all():
+        raise InputError(f"{what}: every entry must be finite")
+    array.setflags(write=False)
+    return array
+
+
+def as_chain(monitors: Monitor | Sequence[Monitor]) -> tuple[Monitor, ...]:
+    """Return monitors in the order in which they run; check that each finds what it reads and that names are unique."""
+    chain = (monitors,) if isinstance(monitors, Monitor) else tuple(monitors)
+    if not chain:
+        raise InputError("monitors: none given")
+    known: set[str] = set(SIGNALS)
+    for monitor in chain:
+        if not isinstance(monitor, Monitor):
+            raise InputError(f"monitors: expected Monitor, got {type(monitor).__name__}")
+        missing = [label for label in monitor.wants if label not in known]
+        if missing:
+            raise InputError(
+                f"monitor {monitor.name!r} reads {', '.join(missing)}: no gain, no memory, and no earlier monitor "
+                f"gives it; known here: {', '.join(sorted(known))}"
+            )
+        known |= set(monitor.outputs)
+    names = [monitor.name for monitor in chain]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"monitors: the name {', '.join(twice)} occurs twice; rename one with dataclasses.replace")
+    return chain
+
+
+def labels(chain: Sequence[Monitor]) -> dict[tuple[int, str], str]:
+    """Name under which output `o` of monitor k is recorded, by (k, o): its own, or "monitor.output" where several share it."""
+    every = [output for monitor in chain for output in monitor.outputs]
+    return {
+        (k, output): output if every.count(output) == 1 else f"{monitor.name}.{output}"
+        for k, monitor in enumerate(chain)
+        for output in monitor.outputs
+    }
+
+
+def initial_memory(monitor: Monitor, n: int) -> dict[str, Array]:
+    """Return the initial memory for an arm with n joints: scalars become (n,)."""
+    return {k: np.full(n, float(v)) if v.ndim == 0 else v.copy() for k, v in monitor.memory.items()}
+
+
+def run(monitor: Monitor, signals: Mapping[str, Any], memory: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Call one monitor with whatever it names, on floats or on symbols, and check what it returns.
+
+    Args:
+        monitor: the monitor.
+        signals: values of `SIGNALS` and of the outputs of earlier monitors, at least those that it wants.
+        memory: values of all its memory.
+
+    Returns:
+        (outputs by name, new memory by name; what the function leaves out keeps its value).
+    """
+    values = {**signals, **monitor.gains, **memory}
+    chosen = {}
+    for label, parameter in inspect.signature(monitor.function).parameters.items():
+        if values.get(label) is not None:
+            chosen[label] = values[label]
+        elif parameter.default is parameter.empty:
+            raise InputError(f"monitor {monitor.name!r} needs {label}, which was not given")
+    result = monitor.function(**chosen)
+    if not isinstance(result, Mapping) or set(result) - {*monitor.outputs, *memory} or set(monitor.outputs) - set(result):
+        got = ", ".join(result) if isinstance(result, Mapping) else type(result).__name__
+        raise InputError(
+            f"monitor {monitor.name!r}: must return a dictionary with {', '.join(monitor.outputs)} "
+            f"and memory ({', '.join(memory) or 'none declared'}), got {got}"
+        )
+    kept = dict(memory)
+    for label in memory:
+        if label in result:
+            if np.shape(result[label]) != np.shape(memory[label]):
+                raise InputError(
+                    f"monitor {monitor.name!r}: memory {label} starts as {np.shape(memory[label])}, "
+                    f"became {np.shape(result[label])}"
+                )
+            kept[label] = result[label]
+    outputs = {label: result[label] for label in monitor.outputs}
+    if "alarm" in outputs and np.shape(outputs["alarm"]) != ():
+        raise InputError(f"monitor {monitor.name!r}: alarm must be one number, got shape {np.shape(outputs['alarm'])}")
+    return outputs, kept
+
+
+def run_chain(
+    chain: Sequence[Monitor], signals: Mapping[str, Any], memories: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Run monitors in order for one tick, each seeing the outputs of those before it.
+
+    Returns:
+        (outputs by recorded name, see `labels`; memory of each monitor).
+    """
+    known, out, kept = dict(signals), {}, []
+    names = labels(chain)
+    for k, (monitor, memory) in enumerate(zip(chain, memories, strict=True)):
+        outputs, new = run(monitor, known, memory)
+        known |= outputs
+        out |= {names[k, label]: value for label, value in outputs.items()}
+        kept.append(new)
+    return out, kept
+
+
+def evaluate(
+    monitors: Monitor | Sequence[Monitor],
+    arm: Robot | Tree,
+    signals: Mapping[str, Any],
+    memories: Sequence[Mapping[str, Any]] | None = None,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Evaluate monitors at one tick on floats, as a controller in Python would.
+
+    Args:
+        monitors: one, or several in order.
+        arm: the monitors' model.
+        signals: ``t``, ``dt``, ``q``, ``qd``, ``tau`` and whatever else they name; arrays (n,).
+        memories: what the last call returned; the initial memory if omitted.
+
+    Returns:
+        (outputs by recorded name, memory for the next call).
+    """
+    chain = as_chain(monitors)
+    n = as_tree(arm).n
+    values: dict[str, Any] = {"arm": arm}
+    for label, value in signals.items():
+        array = _frozen(value, label)
+        wanted = () if label in ("t", "dt") else (n,)
+        if array.shape != wanted:
+            raise InputError(f"{label}: expected shape {wanted}, got {array.shape}")
+        values[label] = float(array) if wanted == () else array
+    kept = memories or [initial_memory(monitor, n) for monitor in chain]
+    return run_chain(chain, values, kept)
+
+
+def with_gains(monitor: Monitor, **gains: Any) -> Monitor:
+    """Return the monitor with some gains changed."""
+    strange = sorted(set(gains) - set(monitor.gains))
+    if strange:
+        raise InputError(
+            f"monitor {monitor.name!r}: no gain {', '.join(strange)}; it has {', '.join(monitor.gains) or 'none'}"
+        )
+    return replace(monitor, gains={**monitor.gains, **gains})

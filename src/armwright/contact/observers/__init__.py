@@ -1,0 +1,22 @@
+"""Observers of the external joint torque: one file each, all with the output ``tau_ext`` (n,) [N m], +JᵀF."""
+
+from armwright.contact.observers.closed_loop_error import closed_loop_error_observer, scaled_error_observer
+from armwright.contact.observers.disturbance import disturbance_observer
+from armwright.contact.observers.generalised_momentum import generalised_momentum
+from armwright.contact.observers.losses import DeadZoneFriction
+from armwright.contact.observers.momentum import momentum_observer
+from armwright.contact.observers.momentum_kalman import momentum_kalman_observer
+from armwright.contact.observers.motor_current import CurrentMap, ur5_current_map, ur5_friction
+
+__all__ = [
+    "CurrentMap",
+    "DeadZoneFriction",
+    "closed_loop_error_observer",
+    "disturbance_observer",
+    "generalised_momentum",
+    "momentum_kalman_observer",
+    "momentum_observer",
+    "scaled_error_observer",
+    "ur5_current_map",
+    "ur5_friction",
+]

@@ -1,0 +1,47 @@
+"""External torque from the tracking error of the closed loop (000 §3.7), and the baseline without the mass matrix.
+
+Under computed torque with gains K_0, K_1 the error q̃ = q − q_d obeys q̃̈ + K_1 q̃̇ + K_0 q̃ = M⁻¹ tau_ext. Where the
+contact changes slowly against that, tau_ext ≈ M K_0 q̃. Exactly it is the true M⁻¹ tau_ext behind ω²/(s + ω)² for
+critically damped gains: a delay of 2/ω, which is why 000 found it too slow for detection.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from armwright.contact.monitor import Monitor
+from armwright.control.checks import gain as checked
+from armwright.dynamics.crba import crba
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def _closed_loop(arm: Any, q: Any, q_ref: Any, kp: Any) -> Any:
+    return {"tau_ext": crba(arm, q) @ (kp * (q - q_ref))}
+
+
+def closed_loop_error_observer(kp: ArrayLike) -> Monitor:
+    """tauK_hat = M(q) K_0 q̃ (000 §3.7, eq. 5.8); valid under computed torque with the same K_0.
+
+    Args:
+        kp: K_0 of the controller [1/s²], scalar or (n,).
+    """
+    return Monitor("closed-loop error", _closed_loop, {"kp": checked(kp, "kp", positive=True)}, {}, ("tau_ext",),
+                   closed_loop_error_observer.__doc__ or "")  # fmt: skip
+
+
+def _scaled(q: Any, q_ref: Any, stiffness: Any) -> Any:
+    return {"tau_ext": stiffness * (q - q_ref)}
+
+
+def scaled_error_observer(stiffness: ArrayLike) -> Monitor:
+    """Baseline after Stolt et al. 2012, as 000 compares it: a constant times q̃, without the mass matrix.
+
+    Right at one pose only: the arm's apparent stiffness M(q) K_0 changes with q.
+
+    Args:
+        stiffness: [N m/rad], scalar or (n,).
+    """
+    return Monitor("scaled error", _scaled, {"stiffness": checked(stiffness, "stiffness", positive=True)}, {},
+                   ("tau_ext",), scaled_error_observer.__doc__ or "")  # fmt: skip
