@@ -65,8 +65,8 @@ def falling(robot: str = "ur5", seconds: float = 1.0, step: float = 2e-3) -> Rec
     time = np.arange(count) * step
     q_ref = q[0] + np.outer(np.minimum(time, 0.5), np.resize([0.4, 0.2, -0.4], n))
     names = tuple(joint.name for joint in arm.joints)
-    units = {"q": (q, "rad"), "qd": (qd, "rad/s"), "qdd": (qdd, "rad/s^2"), "tau": (tau, "N m"), "q_ref": (q_ref, "rad"),
-             "error": (q_ref - q, "rad")}  # fmt: skip
+    units = {"q": (q, "rad"), "qd": (qd, "rad/s"), "qdd": (qdd, "rad/s^2"), "tau": (tau, "N m"),
+             "q_ref": (q_ref, "rad"), "error": (q_ref - q, "rad")}  # fmt: skip
     signals = {name: Signal(values, unit, names) for name, (values, unit) in units.items()}
     signals |= {"kinetic": Signal(kinetic, "J"), "potential": Signal(potential, "J"),
                 "energy": Signal(kinetic + potential, "J")}  # fmt: skip

@@ -106,7 +106,7 @@ def test_settings_and_events_must_be_plain() -> None:
 
 
 def test_unknown_signals_are_named() -> None:
-    with pytest.raises(InputError, match="no signal 'tau' .* q, qd"):
+    with pytest.raises(InputError, match=r"no signal 'tau' .* q, qd"):
         awkward()["tau"]
 
 
@@ -114,8 +114,9 @@ def test_a_batch_gives_single_recordings() -> None:
     rng = np.random.default_rng(3)
     time, q = np.arange(10) * 0.1, rng.normal(size=(4, 10, 2))
     runs = Recordings(
-        time, {"q": Signal(q, "rad", ("a", "b")), "energy": Signal(q[..., 0], "J")}, (aw.load("planar2"),), {"law": "pd"},
-        each={"kp": [1.0, 2.0, 3.0, 4.0]}, lengths=(10, 10, 3, 10), outcomes=("ok", "ok", "diverged", "ok"), seeds=(5, 6, 7, 8),
+        time, {"q": Signal(q, "rad", ("a", "b")), "energy": Signal(q[..., 0], "J")}, (aw.load("planar2"),),
+        {"law": "pd"}, each={"kp": [1.0, 2.0, 3.0, 4.0]}, lengths=(10, 10, 3, 10),
+        outcomes=("ok", "ok", "diverged", "ok"), seeds=(5, 6, 7, 8),
     )  # fmt: skip
     assert len(runs) == 4
     assert runs["q"].shape == (4, 10, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -53,7 +54,7 @@ def test_pieces_of_any_size_give_the_whole(suffix: str, tmp_path: Path) -> None:
     rec, path = awkward(), tmp_path / f"run.{suffix}"
     cuts = [0, 0, 1, 2, 100, 101, 250, len(rec)]
     with RecordingWriter(path, rec.signals, robot=rec.robot, settings=rec.settings, seed=rec.seed, chunk=64) as writer:
-        for a, b in zip(cuts[:-1], cuts[1:], strict=True):
+        for a, b in itertools.pairwise(cuts):
             if b == a + 1:  # one sample without its axis of time
                 writer.append(rec.time[a], {name: rec[name][a] for name in rec})
             else:
@@ -133,9 +134,14 @@ def test_cutting_a_file_anywhere_loses_at_most_a_chunk(suffix: str, tmp_path: Pa
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("law returned nan")])
 def test_an_exception_in_the_run_is_recorded(suffix: str, error: BaseException, tmp_path: Path) -> None:
     path, time = tmp_path / f"run.{suffix}", np.arange(70) * 1e-3
-    with pytest.raises(type(error)), RecordingWriter(path, SPEC, settings={"law": "pd"}, chunk=50) as writer:
-        writer.append(time, values_at(time))
-        raise error
+
+    def fail() -> None:
+        with RecordingWriter(path, SPEC, settings={"law": "pd"}, chunk=50) as writer:
+            writer.append(time, values_at(time))
+            raise error
+
+    with pytest.raises(type(error)):
+        fail()
     rec = Recording.load(path)
     assert len(rec) == 70
     assert rec.outcome == f"interrupted by {type(error).__name__}" + (f": {error}" if str(error) else "")

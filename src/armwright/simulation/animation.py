@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import ArmwrightError, InputError, NotSupportedError
-from armwright.simulation.drawing import Scene, one
+from armwright.simulation.drawing import FLOOR, GRID, SHADOW, TRACE, Scene, one
 from armwright.simulation.formats.extras import need
 from armwright.simulation.skeleton import Camera, camera_for, capsules
 
@@ -127,7 +127,7 @@ def _times(recording: Recording, fps: float, speed: float) -> Array:
     if count > MAX_FRAMES:
         raise InputError(f"{count} pictures; at most {MAX_FRAMES}: choose a larger speed, fewer fps, or select(t0, t1)")
     start = float(recording.time[0]) if len(recording) else 0.0
-    return start + np.arange(count) * (speed / fps)
+    return np.asarray(start + np.arange(count) * (speed / fps), dtype=np.float64)
 
 
 def _write_gif(frames: Iterator[NDArray[np.uint8]], sample: NDArray[np.uint8], path: Path, fps: float) -> None:
@@ -136,7 +136,9 @@ def _write_gif(frames: Iterator[NDArray[np.uint8]], sample: NDArray[np.uint8], p
     # coverage rather than frequency, or thin coloured lines would turn grey
     palette = image.fromarray(sample).quantize(160, method=image.Quantize.MAXCOVERAGE, dither=image.Dither.NONE)
     colours = np.array(palette.getpalette()[:480]).reshape(-1, 3)
-    colours[np.argmin(np.abs(colours - 255).sum(axis=1))] = 255
+    for flat in ("#ffffff", FLOOR, GRID, SHADOW, TRACE):  # large areas keep their exact colour
+        exact = np.array([int(flat[i : i + 2], 16) for i in (1, 3, 5)])
+        colours[np.argmin(np.abs(colours - exact).sum(axis=1))] = exact
     palette.putpalette(colours.astype(np.uint8).tobytes())
     films = (image.fromarray(frame).quantize(palette=palette, dither=image.Dither.NONE) for frame in frames)
     first = next(films)
@@ -151,7 +153,8 @@ def _write_mp4(frames: Iterator[NDArray[np.uint8]], path: Path, fps: float, size
         raise InputError(f"size: .mp4 needs even numbers of pixels, got {size}")
     command = [
         "ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}",
-        "-r", f"{fps:g}", "-i", "-", "-an", "-c:v", "libx264", "-crf", "18", "-pix_fmt", "yuv420p", str(path.absolute()),
+        "-r", f"{fps:g}", "-i", "-", "-an", "-c:v", "libx264", "-crf", "18", "-pix_fmt", "yuv420p",
+        str(path.absolute()),
     ]  # fmt: skip
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdin is not None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 LINK, HOUSING, POST, TRACE = "#8fa3b5", "#2f6690", "#c9ced4", "#d55e00"
+FLOOR, GRID, SHADOW = "#f4f5f7", "#d9dde2", "#c3c9d0"
 AXES = ("#cc3311", "#009e73", "#0072b2")
 MOUNT = -2  # in the place of a body's index
 _LIGHT = np.array([-0.45, 0.89])  # on the screen
@@ -32,6 +33,7 @@ def arm_polygons(arm: Capsules, camera: Camera) -> tuple[list[Array], list[Any]]
     """Return the polygons (each (26, 2)) and colours of one pose, in the order of drawing."""
     start, end = camera.project(arm.start), camera.project(arm.end)
     depth = 0.5 * (start[:, 2] + end[:, 2]) + np.where(arm.joint, 0.5 * arm.radius, 0.0)
+    depth -= np.where(arm.body == MOUNT, 3.0 * arm.radius, 0.0)  # an arm swings in front of the post it hangs on
     polygons: list[Array] = []
     colours: list[Any] = []
     for k in np.argsort(depth, kind="stable"):
@@ -100,10 +102,10 @@ class Scene:
         lines = [[(x, y0), (x, y1)] for x in np.arange(x0, x1 + 0.5 * step, step)]
         lines += [[(x0, y), (x1, y)] for y in np.arange(y0, y1 + 0.5 * step, step)]
         corners = self._ground(np.array([(x0, y0), (x1, y0), (x1, y1), (x0, y1)]))
-        axes.add_collection(collections.PolyCollection([corners], facecolors="#f4f5f7", edgecolors="none", zorder=0))
+        axes.add_collection(collections.PolyCollection([corners], facecolors=FLOOR, edgecolors="none", zorder=0))
         ground = [self._ground(np.array(line)) for line in lines]
-        axes.add_collection(collections.LineCollection(ground, colors="#d9dde2", linewidths=0.6, zorder=1))
-        self._shadow = collections.PolyCollection([], facecolors="#c3c9d0", edgecolors="none", zorder=2)
+        axes.add_collection(collections.LineCollection(ground, colors=GRID, linewidths=0.6, zorder=1))
+        self._shadow = collections.PolyCollection([], facecolors=SHADOW, edgecolors="none", zorder=2)
         self._arm = collections.PolyCollection([], edgecolors="none", zorder=4, antialiaseds=True)
         for collection in (self._shadow, self._arm):
             axes.add_collection(collection)

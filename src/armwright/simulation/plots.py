@@ -5,6 +5,7 @@ Colours are Okabe and Ito's, which colour-blind readers can tell apart; sizes su
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,8 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4
 LIMIT, MUTED = "#b2182b", "#5f6975"
 STYLE = {
     "font.size": 8.5, "axes.titlesize": 8.5, "axes.labelsize": 8.5, "legend.fontsize": 7.5, "xtick.labelsize": 7.5,
-    "ytick.labelsize": 7.5, "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.7, "axes.grid": True,
-    "grid.alpha": 0.3, "grid.linewidth": 0.5, "lines.linewidth": 1.2, "legend.frameon": False, "axes.axisbelow": True,
+    "ytick.labelsize": 7.5, "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.7,
+    "axes.grid": True, "grid.alpha": 0.3, "grid.linewidth": 0.5, "lines.linewidth": 1.2, "legend.frameon": False, "axes.axisbelow": True,
     "xtick.major.width": 0.7, "ytick.major.width": 0.7, "savefig.dpi": 200, "figure.dpi": 120,
     "axes.formatter.limits": (-4, 6), "axes.formatter.use_mathtext": True, "svg.fonttype": "none",
 }  # fmt: skip
@@ -64,30 +65,42 @@ def plot(
         The matplotlib Figure.
     """
     matplotlib = need("matplotlib", "plot", "plotting")
+    with matplotlib.rc_context(STYLE):
+        figure = _build(recording, [what] if isinstance(what, str) else list(what), title, width, together)
+        if path is None:
+            figure.draw_without_rendering()  # lay out while the style holds
+            return figure
+        try:
+            figure.savefig(path)
+        except (OSError, ValueError) as error:
+            raise ArmwrightError(f"{path}: the figure could not be saved ({error})") from error
+    return figure
+
+
+def png(recording: Recording, view: str, dpi: int = 150) -> bytes:
+    """Return one view as a PNG file's bytes."""
+    buffer = io.BytesIO()
+    with need("matplotlib", "plot", "plotting").rc_context(STYLE):
+        _build(recording, [view], None, 7.2, None).savefig(buffer, format="png", dpi=dpi)
+    return buffer.getvalue()
+
+
+def _build(recording: Recording, views: list[str], title: str | None, width: float, together: bool | None) -> Any:
     figure_type = need("matplotlib.figure", "plot", "plotting").Figure
     canvas_type = need("matplotlib.backends.backend_agg", "plot", "plotting").FigureCanvasAgg
-    views = [what] if isinstance(what, str) else list(what)
     if not views:
         raise InputError("plot: nothing to draw; name a view or a signal")
     if not len(recording):
         raise InputError("plot: the recording has no samples")
     chosen = [_view(recording, view, together) for view in views]
     heights = [height(width) for height, _ in chosen]
-    with matplotlib.rc_context(STYLE):
-        figure = figure_type(figsize=(width, sum(heights) + (0.3 if title else 0.0)), layout="constrained")
-        canvas_type(figure)
-        parts = figure.subfigures(len(views), 1, height_ratios=heights, squeeze=False)[:, 0]
-        for part, (_, draw) in zip(parts, chosen, strict=True):
-            draw(part)
-        if title:
-            figure.suptitle(title, fontsize=10, fontweight="bold")
-        if path is not None:
-            try:
-                figure.savefig(path)
-            except (OSError, ValueError) as error:
-                raise ArmwrightError(f"{path}: the figure could not be saved ({error})") from error
-        else:
-            canvas_type(figure).draw()  # lay out while the style holds
+    figure = figure_type(figsize=(width, sum(heights) + (0.3 if title else 0.0)), layout="constrained")
+    canvas_type(figure)
+    parts = figure.subfigures(len(views), 1, height_ratios=heights, squeeze=False)[:, 0]
+    for part, (_, draw) in zip(parts, chosen, strict=True):
+        draw(part)
+    if title:
+        figure.suptitle(title, fontsize=10, fontweight="bold")
     return figure
 
 
@@ -105,7 +118,9 @@ def _view(recording: Recording, view: str, together: bool | None) -> View:
     name = GROUPS.get(view, view)
     if name not in recording:
         known = ", ".join([*GROUPS, "energy", "tool"])
-        raise InputError(f"plot: cannot draw {view!r}; valid: {known}, or a signal of this recording: {', '.join(recording)}")
+        raise InputError(
+            f"plot: cannot draw {view!r}; valid: {known}, or a signal of this recording: {', '.join(recording)}"
+        )
     count = recording.signals[name].width
     compared = WITH.get(name, "") in recording or limits_of(recording.robot, name, count) is not None
     single = (not compared or count == 1) if together is None else together
@@ -154,7 +169,8 @@ def _together(recording: Recording, name: str, part: Any) -> None:
     _frame(recording, axes)
     mark_events(recording, axes)
     if len(labels) > 1:
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.4)
+        columns = -(-len(labels) // 13)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.4, ncols=min(columns, 3))
 
 
 def _panels(recording: Recording, name: str, part: Any, rows: int, columns: int) -> None:

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from armwright.errors import ArmwrightError
-from armwright.simulation.plots import GROUPS, plot
+from armwright.simulation.plots import GROUPS, png
 
 if TYPE_CHECKING:
     from armwright.simulation.recording import Recording
 
 _CSS = """
 :root{color-scheme:light}
-body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,Helvetica,Arial,sans-serif;color:#1b1f24;margin:0;background:#fff}
+body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,Helvetica,Arial,sans-serif;
+color:#1b1f24;margin:0;background:#fff}
 main{max-width:60rem;margin:0 auto;padding:2rem 1.2rem 4rem}
-h1{font-size:1.6rem;margin:0 0 .2rem}h2{font-size:1.1rem;margin:2.2rem 0 .6rem;border-bottom:1px solid #d9dde2;padding-bottom:.2rem}
+h1{font-size:1.6rem;margin:0 0 .2rem}
+h2{font-size:1.1rem;margin:2.2rem 0 .6rem;border-bottom:1px solid #d9dde2;padding-bottom:.2rem}
 p.lead{color:#5f6975;margin:0 0 1rem}figure{margin:0 0 1.4rem}figure img{max-width:100%;height:auto}
 figcaption{color:#5f6975;font-size:.85rem}.wide{overflow-x:auto}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}
-th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid #e6e9ed}th:first-child,td:first-child{text-align:left}
+th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid #e6e9ed}
+th:first-child,td:first-child{text-align:left}
 thead th{color:#5f6975;font-weight:600}td.over{color:#b2182b;font-weight:600}
-.cards{display:flex;flex-wrap:wrap;gap:.8rem;margin:1rem 0}.card{border:1px solid #d9dde2;border-radius:6px;padding:.5rem .9rem}
+.cards{display:flex;flex-wrap:wrap;gap:.8rem;margin:1rem 0}
+.card{border:1px solid #d9dde2;border-radius:6px;padding:.5rem .9rem}
 .card b{display:block;font-size:1.15rem}.card span{color:#5f6975;font-size:.8rem}
 pre{background:#f4f5f7;padding:.8rem 1rem;border-radius:6px;overflow-x:auto;font-size:.82rem}
 @media print{main{max-width:none}h2{break-after:avoid}figure{break-inside:avoid}}
@@ -69,14 +72,15 @@ def report(
         body.append(_figure(recording, view))
     body.append(_joint_table(recording, figures))
     if recording.events:
-        rows = "".join(f"<tr><td>{_text(e.name)}</td><td>{e.time:.6g}</td><td>{_text(json.dumps(e.detail) if e.detail else '')}"
-                       "</td></tr>" for e in recording.events[:1000])  # fmt: skip
-        body.append(f'<h2>Events</h2><div class="wide"><table><thead><tr><th>event</th><th>t [s]</th><th>detail</th></tr></thead>'
-                    f"<tbody>{rows}</tbody></table></div>")  # fmt: skip
-    body.append(f"<h2>Settings</h2><pre>{_text(json.dumps(dict(recording.settings), indent=2, ensure_ascii=False))}</pre>")
+        rows = [(e.name, f"{e.time:.6g}", json.dumps(e.detail) if e.detail else "") for e in recording.events[:1000]]
+        body.append("<h2>Events</h2>" + _table(("event", "t [s]", "detail"), rows))
+    body.append(
+        f"<h2>Settings</h2><pre>{_text(json.dumps(dict(recording.settings), indent=2, ensure_ascii=False))}</pre>"
+    )
     made = {"seed": recording.seed, **recording.versions}
     body.append(f"<h2>Made with</h2><pre>{_text(json.dumps(made, indent=2, ensure_ascii=False))}</pre>")
-    page = (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    page = ('<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            f'<meta name="viewport" content="width=device-width">'
             f"<title>{_text(head)}</title><style>{_CSS}</style></head><body><main>\n" + "\n".join(body)
             + "\n</main></body></html>\n")  # fmt: skip
     file = Path(path)
@@ -98,11 +102,11 @@ def _views(recording: Recording) -> list[str]:
 
 
 def _figure(recording: Recording, view: str) -> str:
-    buffer = io.BytesIO()
-    plot(recording, view).savefig(buffer, format="png", dpi=160)
-    data = base64.b64encode(buffer.getvalue()).decode()
+    data = base64.b64encode(png(recording, view)).decode()
     caption = _text(_CAPTIONS.get(view, view))
-    return f'<figure><img alt="{caption}" src="data:image/png;base64,{data}"><figcaption>{caption}</figcaption></figure>'
+    return (
+        f'<figure><img alt="{caption}" src="data:image/png;base64,{data}"><figcaption>{caption}</figcaption></figure>'
+    )
 
 
 def _cards(figures: dict[str, Any]) -> str:
@@ -133,12 +137,19 @@ def _joint_table(recording: Recording, figures: dict[str, Any]) -> str:
             continue
         unit = recording.unit(signal).replace("^2", "²").replace("N m", "N·m") if signal else "%"
         cells = "".join(
-            f'<td class="{"over" if not signal and v > 1.0 else ""}">{100.0 * v if not signal else v:.4g}</td>' for v in values
+            f'<td class="{"over" if not signal and v > 1.0 else ""}">{100.0 * v if not signal else v:.4g}</td>'
+            for v in values
         )
         rows.append(f"<tr><td>{_text(label)} [{_text(unit)}]</td>{cells}</tr>")
     heads = "".join(f"<th>{_text(name)}</th>" for name in names)
     return (f'<h2>Joints</h2><div class="wide"><table><thead><tr><th></th>{heads}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table></div>")  # fmt: skip
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{_text(cell)}</th>" for cell in heads)
+    body = "".join("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _text(value: Any) -> str:

@@ -77,8 +77,8 @@ def upright(robot: Robot) -> Array:
 def capsules(robot: Robot, q: ArrayLike) -> Capsules:
     """Return the arm's capsules for q (..., n), turned so that gravity points down.
 
-    A link runs from its joint along the joint's axis to the foot of the next joint, and from there straight to it, which
-    is how arms are built. Radii are 6 % of a link's length, within bounds set by the whole arm.
+    A link runs from its joint along the joint's axis to the foot of the next joint, and from there straight to it, as
+    arms are built. Radii are 6 % of a link's length, within bounds set by the whole arm.
     """
     q = np.asarray(q, dtype=np.float64)
     turn = upright(robot)
@@ -120,9 +120,8 @@ def capsules(robot: Robot, q: ArrayLike) -> Capsules:
         flags.append(True)
     if not starts:
         raise InputError(f"robot {robot.name!r} has neither joints nor a tool away from its base: nothing to draw")
-    return Capsules(
-        np.stack(starts, -2), np.stack(stops, -2), np.array(radii), np.array(bodies), np.array(flags), tool, T_root[:3, 3]
-    )  # fmt: skip
+    start, end = np.stack(starts, -2), np.stack(stops, -2)
+    return Capsules(start, end, np.array(radii), np.array(bodies), np.array(flags), tool, T_root[:3, 3])
 
 
 @dataclass(frozen=True)

@@ -48,10 +48,10 @@ def limits_of(robot: Robot | None, name: str, width: int) -> tuple[Array, Array]
 def summary(recording: Recording) -> dict[str, Any]:
     """Return the figures of a run as plain numbers, lists (one entry a component) and texts.
 
-    Keys (those whose signals exist): robot, outcome, samples, duration, rate; peak.<signal>; share.<signal> = largest
-    |value| over its limit; error_rms, error_max, error_end; energy_start, energy_end, energy_drift (largest change of the
-    total energy relative to the largest kinetic energy, so ~0 for a free arm), storage_rise (largest rise of the storage
-    function between samples); events.
+    Keys, as far as the signals exist: robot, outcome, samples, duration, rate, events; peak.<signal>; share.<signal>,
+    the largest use of a limit (1 on it); error_rms, error_max, error_end; energy_start, energy_end, energy_drift
+    (largest change of the total energy over the largest kinetic energy, so ~0 for a free arm); storage_rise (largest
+    rise of the storage function between samples).
     """
     time = recording.time
     out: dict[str, Any] = {"robot": recording.robot.name if recording.robot else None, "outcome": recording.outcome,
@@ -103,7 +103,7 @@ def _energy(recording: Recording) -> dict[str, float]:
         energy = (recording["kinetic"] + recording["potential"]).reshape(len(recording))
     if energy is not None:
         out |= {"energy_start": float(energy[0]), "energy_end": float(energy[-1])}
-        scale = recording["kinetic"] if "kinetic" in recording else energy
+        scale = recording.signals["kinetic"].values if "kinetic" in recording.signals else energy
         largest = float(np.abs(scale).max())
         change = float(np.abs(energy - energy[0]).max())
         out["energy_drift"] = change / largest if largest > 0.0 else change

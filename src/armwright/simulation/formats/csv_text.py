@@ -114,7 +114,7 @@ def _check(path: Path, lines: list[str]) -> None:
     for line in lines[3:-2]:
         crc = zlib.crc32(line.rstrip("\r").encode() + b"\n", crc)
     if len(lines) < 5 or lines[-2].rstrip("\r") != f"{CRC}{crc}":
-        raise InputError(f"{path}, line {len(lines) - 1}: the numbers are not those that were written (checksum {crc}). "
+        raise InputError(f"{path}, line {len(lines) - 1}: not the numbers that were written (checksum {crc}). "
                          "load(..., recover=True) takes them as they are")  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """MCAP: one protobuf message a sample on ``/recording``, and ``/joint_states`` at a lower rate for 3-D panels.
 
-Protobuf rather than JSON: a JSON number cannot be NaN, and printing millions of numbers would take a hundred times as long
-as copying their bits. Chunks are written whole, so a file that was cut short is read up to its last whole chunk.
+Protobuf rather than JSON: a JSON number cannot be NaN, and printing millions of numbers would take a hundred times as
+long as copying their bits. Chunks are written whole, so a file that was cut short is read up to its last whole chunk.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Sink:
         for offset in (15, 23):
             np.ndarray((count,), "<u8", messages, offset, (width,))[:] = stamps
         first, last, size = int(stamps[0]), int(stamps[-1]), count * width
-        head = struct.pack("<QQQII", first, last, size, zlib.crc32(messages), 0) + struct.pack("<Q", size)
+        head = struct.pack("<QQQII", first, last, size, zlib.crc32(messages.data), 0) + struct.pack("<Q", size)
         index = np.stack([stamps, np.arange(count, dtype=np.uint64) * np.uint64(width)], axis=1).astype("<u8")
         opening = struct.pack("<BQ", 6, len(head) + size) + head
         listing = struct.pack("<BQHI", 7, 6 + index.nbytes, channel, index.nbytes)

@@ -1,8 +1,8 @@
 """Parquet: flat columns ``t, q_0 … q_5, …`` with unit and label on each.
 
-A Parquet file is unreadable until its footer is written. A run therefore streams Arrow record batches, each of which can
-be read as soon as it is on disk, into ``<name>.parquet.partial``, and closing turns that into the Parquet file. If the run
-dies, `load` reads the partial file under the Parquet file's name.
+A Parquet file is unreadable until its footer is written. A run therefore streams Arrow record batches, each of which
+can be read as soon as it is on disk, into ``<name>.parquet.partial``, and closing turns that into the Parquet file. If
+the run dies, `load` reads the partial file under the Parquet file's name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Samples as protobuf messages of fixed length, so that thousands of them are laid out by a few array copies.
 
-A double takes nine or ten bytes, its tag and its value, whatever the value is. Every sample of a recording therefore has
-the same bytes except at known places. The schema travels in the file as a FileDescriptorSet; both are written here
+A double takes nine or ten bytes, its tag and its value, whatever the value is. Every sample of a recording therefore
+has the same bytes except at known places. The schema travels in the file as a FileDescriptorSet; both are written here
 directly, because the fixed layout is the point and needs no protobuf package.
 """
 
@@ -96,7 +96,7 @@ class Layout:
     places: tuple[tuple[int, int, int], ...]
 
     def holes(self, rows: NDArray[np.uint8], at: int) -> list[Any]:
-        """Return views of the doubles, (len(rows), count) each, in a buffer (rows, bytes) where messages start at `at`."""
+        """Return views of the doubles, (len(rows), count) each, in a buffer (rows, bytes) of messages at `at`."""
         size = rows.strides[0]
         return [np.ndarray((len(rows), count), "<f8", rows, at + offset, (size, stride))
                 for offset, count, stride in self.places]  # fmt: skip
@@ -136,7 +136,7 @@ def joint_schema() -> bytes:
 
 
 def joint_layout(names: tuple[str, ...], values: int) -> tuple[Layout, int]:
-    """Return the layout of JointStates with the first `values` of position, velocity, effort, and where the time stands.
+    """Return the layout of JointStates with `values` of position, velocity, effort, and where the time stands.
 
     The time is two stretched varints: five bytes of seconds at the offset, a tag, five bytes of nanoseconds.
     """
