@@ -28,8 +28,8 @@ LIMIT, MUTED = "#b2182b", "#5f6975"
 STYLE = {
     "font.size": 8.5, "axes.titlesize": 8.5, "axes.labelsize": 8.5, "legend.fontsize": 7.5, "xtick.labelsize": 7.5,
     "ytick.labelsize": 7.5, "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.7,
-    "axes.grid": True, "grid.alpha": 0.3, "grid.linewidth": 0.5, "lines.linewidth": 1.2, "legend.frameon": False, "axes.axisbelow": True,
-    "xtick.major.width": 0.7, "ytick.major.width": 0.7, "savefig.dpi": 200, "figure.dpi": 120,
+    "axes.grid": True, "grid.alpha": 0.3, "grid.linewidth": 0.5, "lines.linewidth": 1.2, "legend.frameon": False,
+    "axes.axisbelow": True, "xtick.major.width": 0.7, "ytick.major.width": 0.7, "savefig.dpi": 200, "figure.dpi": 120,
     "axes.formatter.limits": (-4, 6), "axes.formatter.use_mathtext": True, "svg.fonttype": "none",
 }  # fmt: skip
 NAMES = {
