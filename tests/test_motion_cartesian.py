@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -191,16 +193,18 @@ def test_unreachable_point_is_named(ur5):
     assert not aw.ik(ur5, p.at(s + 0.02).T, limits=False).ok
 
 
-def test_joint_limit_between_branches_is_named():
-    robot = aw.load("planar2")
+def test_a_joint_keeps_turning_until_its_limit():
+    """Past ±180° the nearest turn is taken, not the one that inverse kinematics happens to return."""
+    free = aw.load("planar2")
+    limits = aw.Limits(lower=-3.5, upper=3.5)
+    bounded = replace(free, joints=tuple(replace(joint, limits=limits) for joint in free.joints))
     q0 = np.array([3.0, 0.5])
-    T = aw.fk(robot, q0)
-    p = motion.circle_about(T, np.zeros(3), aw.jacobian(robot, q0)[3:, 0], 1.0, "turn")
-    m = motion.follow_path(robot, p, motion.path_law(p, duration=1.0), q0=q0, limits=False)
+    p = motion.circle_about(aw.fk(free, q0), np.zeros(3), aw.jacobian(free, q0)[3:, 0], 1.0, "turn")
+    law = motion.path_law(p, "constant", duration=1.0)
+    m = motion.follow_path(free, p, law, q0=q0)
     np.testing.assert_allclose(m.trajectory.end.q, [4.0, 0.5], atol=1e-8)
-    if robot.upper[0] < 4.0:
-        with pytest.raises(InputError, match=r"joint 0 .* leaves its limits"):
-            motion.follow_path(robot, p, motion.path_law(p, duration=1.0), q0=q0)
+    with pytest.raises(InputError, match=r"joint 0 .* leaves its limits .* at s = 0\.5"):
+        motion.follow_path(bounded, p, law, q0=q0)
 
 
 def test_bad_input(ur5):

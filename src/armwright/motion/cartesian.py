@@ -128,7 +128,7 @@ def follow_path(robot: Robot, path: CartesianPath, law: Trajectory, *, q0: Array
             t = np.sort(np.concatenate([t, np.linspace(t[jump], t[jump + 1], 5)[1:-1]]))
             continue
         motion = _hermite(t, q, rates, law)
-        off = _deviation(task, motion, law, LOOK[2:-1:4])
+        off = _deviation(task, motion, law, LOOK)
         bad = (off > tolerance).any(axis=(1, 2))
         if not bad.any():
             break
@@ -140,7 +140,7 @@ def follow_path(robot: Robot, path: CartesianPath, law: Trajectory, *, q0: Array
         t = np.sort(np.concatenate([t, (0.5 * (t[1:] + t[:-1]))[bad]]))
     between = motion.breaks[:-1, None] + np.diff(motion.breaks)[:, None] * LOOK
     _check_limits(task, law.evaluate(between.reshape(-1)).q[:, 0], motion.within(LOOK).q.reshape(-1, robot.n))
-    worst = _deviation(task, motion, law, LOOK).max(axis=(0, 1))
+    worst = off.max(axis=(0, 1))
     return CartesianMotion(motion, path, law, float(worst[0]), float(worst[1]), float(rates.ratio.min()))
 
 

@@ -131,7 +131,10 @@ def _split(path: Trajectory, grid: int) -> Trajectory:
     even = np.linspace(0.0, path.duration, grid + 1)
     # next to rest the speed changes fastest: a few finer steps there
     fine = even[1] * np.array([1 / 64, 1 / 16, 1 / 4])
-    special = np.concatenate([path.breaks, zero_crossings(path.breaks, differentiate(path.coefficients))])
+    reversals = zero_crossings(path.breaks, differentiate(path.coefficients))
+    apart = np.abs(reversals[:, None] - path.breaks).min(axis=1) > 1e-9 * path.duration
+    apart &= np.diff(reversals, prepend=-path.duration) > 1e-9 * path.duration
+    special = np.concatenate([path.breaks, reversals[apart]])
     points = np.unique(np.concatenate([even, fine, path.duration - fine, special]))
     # merge what nearly coincides, keeping the special points
     close = np.diff(points) < 1e-3 * even[1]
@@ -159,7 +162,7 @@ def _iterate(solve: Solver, s: Array, limits: PathLimits, most: int, tolerance: 
     that viscous torque alone limits, the error of log ṡ halves each time); the tangent finishes quickly.
     """
     sd = np.zeros(s.size)
-    near = limits.near_dead_zone(sd)
+    near = np.zeros(limits.dq.shape, dtype=bool)
     last, step, blend = np.inf, np.inf, 1.0
     for count in range(1, most + 1):
         try:
@@ -171,7 +174,7 @@ def _iterate(solve: Solver, s: Array, limits: PathLimits, most: int, tolerance: 
             continue
         T = float(_times(s, x).sum())
         new = np.sqrt(x)
-        wider = near | limits.near_dead_zone(new) if count > 1 else limits.near_dead_zone(new)
+        wider = near | limits.near_dead_zone(new)
         change = abs(T - last)
         settled = change <= tolerance * T and np.array_equal(wider, near)
         if settled or not (limits.viscous.any() or (limits.dead_zone > 0.0).any()):
