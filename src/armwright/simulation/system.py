@@ -108,7 +108,9 @@ class System:
         tau, rest, wrenches = self.torques(t, x)
         M = crba(self.tree, q)
         qdd = ltdl_solve(M, tau - self._needed(q, qd, np.zeros(n), wrenches, dry=True))
-        balance = np.concatenate([tau - self._needed(q, qd, qdd, wrenches, dry=True), *rest])
+        # held while differentiating: a choice that is always the same keeps it from folding into M·(M⁻¹·tau) = tau
+        a = np.array([np.where(np.abs(w) >= 0.0, w, 0.0) for w in qdd])
+        balance = np.concatenate([tau - self._needed(q, qd, a, wrenches, dry=True), *rest])
         time = np.array([t], dtype=object)
-        return (np.concatenate([qd, qdd, *rest]), M, jacobian(balance, x, held=qdd),
-                jacobian(balance, time, held=qdd)[:, 0])  # fmt: skip
+        return (np.concatenate([qd, qdd, *rest]), M, jacobian(balance, x, held=a),
+                jacobian(balance, time, held=a)[:, 0])  # fmt: skip
