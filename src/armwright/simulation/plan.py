@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.contact import monitor as monitors
 from armwright.control.law import Law, initial_memory, run
 from armwright.graph import Program, trace
 from armwright.graph.loop import LoopPlan, Stage, stage
@@ -155,25 +156,25 @@ def monitor_stage(parts: Ingredients) -> Stage:
     n = parts.n
     shapes: dict[str, tuple[int, ...]] = {"t": (1,), "ref": (3 * n,), "tau": (n,)}
     shapes |= {"x": (parts.size,)} if parts.sensors is None else {"measured": (2 * n,)}
-    for k, monitor in enumerate(parts.monitors):
-        shapes |= {f"monitor{k}_{name}": tuple(np.shape(value)) for name, value in monitor.start(n).items()}
+    starts = [monitors.initial_memory(monitor, n) for monitor in parts.monitors]
+    shapes |= {f"monitor{k}_{name}": np.shape(value) for k, start in enumerate(starts) for name, value in start.items()}
 
     def body(s: dict[str, Any]) -> dict[str, Any]:
         state = s["x"] if parts.sensors is None else s["measured"]
         ref, model = _reference(s["ref"], n), parts.lanes.tree if parts.model is None else parts.model
-        known: dict[str, Any] = {"arm": model, "t": s["t"][0], "dt": parts.period, "q": state[:n], "qd": state[n : 2 * n],
-                                 "tau": s["tau"], "q_ref": ref.q, "qd_ref": ref.qd, "qdd_ref": ref.qdd}  # fmt: skip
-        out: dict[str, Any] = {}
-        for k, monitor in enumerate(parts.monitors):
-            memory = {name: s[f"monitor{k}_{name}"] for name in monitor.memory}
-            answer = call_by_name(monitor.function, {**known, **monitor.gains, **memory})
-            out |= {f"monitor{k}_{name}": answer.get(name, memory[name]) for name in monitor.memory}
-            signals = {name: answer[name] for name in monitor.outputs}
-            known |= signals
-            out |= {name: np.atleast_1d(value) for name, value in signals.items()}
-        return out
+        signals = {"arm": model, "t": s["t"][0], "dt": parts.period, "q": state[:n], "qd": state[n : 2 * n],
+                   "tau": s["tau"], "q_ref": ref.q, "qd_ref": ref.qd, "qdd_ref": ref.qdd}  # fmt: skip
+        memories = [{name: s[f"monitor{k}_{name}"] for name in start} for k, start in enumerate(starts)]
+        out, kept = monitors.run_chain(parts.monitors, signals, memories)
+        values = {slot_name(name): np.atleast_1d(value) for name, value in out.items()}
+        return values | {f"monitor{k}_{name}": value for k, memory in enumerate(kept) for name, value in memory.items()}
 
     return stage(_traced(body, shapes, "monitors"), "before")
+
+
+def slot_name(label: str) -> str:
+    """Name of the slot and recorded signal of a monitor's output ("observer.tau_ext" → "observer_tau_ext")."""
+    return "".join(c if c.isalnum() else "_" for c in label)
 
 
 def step_program(parts: Ingredients, *, command: str = "held") -> Program:
@@ -279,8 +280,9 @@ def loop_plan(parts: Ingredients, *, law_in_loop: bool = True) -> LoopPlan:
         lanes = ["noise"]
         shared += ["fresh"] if parts.sensors.every > 1 else []
     record = ["t", "x", "tau"] + [k for k in slots if k.startswith("memory_")] + (["measured"] if "measured" in slots else [])
-    watched = [name for monitor in parts.monitors for name in monitor.outputs]
+    watched = [slot_name(name) for name in monitors.labels(parts.monitors).values()]
     record += watched
+    alarms = tuple(name for name in watched if name.endswith("alarm")) if parts.stop_on_alarm else ()
     slots |= {"left": 1} if parts.method.adaptive else {}
     return LoopPlan(slots, (stage(reset, "before"), *stages), tuple(shared), tuple(lanes), tuple(record),
-                    ("event",) if parts.events else (), ("x", "tau"), "left" if parts.method.adaptive else None, ("alarm",) if "alarm" in watched and parts.stop_on_alarm else ())  # fmt: skip
+                    ("event",) if parts.events else (), ("x", "tau"), "left" if parts.method.adaptive else None, alarms)  # fmt: skip

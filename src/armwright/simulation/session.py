@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.contact.monitor import initial_memory as monitor_memory
 from armwright.control.law import initial_memory
 from armwright.errors import ArmwrightWarning, InputError, TraceError
 from armwright.graph.kernel import make_kernel
@@ -95,10 +96,10 @@ class Session:
             n = self.parts.n
             loop.set("line", np.tile(np.atleast_2d(x)[:, : 2 * n], (1, self.parts.sensors.delay + 1)))
         for k, monitor in enumerate(self.parts.monitors):
-            for name, value in monitor.start(self.parts.n).items():
+            for name, value in monitor_memory(monitor, self.parts.n).items():
                 loop.set(f"monitor{k}_{name}", np.ravel(value))
-        if loop.plan.alarms:
-            loop.set("alarm", [-1.0])
+        for name in loop.plan.alarms:
+            loop.set(name, [-1.0])
         if self.parts.events:
             loop.set("event", event_values(self, self.time, self.state[0]))
 

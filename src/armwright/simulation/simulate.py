@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from armwright.contact.monitor import as_chain
 from armwright.control.law import Law, as_law, check_gains
 from armwright.control.zero import zero
 from armwright.errors import InputError, SimulationError
@@ -107,7 +108,7 @@ def prepare(
         clamp=(arm.lower, arm.upper) if limits == "clamp" else None,
         gains_vary=varying,
         model_key=model,
-        monitors=tuple(monitors),
+        monitors=as_chain(monitors) if monitors else (),
         stop_on_alarm=lanes == 1,
     )
     seeds = seeds if len(seeds) == lanes else [seeds[0] + k for k in range(lanes)]
