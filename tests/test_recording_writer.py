@@ -196,3 +196,26 @@ def test_bad_pieces_are_refused_and_do_no_harm(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="closed"):
         writer.append(time + 2.0, good)
     assert len(Recording.load(path)) == 20
+
+
+def test_ctrl_c_in_the_middle_of_a_write_takes_the_part_back(suffix: str, tmp_path: Path) -> None:
+    path, time = tmp_path / f"run.{suffix}", np.arange(100) * 1e-3
+    writer = RecordingWriter(path, SPEC, settings={"law": "pd"}, chunk=50)
+    writer.append(time[:50], values_at(time[:50]))
+    file, real = writer._sink.file, writer._sink.file._file
+
+    class Interrupted:
+        def write(self, data: memoryview) -> int:
+            if data.nbytes > 100:
+                real.write(data[:100])
+                raise KeyboardInterrupt
+            return int(real.write(data) or 0)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(real, name)
+
+    file._file = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        writer.append(time[50:], values_at(time[50:]))
+    assert real.closed
+    assert_prefix(Recording.load(path), 50, 50)

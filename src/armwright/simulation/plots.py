@@ -30,7 +30,7 @@ STYLE = {
     "ytick.labelsize": 7.5, "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.7,
     "axes.grid": True, "grid.alpha": 0.3, "grid.linewidth": 0.5, "lines.linewidth": 1.2, "legend.frameon": False,
     "axes.axisbelow": True, "xtick.major.width": 0.7, "ytick.major.width": 0.7, "savefig.dpi": 200, "figure.dpi": 120,
-    "axes.formatter.limits": (-4, 6), "axes.formatter.use_mathtext": True, "svg.fonttype": "none",
+    "axes.formatter.limits": (-7, 7), "axes.formatter.use_mathtext": True, "svg.fonttype": "none",
 }  # fmt: skip
 NAMES = {
     "q": "position", "qd": "velocity", "qdd": "acceleration", "tau": "torque", "tau_command": "commanded torque",

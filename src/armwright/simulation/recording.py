@@ -74,6 +74,11 @@ class Recording:
         put(self, "signals", MappingProxyType(check_signals(self.signals, len(time))))
         put(self, "settings", MappingProxyType(plain(self.settings)))
         put(self, "events", tuple(as_event(event) for event in self.events))
+        if self.seed is not None:
+            if isinstance(self.seed, bool) or not isinstance(self.seed, (int, np.integer)):
+                raise InputError(f"seed: expected a whole number or None, got {self.seed!r}")
+            put(self, "seed", int(self.seed))
+        put(self, "outcome", str(self.outcome))
         put(self, "versions", MappingProxyType({str(k): str(v) for k, v in self.versions.items()}))
 
     def __getitem__(self, name: str) -> Array:
@@ -84,6 +89,11 @@ class Recording:
             raise InputError(
                 f"no signal {name!r} in this recording; it has: {', '.join(self.signals) or 'none'}"
             ) from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and send to other processes as plain data."""
+        parts = (self.time, dict(self.signals), self.robot, dict(self.settings), self.events, self.outcome, self.seed)
+        return Recording, (*parts, dict(self.versions))
 
     def __contains__(self, name: object) -> bool:
         return name in self.signals
