@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from armwright.cli import bench, compare, count, describe, export, tour
+from armwright.cli import bench, compare, count, describe, export, simulate, tour
 from armwright.cli.output import INTERRUPTED, WRONG, guarded
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ for command in (
     compare.compare,
     count.count,
     export.export,
+    simulate.simulate,
     bench.bench,
     tour.tour,
 ):
