@@ -90,12 +90,13 @@ class Scene:
         """Fit the view to all poses in `arms` (a batch, (T, k, 3)) and draw what does not move."""
         self.axes, self.camera, self.trace = axes, camera, trace
         collections = need("matplotlib.collections", "plot", "drawing an arm")
-        points = np.concatenate([arms.start.reshape(-1, 3), arms.end.reshape(-1, 3), arms.base[None]])
+        path = np.empty((0, 3)) if trace is None else trace
+        points = np.concatenate([arms.start.reshape(-1, 3), arms.end.reshape(-1, 3), arms.base[None], path])
         grow = float(arms.radius.max())
         low, high = points.min(axis=0) - grow, points.max(axis=0) + grow
         self.floor = float(low[2])
         span = float(max((high - low).max(), 1e-3))
-        step = _round_step(span / 5.0)
+        step = _round_step(span / 8.0)
         self.step = step
         x0, y0 = (np.floor(low[:2] / step - 0.5) * step).tolist()
         x1, y1 = (np.ceil(high[:2] / step + 0.5) * step).tolist()

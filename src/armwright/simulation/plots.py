@@ -126,7 +126,7 @@ def _view(recording: Recording, view: str, together: bool | None) -> View:
     single = (not compared or count == 1) if together is None else together
     if single:
         return (lambda _: 2.3), (lambda part: _together(recording, name, part))
-    columns = min(3, count)
+    columns = 4 if count in (4, 7, 8) else min(3, count)
     rows = -(-count // columns)
     return (lambda _: 1.45 * rows + 0.35), (lambda part: _panels(recording, name, part, rows, columns))
 
@@ -145,8 +145,10 @@ def mark_events(recording: Recording, axes: Any, named: bool = True) -> None:
             continue
         axes.axvline(event.time, color=MUTED, linewidth=0.7, linestyle=(0, (1, 2)), zorder=0.5)
         if named and event.time >= free:
-            axes.annotate(event.name, (event.time, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 2), va="bottom",
-                          ha="left", textcoords="offset points", fontsize=6.5, color=MUTED)  # fmt: skip
+            late = event.time > recording.time[-1] - 0.1 * recording.duration
+            place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "xytext": (0, 2)}
+            side = "right" if late else "left"
+            axes.annotate(event.name, (event.time, 1.0), va="bottom", ha=side, fontsize=6.5, color=MUTED, **place)
             free = event.time + recording.duration * (0.02 + 0.012 * len(event.name))
 
 
