@@ -1,0 +1,20 @@
+"""Detectors of contact: one file each, all with the outputs ``alarm`` (≥ 0 in alarm) and ``level`` (1 at the threshold)."""
+
+from armwright.contact.detectors.adaptive import adaptive_detector
+from armwright.contact.detectors.cusum import cusum_detector
+from armwright.contact.detectors.joints import joint_detector
+from armwright.contact.detectors.learning import ThresholdFit, learn_from_recordings, learn_thresholds
+from armwright.contact.detectors.noise import check_above_noise, noise_floor
+from armwright.contact.detectors.norm import norm_detector
+
+__all__ = [
+    "ThresholdFit",
+    "adaptive_detector",
+    "check_above_noise",
+    "cusum_detector",
+    "joint_detector",
+    "learn_from_recordings",
+    "learn_thresholds",
+    "noise_floor",
+    "norm_detector",
+]

@@ -1,0 +1,138 @@
+"""Thresholds from contact-free runs: the tightest a + b|q̇_ref| + c|q̈_ref| above what the observer said, times a margin.
+
+Half of the runs shape the envelope (a linear programme a joint: least mean threshold that no sample exceeds); the other
+half, which it has not seen, tells the rate of false alarms to expect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from armwright.contact.detectors.adaptive import adaptive_detector
+from armwright.contact.detectors.statistics import Estimate, poisson_rate
+from armwright.contact.monitor import Monitor
+from armwright.contact.offline import rising_edges, run_monitors
+from armwright.errors import InputError
+from armwright.motion.reference import Reference
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+BINS = 12  # per feature: the envelope is fitted to the largest residual of each cell of speeds and accelerations
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdFit:
+    """Learned thresholds and what to expect of them.
+
+    Attributes:
+        a, b, c: coefficients (n,) of a + b|q̇_ref| + c|q̈_ref|, margin included.
+        peak: (n,) largest |tau_ext| seen without contact [N m].
+        spread: (n,) root mean square of tau_ext without contact [N m].
+        false_alarms: per hour of motion on runs that were not fitted, with the exact 95 % Poisson interval.
+        hours: of contact-free motion, fitted and held out together.
+        margin: factor on the envelope.
+    """
+
+    a: Array
+    b: Array
+    c: Array
+    peak: Array
+    spread: Array
+    false_alarms: Estimate
+    hours: float
+    margin: float
+
+    def detector(self, *, release: float = 0.7) -> Monitor:
+        """The adaptive detector with these thresholds."""
+        return adaptive_detector(self.a, self.b, self.c, release=release)
+
+
+def learn_thresholds(tau_ext: ArrayLike, ref: Reference, dt: float, *, margin: float = 1.2) -> ThresholdFit:
+    """Learn adaptive thresholds from an observer's output on contact-free runs.
+
+    Args:
+        tau_ext: (B, T, n), B ≥ 2 runs.
+        ref: desired motion; qd and qdd are (T, n) or (B, T, n).
+        dt: control period [s].
+        margin: ≥ 1, factor on the envelope of what was seen.
+    """
+    r = np.abs(np.asarray(tau_ext, dtype=np.float64))
+    if r.ndim != 3 or len(r) < 2 or r.shape[1] < 2 or not np.isfinite(r).all():
+        raise InputError(f"learn thresholds: tau_ext must be (B, T, n) with B ≥ 2 runs, finite; got shape {r.shape}")
+    if not (np.isfinite(margin) and margin >= 1.0 and dt > 0.0):
+        raise InputError(f"learn thresholds: need margin ≥ 1 and dt > 0, got {margin} and {dt}")
+    speed, acceleration = (np.broadcast_to(np.abs(np.asarray(x, dtype=np.float64)), r.shape) for x in (ref.qd, ref.qdd))
+    even, odd = slice(0, None, 2), slice(1, None, 2)
+    held = _envelope(r[even], speed[even], acceleration[even], margin)
+    level = (r[odd] / (held[0] + held[1] * speed[odd] + held[2] * acceleration[odd])).max(axis=-1)
+    alarms = int(rising_edges(level - 1.0).sum())
+    hours = r.shape[0] * r.shape[1] * dt / 3600.0
+    a, b, c = _envelope(r, speed, acceleration, margin)
+    spread = np.sqrt((r * r).mean(axis=(0, 1)))
+    rate = poisson_rate(alarms, level.size * dt / 3600.0)
+    return ThresholdFit(a, b, c, r.max(axis=(0, 1)), spread, rate, hours, float(margin))
+
+
+def learn_from_recordings(
+    recordings: Iterable[Any], observer: Monitor | Sequence[Monitor], robot: Robot, **options: Any
+) -> ThresholdFit:
+    """Learn adaptive thresholds from recordings of contact-free motion of equal length; options as `learn_thresholds`.
+
+    Args:
+        recordings: each with ``time`` and the signals q, qd, tau, q_ref, qd_ref, qdd_ref (``measured``, where sensors
+            were simulated, goes before q and qd).
+        observer: whose tau_ext is to be judged.
+        robot: the observer's model.
+        **options: margin.
+    """
+    runs = list(recordings)
+    if len({len(run.time) for run in runs}) != 1:
+        raise InputError("learn thresholds: the recordings must be given, and have equally many samples")
+    n, names = robot.n, ("q_ref", "qd_ref", "qdd_ref")
+    measured = [run["measured"] if "measured" in getattr(run, "signals", {}) else np.concatenate([run["q"], run["qd"]], axis=-1)
+                for run in runs]  # fmt: skip
+    x = np.stack(measured)
+    ref = Reference(*(np.stack([run[name] for run in runs]) for name in names))
+    time, tau = runs[0].time, np.stack([run["tau"] for run in runs])
+    said = run_monitors(observer, robot, time, x[..., :n], x[..., n:], tau, ref, keep=("tau_ext",))["tau_ext"]
+    return learn_thresholds(said, ref, float(time[1] - time[0]), **options)
+
+
+def _envelope(r: Array, speed: Array, acceleration: Array, margin: float) -> tuple[Array, Array, Array]:
+    out = []
+    for j in range(r.shape[-1]):
+        out.append(_joint_envelope(*(x[..., j].ravel() for x in (r, speed, acceleration))))
+    a, b, c = margin * np.array(out).T
+    return a, b, c
+
+
+def _joint_envelope(r: Array, speed: Array, acceleration: Array) -> Array:
+    """Least mean of a + b s + d x with a + b s + d x ≥ r in every cell, taken at the cell's lower corner."""
+    width = [max(float(x.max()), 1e-9) * (1.0 + 1e-9) / BINS for x in (speed, acceleration)]
+    i, k = (speed / width[0]).astype(int), (acceleration / width[1]).astype(int)
+    peak = np.zeros((BINS, BINS))
+    np.maximum.at(peak, (i, k), r)
+    used = np.zeros((BINS, BINS), dtype=bool)
+    used[i, k] = True
+    rows, columns = np.nonzero(used)
+    scale = max(float(peak.max()), 1e-12)
+    A = np.stack([np.ones(len(rows)), rows / BINS, columns / BINS], axis=1)
+    mean = np.array([1.0, float(speed.mean()) / width[0] / BINS, float(acceleration.mean()) / width[1] / BINS])
+    lowest = max(1e-3, 0.05 * float(r.mean()) / scale)  # an arm at rest has noise, too
+    found = linprog(mean, A_ub=-A, b_ub=-peak[rows, columns] / scale, bounds=[(lowest, None), (0.0, None), (0.0, None)])
+    if not found.success:
+        raise InputError(f"learn thresholds: no envelope was found ({found.message})")
+    x = found.x * scale
+    return np.array([x[0], x[1] / (width[0] * BINS), x[2] / (width[1] * BINS)])

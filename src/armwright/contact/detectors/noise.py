@@ -1,0 +1,87 @@
+"""What sensor noise alone does to an observer, and detectors that would fire on it: said before anything is run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.contact.monitor import Monitor, as_chain
+from armwright.contact.offline import run_monitors
+from armwright.dynamics import gravity_torque
+from armwright.errors import InputError
+from armwright.motion.reference import Reference
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+
+def standstill(
+    monitors: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLike, *, rate: float = 1000.0,
+    position_noise: ArrayLike = 0.0, velocity_noise: ArrayLike = 0.0, position_resolution: ArrayLike = 0.0,
+    velocity_resolution: ArrayLike = 0.0, duration: float = 2.0, seed: int = 0,
+) -> dict[str, Array]:  # fmt: skip
+    """Outputs of monitors, (T, …) each, for an arm that hangs still at q (n,) while its sensors are noisy.
+
+    Args:
+        monitors: observer, or observer and detector.
+        robot: the arm, taken for exactly known.
+        q: posture (n,).
+        rate: control ticks per second.
+        position_noise, velocity_noise: standard deviations per sample, scalars or (n,).
+        position_resolution, velocity_resolution: steps of quantisation, 0 for none.
+        duration: [s].
+        seed: of the noise.
+    """
+    posture = np.asarray(q, dtype=np.float64)
+    if posture.shape != (robot.n,) or not np.isfinite(posture).all():
+        raise InputError(f"standstill: q must be ({robot.n},) finite numbers, got shape {posture.shape}")
+    ticks, rng = max(2, round(duration * rate)), np.random.default_rng(seed)
+    still = np.zeros((ticks, robot.n))
+    measured = [
+        _rounded(base + np.asarray(noise) * rng.standard_normal(still.shape), np.asarray(step))
+        for base, noise, step in (
+            (posture + still, position_noise, position_resolution),
+            (still, velocity_noise, velocity_resolution),
+        )
+    ]
+    tau = still + gravity_torque(robot, posture)
+    return run_monitors(monitors, robot, np.arange(ticks) / rate, *measured, tau, Reference(posture + still, still, still))
+
+
+def _rounded(x: Array, step: Any) -> Array:
+    wide = np.broadcast_to(np.asarray(step, dtype=np.float64), x.shape)
+    return np.where(wide > 0.0, np.floor(x / np.where(wide > 0.0, wide, 1.0) + 0.5) * wide, x)
+
+
+def noise_floor(observer: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLike, **sensors: Any) -> Array:
+    """Standard deviation (n,) [N m] that sensor noise alone gives to ``tau_ext`` at posture q; options as `standstill`."""
+    values = standstill(observer, robot, q, **sensors)["tau_ext"]
+    return np.asarray(values[len(values) // 5 :].std(axis=0))
+
+
+def check_above_noise(
+    observer: Monitor | Sequence[Monitor], detector: Monitor, robot: Robot, q: ArrayLike, **sensors: Any
+) -> float:
+    """Return the highest level that noise alone reaches (1 is the threshold) at the postures q, (n,) or (m, n).
+
+    Raises:
+        InputError: the detector fires on an arm at rest: its thresholds lie below the noise floor.
+    """
+    chain = as_chain([*((observer,) if isinstance(observer, Monitor) else observer), detector])
+    highest = 0.0
+    for posture in np.atleast_2d(np.asarray(q, dtype=np.float64)):
+        highest = max(highest, float(standstill(chain, robot, posture, **sensors)["level"].max()))
+    if highest >= 1.0:
+        floor = noise_floor(observer, robot, posture, **sensors)
+        raise InputError(
+            f"detector {detector.name!r}: thresholds lie below the noise floor: with the arm at rest and untouched, sensor "
+            f"noise alone reaches {highest:.2f} times the threshold (tau_ext of {chain[0].name!r} has a standard deviation of "
+            f"{np.array2string(floor, precision=3)} N m); raise the thresholds or lower the observer's gain"
+        )
+    return highest

@@ -1,0 +1,48 @@
+"""Norm threshold (000 §3.7): ‖F̂‖ > f_min or ‖tau_ext‖ > tau_min, with hysteresis."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.contact.detectors.latch import MEMORY, latched, release_ratio
+from armwright.contact.monitor import Monitor
+from armwright.control.checks import choice
+from armwright.control.checks import gain as checked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _detect(x: Any, threshold: Any, release: Any, active: Any) -> Any:
+    total: Any = 0.0
+    for value in x:
+        total = total + value * value
+    return latched(np.sqrt(total) / threshold, release, active)
+
+
+@lru_cache(maxsize=8)
+def _function(of: str) -> Callable[..., Any]:
+    if of == "tau_ext":
+        return lambda tau_ext, threshold, release, active: _detect(tau_ext, threshold, release, active)
+    return lambda wrench_ext, threshold, release, active: _detect(wrench_ext, threshold, release, active)
+
+
+def norm_detector(threshold: float, *, of: str = "tau_ext", release: float = 0.7) -> Monitor:
+    """Alarm while the Euclidean norm of an estimate exceeds a threshold (000 §3.7: f_min = 12 N on F̂).
+
+    000 does not say how its trigger fires; a level test fires at every sample in contact. The rising edge of this
+    alarm fires once an episode, which ends when the norm falls below release·threshold.
+
+    Args:
+        threshold: [N m] for tau_ext, [N] for wrench_ext; > 0.
+        of: "tau_ext" or "wrench_ext" (needs `armwright.contact.wrench_estimate.wrench_observer` before it).
+        release: fraction of the threshold at which the alarm ends.
+
+    Outputs: ``level``, the norm over the threshold; ``alarm``.
+    """
+    of = choice(of, "of", ("tau_ext", "wrench_ext"))
+    gains = {"threshold": checked(threshold, "threshold", size=1, positive=True).reshape(()), "release": release_ratio(release)}
+    return Monitor("norm", _function(of), gains, MEMORY, ("alarm", "level"), norm_detector.__doc__ or "")
