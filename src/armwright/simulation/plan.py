@@ -43,6 +43,7 @@ class Ingredients:
     friction: FrictionModel | None = None
     sensors: JointSensors | None = None
     wrenches: Callable[..., Any] | None = None
+    external: Callable[..., Any] | None = None
     events: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     clamp: tuple[Any, Any] | None = None
     gains_vary: tuple[str, ...] = ()
@@ -60,8 +61,9 @@ class Ingredients:
         gains = tuple((k, np.shape(v)[1:] if k in self.gains_vary else v.tobytes()) for k, v in self.law.gains.items())
         memory = tuple((k, v.tobytes(), np.shape(v)) for k, v in self.law.memory.items())
         clamp = None if self.clamp is None else tuple(part.tobytes() for part in self.clamp)
+        watching = tuple((m.name, m.function, tuple((k, v.tobytes()) for k, v in m.gains.items())) for m in self.monitors)
         return (self.lanes.places, self.model_key, self.law.function, gains, memory, self.method.name, self.period, self.continuous, self.drive,
-                self.friction, self.sensors, self.wrenches, tuple(self.events.items()), clamp, self.monitors, self.stop_on_alarm)  # fmt: skip
+                self.friction, self.sensors, self.wrenches, self.external, tuple(self.events.items()), clamp, watching, self.stop_on_alarm)  # fmt: skip
 
     @property
     def extra_names(self) -> tuple[str, ...]:
@@ -197,13 +199,15 @@ def step_program(parts: Ingredients, *, command: str = "held") -> Program:
             ref = hermite(past / dt, dt, _reference(s["ref"], n), _reference(s["ref_next"], n))
             return law(start + past, q, qd, ref, s)[0]
 
-        wrenches = parts.wrenches
         tree = parts.lanes.fill(s.get("parameters"))
-        outside = None
-        if wrenches is not None:
-            outside = lambda past, q, qd: call_by_name(wrenches, {"arm": tree, "t": start + past, "q": q, "qd": qd})  # noqa: E731
+
+        def acting(function: Callable[..., Any] | None) -> Callable[[Any, Any, Any], Any] | None:
+            if function is None:
+                return None
+            return lambda past, q, qd: call_by_name(function, {"arm": tree, "t": start + past, "q": q, "qd": qd})
+
         extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
-        system = System(tree, torque, parts.drive, parts.friction, outside, extra)
+        system = System(tree, torque, parts.drive, parts.friction, acting(parts.wrenches), acting(parts.external), extra)
         x, h, past = s["x"], s["h"][0], s["past"][0]
         out: dict[str, Any] = {}
         if parts.method.adaptive:

@@ -50,6 +50,7 @@ def prepare(
     friction: FrictionModel | None = None,
     sensors: JointSensors | None = None,
     wrench: Callable[..., Any] | ArrayLike | None = None,
+    external: Callable[..., Any] | None = None,
     events: Mapping[str, Callable[..., Any]] | None = None,
     monitors: Sequence[Monitor] = (),
     limits: Limits = "record",
@@ -104,6 +105,7 @@ def prepare(
         friction=friction,
         sensors=sensors,
         wrenches=_wrench_function(wrench),
+        external=external,
         events=watched,
         clamp=(arm.lower, arm.upper) if limits == "clamp" else None,
         gains_vary=varying,
@@ -149,6 +151,7 @@ def simulate(
             model: the controller's own model of the arm; the plant itself by default (each its own in a batch of robots).
             drive: motors (`drive_of`). friction: a friction model replacing the robot's. sensors: `JointSensors`.
             wrench: external wrench: (6,) at the tool, (nb, 6) at the links, or a function of (arm, t, q, qd), base axes.
+            external: external joint torque, a function of (arm, t, q, qd) → (n,); for forces known as torques.
             events: name → function of (arm, t, q, qd); the run stops where one rises through zero.
             monitors: observers and detectors (`armwright.contact`), once a tick after the law; their outputs are recorded, and
                 an "alarm" that rises through zero stops the run (of a single simulation).

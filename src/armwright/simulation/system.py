@@ -14,10 +14,12 @@ import numpy as np
 
 from armwright.dynamics.crba import crba
 from armwright.dynamics.newton_euler import rnea
+from armwright.dynamics.terms import coulomb_sign
 from armwright.graph import jacobian
 from armwright.robot.tree import Tree
 from armwright.simulation.drives import Drive
 from armwright.simulation.friction import FrictionModel
+from armwright.simulation.lanes import present
 from armwright.spatial import ltdl_solve
 
 Command = Callable[[Any, Any, Any], Any]
@@ -33,6 +35,7 @@ class System:
         drive: motors between command and joint; None for ideal torque sources.
         friction: friction model; None for the robot's own viscous and Coulomb friction.
         wrenches: external wrenches (t, q, qd) → (nb, 6) at link origins or (6,) at the tool, base axes; None for none.
+        external: external joint torque (t, q, qd) → (n,), what the world does to the arm; None for none.
         extra: name → slice of x for states beyond q and qd.
     """
 
@@ -41,6 +44,7 @@ class System:
     drive: Drive | None = None
     friction: FrictionModel | None = None
     wrenches: Command | None = None
+    external: Command | None = None
     extra: Mapping[str, slice] = field(default_factory=dict)
 
     @property
@@ -51,7 +55,7 @@ class System:
     @property
     def has_dry_friction(self) -> bool:
         """Whether some friction is set-valued at rest."""
-        return bool(self.friction.has_dry_part) if self.friction is not None else bool(np.any(self.tree.coulomb != 0.0))
+        return bool(self.friction.has_dry_part) if self.friction is not None else present(self.tree.coulomb)
 
     def dry_friction(self, qd: Any) -> list[Any]:
         """Largest dry friction torque of every joint at speed qd, n values."""
@@ -71,6 +75,8 @@ class System:
             lost, rates = self.friction.torque(qd, self._states(x, self.friction.state_names), dry=dry)
             rest += [rates[name] for name in self.friction.state_names]
             tau = tau - lost
+        if self.external is not None:
+            tau = tau + self.external(t, q, qd)
         return tau, rest, None if self.wrenches is None else self.wrenches(t, q, qd)
 
     def _states(self, x: Any, names: tuple[str, ...]) -> dict[str, Any]:
@@ -79,11 +85,23 @@ class System:
     def _needed(self, q: Any, qd: Any, qdd: Any, wrenches: Any, *, dry: bool) -> Any:
         """Torque that the motion needs: inverse dynamics with the robot's own friction unless a model replaces it."""
         external = {} if wrenches is None else {"wrench" if np.ndim(wrenches) == 1 else "wrenches": wrenches}
-        own = self.friction is None
-        tau = rnea(self.tree, q, qd, qdd, friction=own, **external)
-        if own and not dry and np.any(self.tree.coulomb != 0.0):
-            tau = tau - self.tree.coulomb * np.sign(qd) * np.where(np.abs(qd) > self.tree.dead_zone, 1.0, 0.0)
+        tree = self.tree
+        tau = rnea(tree, q, qd, qdd, friction=False, rotors=False, **external)
+        if present(tree.armature):
+            tau = tau + tree.armature @ qdd
+        if self.friction is None:
+            if present(tree.viscous):
+                tau = tau + tree.viscous @ qd
+            if dry and present(tree.coulomb):
+                tau = tau + tree.coulomb * coulomb_sign(tree, qd)
         return tau
+
+    def _mass(self, q: Any) -> Any:
+        """M(q) with the rotors."""
+        M, rotors = crba(self.tree, q, rotors=False), self.tree.armature
+        if not present(rotors):
+            return M
+        return M + np.array([[rotors[max(i, j), min(i, j)] for j in range(self.n)] for i in range(self.n)])
 
     def derivative(self, t: Any, x: Any) -> Any:
         """ẋ = f(t, x)."""
@@ -91,7 +109,7 @@ class System:
         q, qd = x[:n], x[n : 2 * n]
         tau, rest, wrenches = self.torques(t, x)
         missing = tau - self._needed(q, qd, np.zeros(n), wrenches, dry=True)
-        return np.concatenate([qd, ltdl_solve(crba(self.tree, q), missing), *rest])
+        return np.concatenate([qd, ltdl_solve(self._mass(q), missing), *rest])
 
     def without_dry_friction(self, t: Any, x: Any) -> tuple[Any, Any, Any]:
         """Return torque less bias without dry friction (n,), mass matrix, and derivatives of the extra states."""
@@ -99,14 +117,14 @@ class System:
         q, qd = x[:n], x[n : 2 * n]
         tau, rest, wrenches = self.torques(t, x, dry=False)
         missing = tau - self._needed(q, qd, np.zeros(n), wrenches, dry=False)
-        return missing, crba(self.tree, q), np.concatenate(rest) if rest else np.zeros(0)
+        return missing, self._mass(q), np.concatenate(rest) if rest else np.zeros(0)
 
     def linearised(self, t: Any, x: Any) -> tuple[Any, Any, Any, Any]:
         """Return f, M, ∂(M·qdd, ṙ)/∂x and ∂(M·qdd, ṙ)/∂t with M held: what a linearly implicit step needs (traced only)."""
         n = self.n
         q, qd = x[:n], x[n : 2 * n]
         tau, rest, wrenches = self.torques(t, x)
-        M = crba(self.tree, q)
+        M = self._mass(q)
         qdd = ltdl_solve(M, tau - self._needed(q, qd, np.zeros(n), wrenches, dry=True))
         # held while differentiating: a choice that is always the same keeps it from folding into M·(M⁻¹·tau) = tau
         a = np.array([np.where(np.abs(w) >= 0.0, w, 0.0) for w in qdd])

@@ -48,7 +48,7 @@ def check_step(session: Session) -> None:
 
     radius, direction = stability.growth(stability.tick_jacobian(tick, x, _perturbation(session)))
     session.loop._memory[...] = keep
-    if np.log(radius) > stability.IMPLAUSIBLE_RATE * parts.period:
+    if np.log(radius) > stability.IMPLAUSIBLE_RATE * parts.period and not stability.unstable(linearised(session, x)):
         joint = session.robot.joints[int(np.argmax(direction)) % n].name
         raise SimulationError(explain(session, x, joint))
 
@@ -62,8 +62,8 @@ def _perturbation(session: Session) -> float:
     return max(1e-6, 50.5 * coarse)
 
 
-def explain(session: Session, x: Any, joint: str) -> str:
-    """Say what step would be stable at x."""
+def linearised(session: Session, x: Any) -> stability.Linear:
+    """The loop around state x: arm, drive and friction, and the law."""
     parts = session.parts
     n, ref = parts.n, Reference(*(part[0] for part in session.reference_at(np.array([session.time]))))
     model = parts.lanes.tree if parts.model is None else parts.model
@@ -76,10 +76,16 @@ def explain(session: Session, x: Any, joint: str) -> str:
     extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
 
     def derivative(z: Any, u: Any) -> Any:
-        return System(parts.lanes.tree, lambda *_: u, parts.drive, parts.friction, None, extra).derivative(0.0, z)
+        return System(parts.lanes.tree, lambda *_: u, parts.drive, parts.friction, None, None, extra).derivative(0.0, z)
 
-    linear = stability.linearise(derivative, law, x, law(x))
-    return stability.explain(linear, parts.method, period=parts.period, step=session.step, continuous=parts.continuous, joint=joint)
+    return stability.linearise(derivative, law, x, law(x))
+
+
+def explain(session: Session, x: Any, joint: str) -> str:
+    """Say what step would be stable at x."""
+    parts = session.parts
+    return stability.explain(linearised(session, x), parts.method, period=parts.period, step=session.step,
+                             continuous=parts.continuous, joint=joint)  # fmt: skip
 
 
 def diverged(session: Session, outcomes: list[Outcome]) -> None:
