@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 Reaction = Literal["back off", "stop", "retract"]
 Cell = tuple[int, ...]
 TOOL_DOWN = ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0))  # R_t of 000 §3.10: flange z points down
+BOUNCE = 0.1  # [s]
 OMEGA_000 = (22.5, 22.5, 37.5, 60.0, 67.5, 75.0)  # natural frequencies of 000's controller [rad/s]
 
 
@@ -226,8 +227,11 @@ def _contact(session: Session, task: Task, grid: GridMap, first_row: int) -> Con
     desired, actual = fk(task.kinematics, q_ref)[:3, 3], fk(task.kinematics, q)[:3, 3]
     rows = np.concatenate(session.rows, axis=1)[0, first_row:]
     tool = fk(task.kinematics, rows[:, 1 : 1 + n])[:, :3, 3]
-    touching = np.linalg.norm(_forces(task, tool), axis=1) > 0.0
-    began = float(rows[int(np.argmax(touching)), 0]) if touching.any() else float("nan")
+    touched = rows[np.linalg.norm(_forces(task, tool), axis=1) > 0.0, 0]
+    began = float("nan")
+    if len(touched):  # the tool bounces: a gap shorter than `BOUNCE` belongs to the same episode
+        gaps = np.flatnonzero(np.diff(touched) > BOUNCE)
+        began = float(touched[gaps[-1] + 1 if len(gaps) else 0])
     marked = mark(grid, desired)
     felt = session.loop.get("wrench_ext")[0][:3]
     return Contact(session.time, began, marked.cell, marked.again, desired, actual, felt, _forces(task, actual[None])[0])

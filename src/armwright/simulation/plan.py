@@ -57,13 +57,17 @@ class Ingredients:
         return self.lanes.tree.n
 
     def key(self) -> tuple[Any, ...]:
-        """What the traced loop depends on, for reuse within a process; functions and parts count by identity."""
+        """What the traced loop depends on, for reuse within a process; parts count by identity, functions by code."""
         gains = tuple((k, np.shape(v)[1:] if k in self.gains_vary else v.tobytes()) for k, v in self.law.gains.items())
         memory = tuple((k, v.tobytes(), np.shape(v)) for k, v in self.law.memory.items())
         clamp = None if self.clamp is None else tuple(part.tobytes() for part in self.clamp)
-        watching = tuple((m.name, m.function, tuple((k, v.tobytes()) for k, v in m.gains.items())) for m in self.monitors)
-        return (self.lanes.places, self.model_key, self.law.function, gains, memory, self.method.name, self.period, self.continuous, self.drive,
-                self.friction, self.sensors, self.wrenches, self.external, tuple(self.events.items()), clamp, watching, self.stop_on_alarm)  # fmt: skip
+        watching = tuple(
+            (m.name, same_code(m.function), *((k, v.tobytes()) for k, v in m.gains.items())) for m in self.monitors
+        )
+        events = tuple((name, same_code(f)) for name, f in self.events.items())
+        return (self.lanes.places, self.model_key, same_code(self.law.function), gains, memory, self.method.name,
+                self.period, self.continuous, self.drive, self.friction, self.sensors, same_code(self.wrenches),
+                same_code(self.external), events, clamp, watching, self.stop_on_alarm)  # fmt: skip
 
     @property
     def extra_names(self) -> tuple[str, ...]:
@@ -74,6 +78,17 @@ class Ingredients:
     def size(self) -> int:
         """Length of the state x."""
         return self.n * (2 + len(self.extra_names))
+
+
+def same_code(function: Any) -> Any:
+    """What tells functions apart: their code and what they enclose, where that can be compared; else the function itself."""
+    try:
+        enclosed = tuple(cell.cell_contents for cell in function.__closure__ or ())
+        key = (function.__code__, enclosed, function.__defaults__)
+        hash(key)
+    except (AttributeError, TypeError, ValueError):
+        return function
+    return key
 
 
 def hermite(s: Any, dt: float, a: Reference, b: Reference) -> Reference:

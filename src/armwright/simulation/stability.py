@@ -97,20 +97,32 @@ def linearise(derivative: Callable[[Any, Any], Any], law: Callable[[Any], Any], 
     return Linear(slope(lambda z: derivative(z, u), x), slope(lambda v: derivative(x, v), u), slope(law, x))
 
 
+def unstable(linear: Linear) -> bool:
+    """Whether the continuous closed loop itself grows faster than an arm can fall: then no step is to blame."""
+    return float(np.linalg.eigvals(linear.A + linear.B @ linear.K).real.max()) > IMPLAUSIBLE_RATE
+
+
 def explain(linear: Linear, method: Method, *, period: float, step: float, continuous: bool, joint: str) -> str:
     """Say why the loop cannot run as asked and what would."""
-    fastest = float(np.linalg.eigvals(linear.A + linear.B @ linear.K).real.min())
-    if continuous:
-        limit = largest_step(linear, method)
-        return (f"{method.name} with a step of {step * 1e3:.4g} ms cannot be stable here: the closed loop has a pole at {fastest:.0f} 1/s "
-                f"(joint {joint}); the limit is about {limit * 1e3:.3g} ms, or use the stiff integrator \"rodas3\"")  # fmt: skip
-    limit = largest_period(linear)
-    if limit >= period:  # the law may be held that long; the integrator cannot follow the arm, its friction or its drive
-        alone = Linear(linear.A, linear.B, 0.0 * linear.K)
+    poles = np.linalg.eigvals(linear.A + linear.B @ linear.K)
+    fastest, growing = float(poles.real.min()), float(poles.real.max())
+    if not continuous:
+        limit = largest_period(linear)
+        if limit < period:
+            return (f"this law held for {period * 1e3:.4g} ms cannot be stable here: the closed loop has a pole at "
+                    f"{fastest:.0f} 1/s (joint {joint}); the limit is about {limit * 1e3:.3g} ms "
+                    f"(rate ≥ {1.0 / max(limit, 1e-9):.0f} 1/s), or let the law act continuously (continuous=True) "
+                    'with the stiff integrator "rodas3"')  # fmt: skip
+        # the law may be held that long; can the integrator follow the arm, its friction and its drive?
+        linear = Linear(linear.A, linear.B, 0.0 * linear.K)
         fastest = float(np.linalg.eigvals(linear.A).real.min())
-        return (f"{method.name} with a step of {step * 1e3:.4g} ms cannot be stable here: arm, friction and drive have a pole at {fastest:.0f} 1/s "
-                f"(joint {joint}); the limit is about {largest_step(alone, method) * 1e3:.3g} ms (more substeps), "
-                'or use the stiff integrator "rodas3"')  # fmt: skip
-    return (f"this law held for {period * 1e3:.4g} ms cannot be stable here: the closed loop has a pole at {fastest:.0f} 1/s (joint {joint}); "
-            f"the limit is about {limit * 1e3:.3g} ms (rate ≥ {1.0 / max(limit, 1e-9):.0f} 1/s), or let the law act continuously "
-            '(continuous=True) with the stiff integrator "rodas3"')  # fmt: skip
+    limit = largest_step(linear, method)
+    if limit < step:
+        what = "the closed loop has" if continuous else "arm, friction and drive have"
+        return (f"{method.name} with a step of {step * 1e3:.4g} ms cannot be stable here: {what} a pole at {fastest:.0f} 1/s "
+                f"(joint {joint}); the limit is about {limit * 1e3:.3g} ms (more substeps), or use the stiff integrator "
+                '"rodas3"')  # fmt: skip
+    if growing > 0.5:
+        return (f"the closed loop is unstable in itself, whatever the step: a deviation grows with {growing:.3g} 1/s (joint {joint}); "
+                "look at the signs of the gains, the drive's lag and the model")  # fmt: skip
+    return f"the state grew without bound (joint {joint}), though the loop is stable around where it was"

@@ -48,8 +48,18 @@ def _explicit(order: int) -> Callable[[complex], float]:
     return growth
 
 
+def _semi_implicit(z: complex) -> float:
+    """Real modes as explicit Euler; an oscillating pair as v⁺ = v − b x − a v, x⁺ = x + v⁺."""
+    if z.imag == 0.0:
+        return abs(1.0 + z)
+    a, b = -2.0 * z.real, abs(z) ** 2
+    half, product = 1.0 - 0.5 * (a + b), 1.0 - a
+    root = (half * half - product + 0j) ** 0.5
+    return float(max(abs(half + root), abs(half - root)))
+
+
 METHODS = {
-    "semi-implicit": Method("semi-implicit", semi_implicit_euler, 1, False, False, _explicit(1)),
+    "semi-implicit": Method("semi-implicit", semi_implicit_euler, 1, False, False, _semi_implicit),
     "rk4": Method("rk4", rk4, 4, False, False, _explicit(4)),
     "dopri5": Method("dopri5", dormand_prince, 5, True, False, lambda z: 0.0),
     "rodas3": Method("rodas3", rodas3, 3, False, True, lambda z: 0.0),
