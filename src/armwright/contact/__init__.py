@@ -1,0 +1,1 @@
+"""Touch: shapes and worlds, contact models, observers of external torque, detectors, isolation."""

@@ -1,0 +1,77 @@
+"""The contact model of document 000, exactly: the tool point against upright cylinders (000 §3.8).
+
+    v = [P_cyl,x − P_x, P_cyl,y − P_y, 0],  D = |v|
+    F = −k (R − D) v/D   if D < R, else 0
+
+summed over the cylinders; no moment, no friction, no damping; cylinders are infinitely tall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.contact.geometry import cross, direction
+from armwright.contact.shapes import Cylinder
+from armwright.contact.world import World
+from armwright.errors import InputError
+from armwright.kinematics.forward import body_poses
+from armwright.robot.tree import Tree, as_tree
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+
+
+def cylinder_force(cylinders: tuple[Cylinder, ...], point: Any) -> Any:
+    """Return the force (3,) [N] on a point (3,), base axes (000 §3.8). On a cylinder's axis the push is along x."""
+    total: Any = np.zeros(3)
+    for cylinder in cylinders:
+        away = np.array([point[0] - cylinder.centre[0], point[1] - cylinder.centre[1]])
+        D, unit = direction(away, (1.0, 0.0))
+        size = np.maximum(cylinder.stiffness * (cylinder.radius - D), 0.0)
+        total = total + np.array([size * unit[0], size * unit[1], 0.0])
+    return total
+
+
+def upright_cylinders(world: World) -> tuple[Cylinder, ...]:
+    """Return the world's cylinders; anything that model 000 does not know is refused."""
+    out = []
+    for shape in world.shapes:
+        upright = isinstance(shape, Cylinder) and abs(shape.axis[2]) == 1.0 and np.isinf(shape.height)
+        if not upright or shape.damping != 0.0 or shape.friction != 0.0:
+            raise InputError(f"world {world.name!r}: shape {shape.name!r} is not an upright, infinitely tall cylinder without damping "
+                             "and friction, which is all that the contact model of document 000 knows; use contact_wrench")  # fmt: skip
+        assert isinstance(shape, Cylinder)
+        out.append(shape)
+    return tuple(out)
+
+
+@lru_cache(maxsize=256)
+def tool_cylinders(world: World) -> Callable[..., Any]:
+    """Return the contact model of document 000 as ``wrench(arm, t, q, qd) -> (nb, 6)`` for ``simulate(…, wrench=…)``.
+
+    Args:
+        world: upright, infinitely tall cylinders, such as ``load_world("layout-a")``.
+
+    Returns:
+        The function; the same object for the same world, so that compiled loops are reused.
+
+    Raises:
+        InputError: the world holds something else.
+    """
+    cylinders = upright_cylinders(world)
+
+    def wrench(arm: Robot | Tree, t: Any, q: Any, qd: Any) -> Any:
+        tree = as_tree(arm)
+        R, p = body_poses(tree, q, tree.ancestors(tree.tip))[tree.tip]
+        F = cylinder_force(cylinders, p + R @ tree.T_tip_tool[:3, 3])
+        lever = tree.T_tip_tool[:3, 3] - tree.T_body_link[tree.tip][:3, 3]
+        moment = cross(R @ lever, F) if np.abs(lever).max() > 1e-15 else np.zeros(3)
+        rows: list[Any] = [np.zeros(6) for _ in range(tree.nb)]
+        rows[tree.tip] = np.concatenate([F, moment])
+        return np.stack(rows)
+
+    return wrench

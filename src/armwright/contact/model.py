@@ -1,0 +1,216 @@
+"""The general contact model: every link's capsules against every shape, traced into the compiled loop.
+
+At the point of a capsule's axis nearest to a shape, with depth δ, outward normal n and velocity v of the link there:
+
+    F_n = max(0, k δ + c min(δ/δ_0, 1) δ̇)            δ̇ = −n·v, never pulling
+    F_t = −μ F_n v_t / √(|v_t|² + v_s²)               regularised Coulomb friction
+
+The damping fades in over the first δ_0 = 0.1 mm, so the force does not jump at first touch. Friction acts at the
+shape's surface. Without damping and friction the force is the gradient of ½ k δ², and energy is conserved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from armwright.contact.capsules import LinkCapsule, fixed_column, link_capsules
+from armwright.contact.geometry import cross, dot
+from armwright.contact.shapes import Mesh, Shape
+from armwright.contact.shapes_distance import distance_and_normal, signed_distance
+from armwright.contact.shapes_segment import nearest_parameters
+from armwright.contact.world import World, check_base
+from armwright.errors import InputError
+from armwright.kinematics.forward import body_poses
+from armwright.robot.tree import Tree, as_tree
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+
+FADE = 1e-4
+"""Depth over which damping fades in, δ_0 [m]."""
+SLIP_SPEED = 0.01
+"""Sliding speed at which friction reaches 71 % of its full value, v_s [m/s]."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A capsule of a link and a shape that it could touch."""
+
+    capsule: LinkCapsule
+    shape: Shape
+
+
+class Touch(NamedTuple):
+    """One possible contact, base frame: point on the shape's surface, outward normal, depth (≤ 0: apart), force on the link."""
+
+    point: Any
+    normal: Any
+    depth: Any
+    force: Any
+
+
+def reachable(robot: Robot, capsule: LinkCapsule, shape: Shape) -> bool:
+    """Whether a capsule could ever touch a shape: False if the shape lies beyond the arm stretched up to that link."""
+    tree = robot.tree
+    path = tree.ancestors(capsule.body)
+    if not all(tree.revolute[i] for i in path):
+        return True
+    T = tree.T_body_link[capsule.body]
+    reach = max(float(np.linalg.norm(T[:3, :3] @ np.array(p) + T[:3, 3])) for p in (capsule.start, capsule.end))
+    reach += capsule.radius + sum(float(np.linalg.norm(tree.p0[i])) for i in path if tree.parent[i] >= 0)
+    root = tree.T_base_root[:3, 3] + tree.T_base_root[:3, :3] @ tree.p0[path[-1]]
+    return bool(signed_distance(shape, root) <= reach)
+
+
+def contact_pairs(robot: Robot, world: World, capsules: Sequence[LinkCapsule] | None = None) -> tuple[Pair, ...]:
+    """Return what can touch what: capsules that can move, against shapes within their reach.
+
+    Raises:
+        InputError: a shape overlaps the robot's base.
+    """
+    parts = link_capsules(robot) if capsules is None else tuple(capsules)
+    for part in parts:
+        if not 0 <= part.body < len(robot.bodies):
+            raise InputError(f"capsule of {part.link!r}: body {part.body} must lie in 0…{len(robot.bodies) - 1}")
+    check_base(world, robot, parts)
+    still = fixed_column(robot, parts)
+    return tuple(Pair(part, shape) for part in parts if part not in still for shape in world.shapes if reachable(robot, part, shape))
+
+
+def _tidy(p: Any) -> Any:
+    return np.where(np.abs(p) < 1e-15, 0.0, p)
+
+
+def _place(tree: Tree, capsule: LinkCapsule, pose: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Start and direction of a capsule's axis in the base frame."""
+    T = tree.T_body_link[capsule.body]
+    start, end = (T[:3, :3] @ np.array(p) + T[:3, 3] for p in (capsule.start, capsule.end))
+    R, p = pose
+    return p + R @ _tidy(start), R @ _tidy(end - start)
+
+
+def _twists(tree: Tree, poses: dict[int, tuple[Any, Any]], qd: Any) -> dict[int, tuple[Any, Any]]:
+    """Per body: velocity of its point at the base's origin, and angular velocity, base axes."""
+    out: dict[int, tuple[Any, Any]] = {-1: (np.zeros(3), np.zeros(3))}
+    for i in range(tree.nb):
+        if i not in poses:
+            continue
+        v, w = out[tree.parent[i]]
+        rate = tree.ratio[i] * qd[tree.joint[i]]
+        z, p = poses[i][0][:, 2], poses[i][1]
+        out[i] = (v + rate * cross(p, z), w + rate * z) if tree.revolute[i] else (v + rate * z, w)
+    return out
+
+
+def _touch(shape: Shape, x: Any, radius: float, twist: tuple[Any, Any], slip_speed: float) -> Touch:
+    """Force on a ball of `radius` about x that moves with a link."""
+    far, n = distance_and_normal(shape, x)
+    depth = radius - far
+    point = x - far * n
+    push = shape.stiffness * depth
+    if shape.damping == 0.0 and shape.friction == 0.0:
+        size = np.maximum(push, 0.0)
+        return Touch(point, n, depth, size * n)
+    v, w = twist
+    at = v + cross(w, point)
+    closing = -dot(n, at)
+    if shape.damping > 0.0:
+        push = push + shape.damping * np.minimum(depth * (1.0 / FADE), 1.0) * closing
+    size = np.where(depth > 0.0, np.maximum(push, 0.0), 0.0)
+    if shape.friction == 0.0:
+        return Touch(point, n, depth, size * n)
+    slide = at + closing * n
+    drag = (shape.friction * size) / np.sqrt(dot(slide, slide) + slip_speed * slip_speed)
+    return Touch(point, n, depth, size * n - drag * slide)
+
+
+def touches(arm: Robot | Tree, q: Any, qd: Any, pairs: Sequence[Pair], slip_speed: float = SLIP_SPEED) -> list[tuple[Pair, Touch]]:
+    """Return every possible contact at one state, in the order of `pairs` (two a half-space: both ends of the capsule).
+
+    Args:
+        arm: robot or tree.
+        q: joint coordinates (n,).
+        qd: joint velocities (n,).
+        pairs: from `contact_pairs`.
+        slip_speed: v_s [m/s].
+    """
+    tree = as_tree(arm)
+    needed = {i for pair in pairs for i in tree.ancestors(pair.capsule.body)}
+    poses = body_poses(tree, q, needed)
+    moving = any(pair.shape.damping > 0.0 or pair.shape.friction > 0.0 for pair in pairs)
+    twists = _twists(tree, poses, qd) if moving else {}
+    axes = {pair.capsule: _place(tree, pair.capsule, poses[pair.capsule.body]) for pair in pairs}
+    rest = (np.zeros(3), np.zeros(3))
+    out = []
+    for pair in pairs:
+        a, d = axes[pair.capsule]
+        values = [0.5] if pair.capsule.length == 0.0 else nearest_parameters(pair.shape, a, d)
+        for s in values:
+            twist = twists.get(pair.capsule.body, rest)
+            out.append((pair, _touch(pair.shape, a + s * d, pair.capsule.radius, twist, slip_speed)))
+    return out
+
+
+def wrenches_of(arm: Robot | Tree, q: Any, qd: Any, pairs: Sequence[Pair], slip_speed: float = SLIP_SPEED) -> Any:
+    """Return the wrenches (nb, 6) [f; n] of all contacts on the links, at link origins, base axes; arguments as `touches`."""
+    tree = as_tree(arm)
+    forces: dict[int, Any] = {}
+    moments: dict[int, Any] = {}
+    for pair, touch in touches(tree, q, qd, pairs, slip_speed):
+        i = pair.capsule.body
+        forces[i] = forces.get(i, 0.0) + touch.force
+        moments[i] = moments.get(i, 0.0) + cross(touch.point, touch.force)  # about the base's origin
+    poses = body_poses(tree, q, {i for body in forces for i in tree.ancestors(body)})
+    rows = []
+    for i in range(tree.nb):
+        if i not in forces:
+            rows.append(np.zeros(6))
+            continue
+        R, p = poses[i]
+        origin = p + R @ tree.T_body_link[i][:3, 3]
+        rows.append(np.concatenate([forces[i], moments[i] - cross(origin, forces[i])]))
+    return np.stack(rows)
+
+
+def contact_wrench(
+    robot: Robot, world: World, *, capsules: Sequence[LinkCapsule] | None = None, slip_speed: float = SLIP_SPEED
+) -> Callable[..., Any]:
+    """Return the contact model as the function ``wrench(arm, t, q, qd) -> (nb, 6)`` for ``simulate(…, wrench=…)``.
+
+    Args:
+        robot: the arm, whose geometry decides which pairs can ever touch.
+        world: what it can touch. Meshes work on floats only; a compiled loop needs their `bounding_box`.
+        capsules: of the links; `link_capsules(robot)` by default.
+        slip_speed: sliding speed at which friction reaches 71 % of its full value [m/s]. Smaller is sharper and stiffer:
+            the step must stay below about 2.5 m v_s/(μ F_n), with m the mass felt at the contact.
+
+    Returns:
+        The function; the same object for the same arguments, so that compiled loops are reused.
+
+    Raises:
+        InputError: a shape overlaps the robot's base.
+    """
+    if not (np.isfinite(slip_speed) and slip_speed > 0.0):
+        raise InputError(f"contact_wrench: slip_speed must be positive, got {slip_speed}")
+    parts = None if capsules is None else tuple(capsules)
+    key = ("contact wrench", world, parts, float(slip_speed))
+    if key not in robot._cache:
+        pairs = contact_pairs(robot, world, parts)
+        nb = len(robot.bodies)
+
+        def wrench(arm: Any, t: Any, q: Any, qd: Any) -> Any:
+            return wrenches_of(arm, q, qd, pairs, slip_speed) if pairs else np.zeros((nb, 6))
+
+        robot._cache[key] = wrench
+    found: Callable[..., Any] = robot._cache[key]
+    return found
+
+
+def has_mesh(world: World) -> bool:
+    """Whether some shape is a mesh, which compiled functions cannot hold."""
+    return any(isinstance(shape, Mesh) for shape in world.shapes)
+

@@ -1,0 +1,91 @@
+"""Where a segment (the axis of a link's capsule) comes nearest to a shape, traceable.
+
+The signed distance of a convex shape is a convex function along a segment, so there is one minimum.
+
+| shape | method | accuracy |
+|---|---|---|
+| sphere, capsule, infinite cylinder | closed form | exact |
+| half-space | both ends (a lying link rests on two points) | exact |
+| box, finite cylinder | `STEPS` tangent and secant steps in a bracket | 0.7 mm at worst, 0.1 mm in 99 of 100 (links up to 0.6 m) |
+| mesh | coal, floats only | coal's |
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from armwright.contact.geometry import TINY, clamp, dot, nearest_to_point, nearest_to_segment
+from armwright.contact.shapes import Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere
+from armwright.contact.shapes_distance import distance_and_normal
+
+STEPS = 8
+"""Evaluations of the slope between the ends, for boxes and finite cylinders."""
+
+
+def nearest_parameters(shape: Shape, a: Any, d: Any) -> list[Any]:
+    """Return the values of s in 0…1 at which contact between the segment a + s·d and `shape` is to be looked for.
+
+    Args:
+        shape: any but a mesh (which `nearest_to_mesh` handles on floats).
+        a: start of the segment (3,), base frame [m].
+        d: end minus start (3,) [m].
+
+    Returns:
+        One value; two (both ends) for a half-space.
+    """
+    if isinstance(shape, HalfSpace):
+        return [0.0, 1.0]
+    if isinstance(shape, Sphere):
+        return [nearest_to_point(a, d, np.array(shape.centre))]
+    if isinstance(shape, Capsule):
+        start = np.array(shape.start)
+        return [nearest_to_segment(a, d, start, np.array(shape.end) - start)]
+    if isinstance(shape, Cylinder) and math.isinf(shape.height):
+        axis = np.array(shape.axis)
+        upright = [k for k in range(3) if shape.axis[k] == 0.0]
+        if len(upright) == 2:  # along a base axis: plane geometry
+            centre = np.array([shape.centre[k] for k in upright])
+            return [nearest_to_point(np.array([a[k] for k in upright]), np.array([d[k] for k in upright]), centre)]
+        r = a - np.array(shape.centre)
+        flat, across = r - dot(r, axis) * axis, d - dot(d, axis) * axis
+        return [nearest_to_point(flat, across, np.zeros(3))]
+    if isinstance(shape, Mesh):
+        from armwright.contact.shapes_mesh import nearest_to_mesh
+
+        return [nearest_to_mesh(shape, a, d)]
+    return [_least(shape, a, d)]
+
+
+def _least(shape: Shape, a: Any, d: Any) -> Any:
+    """Find where the distance is least: by turns where the tangents at the bracket's ends meet, and by secants of the slope.
+
+    Tangents settle stretches on which the distance is straight (far away, and inside a box), secants the round ones
+    (past an edge). What was tried and lay lowest is returned.
+    """
+
+    def look(s: Any) -> tuple[Any, Any]:
+        far, n = distance_and_normal(shape, a + s * d)
+        return far, dot(n, d)
+
+    low: Any = 0.0
+    high: Any = 1.0
+    (far_low, at_low), (far_high, at_high) = look(0.0), look(1.0)
+    bracket = (at_low < 0.0) & (at_high > 0.0)
+    best = np.where(far_low < far_high, 0.0, 1.0)
+    least = np.minimum(far_low, far_high)
+    for k in range(STEPS):
+        span = high - low
+        if k % 2:
+            inner = -at_low
+        else:
+            inner = (far_low - far_high) / np.where(span > TINY, span, 1.0) + at_high
+        s = low + span * clamp(inner / np.where(bracket, at_high - at_low, 1.0), 0.01, 0.99)
+        far, here = look(s)
+        lower, left = far < least, here < 0.0
+        best, least = np.where(lower, s, best), np.where(lower, far, least)
+        low, far_low, at_low = (np.where(left, x, y) for x, y in ((s, low), (far, far_low), (here, at_low)))
+        high, far_high, at_high = (np.where(left, y, x) for x, y in ((s, high), (far, far_high), (here, at_high)))
+    return best
