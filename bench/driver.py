@@ -66,9 +66,9 @@ def start(peer: str, folder: Path) -> Worker | None:
 
 def measure(
     peers: Sequence[str], folder: Path, *, rounds: int, budget: float, seed: int = 0,
-    tell: Callable[[str], None] = lambda text: None,
+    tell: Callable[[str], None] = lambda text: None, wanted: Callable[[str], bool] = lambda case: True,
 ) -> dict[str, Any]:  # fmt: skip
-    """Measure all cases of all peers; times are seconds per evaluation.
+    """Measure all wanted cases of all peers; times are seconds per evaluation.
 
     Returns:
         {"peers": {peer: version or None}, "skipped": {peer: reason}, "cases": {case: {peer: {...}}}}.
@@ -85,7 +85,7 @@ def measure(
             else:
                 workers.append(worker)
                 tell(f"{peer} {worker.version}: {len(worker.cases)} cases agree with the reference")
-        pairs = [(worker, name) for worker in workers for name in worker.cases]
+        pairs = [(worker, name) for worker in workers for name in worker.cases if wanted(name)]
         times: dict[tuple[str, str], list[float]] = {(worker.name, name): [] for worker, name in pairs}
         order = random.Random(seed)
         for number in range(rounds):

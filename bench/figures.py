@@ -43,6 +43,13 @@ def markdown(result: dict[str, Any]) -> str:
         if "armwright" in entries:
             cells = [cell(entries, peer) for peer in peers]
             lines.append(f"| {title} | **{nanoseconds(entries['armwright']['best'])}** | {' | '.join(cells)} |")
+    if len(lines) == 2:  # only the loop was measured
+        lines = []
+    if result.get("loop"):
+        lines += ["", "| the loop, UR5 unless said, one thread | measured | promised |", "|---|---|---|"]
+        lines += [
+            f"| {row['line']} | **{row['figure']:,.3g}** {row['unit']} | {row['target']} |" for row in result["loop"]
+        ]
     process, machine = result["process"], result["machine"]
     start, cold, warm = (process[name]["best"] for name in ("import", "first_call_cold", "first_call_warm"))
     lines += [

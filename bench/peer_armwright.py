@@ -11,6 +11,7 @@ from armwright.dynamics.crba import crba
 from armwright.dynamics.derivatives import forward_derivatives, inverse_derivatives
 from armwright.kinematics.jacobian import pose_jacobian
 from armwright.robot.kernels import kernel
+from loop_task import load_task
 from prepare import arm
 from protocol import CHECKED, case, serve, setup
 
@@ -64,6 +65,12 @@ for label, function, keys in (
     args = (*one, *result)
     case(f"{label}/single", lambda k=k: k(*one), expected, got=np.stack(result[:2]), tolerance=1e-7)
     case(f"{label}/single_out", lambda k=k, args=args: k(*args), expected, got=np.stack(result[:2]), tolerance=1e-7)
+
+task = load_task(folder)
+if task is not None:
+    from loop_armwright import register
+
+    register(task)
 
 try:
     release = version("armwright")

@@ -6,6 +6,7 @@ import mujoco as mj
 import numpy as np
 from mujoco import rollout
 
+from loop_task import CHECKED_TICKS, KD, KP, PERIOD, TICKS, load_task
 from protocol import CHECKED, case, serve, setup
 
 folder, models = setup()
@@ -91,4 +92,28 @@ def batch():
 batch()
 found = (after[:CHECKED, 0, 1 + n : 1 + 2 * n] - data["qd"][:CHECKED]) / step
 case("fd/batch", batch, data["qdd"], got=found, items=count, note="rollout, one Euler step", tolerance=1e-7)
+task = load_task(folder)
+if task is not None:
+    spec = mj.MjSpec.from_string(text)
+    spec.option.timestep = PERIOD
+    spec.option.integrator = mj.mjtIntegrator.mjINT_RK4
+    plant = spec.compile()
+    body, mind = mj.MjData(plant), mj.MjData(plant)
+    q_ref, qd_ref, qdd_ref = (list(task[key]) for key in ("q_ref", "qd_ref", "qdd_ref"))
+
+    def loop(ticks=TICKS):
+        step, inverse_dynamics = mj.mj_step, mj.mj_inverse
+        qpos, qvel, force = body.qpos, body.qvel, body.qfrc_applied
+        position, velocity, acceleration, needed = mind.qpos, mind.qvel, mind.qacc, mind.qfrc_inverse
+        body.time, qpos[:], qvel[:] = 0.0, task["q0"], 0.0
+        for k in range(ticks):
+            position[:], velocity[:] = qpos, qvel
+            acceleration[:] = qdd_ref[k] + KP * (q_ref[k] - qpos) + KD * (qd_ref[k] - qvel)
+            inverse_dynamics(plant, mind)
+            force[:] = needed
+            step(plant, body)
+        return np.concatenate([qpos, qvel])
+
+    case("loop/computed_torque", loop, task["state"], got=loop(CHECKED_TICKS), note="mj_step, mj_inverse, Python loop")
+
 serve(mj.__version__)

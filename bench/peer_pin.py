@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from loop_task import CHECKED_TICKS, load_task, python_loop
 from protocol import CHECKED, case, serve, setup
 
 folder, models = setup()
@@ -77,5 +78,13 @@ for label, function, keys in (
     expected = np.stack([data[key] for key in keys])
     case(f"{label}/single", lambda function=function: function(m, d, q, v, x), expected,
          got=derivatives(function), tolerance=1e-7, note="analytic")  # fmt: skip
+
+task = load_task(folder)
+if task is not None:
+
+    def loop(*ticks):
+        return python_loop(lambda q, v, a: rnea(m, d, q, v, a), lambda q, v, x: aba(m, d, q, v, x), task, *ticks)
+
+    case("loop/computed_torque", loop, task["state"], got=loop(CHECKED_TICKS), note="rnea and aba in a Python loop")
 
 serve(pin.__version__)

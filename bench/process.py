@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from typing import Any
 
 IMPORT = "import time; t = time.perf_counter(); import armwright; print(time.perf_counter() - t)"
@@ -15,6 +16,20 @@ import armwright as aw
 robot = aw.load("ur5")
 tau = aw.inverse_dynamics(robot, [0.1] * 6, [0.2] * 6, [0.3] * 6)
 assert tau.shape == (6,)
+"""
+LOOP = """
+import time
+import numpy as np
+import armwright as aw
+from armwright.control import computed_torque
+from armwright.motion import quintic
+from armwright.simulation import prepare
+
+robot, law = aw.load("ur5"), computed_torque(100.0, 20.0)
+path = quintic(np.zeros(6), np.ones(6), 2.0)
+start = time.perf_counter()
+prepare(robot, law, path, check_step=False)
+print(time.perf_counter() - start)
 """
 GROWTH = """
 import gc, sys
@@ -74,24 +89,37 @@ def _run(code: str, *arguments: str, cache: str | None = None) -> tuple[float, s
     return elapsed, done.stdout.strip()
 
 
-def process_figures(*, repeats: int = 7, calls: int = 1_000_000) -> dict[str, Any]:
+def process_figures(
+    *, repeats: int = 7, calls: int = 1_000_000, parts: Sequence[str] = ("core", "loop")
+) -> dict[str, Any]:
     """Measure; times in seconds (best and median of `repeats` processes), memory growth in bytes.
+
+    ``loop_cold`` and ``loop_cached`` are the time of preparing a loop inside a new process, imports excluded.
 
     Memory needs Linux's /proc and is left out elsewhere.
     """
-    imports, cold, warm = [], [], []
+    imports, cold, warm, new, known = [], [], [], [], []
     with tempfile.TemporaryDirectory() as shared:
         _run(FIRST_CALL, cache=shared)
+        if "loop" in parts:
+            _run(LOOP, cache=shared)
         for _ in range(repeats):
             imports.append(float(_run(IMPORT)[1]))
             warm.append(_run(FIRST_CALL, cache=shared)[0])
             with tempfile.TemporaryDirectory() as fresh:
                 cold.append(_run(FIRST_CALL, cache=fresh)[0])
+            if "loop" in parts:
+                known.append(float(_run(LOOP, cache=shared)[1]))
+                with tempfile.TemporaryDirectory() as fresh:
+                    new.append(float(_run(LOOP, cache=fresh)[1]))
     figures: dict[str, Any] = {
         name: {"best": min(series), "median": sorted(series)[len(series) // 2]}
         for name, series in (("import", imports), ("first_call_cold", cold), ("first_call_warm", warm))
     }
-    if sys.platform == "linux":
+    for name, series in (("loop_cold", new), ("loop_cached", known)):
+        if series:
+            figures[name] = {"best": min(series), "median": sorted(series)[len(series) // 2]}
+    if sys.platform == "linux" and "core" in parts:
         figures["memory_growth_bytes"] = {"calls": calls, "bytes": int(_run(GROWTH, str(calls))[1])}
         figures["batch_overhead"] = {"items": calls, "fraction": float(_run(PEAK, str(calls))[1])}
     return figures

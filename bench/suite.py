@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from driver import measure
+from lines import loop_lines
+from loop_task import prepare_task
 from prepare import prepare
 from process import process_figures
 
 PEERS = ("armwright", "pin", "mujoco", "casadi", "rtb")
 ARMS = ("ur5", "n30", "n50")
+PARTS = ("core", "loop")
 
 
 def machine() -> dict[str, Any]:
@@ -48,9 +51,15 @@ def ratios(result: dict[str, Any]) -> dict[str, dict[str, float]]:
     return table
 
 
+def part(case: str) -> str:
+    """Which part of the benchmark a case belongs to."""
+    return "loop" if case.startswith("loop/") else "core"
+
+
 def run(
     out: Path, *, rounds: int = 25, budget: float = 0.04, peers: Sequence[str] = PEERS, arms: Sequence[str] = ARMS,
-    calls: int = 1_000_000, repeats: int = 7, tell: Callable[[str], None] = lambda text: None,
+    parts: Sequence[str] = PARTS, calls: int = 1_000_000, repeats: int = 7,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:  # fmt: skip
     """Measure everything and write `out`; returns what was written."""
     started = machine()
@@ -58,12 +67,17 @@ def run(
         folder = Path(name)
         tell("preparing arms and reference results")
         prepare(folder, arms)
-        result = measure(peers, folder, rounds=rounds, budget=budget, tell=tell)
+        if "loop" in parts:
+            prepare_task(folder)
+        result = measure(
+            peers, folder, rounds=rounds, budget=budget, tell=tell, wanted=lambda name: part(name) in parts
+        )
     tell("whole processes and memory")
-    figures = process_figures(repeats=repeats, calls=calls)
+    figures = process_figures(repeats=repeats, calls=calls, parts=parts)
     document = {
         "machine": started, "rounds": rounds, "budget": budget, **result, "ratios": ratios(result), "process": figures
     }  # fmt: skip
+    document["loop"] = loop_lines(document)
     out.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     tell(f"wrote {out}")
     return document

@@ -21,7 +21,7 @@ def suite(monkeypatch):
     import suite
 
     yield suite
-    for name in ("suite", "driver", "prepare", "process"):
+    for name in ("suite", "driver", "prepare", "process", "lines", "loop_task"):
         sys.modules.pop(name, None)
 
 
@@ -60,12 +60,74 @@ def test_ratios_are_peer_over_ours(suite):
     assert suite.ratios(result) == {"a": {"pin": 5.0}}
 
 
+def test_the_python_loop_is_the_loop_that_the_library_runs(suite):
+    import armwright as aw
+    from armwright.control import computed_torque
+    from armwright.motion import quintic_spline
+    from loop_task import DURATION, KD, KP, PERIOD, python_loop, start, waypoints
+    from prepare import arm
+
+    robot, path = arm("ur5"), quintic_spline(waypoints(), DURATION)
+    ref = path.evaluate(PERIOD * np.arange(100))
+    task = {"q_ref": ref.q, "qd_ref": ref.qd, "qdd_ref": ref.qdd, "q0": start()}
+    state = python_loop(lambda *x: aw.inverse_dynamics(robot, *x), lambda *x: aw.forward_dynamics(robot, *x), task, 100)
+    run = aw.simulate(robot, computed_torque(KP, KD), path, 0.1, q0=start())
+    assert np.abs(np.concatenate([run["q"][-1], run["qd"][-1]]) - state).max() < 1e-11
+    assert np.abs(run["error"]).max() > 0.01  # feedback has work
+
+
+def test_lines_of_the_loop_compare_with_what_was_promised(suite):
+    from lines import loop_lines
+
+    def entry(ours, **others):
+        return {"armwright": {"best": ours}, **{peer: {"best": value} for peer, value in others.items()}}
+
+    cases = {"loop/computed_torque": entry(1e-3, mujoco=0.03, pin=0.03), "loop/own_law": entry(1.6e-3),
+             "loop/long": entry(0.1), "loop/long_unrecorded": entry(0.095)}  # fmt: skip
+    rows = {row["line"]: row for row in loop_lines({"cases": cases, "process": {"loop_cold": {"best": 0.5}}})}
+    kept = {line: row["met"] for line, row in rows.items()}
+    assert kept == {
+        "2 s computed torque against MuJoCo's Python loop": True,
+        "2 s computed torque against Pinocchio's Python loop": False,
+        "2 s computed torque": True,
+        "user's NumPy law, traced: time against the built-in law": False,
+        "compile of a new loop, nothing cached": True,
+        "recording 50 s at 1 kHz": True,
+    }
+    assert rows["2 s computed torque"]["figure"] == pytest.approx(2000.0)
+    assert rows["recording 50 s at 1 kHz"]["figure"] == pytest.approx(5.0)
+    assert rows["2 s computed torque"]["target"] == "≥ 1,500 × real time"
+
+
+def test_an_unknown_part_is_told(capsys):
+    assert main(["bench", "--parts", "everything"]) == 2
+    assert "core,loop" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_tiny_run_of_the_loop(tmp_path, capsys):
+    pytest.importorskip("pinocchio")
+    pytest.importorskip("mujoco")
+    out = tmp_path / "bench.json"
+    code = main(["bench", "-o", str(out), "--rounds", "1", "--budget", "0.001", "--peers", "armwright,pin,mujoco",
+                 "--arms", "ur5", "--parts", "loop", "--repeats", "1"])  # fmt: skip
+    result = json.loads(out.read_text())
+    text = capsys.readouterr().out
+    assert code == 0
+    assert set(result["cases"]["loop/computed_torque"]) == {"armwright", "pin", "mujoco"}
+    assert all(entry["error"] < 1e-9 for entry in result["cases"]["loop/computed_torque"].values())
+    assert {"loop/own_law", "loop/many_noisy", "loop/irb140_exponentials", "loop/callback"} <= set(result["cases"])
+    assert len(result["loop"]) >= 14
+    assert all(row["line"] in text for row in result["loop"])
+    assert all(name.startswith("loop/") for name in result["cases"])
+
+
 @pytest.mark.slow
 def test_a_tiny_run_measures_both_libraries_and_writes_json(tmp_path, capsys):
     pytest.importorskip("pinocchio")
     out = tmp_path / "bench.json"
     code = main(["bench", "-o", str(out), "--rounds", "1", "--budget", "0.002", "--peers", "armwright,pin",
-                 "--arms", "ur5", "--calls", "20000", "--repeats", "1"])  # fmt: skip
+                 "--arms", "ur5", "--parts", "core", "--calls", "20000", "--repeats", "1"])  # fmt: skip
     text = capsys.readouterr().out
     result = json.loads(out.read_text())
     assert code == 0

@@ -69,6 +69,7 @@ def test_a_run_that_diverges_keeps_its_recording_and_says_when(capsys, tmp_path)
     assert kept.outcome == "diverged"
 
 
+@pytest.mark.slow
 def test_table_pictures_film_and_report(capsys, tmp_path):
     pytest.importorskip("matplotlib")
     reference = "quintic:0,-90,60,-40,30,0deg->20,-60,40,-60,50,10deg:0.3"

@@ -13,6 +13,7 @@ from armwright.errors import NotSupportedError
 
 PEERS = "armwright,pin,mujoco,casadi,rtb"
 ARMS = "ur5,n30,n50"
+PARTS = "core,loop"
 
 
 def bench(
@@ -21,12 +22,13 @@ def bench(
     budget: Annotated[float, typer.Option(min=1e-4, help="Seconds per case and round.")] = 0.04,
     peers: Annotated[str, typer.Option(help="Which libraries, separated by commas; missing ones are skipped.")] = PEERS,
     arms: Annotated[str, typer.Option(help="Which arms: ur5, and random ones of 30 and 50 joints.")] = ARMS,
+    parts: Annotated[str, typer.Option(help="What to measure: core (single calls and batches), loop.")] = PARTS,
     calls: Annotated[int, typer.Option(min=1000, help="Calls, and batch size, of the memory figures.")] = 1_000_000,
     repeats: Annotated[int, typer.Option(min=1, help="Processes started per start-up figure.")] = 7,
     json: Json = False,
 ) -> None:
     """Time this library and its peers, interleaved, on one thread; print ratios and write JSON."""
-    for what, wanted, known in (("peer", peers, PEERS), ("arm", arms, ARMS)):
+    for what, wanted, known in (("peer", peers, PEERS), ("arm", arms, ARMS), ("part", parts, PARTS)):
         unknown = sorted(set(wanted.split(",")) - set(known.split(",")))
         if unknown:
             fail(f"unknown {what} {', '.join(unknown)}; choose from {known}")
@@ -41,8 +43,8 @@ def bench(
         if not json:
             typer.echo(text, err=True)
 
-    result = run(out, rounds=rounds, budget=budget, peers=peers.split(","), arms=arms.split(","), calls=calls,
-                 repeats=repeats, tell=tell)  # fmt: skip
+    result = run(out, rounds=rounds, budget=budget, peers=peers.split(","), arms=arms.split(","),
+                 parts=parts.split(","), calls=calls, repeats=repeats, tell=tell)  # fmt: skip
     if json:
         say_json(result)
     else:
@@ -59,22 +61,27 @@ def suite_folder() -> Path:
 
 
 def report(result: dict[str, Any]) -> None:
-    """Print the tables of a measurement: ns per evaluation, how many times faster, whole processes."""
+    """Print the tables of a measurement: ns per evaluation, how many times faster, the loop, whole processes."""
     peers = list(result["peers"])
     others = [peer for peer in peers if peer != "armwright"]
-    cases = result["cases"]
+    cases = {name: entries for name, entries in result["cases"].items() if not name.startswith("loop/")}
 
     def nanoseconds(name: str, peer: str) -> str:
         return f"{cases[name][peer]['best'] * 1e9:.1f}" if peer in cases[name] else "–"
 
-    table("ns per evaluation (best, one thread)", ["case", *peers],
-          [[name, *(nanoseconds(name, peer) for peer in peers)] for name in cases])  # fmt: skip
+    if cases:
+        table("ns per evaluation (best, one thread)", ["case", *peers],
+              [[name, *(nanoseconds(name, peer) for peer in peers)] for name in cases])  # fmt: skip
     rows = []
     for name, faster in result["ratios"].items():
-        if faster:
+        if faster and name in cases:
             rows.append([name, *(f"{faster[peer]:.1f} ×" if peer in faster else "–" for peer in others)])
     if rows:
         table("armwright is faster by", ["case", *others], rows)
+    if result.get("loop"):
+        table("the loop", ["line", "promised", "kept", "measured"],
+              [[row["line"], row["target"], {True: "yes", False: "NO", None: ""}[row["met"]],
+                f"{row['figure']:,.4g} {row['unit']}"] for row in result["loop"]], left=3)  # fmt: skip
     process = result["process"]
     start, cold, warm = (process[name]["best"] for name in ("import", "first_call_cold", "first_call_warm"))
     say(f"import {start:.3f} s · first call, whole process: cold {cold:.3f} s, warm {warm:.3f} s")

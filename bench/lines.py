@@ -1,0 +1,49 @@
+"""The promises about speed as a table: what was measured, and what was promised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SECONDS = {"loop/irb140": 5.0, "loop/irb140_exponentials": 5.0}  # simulated; the others 2 s
+
+
+def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return rows {line, figure, unit, target, met} of the loop; rows whose cases are missing are left out.
+
+    `target` is a text; `met` is None where nothing was promised.
+    """
+    cases, process = result["cases"], result.get("process", {})
+
+    def best(name: str, peer: str = "armwright") -> float:
+        return float(cases.get(name, {}).get(peer, {}).get("best", float("nan")))
+
+    def faster(name: str) -> float:
+        return SECONDS.get(name, 2.0) / best(name)
+
+    ours, long = best("loop/computed_torque"), best("loop/long")
+    mujoco, pinocchio = (best("loop/computed_torque", peer) for peer in ("mujoco", "pin"))
+    rows: list[tuple[str, float | None, str, str, float | None]] = [
+        ("2 s computed torque against MuJoCo's Python loop", mujoco / ours, "×", ">=", 20),
+        ("2 s computed torque against Pinocchio's Python loop", pinocchio / ours, "×", ">=", 40),
+        ("2 s computed torque", faster("loop/computed_torque"), "× real time", ">=", 1500),
+        ("the same, whole call of simulate()", faster("loop/simulate"), "× real time", "", None),
+        ("1,000 simulations together, against one by one", best("loop/one") / best("loop/many"), "×", ">=", 4),
+        ("the same with noisy encoders, a seed each", best("loop/one_noisy") / best("loop/many_noisy"), "×", ">=", 4),
+        ("002's closed loop, stiff, Newton–Euler", faster("loop/irb140"), "× real time", ">=", 100),
+        ("002's closed loop, stiff, exponentials", faster("loop/irb140_exponentials"), "× real time", ">=", 100),
+        ("user's NumPy law, traced: time against the built-in law", best("loop/own_law") / ours, "×", "<=", 1.5),
+        ("user's Python law, called at 1 kHz", faster("loop/callback"), "× real time", ">=", 100),
+        ("compile of a new loop, nothing cached", process.get("loop_cold", {}).get("best"), "s", "<=", 2),
+        ("compile of a new loop, cached", process.get("loop_cached", {}).get("best"), "s", "<=", 0.1),
+        ("recording 50 s at 1 kHz", 100 * (1 - best("loop/long_unrecorded") / long), "% of the run", "<=", 10),
+        ("saving it to .npz", 100 * (1 - long / best("loop/long_npz")), "% of the run", "", None),
+        ("saving it to .mcap", 100 * (1 - long / best("loop/long_mcap")), "% of the run", "", None),
+    ]
+    out = []
+    for line, figure, unit, sign, target in rows:
+        if figure is None or figure != figure:
+            continue
+        met = None if target is None else bool(figure >= target if sign == ">=" else figure <= target)
+        wanted = "" if target is None else f"{'≥' if sign == '>=' else '≤'} {target:,g} {unit}"
+        out.append({"line": line, "figure": figure, "unit": unit, "target": wanted, "met": met})
+    return out

@@ -1,0 +1,161 @@
+"""This library's closed loops. A loop is compiled once, as the peers' models are built once; the runs are timed.
+
+``loop/simulate`` and the long runs are the exception: whole calls of `simulate`, with its checks and the recording.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armwright.control import computed_torque, inertia_gains, pd, pd_gravity
+from armwright.dynamics.newton_euler import rnea
+from armwright.dynamics.poe import poe_inverse, poe_mass
+from armwright.errors import ArmwrightWarning
+from armwright.motion import quintic_spline
+from armwright.robot.load import load
+from armwright.simulation import JointSensors, plan, prepare, simulate, system
+from loop_task import CHECKED_TICKS, DURATION, KD, KP, PERIOD, waypoints
+from prepare import arm
+from protocol import case
+
+MANY = 1000
+LONG = 50.0
+IRB140_KP, IRB140_KD = (50.0, 50.0, 50.0, 50.0, 50.0, 60.0), (20.0, 20.0, 20.0, 20.0, 20.0, 22.0)
+IRB140_GOAL = (np.pi / 2, 0.0, -np.pi / 2, np.pi, np.pi / 2, -np.pi)
+
+
+def own_law(arm: Any, q: Any, qd: Any, ref: Any) -> Any:
+    """Computed torque as a user writes it; traced."""
+    return rnea(arm, q, qd, ref.qdd + KP * (ref.q - q) + KD * (ref.qd - qd))
+
+
+class Runner:
+    """Runs a compiled loop from the same start again and again."""
+
+    def __init__(self, *arguments: Any, duration: float = DURATION, **options: Any) -> None:
+        self.session = prepare(*arguments, **options)
+        self.reference, self.duration = arguments[2], duration
+        self.x = self.session.state
+
+    def __call__(self) -> Any:
+        session = self.session
+        session.rows.clear()
+        session.loop.set("x", self.x)
+        session.follow(self.reference)
+        session.run(self.duration)
+        return session
+
+
+class ExponentialSystem(system.System):
+    """The arm by products of exponentials (002) instead of Newton and Euler: every torque and every mass matrix."""
+
+    def _needed(self, q: Any, qd: Any, qdd: Any, wrenches: Any, *, dry: bool) -> Any:
+        return poe_inverse(self.tree, q, qd, qdd)
+
+
+def register(task: dict[str, Any]) -> None:
+    """Register all loop cases."""
+    robot, path, law = arm("ur5"), quintic_spline(waypoints(), DURATION), computed_torque(KP, KD)
+    q0 = task["q0"]
+
+    def state_of(law: Any) -> Any:
+        run = simulate(robot, law, path, CHECKED_TICKS * PERIOD, q0=q0)
+        return np.concatenate([run["q"][-1], run["qd"][-1]])
+
+    built_in, expected = state_of(law), task["state"]
+    case("loop/computed_torque", Runner(robot, law, path, q0=q0), expected, got=built_in, note="compiled loop")
+    case("loop/simulate", lambda: simulate(robot, law, path, q0=q0), expected, got=built_in, note="whole call")
+    case("loop/own_law", Runner(robot, own_law, path, q0=q0), expected, got=state_of(own_law), note="traced")
+    _batches(robot, law, path, q0)
+    _callback(robot, path, q0)
+    _stiff()
+    _recording(robot, law, q0)
+
+
+def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:
+    """One at a time and a thousand together, from different starts and, with noisy encoders, with different seeds."""
+    starts = q0 + np.random.default_rng(5).uniform(-0.05, 0.05, (MANY, 6))
+    sensors = JointSensors(position_noise=1e-4, velocity_noise=1e-3)
+    for label, options in (("", {}), ("_noisy", {"sensors": sensors})):
+        one = Runner(robot, law, path, q0=starts[7], seed=7, every=100, **options)
+        many = Runner(robot, law, path, q0=starts, seed=0, every=100, **options)
+        alone, together = one().recording()["q"][-1], many().recording()["q"][:, -1]
+        case(f"loop/one{label}", one, together[7], got=alone, note="one at a time")
+        case(f"loop/many{label}", many, alone, got=together[7], items=MANY, note=f"{MANY} simulations, per simulation")
+
+
+def _callback(robot: Any, path: Any, q0: Any) -> None:
+    kp, kd = inertia_gains(robot, q0, 10.0)
+
+    def python_law(q: Any, qd: Any, ref: Any) -> Any:
+        """A law that branches on a value, so it cannot be traced and is called once a tick."""
+        if abs(q[0]) > 10.0:
+            return 0.0 * q
+        return kp * (ref.q - q) + kd * (ref.qd - qd)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ArmwrightWarning)
+        run = Runner(robot, python_law, path, q0=q0)
+        called = simulate(robot, python_law, path, 0.2, q0=q0)["q"][-1]
+
+    expected = simulate(robot, pd(kp, kd), path, 0.2, q0=q0)["q"][-1]
+    case("loop/callback", run, expected, got=called, note="Python law, 1 kHz")
+
+
+def _stiff() -> None:
+    """002's first closed loop: 5 s, poles down to -22,700 1/s, by both formulations."""
+    robot, law = load("irb140"), pd_gravity(IRB140_KP, IRB140_KD)
+    options = {"q0": np.zeros(6), "integrator": "rodas3", "continuous": True}
+    goal = np.array(IRB140_GOAL)
+    runs = {"loop/irb140": _still(robot, law, goal, options)}
+    original, mass = plan.System, system.crba
+    try:
+        plan.System, system.crba = ExponentialSystem, poe_mass
+        runs["loop/irb140_exponentials"] = _still(replace(robot, name="irb140 by exponentials"), law, goal, options)
+    finally:
+        plan.System, system.crba = original, mass
+    # the same task with an explicit integrator and steps that resolve the fastest mode
+    check = simulate(robot, law, goal, 5.0, q0=np.zeros(6), continuous=True, rate=10000.0, every=500)["q"][-1]
+    for name, run in runs.items():
+        case(name, run, check, got=run().state[0, :6], note="rodas3, 1 ms, continuous", tolerance=1e-5)
+
+
+def _still(robot: Any, law: Any, goal: Any, options: dict[str, Any]) -> Callable[[], Any]:
+    """A run towards a constant posture; the reference stays what it was."""
+    session = prepare(robot, law, goal, **options)
+    x = session.state
+
+    def run() -> Any:
+        session.rows.clear()
+        session.loop.set("x", x)
+        session.run(5.0)
+        return session
+
+    return run
+
+
+def _recording(robot: Any, law: Any, q0: Any) -> None:
+    """50 s at 1 kHz, whole calls: next to nothing kept, every tick kept, and saved."""
+    path, folder = quintic_spline(waypoints(), LONG), Path(tempfile.mkdtemp(prefix="armwright-bench-"))
+
+    def run(every: int = 1) -> Any:
+        return simulate(robot, law, path, q0=q0, every=every)
+
+    few, full = run(500), run()
+    cases: dict[str, Callable[[], Any]] = {
+        "loop/long_unrecorded": lambda: run(500),
+        "loop/long": run,
+        "loop/long_npz": lambda: run().save(folder / "run.npz"),
+    }
+    if find_spec("mcap") is not None:
+        cases["loop/long_mcap"] = lambda: run().save(folder / "run.mcap")
+    for name, function in cases.items():
+        case(name, function, few["q"], got=full["q"][::500], note="50 s, whole call")

@@ -1,0 +1,69 @@
+"""The closed loop that every peer runs: a UR5 under computed torque, 2 s, torque held for 1 ms, RK4 steps of 1 ms.
+
+The reference is a quintic spline; peers get it as arrays, one row a tick.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DURATION, PERIOD = 2.0, 1e-3
+TICKS = round(DURATION / PERIOD)
+KP, KD = 100.0, 20.0
+CHECKED_TICKS = 150  # compared with the NumPy source run on floats
+START = (0.1, -1.2, 1.0, -0.5, 0.3, 0.2)
+NUDGE = (0.05, -0.05, 0.05, -0.05, 0.05, -0.05)  # the run begins beside the reference, so that feedback has work
+
+
+def waypoints() -> Any:
+    """Rows (7, 6) of the spline."""
+    return np.array(START) + np.random.default_rng(3).uniform(-0.6, 0.6, (7, 6))
+
+
+def start() -> Any:
+    """Initial position (6,)."""
+    return waypoints()[0] + NUDGE
+
+
+def python_loop(inverse: Any, forward: Any, task: Any, ticks: int = TICKS) -> Any:
+    """The loop in NumPy around a library's inverse(q, v, a) and forward(q, v, tau); returns the final state (12,)."""
+    q_ref, qd_ref, qdd_ref = (list(task[key]) for key in ("q_ref", "qd_ref", "qdd_ref"))
+    q, v = task["q0"].copy(), np.zeros(6)
+    h, half, sixth = PERIOD, 0.5 * PERIOD, PERIOD / 6.0
+    for k in range(ticks):
+        tau = inverse(q, v, qdd_ref[k] + KP * (q_ref[k] - q) + KD * (qd_ref[k] - v))
+        a1 = forward(q, v, tau)
+        v2 = v + half * a1
+        a2 = forward(q + half * v, v2, tau)
+        v3 = v + half * a2
+        a3 = forward(q + half * v2, v3, tau)
+        v4 = v + h * a3
+        a4 = forward(q + h * v3, v4, tau)
+        q = q + sixth * (v + 2.0 * (v2 + v3) + v4)
+        v = v + sixth * (a1 + 2.0 * (a2 + a3) + a4)
+    return np.concatenate([q, v])
+
+
+def prepare_task(folder: Path) -> None:
+    """Write loop/task.npz: the reference at every tick, the start, and the state after a few ticks by floats."""
+    from armwright.dynamics.newton_euler import rnea
+    from armwright.motion import quintic_spline
+    from prepare import arm, forward
+
+    tree = arm("ur5").tree
+    ref = quintic_spline(waypoints(), DURATION).evaluate(PERIOD * np.arange(TICKS))
+    task = {"q_ref": ref.q, "qd_ref": ref.qd, "qdd_ref": ref.qdd, "q0": start()}
+    state = python_loop(
+        lambda q, v, a: rnea(tree, q, v, a), lambda q, v, tau: forward(tree, q, v, tau), task, CHECKED_TICKS
+    )
+    (folder / "loop").mkdir()
+    np.savez(folder / "loop" / "task.npz", state=state, **task)
+
+
+def load_task(folder: Path) -> dict[str, Any] | None:
+    """The task, or None where the loop is not to be measured."""
+    path = folder / "loop" / "task.npz"
+    return dict(np.load(path)) if path.exists() else None
