@@ -80,7 +80,7 @@ def _fast(session: Session, ticks: int, record: list[Any]) -> str:
     """Fixed steps without events: the step alone, from Python."""
     parts, caller, step = session.parts, session.caller, session.single_step()
     x, h = session.state[0], np.array([session.step])
-    ref = session.reference_at(session.time + parts.period * np.arange(ticks))
+    ref = session.reference_at(session.times(ticks))
     pasts = [np.array([s * session.step]) for s in range(session.substeps)]
     tau = session.loop.get("tau")[0]
     try:

@@ -164,10 +164,15 @@ class Session:
         columns = [np.full((self.count, 1), self.time), *(self.loop.get(name) for name in names[1:])]
         return np.concatenate(columns, axis=1)[:, None]
 
+    def times(self, ticks: int) -> Any:
+        """Times of the next ticks (ticks,), counted from the last event so that rounding does not add up [s]."""
+        time, tick = self._origin
+        return time + (self.tick - tick + np.arange(ticks)) * self.parts.period
+
     def shared_table(self, ticks: int) -> Any:
         """What all lanes are given in the next ticks (ticks, columns): time, references, which measurements are new."""
-        dt, plan = self.parts.period, self.loop.plan
-        t = self.time + dt * np.arange(ticks + 1)
+        plan = self.loop.plan
+        t = self.times(ticks + 1)
         ref = np.concatenate(self.reference_at(t), axis=-1)
         columns = [t[:-1, None], ref[:-1]]
         if "ref_next" in plan.shared:
