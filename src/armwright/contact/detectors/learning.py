@@ -6,7 +6,7 @@ half, which it has not seen, tells the rate of false alarms to expect.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,6 @@ from armwright.errors import InputError
 from armwright.motion.reference import Reference
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     from armwright.robot.model import Robot
@@ -59,30 +57,44 @@ class ThresholdFit:
         return adaptive_detector(self.a, self.b, self.c, release=release)
 
 
-def learn_thresholds(tau_ext: ArrayLike, ref: Reference, dt: float, *, margin: float = 1.2) -> ThresholdFit:
+def learn_thresholds(
+    tau_ext: ArrayLike | Sequence[ArrayLike], ref: Reference | Sequence[Reference], dt: float, *, margin: float = 1.2
+) -> ThresholdFit:
     """Learn adaptive thresholds from an observer's output on contact-free runs.
 
     Args:
-        tau_ext: (B, T, n), B ≥ 2 runs.
-        ref: desired motion; qd and qdd are (T, n) or (B, T, n).
+        tau_ext: (B, T, n), B ≥ 2 runs; or a list of such stacks, one a trajectory.
+        ref: desired motion, qd and qdd (T, n) or (B, T, n); or a list of them, as `tau_ext`.
         dt: control period [s].
         margin: ≥ 1, factor on the envelope of what was seen.
     """
+    if not (np.isfinite(margin) and margin >= 1.0 and dt > 0.0):
+        raise InputError(f"learn thresholds: need margin ≥ 1 and dt > 0, got {margin} and {dt}")
+    stacks = [tau_ext] if isinstance(ref, Reference) else list(tau_ext)  # type: ignore[arg-type]
+    refs = [ref] if isinstance(ref, Reference) else list(ref)
+    if not stacks or len(stacks) != len(refs):
+        raise InputError(f"learn thresholds: {len(stacks)} stacks of runs for {len(refs)} references")
+    batches = [_features(x, r) for x, r in zip(stacks, refs, strict=True)]
+    held = _envelope([batch[:, 0::2] for batch in batches], margin)
+    alarms, samples = 0, 0
+    for r, speed, acceleration in (batch[:, 1::2] for batch in batches):
+        level = (r / (held[0] + held[1] * speed + held[2] * acceleration)).max(axis=-1)
+        alarms += int(rising_edges(level - 1.0).sum())
+        samples += level.size
+    a, b, c = _envelope(batches, margin)
+    total = sum(batch[0, ..., 0].size for batch in batches)
+    peak = np.max([batch[0].max(axis=(0, 1)) for batch in batches], axis=0)
+    spread = np.sqrt(sum((batch[0] ** 2).sum(axis=(0, 1)) for batch in batches) / total)
+    rate = poisson_rate(alarms, samples * dt / 3600.0)
+    return ThresholdFit(a, b, c, peak, spread, rate, total * dt / 3600.0, float(margin))
+
+
+def _features(tau_ext: Any, ref: Reference) -> Array:
+    """|tau_ext|, |q̇_ref|, |q̈_ref| as one array (3, B, T, n)."""
     r = np.abs(np.asarray(tau_ext, dtype=np.float64))
     if r.ndim != 3 or len(r) < 2 or r.shape[1] < 2 or not np.isfinite(r).all():
         raise InputError(f"learn thresholds: tau_ext must be (B, T, n) with B ≥ 2 runs, finite; got shape {r.shape}")
-    if not (np.isfinite(margin) and margin >= 1.0 and dt > 0.0):
-        raise InputError(f"learn thresholds: need margin ≥ 1 and dt > 0, got {margin} and {dt}")
-    speed, acceleration = (np.broadcast_to(np.abs(np.asarray(x, dtype=np.float64)), r.shape) for x in (ref.qd, ref.qdd))
-    even, odd = slice(0, None, 2), slice(1, None, 2)
-    held = _envelope(r[even], speed[even], acceleration[even], margin)
-    level = (r[odd] / (held[0] + held[1] * speed[odd] + held[2] * acceleration[odd])).max(axis=-1)
-    alarms = int(rising_edges(level - 1.0).sum())
-    hours = r.shape[0] * r.shape[1] * dt / 3600.0
-    a, b, c = _envelope(r, speed, acceleration, margin)
-    spread = np.sqrt((r * r).mean(axis=(0, 1)))
-    rate = poisson_rate(alarms, level.size * dt / 3600.0)
-    return ThresholdFit(a, b, c, r.max(axis=(0, 1)), spread, rate, hours, float(margin))
+    return np.stack([r, *(np.broadcast_to(np.abs(np.asarray(x, dtype=np.float64)), r.shape) for x in (ref.qd, ref.qdd))])
 
 
 def learn_from_recordings(
@@ -110,10 +122,10 @@ def learn_from_recordings(
     return learn_thresholds(said, ref, float(time[1] - time[0]), **options)
 
 
-def _envelope(r: Array, speed: Array, acceleration: Array, margin: float) -> tuple[Array, Array, Array]:
+def _envelope(batches: list[Array], margin: float) -> tuple[Array, Array, Array]:
     out = []
-    for j in range(r.shape[-1]):
-        out.append(_joint_envelope(*(x[..., j].ravel() for x in (r, speed, acceleration))))
+    for j in range(batches[0].shape[-1]):
+        out.append(_joint_envelope(*np.concatenate([batch[..., j].reshape(3, -1) for batch in batches], axis=1)))
     a, b, c = margin * np.array(out).T
     return a, b, c
 
