@@ -48,7 +48,7 @@ def markdown(result: dict[str, Any]) -> str:
     if result.get("loop"):
         lines += ["", "| the loop, UR5 unless said, one thread | measured | promised |", "|---|---|---|"]
         lines += [
-            f"| {row['line']} | **{row['figure']:,.3g}** {row['unit']} | {row['target']} |" for row in result["loop"]
+            f"| {row['line']} | **{figure(row['figure'])}** {row['unit']} | {row['target']} |" for row in result["loop"]
         ]
     process, machine = result["process"], result["machine"]
     start, cold, warm = (process[name]["best"] for name in ("import", "first_call_cold", "first_call_warm"))
@@ -73,6 +73,11 @@ def markdown(result: dict[str, Any]) -> str:
 def nanoseconds(seconds: float) -> str:
     """Write a time with the unit that suits it."""
     return f"{seconds * 1e9:.3g} ns" if seconds < 1e-6 else f"{seconds * 1e6:.3g} µs"
+
+
+def figure(value: float) -> str:
+    """Write a figure with three digits, or whole where it has more."""
+    return f"{value:,.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
 
 
 def cell(entries: dict[str, Any], peer: str) -> str:

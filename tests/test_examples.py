@@ -20,7 +20,7 @@ socket.socket.connect = refuse
 
 def test_examples_are_numbered_without_gaps():
     assert [int(path.name[:2]) for path in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
-    assert len(EXAMPLES) >= 6
+    assert len(EXAMPLES) >= 10
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
