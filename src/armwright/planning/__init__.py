@@ -1,0 +1,125 @@
+"""Free and blocked space: maps, the Hopfield planner, graph search, sampling planners, and paths made into motions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from armwright.errors import InputError
+from armwright.planning.capsules import (
+    LinkCapsules,
+    Obstacles,
+    cells_as_boxes,
+    floor,
+    link_capsules,
+    spheres,
+    vertical_cylinders,
+)
+from armwright.planning.cspace import WholeArm, configuration_map
+from armwright.planning.grid import Grid
+from armwright.planning.hopfield import Hopfield
+from armwright.planning.hopfield_published import HopfieldPublished, display
+from armwright.planning.joint_plan import JointPlan, JointPlanner
+from armwright.planning.marking import (
+    GOAL_000,
+    START_000,
+    Marked,
+    back_off,
+    back_off_000,
+    contact_point,
+    mark,
+    nearest_free,
+    patch_000,
+)
+from armwright.planning.neighbourhood import Neighbourhood, moore, von_neumann
+from armwright.planning.network import Stability, link_matrix, lyapunov, stability
+from armwright.planning.occupancy import FELT, FREE, UNKNOWN, GridMap, grid_map, inflate
+from armwright.planning.ompl_connect import OMPLConnect
+from armwright.planning.path_plan import GridPlanner, PathPlan
+from armwright.planning.sampling import RRTConnect, rrt_connect
+from armwright.planning.search import AStar, Dijkstra
+from armwright.planning.sight import cut_corners, sees, segment_cells
+from armwright.planning.waypoints import (
+    TOOL_DOWN_000,
+    blocked_on_the_way,
+    densified,
+    joint_waypoints,
+    path_points,
+    waypoint_motion,
+)
+
+GRID_PLANNERS: dict[str, Any] = {
+    "hopfield": Hopfield,
+    "hopfield-sum": lambda **options: Hopfield(dynamics="sum", **options),
+    "hopfield-published": HopfieldPublished,
+    "dijkstra": Dijkstra,
+    "astar": AStar,
+}
+JOINT_PLANNERS: dict[str, Any] = {"rrt-connect": RRTConnect, "ompl-rrt-connect": OMPLConnect}
+
+
+def planner(name: str, **options: Any) -> Any:
+    """Return a planner by name: a key of `GRID_PLANNERS` or `JOINT_PLANNERS`, with its options."""
+    known = {**GRID_PLANNERS, **JOINT_PLANNERS}
+    if name not in known:
+        raise InputError(f"planner must be one of {', '.join(known)}, got {name!r}")
+    return known[name](**options)
+
+
+__all__ = [
+    "FELT",
+    "FREE",
+    "GOAL_000",
+    "GRID_PLANNERS",
+    "JOINT_PLANNERS",
+    "START_000",
+    "TOOL_DOWN_000",
+    "UNKNOWN",
+    "AStar",
+    "Dijkstra",
+    "Grid",
+    "GridMap",
+    "GridPlanner",
+    "Hopfield",
+    "HopfieldPublished",
+    "JointPlan",
+    "JointPlanner",
+    "LinkCapsules",
+    "Marked",
+    "Neighbourhood",
+    "OMPLConnect",
+    "Obstacles",
+    "PathPlan",
+    "RRTConnect",
+    "Stability",
+    "WholeArm",
+    "back_off",
+    "back_off_000",
+    "blocked_on_the_way",
+    "cells_as_boxes",
+    "configuration_map",
+    "contact_point",
+    "cut_corners",
+    "densified",
+    "display",
+    "floor",
+    "grid_map",
+    "inflate",
+    "joint_waypoints",
+    "link_capsules",
+    "link_matrix",
+    "lyapunov",
+    "mark",
+    "moore",
+    "nearest_free",
+    "patch_000",
+    "path_points",
+    "planner",
+    "rrt_connect",
+    "sees",
+    "segment_cells",
+    "spheres",
+    "stability",
+    "vertical_cylinders",
+    "von_neumann",
+    "waypoint_motion",
+]

@@ -137,7 +137,8 @@ def cell_index(cell: ArrayLike, shape: tuple[int, ...], first: int, what: str) -
     index = tuple(int(x) - first for x in c)
     if not all(0 <= i < s for i, s in zip(index, shape, strict=True)):
         last = tuple(s - 1 + first for s in shape)
-        raise InputError(f"{what}: {tuple(c.tolist())} is outside the grid; cells go from {(first,) * len(shape)} to {last}")
+        start = (first,) * len(shape)
+        raise InputError(f"{what}: {tuple(c.tolist())} is outside the grid; cells go from {start} to {last}")
     return index
 
 

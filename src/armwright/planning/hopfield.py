@@ -4,10 +4,10 @@ Activity σ spreads from the goal (σ = 1) through free cells and is followed up
 σ_i = β Σ_j σ_j sums over **all walks** to the goal, so that many slightly longer routes can outweigh a short corridor,
 and σ ~ β^d leaves the range of doubles on long paths. Two remedies, both here:
 
-* ``dynamics="max"`` (default): σ_i = max_j β^{c_ij} σ_j, the limit β → 0 of the same network. At rest σ = β^d exactly, d
-  the cost of a shortest path: uphill *is* the shortest path. Kept as d = log σ / log β, so nothing underflows. The role
-  of the eigenvalue is played by the largest geometric mean of the weights around a cycle, which is below 1 for every
-  0 < β < 1: the fixed point is unique and reached after finitely many updates.
+* ``dynamics="max"`` (default): σ_i = max_j β^{c_ij} σ_j, the limit β → 0 of the same network. At rest σ = β^d exactly,
+  d the cost of a shortest path: uphill *is* the shortest path. Kept as d = log σ / log β, so nothing underflows. The
+  role of the eigenvalue is played by the largest geometric mean of the weights around a cycle, which is below 1 for
+  every 0 < β < 1: the fixed point is unique and reached after finitely many updates.
 * ``dynamics="sum"``: Glasius' own sum with β from the true eigenvalue bound and a convergence test, in logarithms where
   σ would underflow. Its path is compared with the shortest, and the excess reported.
 """
@@ -15,6 +15,7 @@ and σ ~ β^d leaves the range of doubles on long paths. Two remedies, both here
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,8 +98,10 @@ class Hopfield:
         if self.beta is None:
             return BETA_FRACTION * min(bound, 1.0)
         if self.beta >= bound:
-            raise InputError(f"beta: {self.beta} is not below the bound {bound:.4f} of a {shape} grid with {hood.name} links, "
-                             "so the network may not settle; leave beta out")  # fmt: skip
+            raise InputError(
+                f"beta: {self.beta} is not below the bound {bound:.4f} of a {shape} grid with {hood.name} links, so the "
+                "network may not settle; leave beta out"
+            )
         return self.beta
 
     def _plan(self, p: Problem, cells: list[tuple[int, ...]], hood: Neighbourhood, shortest: float, updates: int,
@@ -114,8 +117,10 @@ class Hopfield:
 
 def path_cost(cells: list[tuple[int, ...]], hood: Neighbourhood) -> float:
     """Return the sum of the costs of a path's steps."""
-    table = {tuple(row): cost for row, cost in zip(hood.offsets.tolist(), hood.costs.tolist(), strict=True)}
-    return sum(table[tuple(b - a for a, b in zip(x, y, strict=True))] for x, y in zip(cells, cells[1:], strict=False))
+    table: dict[tuple[int, ...], float] = {
+        tuple(row): cost for row, cost in zip(hood.offsets.tolist(), hood.costs.tolist(), strict=True)
+    }
+    return sum((table[tuple(b - a for a, b in zip(x, y, strict=True))] for x, y in pairwise(cells)), 0.0)
 
 
 def settle(p: Problem, hood: Neighbourhood, beta: float, tolerance: float) -> tuple[Array, int]:
@@ -143,7 +148,7 @@ def settle(p: Problem, hood: Neighbourhood, beta: float, tolerance: float) -> tu
         cells = np.flatnonzero(reached & (hops > 0.0))
         for k, offset in enumerate(layout.offsets):
             near = cells + offset
-            good = reached[near] & ((layout.moves[cells] >> k) & 1 == 1)
+            good = reached[near] & layout.may(cells)[:, k]
             weights[k, cells[good]] = beta * np.exp(base[near[good]] - base[cells[good]])
         source = np.zeros(hops.size)
         source[goal] = 1.0
@@ -162,11 +167,10 @@ def _shortest_walks(hops: Array, reached: NDArray[np.bool_], layout: Padded, bet
     cells = cells[np.argsort(hops[cells], kind="stable")]
     edges = np.searchsorted(hops[cells], np.arange(hops[cells[-1]] + 2.0))
     logs[cells[0]] = 0.0
-    for layer, (i, j) in enumerate(zip(edges[1:-1], edges[2:], strict=True)):
+    for layer, (i, j) in enumerate(pairwise(edges[1:])):
         here = cells[i:j]
         near = here[:, None] + layout.offsets
-        may = (layout.moves[here, None] >> np.arange(layout.offsets.size)) & 1 == 1
-        before = np.where(may & (hops[near] == layer), logs[near], -np.inf)
+        before = np.where(layout.may(here) & (hops[near] == layer), logs[near], -np.inf)
         top = before.max(axis=1)
         logs[here] = np.log(beta) + top + np.log(np.exp(before - top[:, None]).sum(axis=1))
     return logs

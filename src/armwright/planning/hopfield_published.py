@@ -32,8 +32,8 @@ class HopfieldPublished:
     the later of equals winning (``>=``); it stops at the goal, gives up in the ring or after 1200 points.
 
     Its faults are kept: where all neighbours have σ = 0 the tie rule walks into obstacles and may still report success
-    (the message then names the obstacle cells entered); neither a blocked start nor an unreachable goal is noticed; many
-    longer routes may outweigh the shortest. Use `Hopfield` for planning.
+    (the message then names the obstacle cells entered); neither a blocked start nor an unreachable goal is noticed;
+    many longer routes may outweigh the shortest. Use `Hopfield` for planning.
 
     Attributes:
         beta: slope.

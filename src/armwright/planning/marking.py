@@ -32,7 +32,7 @@ class Marked(NamedTuple):
 
 
 def patch_000(*, ring: bool = True, radius: float = 0.0) -> GridMap:
-    """Return the empty 20×20 map of 000 §3.10: x = 0.0263 u + 0.1238, y = 0.0263 v − 0.2762, z = 0, cells from (1, 1)."""
+    """Return the empty 20×20 map of 000 §3.10: x = 0.0263 u + 0.1238, y = 0.0263 v − 0.2762, z = 0; cells from 1."""
     grid = Grid((20, 20), np.array([0.1238, -0.2762, 0.0]), None, 0.0263, 1)
     return GridMap(grid, ring=ring, radius=radius)
 
@@ -102,7 +102,7 @@ def back_off(where: GridMap, cell: ArrayLike, velocity: ArrayLike) -> Cell | Non
 
 
 def nearest_free(where: GridMap, cell: ArrayLike) -> Cell | None:
-    """Return the free cell nearest to `cell` (which may be outside), searched outwards ring by ring; None if there is none."""
+    """Return the free cell nearest to `cell` (which may be outside), searched ring by ring; None if there is none."""
     first, shape = where.grid.first, np.array(where.shape)
     blocked = where.blocked()
     start: Cell = tuple(int(c) for c in np.clip(np.asarray(cell, dtype=np.int64) - first, 0, shape - 1))

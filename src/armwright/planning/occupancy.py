@@ -48,7 +48,8 @@ class GridMap:
             given = getattr(self, name)
             array = np.zeros(self.grid.shape, dtype=np.int64) if given is None else np.array(given)
             if array.shape != self.grid.shape or array.dtype.kind not in "iub" or (array < 0).any():
-                raise InputError(f"{name}: expected counts ≥ 0 of shape {self.grid.shape}, got {array.dtype} {array.shape}")
+                what = f"{array.dtype} {array.shape}"
+                raise InputError(f"{name}: expected counts ≥ 0 of shape {self.grid.shape}, got {what}")
             array = array.astype(np.int64)
             array.flags.writeable = False
             object.__setattr__(self, name, array)

@@ -121,5 +121,5 @@ def refused(p: Problem, planner: str) -> PathPlan | None:
 def walled_in(p: Problem, planner: str, expanded: int, reached: int, sweeps: int = 0) -> PathPlan:
     """Return the answer for a start that the goal's region does not contain."""
     start, goal = p.numbered([p.start, p.goal])
-    text = f"unreachable: {reached} free cells are connected with the goal {goal}, the start {start} is not among them"
+    text = f"unreachable: {reached} free cells are connected with the goal {goal}, not the start {start}"
     return PathPlan("unreachable", (), float("inf"), expanded, planner, text, float("inf"), sweeps)

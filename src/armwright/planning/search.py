@@ -73,12 +73,13 @@ def _bound(hood: Neighbourhood, p: Problem) -> Callable[[int], float]:
     price1, price2 = float((hood.costs / size1).min()), float((hood.costs / size2).min())
 
     def bound(flat: int) -> float:
-        delta = []
+        delta: list[int] = []
         for size, end in zip(sizes, ends, strict=True):
             flat, c = divmod(flat, size)
             delta.append(abs(c - end))
         # rounding must not make it exceed the true cost: ties would be settled too early
-        return max(price1 * sum(delta), price2 * sum(x * x for x in delta) ** 0.5) * (1.0 - 1e-12)
+        straight = float(sum(x * x for x in delta)) ** 0.5
+        return max(price1 * sum(delta), price2 * straight) * (1.0 - 1e-12)
 
     return bound
 
@@ -110,12 +111,12 @@ def _search(p: Problem, hood: Neighbourhood, name: str, bound: Callable[[int], f
             total = cost[end]
             message = f"found: {len(cells) - 1} steps, cost {total:.6g}, shortest"
             return PathPlan("found", p.numbered(cells[::-1]), total, len(settled), name, message, total)
-        word, here = int(layout.moves[i]), cost[i]
+        word, here = int(layout.moves[i * layout.each]), cost[i]
         for k, offset, c in steps:
             j = i + offset
             if free[j] and word >> k & 1 and here + c < cost.get(j, np.inf):
                 cost[j], parent[j] = here + c, i
                 heapq.heappush(heap, (here + c + bound(j), j))
     start, goal = p.numbered([p.start, p.goal])
-    message = f"unreachable: {len(settled)} free cells are connected with the start {start}, the goal {goal} is not among them"
+    message = f"unreachable: {len(settled)} free cells are connected with the start {start}, not the goal {goal}"
     return PathPlan("unreachable", (), float("inf"), len(settled), name, message, float("inf"))

@@ -5,8 +5,10 @@ Arrays are padded by the neighbourhood's reach and flat, so that a neighbour is 
 
 from __future__ import annotations
 
+# words of allowed steps are read at index · each: each = 0 where one word serves all cells
 RELAX = """
-define i64 @{name}(ptr %d, ptr %moves, ptr %queue, ptr %flag, ptr %offsets, ptr %costs, i64 %K, i64 %cells, i64 %count) {{
+define i64 @{name}(ptr %d, ptr %moves, ptr %queue, ptr %flag, ptr %offsets, ptr %costs, i64 %K, i64 %cells,
+                   i64 %count, i64 %each) {{
 entry:
   br label %loop
 loop:
@@ -44,7 +46,8 @@ step:
   %better = fcmp olt double %nd, %dj
   br i1 %better, label %allowed, label %skip
 allowed:
-  %pm = getelementptr i64, ptr %moves, i64 %j
+  %jm = mul i64 %j, %each
+  %pm = getelementptr i64, ptr %moves, i64 %jm
   %m = load i64, ptr %pm
   %bits = lshr i64 %m, %k
   %bit = and i64 %bits, 1
@@ -82,7 +85,8 @@ done:
 
 # ties keep the last direction; a blocked cell holds −inf and is never entered
 DESCEND = """
-define i64 @{name}(ptr %d, ptr %moves, ptr %offsets, ptr %costs, i64 %K, i64 %start, i64 %end, ptr %path, i64 %most) {{
+define i64 @{name}(ptr %d, ptr %moves, ptr %offsets, ptr %costs, i64 %K, i64 %start, i64 %end, ptr %path,
+                   i64 %most, i64 %each) {{
 entry:
   br label %loop
 loop:
@@ -95,7 +99,8 @@ loop:
   %there = icmp eq i64 %i, %end
   br i1 %there, label %done, label %begin
 begin:
-  %pm = getelementptr i64, ptr %moves, i64 %i
+  %im = mul i64 %i, %each
+  %pm = getelementptr i64, ptr %moves, i64 %im
   %m = load i64, ptr %pm
   br label %step
 step:

@@ -29,7 +29,7 @@ class Padded(NamedTuple):
     """Layout of a grid with a border as wide as the neighbourhood reaches.
 
     shape: padded; inner: slices of the true cells; offsets (K,) flat distances; costs (K,); moves: flat words whose bit
-    k says that step k may be taken from a cell (side cells free), all ones where every step is straight.
+    k says that step k may be taken from a cell (side cells free), or one word of ones where every step is straight.
     """
 
     shape: tuple[int, ...]
@@ -37,6 +37,16 @@ class Padded(NamedTuple):
     offsets: Integers
     costs: Array
     moves: Integers
+
+    @property
+    def each(self) -> int:
+        """1 if every cell has its own word of allowed steps, 0 if one serves all."""
+        return int(self.moves.size > 1)
+
+    def may(self, cells: Any) -> NDArray[np.bool_]:
+        """Return which of the K steps may be taken from flat indices (...,): (..., K)."""
+        words = self.moves[np.asarray(cells) * self.each]
+        return np.asarray((words[..., None] >> np.arange(self.offsets.size)) & 1 == 1)
 
     def flat(self, cell: tuple[int, ...]) -> int:
         """Return the flat padded index of a cell."""
@@ -58,7 +68,7 @@ def _layout(shape: tuple[int, ...], hood: Neighbourhood) -> Padded:
     strides = np.ones(len(shape), dtype=np.int64)
     for k in range(len(shape) - 2, -1, -1):
         strides[k] = strides[k + 1] * padded[k + 1]
-    moves = np.full(int(np.prod(padded)), -1, dtype=np.int64)
+    moves = np.array([-1], dtype=np.int64)
     inner = tuple(slice(reach, reach + s) for s in shape)
     return Padded(padded, inner, hood.offsets @ strides, hood.costs, moves)
 
@@ -87,7 +97,7 @@ def _function(kind: str, K: int = 0) -> Callable[..., int]:
     name = f"armwright_grid_{kind}_{K}"
     if kind in ("relax", "descend"):
         text = (RELAX if kind == "relax" else DESCEND).format(name=name)
-        arguments = [_P, _P, _P, _P, _P, _P, _I, _I, _I] if kind == "relax" else [_P, _P, _P, _P, _I, _I, _I, _P, _I]
+        arguments = [_P] * 6 + [_I] * 4 if kind == "relax" else [_P, _P, _P, _P, _I, _I, _I, _P, _I, _I]
     else:
         text = sweep_ir(name, K, jit.host().width, kind == "weighted")
         arguments = [_P, _P, _P, _P, _P, _I, _I, _I, _D, _I, _I, _D]
@@ -114,7 +124,7 @@ def relax(blocked: Mask, hood: Neighbourhood, goal: tuple[int, ...]) -> tuple[Ar
     queue[0], flag[start] = start, 1
     updates = _function("relax")(
         d.ctypes.data, p.moves.ctypes.data, queue.ctypes.data, flag.ctypes.data, p.offsets.ctypes.data,
-        p.costs.ctypes.data, p.offsets.size, d.size, 1,
+        p.costs.ctypes.data, p.offsets.size, d.size, 1, p.each,
     )  # fmt: skip
     return d, updates, p
 
@@ -128,7 +138,7 @@ def _relax_numpy(d: Array, p: Padded, start: int) -> int:
         for k, (offset, cost) in enumerate(zip(p.offsets, p.costs, strict=True)):
             j = front - offset
             nd = d[front] + cost
-            good = (nd < d[j]) & ((p.moves[j] >> k) & 1).astype(bool)
+            good = (nd < d[j]) & p.may(j)[:, k]
             np.minimum.at(d, j[good], nd[good])
             changed.append(j[good])
         front = np.unique(np.concatenate(changed))
@@ -136,7 +146,7 @@ def _relax_numpy(d: Array, p: Padded, start: int) -> int:
 
 
 def descend(d: Array, p: Padded, start: tuple[int, ...], goal: tuple[int, ...], costs: Array) -> list[tuple[int, ...]]:
-    """Follow allowed steps of least d + cost from start to goal; ties keep the direction, else the first of equals wins.
+    """Follow allowed steps of least d + cost from start to goal; ties keep the direction, else the first wins.
 
     Keeping the direction turns the zigzag of 000 into straight legs of the same length.
     """
@@ -144,9 +154,8 @@ def descend(d: Array, p: Padded, start: tuple[int, ...], goal: tuple[int, ...], 
     if backend() == "numpy":
         path, last = [i], -1
         while i != end and len(path) <= d.size:
-            may = ((p.moves[i] >> np.arange(p.offsets.size)) & 1).astype(bool)
             value = d[i + p.offsets] + costs
-            value[~may | (value == -np.inf)] = np.inf
+            value[~p.may(i) | (value == -np.inf)] = np.inf
             choice = last if last >= 0 and value[last] == value.min() else int(np.argmin(value))
             if value[choice] == np.inf:
                 break
@@ -156,7 +165,7 @@ def descend(d: Array, p: Padded, start: tuple[int, ...], goal: tuple[int, ...], 
     else:
         flat = np.empty(d.size, dtype=np.int64)
         count = _function("descend")(d.ctypes.data, p.moves.ctypes.data, p.offsets.ctypes.data, costs.ctypes.data,
-                                     costs.size, i, end, flat.ctypes.data, flat.size)  # fmt: skip
+                                     costs.size, i, end, flat.ctypes.data, flat.size, p.each)  # fmt: skip
     if count < 0:
         raise AssertionError("a network at rest always leads to its goal")
     return p.cells(flat[:count])
@@ -170,7 +179,8 @@ def sweep(inputs: Array, hood: Neighbourhood, beta: float, sweeps: int, *, least
         inputs: I per cell: large at the goal, very negative at obstacles.
         hood: the links T.
         beta: slope of g(x) = min(max(βx, 0), 1).
-        sweeps: most sweeps. least: fewest.
+        sweeps: most sweeps.
+        least: fewest.
         tolerance: relative change below which a cell counts as at rest.
 
     Returns:

@@ -1,0 +1,187 @@
+"""From a path of cells to a motion: corners cut, waypoints, inverse kinematics on one branch, splines, time scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.kinematics.forward import fk
+from armwright.kinematics.ik_result import IKBatch, IKResult
+from armwright.kinematics.inverse import ik
+from armwright.kinematics.joint_range import fit_turns
+from armwright.motion.scaling import stretch, velocity_factor
+from armwright.motion.splines import piecewise_quintic, quintic_spline
+from armwright.planning.grid import frozen_numbers
+from armwright.planning.occupancy import GridMap
+from armwright.planning.sight import cut_corners
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.motion.trajectory import Trajectory
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+    Cell = tuple[int, ...]
+
+TOOL_DOWN_000 = ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0))  # R_t of 000 §3.10: flange z down
+MOST_STEP = 1.0
+BISECTIONS = 12
+
+
+def path_points(where: GridMap, path: Sequence[ArrayLike], *, start: ArrayLike | None = None, cut: bool = True,
+                spacing: float | None = None) -> Array:  # fmt: skip
+    """Return tool positions (N, 3) [m] along a path of cells.
+
+    Args:
+        where: the map on which the path was planned.
+        path: cells, numbered as the map counts.
+        start: where the tool is (3,), put before the cell centres as 000 does; leave out if it is the first centre.
+        cut: cut corners; every leg then touches free cells only (see `sight`). False keeps every cell centre (000).
+        spacing: put further points on the legs so that neighbours are at most this far apart [m]; a joint motion
+            between far waypoints leaves the straight line.
+    """
+    cells = [tuple(int(c) for c in np.asarray(cell)) for cell in path]
+    if not cells:
+        raise InputError("path: it is empty; plan again, or look at the plan's status")
+    for cell in cells:
+        where.grid.index(cell, "path")
+    points = where.grid.centre(np.array(cells))
+    places: list[tuple[float, ...]] = [tuple(c - where.grid.first for c in cell) for cell in cells]
+    if start is not None:
+        p = frozen_numbers(start, (3,), "start")
+        points = np.vstack([p, points])
+        places.insert(0, tuple((where.grid.coordinates(p) - where.grid.first).tolist()))
+    if cut:
+        points = points[cut_corners(where.blocked(), places)]
+    return points if spacing is None else densified(points, spacing)
+
+
+def densified(points: ArrayLike, spacing: float) -> Array:
+    """Return the polyline with points added so that neighbours are at most `spacing` apart; corners stay."""
+    P = np.asarray(points, dtype=np.float64)
+    if not (np.isfinite(spacing) and spacing > 0.0):
+        raise InputError(f"spacing: must be finite and > 0, got {spacing!r}")
+    parts = [P[:1]]
+    for a, b in pairwise(P):
+        n = max(1, int(np.ceil(np.linalg.norm(b - a) / spacing - 1e-9)))
+        parts.append(a + (b - a) * (np.arange(1, n + 1) / n)[:, None])
+    return np.concatenate(parts)
+
+
+def joint_waypoints(robot: Robot, points: ArrayLike, q_start: ArrayLike, *, R_tool: ArrayLike = TOOL_DOWN_000,
+                    most_step: float = MOST_STEP) -> Array:  # fmt: skip
+    """Return joint rows (N, n) that bring the tool to points (N, 3) with one orientation, without a branch jump.
+
+    Each row is the solution nearest to the row before (full turns included), the first to `q_start`.
+
+    Args:
+        robot: the arm.
+        points: tool positions, base frame [m].
+        q_start: where the arm is (n,).
+        R_tool: tool orientation in the base frame (3, 3), kept throughout; 000's flange-down by default.
+        most_step: largest change of a joint between neighbours [rad or m]; more counts as a jump.
+
+    Raises:
+        InputError: names the waypoint that cannot be reached, or only by a jump.
+    """
+    P = np.asarray(points, dtype=np.float64)
+    if P.ndim != 2 or P.shape[1] != 3 or not P.size or not np.isfinite(P).all():
+        raise InputError(f"points: expected finite positions of shape (N, 3), got {P.shape}")
+    q = frozen_numbers(q_start, (robot.n,), "q_start")
+    T = np.zeros((len(P), 4, 4))
+    T[:, :3, :3], T[:, :3, 3], T[:, 3, 3] = frozen_numbers(R_tool, (3, 3), "R_tool"), P, 1.0
+    batch = ik(robot, T, seed=q)
+    assert isinstance(batch, IKBatch)
+    rows = []
+    for k in range(len(P)):
+        place = f"waypoint {k} of {len(P)} at {np.round(P[k], 4).tolist()} m"
+        answer = batch[k] if batch.method != "numeric" else ik(robot, T[k], seed=q)
+        assert isinstance(answer, IKResult)
+        if not answer.ok:
+            raise InputError(f"{place}: {answer.message}")
+        fitted = fit_turns(robot, answer.solutions, np.broadcast_to(q, answer.solutions.shape), True)
+        usable = fitted.q[fitted.inside]
+        step = np.abs(usable - q).max(axis=1)
+        best = int(np.argmin(step))
+        if step[best] > most_step:
+            raise InputError(
+                f"{place}: the nearest configuration is {step[best]:.3g} from the one before, more than {most_step}: it "
+                "lies on another branch; go around, or allow a larger most_step"
+            )
+        q = usable[best]
+        rows.append(q)
+    return np.array(rows)
+
+
+def waypoint_motion(robot: Robot, Q: ArrayLike, *, qd0: ArrayLike | None = None, velocity: ArrayLike | None = None,
+                    acceleration: ArrayLike | None = None, duration: float | None = None,
+                    scheme: str = "central") -> Trajectory:  # fmt: skip
+    """Return a motion through joint rows (N, n).
+
+    Args:
+        robot: the arm.
+        Q: waypoints; repeated neighbours are dropped.
+        qd0: velocity that the arm already has (n,); taken over without a jump.
+        velocity: joint limits, scalar or (n,); the robot's own by default.
+        acceleration: joint limits; the robot's own by default.
+        duration: total time [s] instead of the limits; 000's round(N/2) s for "published".
+        scheme: "central" (quintic spline, central-difference velocities, jerk continuous), "smooth" (C4 spline, may
+            swing out more), or "published" (000 §3.12: equal times, zero acceleration at waypoints).
+    """
+    if scheme not in ("central", "smooth", "published"):
+        raise InputError(f"scheme must be 'central', 'smooth' or 'published', got {scheme!r}")
+    rows = np.asarray(Q, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != robot.n:
+        raise InputError(f"Q: expected shape (N, {robot.n}), got {rows.shape}")
+    if scheme == "published" and duration is None:
+        duration = float(np.floor(0.5 * len(rows) + 0.5))  # counts repeated rows, as the document does
+    keep = np.concatenate([[True], np.abs(np.diff(rows, axis=0)).max(axis=1) > 1e-12])
+    rows = rows[keep]
+
+    def build(T: float) -> Trajectory:
+        if scheme == "published":
+            return piecewise_quintic(rows, T, qd0=qd0)
+        return quintic_spline(rows, T, velocities=scheme, qd0=qd0)
+
+    if duration is not None:
+        return build(duration)
+    kv = [joint.limits.velocity for joint in robot.joints] if velocity is None else velocity
+    ka = [joint.limits.acceleration for joint in robot.joints] if acceleration is None else acceleration
+    if not (np.isfinite(kv).any() or np.isfinite(ka).any()):
+        raise InputError(f"robot {robot.name!r} has no velocity limits; give velocity, acceleration or duration")
+    if qd0 is None or not np.asarray(qd0).any():
+        motion = build(1.0)
+        return stretch(motion, velocity_factor(motion, kv, ka))
+    return _shortest_takeover(build, kv, ka)
+
+
+def _shortest_takeover(build: Callable[[float], Trajectory], kv: ArrayLike, ka: ArrayLike) -> Trajectory:
+    """Return the quickest motion within limits that starts at speed: stretching time would change that speed."""
+    high = 0.1
+    while velocity_factor(build(high), kv, ka) > 1.0:
+        high *= 2.0
+        if high > 1e5:
+            raise InputError("qd0: the limits cannot be kept however slow the motion; the start is too fast for them")
+    low = 0.5 * high
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if velocity_factor(build(middle), kv, ka) <= 1.0 else (middle, high)
+    return build(high)
+
+
+def blocked_on_the_way(robot: Robot, motion: Trajectory, where: GridMap, *, samples: int = 2000) -> list[Cell]:
+    """Return blocked cells that the tool enters during a motion (by forward kinematics at `samples` instants).
+
+    The legs of a path are proved free; the joint spline between waypoints deviates from them, so it is checked.
+    Cells outside the grid do not count.
+    """
+    t = np.linspace(0.0, motion.duration, samples)
+    cells = where.grid.cell(fk(robot, motion.evaluate(t).q)[:, :3, 3])
+    cells = np.unique(cells[where.grid.inside(cells)], axis=0)
+    mask = where.blocked()
+    return [tuple(c) for c in cells.tolist() if mask[tuple(x - where.grid.first for x in c)]]
