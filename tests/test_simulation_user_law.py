@@ -120,3 +120,68 @@ def test_reference_is_what_the_law_sees(robot):
     assert isinstance(expected, Reference)
     assert np.abs(run["tau"][:-1] - expected.q[:-1]).max() < 1e-12
     assert np.abs(run["q_ref"][-1] - (0.8, -0.6)).max() < 1e-12 and np.abs(run["qd_ref"][-1]).max() == 0.0
+
+
+# -- laws that change are traced again ------------------------------------------------------------------------------
+
+STIFFNESS = 10.0
+SOURCE = "def law(q, qd, ref): return KP * (ref.q - q) - 5.0 * qd"
+
+
+def reads_a_global(q, qd, ref):
+    return STIFFNESS * (ref.q - q) - 5.0 * qd
+
+
+def first_torque(robot, law, **options):
+    return simulate(robot, law, [1.0, 1.0], 0.01, q0=[0.0, 0.0], **options)["tau"][0, 0]
+
+
+def test_changed_globals_closures_and_objects_are_seen(robot, monkeypatch):
+    assert first_torque(robot, reads_a_global) == 10.0
+    monkeypatch.setitem(globals(), "STIFFNESS", 20.0)
+    assert first_torque(robot, reads_a_global) == 20.0
+
+    for kp in (10.0, 20.0):  # the same text in another notebook cell
+        cell = {"KP": kp}
+        exec(SOURCE, cell)
+        assert first_torque(robot, cell["law"]) == kp
+
+    gain = np.array([10.0, 10.0])
+    for kp in (10.0, 20.0):
+        gain[:] = kp
+        assert first_torque(robot, lambda q, ref: gain * (ref.q - q)) == kp
+
+    class Controller:
+        kp = 10.0
+
+        def law(self, q, qd, ref):
+            return self.kp * (ref.q - q) - 5.0 * qd
+
+    for kp in (10.0, 20.0):
+        controller = Controller()
+        controller.kp = kp
+        assert first_torque(robot, controller.law) == kp
+        controller.kp = 2.0 * kp
+        assert first_torque(robot, controller.law) == 2.0 * kp
+
+    def with_option(q, ref, *, kp=10.0):
+        return kp * (ref.q - q)
+
+    assert first_torque(robot, with_option) == 10.0
+    with_option.__kwdefaults__["kp"] = 20.0
+    assert first_torque(robot, with_option) == 20.0
+
+
+def test_unchanged_laws_are_traced_once(robot, monkeypatch):
+    from armwright.simulation import session
+
+    count = []
+    real = session.loop_plan
+    monkeypatch.setattr(session, "loop_plan", lambda parts: count.append(1) or real(parts))
+
+    def make(kp):
+        return lambda q, qd, ref: kp * (ref.q - q) - 7.5 * qd
+
+    for kp in (31.0, 31.0, 32.0, 31.0):
+        first_torque(robot, make(kp))
+    assert len(count) == 2

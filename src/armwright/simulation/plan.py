@@ -15,6 +15,7 @@ from armwright.graph.loop import LoopPlan, Stage, stage
 from armwright.graph.program import call_by_name
 from armwright.motion.reference import Reference
 from armwright.simulation.integrators import Method
+from armwright.simulation.reuse import NotComparable, fingerprint
 from armwright.simulation.system import System
 
 if TYPE_CHECKING:
@@ -56,18 +57,24 @@ class Ingredients:
         """Number of joints."""
         return self.lanes.tree.n
 
-    def key(self) -> tuple[Any, ...]:
-        """What the traced loop depends on, for reuse within a process; parts count by identity, functions by code."""
+    def key(self) -> tuple[Any, ...] | None:
+        """What the traced loop depends on, for reuse within a process; None if that cannot be told."""
+        try:
+            return self._key()
+        except NotComparable:
+            return None
+
+    def _key(self) -> tuple[Any, ...]:
         gains = tuple((k, np.shape(v)[1:] if k in self.gains_vary else v.tobytes()) for k, v in self.law.gains.items())
         memory = tuple((k, v.tobytes(), np.shape(v)) for k, v in self.law.memory.items())
         clamp = None if self.clamp is None else tuple(part.tobytes() for part in self.clamp)
         watching = tuple(
-            (m.name, same_code(m.function), *((k, v.tobytes()) for k, v in m.gains.items())) for m in self.monitors
+            (m.name, fingerprint(m.function), *((k, v.tobytes()) for k, v in m.gains.items())) for m in self.monitors
         )
-        events = tuple((name, same_code(f)) for name, f in self.events.items())
-        return (self.lanes.places, self.model_key, same_code(self.law.function), gains, memory, self.method.name,
-                self.period, self.continuous, self.drive, self.friction, self.sensors, same_code(self.wrenches),
-                same_code(self.external), events, clamp, watching, self.stop_on_alarm)  # fmt: skip
+        events = tuple((name, fingerprint(f)) for name, f in self.events.items())
+        return (self.lanes.places, self.model_key, fingerprint(self.law.function), gains, memory, self.method.name,
+                self.period, self.continuous, self.drive, self.friction, self.sensors, fingerprint(self.wrenches),
+                fingerprint(self.external), events, clamp, watching, self.stop_on_alarm)  # fmt: skip
 
     @property
     def extra_names(self) -> tuple[str, ...]:
@@ -78,17 +85,6 @@ class Ingredients:
     def size(self) -> int:
         """Length of the state x."""
         return self.n * (2 + len(self.extra_names))
-
-
-def same_code(function: Any) -> Any:
-    """What tells functions apart: their code and what they enclose, where that can be compared; else the function itself."""
-    try:
-        enclosed = tuple(cell.cell_contents for cell in function.__closure__ or ())
-        key = (function.__code__, enclosed, function.__defaults__)
-        hash(key)
-    except (AttributeError, TypeError, ValueError):
-        return function
-    return key
 
 
 def hermite(s: Any, dt: float, a: Reference, b: Reference) -> Reference:

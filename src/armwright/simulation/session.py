@@ -70,7 +70,10 @@ class Session:
 
     def _plan(self, parts: Ingredients) -> LoopPlan:
         """Trace the loop, or take the one that an earlier simulation of this robot traced."""
-        key = ("loop", *parts.key())
+        known = parts.key()
+        if known is None:
+            return loop_plan(parts)
+        key = ("loop", *known)
         plan: LoopPlan | None = self.robot._cache.get(key)
         if plan is None:
             plan = loop_plan(parts)
