@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,6 +58,16 @@ def test_a_step_that_cannot_be_stable_prints_the_limit_and_the_way_out(capsys, t
     assert float(re.search(r"limit is about ([0-9.]+) ms", err).group(1)) == pytest.approx(0.232, abs=0.004)
     assert "rodas3" in err
     assert not (tmp_path / "never.npz").exists()
+
+
+def test_the_documentation_shows_the_real_commands_and_the_real_message(capsys):
+    text = (Path(__file__).resolve().parents[1] / "docs" / "loop.md").read_text().replace("\\\n", " ")
+    first, second = (shlex.split(block)[1:] for block in re.findall(r"```sh\n(armwright simulate.*?)```", text, re.S))
+    assert first == PD_003
+    assert second == [*PD_003, *STIFF]
+    (printed,) = re.findall(r"```text\n(armwright: .*?)```", text, re.S)
+    _, _, err = run(capsys, *first)
+    assert printed.split() == err.split()
 
 
 def test_a_run_that_diverges_keeps_its_recording_and_says_when(capsys, tmp_path):
