@@ -189,3 +189,10 @@ def test_dry_friction_solver_finds_who_slides():
         assert (wrong <= 1e-8 * bound).all()
         stuck[np.sum(after == 0.0)] += 1
     assert (stuck > 0).sum() >= 5  # from none to nearly all
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "semi-implicit", "rodas3"])
+def test_coulomb_friction_at_rest_is_not_taken_for_an_unstable_step(integrator):
+    """Its slope at rest is infinite, but it only brakes: the wheel may tremble by what one step can do, not more."""
+    run = simulate(wheel(coulomb=2.0), push(0.5), None, 1.0, q0=[0.0], integrator=integrator)
+    assert np.abs(run["qd"]).max() < 2.0 * 2.5 / I_WHEEL * 1e-3

@@ -23,8 +23,8 @@ class Caller:
         parts = session.parts
         self.session, self.law, self.n = session, parts.law, parts.n
         wanted = inspect.signature(self.law.function).parameters
-        fixed = {"arm": parts.model_key or session.robot, "dt": parts.period, **self.law.gains}
-        self.wanted = tuple(wanted)
+        fixed: dict[str, Any] = {"arm": parts.model_key or session.robot, "dt": parts.period, **self.law.gains}
+        self.wanted = tuple(name for name in wanted if name in ("t", "q", "qd", "ref"))
         self.fixed = {name: fixed[name] for name in wanted if name in fixed}
         self.memory: dict[str, Any] = dict(session.memory)
         delay = 0 if parts.sensors is None else parts.sensors.delay
@@ -32,10 +32,11 @@ class Caller:
 
     def torque(self, t: float, x: Any, ref: Reference) -> Any:
         """Torque (n,) at one tick; raise `SimulationError` if it is not a finite torque a joint."""
-        n = self.n
-        seen = self._sense(x)
-        values = {"t": t, "q": seen[:n], "qd": seen[n:], "ref": ref, **self.memory}
-        answer = self.law.function(**self.fixed, **{name: values[name] for name in self.wanted if name in values})
+        n, seen = self.n, x
+        if self.session.parts.sensors is not None:
+            seen = self._sense(x)
+        given = {"t": t, "q": seen[:n], "qd": seen[n : 2 * n], "ref": ref}
+        answer = self.law.function(**self.fixed, **self.memory, **{name: given[name] for name in self.wanted})
         if isinstance(answer, tuple):
             answer, kept = answer
             self.memory = {**self.memory, **kept}
@@ -45,15 +46,15 @@ class Caller:
             raise InputError(f"law {self.law.name!r} must return {n} torques, got {answer!r}") from error
         if tau.shape != (n,):
             raise InputError(f"law {self.law.name!r}: must return a torque a joint, shape ({n},), got {tau.shape}")
-        if not np.isfinite(tau).all():
+        if not is_finite(tau):
             joint = self.session.robot.joints[int(np.argmin(np.isfinite(tau)))].name
-            raise SimulationError(f"law {self.law.name!r} returned {tau.tolist()} at t = {t:.6g} s (joint {joint}); torques must be finite")
+            raise SimulationError(f"law {self.law.name!r} returned {tau.tolist()} at t = {t:.6g} s (joint {joint}); "
+                                  "torques must be finite")  # fmt: skip
         return tau
 
     def _sense(self, x: Any) -> Any:
         session, sensors, n = self.session, self.session.parts.sensors, self.n
-        if sensors is None:
-            return x[: 2 * n]
+        assert sensors is not None
         noise = session.noise[0].standard_normal(2 * n) if sensors.noisy else np.zeros(2 * n)
         fresh = session.tick % sensors.every == 0
         seen = np.concatenate(sensors.read(x[:n], x[n : 2 * n], noise)) if fresh else self.line[0]
@@ -61,43 +62,63 @@ class Caller:
         return self.line[-1]
 
 
+def is_finite(x: Any) -> bool:
+    """Whether all numbers are finite: a dot product with itself is a single fast call; overflow counts as infinite."""
+    return bool(x.dot(x) < np.inf)
+
+
+class _Rows:
+    """Rows recorded in this chunk, in one block that can be handed over at any time."""
+
+    def __init__(self, session: Session, most: int) -> None:
+        self.session = session
+        self.block = np.empty((most, 1 + session.parts.size + session.parts.n))
+        self.count = 0
+
+    def add(self, t: float, x: Any, tau: Any) -> None:
+        """Record one tick, unless it is skipped (`every`)."""
+        if self.session.phase == 0:
+            row, N = self.block[self.count], 1 + len(x)
+            row[0], row[1:N], row[N:] = t, x, tau
+            self.count += 1
+
+    def hand_over(self) -> None:
+        """Give what was recorded to the session."""
+        if self.count:
+            self.session.rows.append(self.block[None, : self.count].copy())
+            self.count = 0
+
+
 def run_ticks(session: Session, ticks: int) -> str:
     """Run up to `ticks` ticks; return "end" or the name of an event. What was recorded is kept whatever happens."""
-    record: list[Any] = []
     if session.caller is None:
         session.caller = Caller(session, session.state[0])
-    parts = session.parts
+    parts, rows = session.parts, _Rows(session, ticks)
     plain = not (parts.events or parts.method.adaptive)
     try:
-        return (_fast if plain else _general)(session, ticks, record)
+        return (_fast if plain else _general)(session, ticks, rows)
     finally:
-        width = 1 + parts.size + parts.n
-        if record:
-            session.rows.append(np.array(record).reshape(1, -1, width))
+        rows.hand_over()
 
 
-def _fast(session: Session, ticks: int, record: list[Any]) -> str:
+def _fast(session: Session, ticks: int, rows: _Rows) -> str:
     """Fixed steps without events: the step alone, from Python."""
-    parts, caller, step = session.parts, session.caller, session.single_step()
+    caller, step = session.caller, session.single_step()
     x, h = session.state[0], np.array([session.step])
-    ref = session.reference_at(session.times(ticks))
+    times = session.times(ticks)
+    q, qd, qdd = session.reference_at(times)
     pasts = [np.array([s * session.step]) for s in range(session.substeps)]
     tau = session.loop.get("tau")[0]
     try:
         for k in range(ticks):
-            t = session.time
-            tau = caller.torque(t, x, Reference(ref.q[k], ref.qd[k], ref.qdd[k]))
-            if session.phase == 0:
-                record.append(np.concatenate([[t], x, tau]))
-            now, after = np.array([t]), x
+            now = times[k : k + 1]
+            tau = caller.torque(float(times[k]), x, Reference(q[k], qd[k], qdd[k]))
+            rows.add(session.time, x, tau)
             for past in pasts:
-                after = step(after, h, past, now, tau)
-            if not np.isfinite(after).all():
-                session.rows.append(np.array(record).reshape(1, -1, 1 + len(x) + parts.n))
-                record.clear()
-                x = after
+                x = step(x, h, past, now, tau)
+            if not is_finite(x):
+                rows.hand_over()
                 session.diverged([Outcome(k, "not finite", 0)])
-            x = after
             session.advance(1)
     finally:
         session.loop.set("x", x)
@@ -105,22 +126,20 @@ def _fast(session: Session, ticks: int, record: list[Any]) -> str:
     return "end"
 
 
-def _general(session: Session, ticks: int, record: list[Any]) -> str:
+def _general(session: Session, ticks: int, rows: _Rows) -> str:
     """Tick by tick through the compiled loop, which knows about events and adaptive steps."""
-    caller, loop = session.caller, session.loop
+    caller, loop, n = session.caller, session.loop, session.parts.n
     for _ in range(ticks):
         shared, _ = session.tables(1)
-        n, row = session.parts.n, shared[0]
-        tau = caller.torque(session.time, loop.get("x")[0], Reference(row[1 : 1 + n], row[1 + n : 1 + 2 * n], row[1 + 2 * n : 1 + 3 * n]))
+        x, ref = loop.get("x")[0], shared[0, 1 : 1 + 3 * n]
+        tau = caller.torque(session.time, x, Reference(ref[:n], ref[n : 2 * n], ref[2 * n :]))
         loop.set("tau", tau)
-        rows, outcomes = loop.run(1, substeps=session.most_substeps, shared=shared)
-        if session.phase == 0:
-            record.append(rows[0, 0])
+        rows.add(session.time, x, tau)
+        _, outcomes = loop.run(1, substeps=session.most_substeps, shared=shared)
         if outcomes[0].reason == "event":
             return session.stop_at_event()
         if outcomes[0].reason != "end":
-            session.rows.append(np.array(record))
-            record.clear()
+            rows.hand_over()
             session.diverged(outcomes)
         session.advance(1)
     return "end"

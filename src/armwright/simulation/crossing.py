@@ -17,9 +17,9 @@ MOST_TRIALS = 60
 
 
 class Crossing(NamedTuple):
-    """The first event of a step: which, how long after the step began [s], and the state there (size,)."""
+    """The first event of a step: its number, how long after the step began [s], and the state there (size,)."""
 
-    index: int
+    which: int
     after: float
     x: Any
 
@@ -47,22 +47,27 @@ def first_crossing(session: Session) -> Crossing:
     before, behind = event_values(session, start, x0), event_values(session, start + length, x1)
     best: Crossing | None = None
     for k in np.flatnonzero((before < 0.0) & (behind >= 0.0)):
-        high, x = _root(lambda h, k=k: (after(h), k), lambda h, x, k=k: event_values(session, start + h, x)[k],
-                        length, before[k], (behind[k], x1))  # fmt: skip
+
+        def value_at(h: float, x: Any, k: int = int(k)) -> float:
+            return float(event_values(session, start + h, x)[k])
+
+        high, x = _root(after, value_at, length, before[k], (behind[k], x1))
         if best is None or high < best.after:
             best = Crossing(int(k), high, x)
     # the compiled loop may see a rise that plain NumPy rounds away: then it is at the very end of the step
     return best or Crossing(int(np.argmax(behind - before)), length, x1)
 
 
-def _root(after: Callable[..., Any], value_at: Callable[..., float], length: float, f_low: float, end: tuple[float, Any]) -> tuple[float, Any]:
+def _root(
+    after: Callable[[float], Any], value_at: Callable[[float, Any], float], length: float, f_low: float, end: Any
+) -> tuple[float, Any]:
     """Regula falsi that always shrinks the bracket; returns the end where the value is ≥ 0 and the state there."""
     low, high, (f_high, x) = 0.0, length, end
     for _ in range(MOST_TRIALS):
         if high - low < RESOLUTION or f_high == 0.0:
             break
         h = low + (high - low) * float(np.clip(-f_low / (f_high - f_low), 0.05, 0.95))
-        trial = after(h)[0]
+        trial = after(h)
         value = value_at(h, trial)
         if value >= 0.0:
             high, f_high, x = h, value, trial

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.contact import monitor as monitors
 from armwright.control.law import Law, initial_memory, run
+from armwright.control.zero import zero
 from armwright.graph import Program, trace
 from armwright.graph.loop import LoopPlan, Stage, stage
 from armwright.graph.program import call_by_name
@@ -63,6 +64,12 @@ class Ingredients:
             return self._key()
         except NotComparable:
             return None
+
+    def step_key(self) -> tuple[Any, ...] | None:
+        """The same for the step alone: a held torque hides the law from it."""
+        if self.continuous:
+            return self.key()
+        return replace(self, law=zero(), gains_vary=()).key()
 
     def _key(self) -> tuple[Any, ...]:
         gains = tuple((k, np.shape(v)[1:] if k in self.gains_vary else v.tobytes()) for k, v in self.law.gains.items())

@@ -64,9 +64,12 @@ def _of_function(function: types.FunctionType, inside: tuple[int, ...]) -> Any:
     library = (function.__module__ or "").split(".")[0] in ("armwright", "numpy", "scipy")
     if not library:  # a library's module does not change under way
         seen += [function.__globals__[name] for name in _names(function.__code__) if name in function.__globals__]
-    elif not enclosed:
-        return function
-    return (function.__code__, *(_of(item, inside) for item in seen))
+    try:
+        return (function.__code__, *(_of(item, inside) for item in seen))
+    except NotComparable:
+        if library:  # nor do the values that a library's function encloses
+            return function
+        raise
 
 
 def _names(code: types.CodeType) -> tuple[str, ...]:

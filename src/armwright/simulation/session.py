@@ -234,17 +234,23 @@ class Session:
         self._origin = (self.time, self.tick)
         self.loop.set("x", found.x)
         values = event_values(self, self.time, found.x)
-        values[found.index] = max(values[found.index], 0.0)
+        values[found.which] = max(values[found.which], 0.0)
         self.loop.set("event", values)
-        name = list(self.parts.events)[found.index]
+        name = list(self.parts.events)[found.which]
         self.happened.append((self.time, name))
         return name
 
     def single_step(self) -> Any:
         """The inside stage as a kernel of its own: x, h, past, t, tau → x (and more)."""
         if self._step_kernel is None:
-            program = step_program(self.parts, command="law" if self.parts.continuous else "held")
-            self._step_kernel = _StepCall(make_kernel(program, check_finite=False), program)
+            known = self.parts.step_key()
+            key = None if known is None else ("step", *known)
+            self._step_kernel = self.robot._cache.get(key) if key else None
+            if self._step_kernel is None:
+                program = step_program(self.parts, command="law" if self.parts.continuous else "held")
+                self._step_kernel = _StepCall(make_kernel(program, check_finite=False), program)
+                if key:
+                    self.robot._cache[key] = self._step_kernel
         return self._step_kernel
 
     def check_step(self) -> None:

@@ -60,7 +60,7 @@ def largest_period(linear: Linear) -> float:
     own = max(0.0, float(np.linalg.eigvals(linear.A + linear.B @ linear.K).real.max()))
 
     def stable(period: float) -> bool:
-        return held_radius(linear, period) <= np.exp((own + 1.0) * period)
+        return held_radius(linear, period) <= float(np.exp((own + 1.0) * period))
 
     return _bisect(stable)
 

@@ -96,17 +96,24 @@ def diverged(session: Session, outcomes: list[Outcome]) -> None:
     bad = np.flatnonzero(~np.isfinite(np.concatenate([x, tau], axis=1)).all(axis=1))
     lane = int(bad[0]) if len(bad) else 0
     which = f" (simulation {lane})" if session.count > 1 else ""
-    rows = np.concatenate([chunk[lane, :, : 1 + parts.size] for chunk in session.rows]) if session.rows else np.zeros((0, 1 + parts.size))
+    empty = np.zeros((0, 1 + parts.size))
+    rows = np.concatenate([empty, *(chunk[lane, :, : 1 + parts.size] for chunk in session.rows)])
     last = rows[np.isfinite(rows).all(axis=1)]
     if any(outcome.reason == "stuck" for outcome in outcomes):
-        raise SimulationError(f"{parts.method.name} made no progress at t = {session.time:.6g} s{which}: its step shrank to nothing; a law or friction "
-                              "that jumps, or returns NaN, needs a fixed step (\"semi-implicit\" for dry friction)")  # fmt: skip
+        raise SimulationError(
+            f"{parts.method.name} made no progress at t = {session.time:.6g} s{which}: its step shrank to nothing; a law or "
+            'friction that jumps, or returns NaN, needs a fixed step ("semi-implicit" for dry friction)'
+        )
     if len(last) == 0:
-        raise SimulationError(f"the state is not finite after the first tick (t = {session.time:.6g} s){which}: check gains and initial state")
+        raise SimulationError(
+            f"the state is not finite after the first tick (t = {session.time:.6g} s){which}: check gains and initial state"
+        )
     if not np.isfinite(tau[lane]).all() and np.abs(last[-1][1:]).max() < PLAUSIBLE:
         joint = session.robot.joints[int(np.argmin(np.isfinite(tau[lane])))].name
-        raise SimulationError(f"law {parts.law.name!r} returned {tau[lane].tolist()} at t = {session.time:.6g} s (joint {joint}){which}; "
-                              "torques must be finite")  # fmt: skip
+        raise SimulationError(
+            f"law {parts.law.name!r} returned {tau[lane].tolist()} at t = {session.time:.6g} s (joint {joint}){which}; "
+            "torques must be finite"
+        )
     qd = last[-1][1 + n : 1 + 2 * n]
     joint = session.robot.joints[int(np.argmax(np.abs(qd)))].name
     try:
@@ -114,4 +121,7 @@ def diverged(session: Session, outcomes: list[Outcome]) -> None:
             cause = explain(session, last[max(0, len(last) - 10)][1:], joint)
     except (FloatingPointError, np.linalg.LinAlgError, ValueError, TypeError):
         cause = "the state grew without bound"
-    raise SimulationError(f"diverged at t = {session.time:.6g} s{which}: joint {joint} reached {np.abs(qd).max():.3g} rad/s; likely cause: {cause}")
+    raise SimulationError(
+        f"diverged at t = {session.time:.6g} s{which}: joint {joint} reached {np.abs(qd).max():.3g} rad/s; "
+        f"likely cause: {cause}"
+    )
