@@ -1,4 +1,4 @@
-"""Two hundred arms at once: what does an unknown load do to a controller that trusts its model?"""
+"""A hundred arms at once: what does an unknown load do to a controller that trusts its model?"""
 
 import time
 
@@ -10,7 +10,7 @@ from armwright.motion import quintic
 
 robot = aw.load("ur5")
 rng = np.random.default_rng(0)
-loads = rng.uniform(0.0, 1.0, 200)
+loads = rng.uniform(0.0, 1.0, 100)
 # Robots that differ in numbers only share one compiled loop; the numbers that differ become its inputs.
 arms = [robot.with_payload(mass, com=(0.0, 0.0, 0.05)) for mass in loads]
 path = quintic([0.0, -1.6, 1.4, -0.6, 0.5, 0.0], [0.8, -1.1, 0.9, -0.9, 0.9, 0.4], 1.5)

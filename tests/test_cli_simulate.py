@@ -192,6 +192,13 @@ def test_every_law_that_needs_no_bound_has_gains_by_default(ur5, name):
     assert law.name
 
 
+def test_the_help_names_every_law(capsys):
+    assert command.LAW_NAMES.split(", ") == list(LAWS)
+    code, out, _ = run(capsys, "simulate", "--help")
+    assert code == 0
+    assert "rad/s" in out  # not swallowed as markup
+
+
 def test_postures_carry_their_unit(ur5):
     right = np.radians([0, 90, -45, 10, 20, 30])
     assert np.allclose(specs.posture("0,90,-45,10,20,30deg", ur5, "q"), right)

@@ -21,14 +21,18 @@ if TYPE_CHECKING:
     from armwright.simulation import Recording
 
 VIEWS = ("joints", "errors", "torques", "velocity", "energy", "tool")
+LAW_NAMES = (
+    "zero, damping, pd, pid, pd_gravity, computed_torque, task_space, feedforward, impedance, lyapunov_redesign, "
+    "sliding_mode, adaptive"
+)  # of armwright.control.LAWS, which would be slow to import for a help text
 FREQUENCY = 10.0  # rad/s, where neither gains nor a frequency are given
 
 
 def simulate(
     robot: RobotName,
-    law: Annotated[str, typer.Option(help="Name of a control law of armwright.control.")] = "computed_torque",
+    law: Annotated[str, typer.Option(help=f"Control law: {LAW_NAMES}.")] = "computed_torque",
     gain: Annotated[list[str] | None, typer.Option(help="name=value or name=v1,v2,…; may be repeated.")] = None,
-    frequency: Annotated[float, typer.Option(help="Natural frequency [rad/s] for kp and kd not given.")] = FREQUENCY,
+    frequency: Annotated[float, typer.Option(help="In rad/s; gives kp and kd where you give none.")] = FREQUENCY,
     reference: Annotated[str, typer.Option(help=f"What to follow: {FORMS}.")] = "hold",
     duration: Annotated[float | None, typer.Option(help="Seconds; a trajectory's own by default.")] = None,
     q0: Annotated[str | None, typer.Option(help="Start position; the reference's by default.")] = None,
@@ -38,7 +42,7 @@ def simulate(
     integrator: Annotated[str, typer.Option(help="rk4, semi-implicit, dopri5, rodas3 or rodas3-adaptive.")] = "rk4",
     continuous: Annotated[bool, typer.Option("--continuous", help="The law acts all the time.")] = False,
     limits: Annotated[str, typer.Option(help="At joint limits: record, clamp or stop.")] = "record",
-    payload: Annotated[str | None, typer.Option(help="Load at the tool: kg, or kg@x,y,z [m].")] = None,
+    payload: Annotated[str | None, typer.Option(help="Load at the tool: kg, or kg@x,y,z in metres.")] = None,
     unknown_payload: Annotated[bool, typer.Option("--unknown-payload", help="The law does not know the load.")] = False,
     motors: Annotated[bool, typer.Option("--motors", help="Torque and speed limits of the arm's motors act.")] = False,
     noise: Annotated[str | None, typer.Option(help="Of the encoders, standard deviation: rad,rad/s.")] = None,
@@ -228,20 +232,17 @@ def write(
 
 def print_summary(recording: Recording, took: float) -> None:
     """Print one row a joint and a few lines about the whole run."""
-    figures = recording.summary()
-    settings = recording.settings
+    figures, settings, names = recording.summary(), recording.settings, recording.labels("q")
     rows = []
-    names = recording.labels("q")
-    unit = {name: recording.unit(name) for name in ("q", "qd", "tau") if name in recording}
     for i, name in enumerate(names):
         share = figures.get("share.tau", [0.0] * len(names))[i]
-        rows.append([name, *(figures[f"peak.{key}"][i] for key in ("q", "qd", "tau")),
-                     f"{100.0 * share:.3g} %" if share else "–",
-                     *(figures[key][i] for key in ("error_rms", "error_max", "error_end"))])  # fmt: skip
+        values = [figures[key][i] for key in ("peak.qd", "peak.tau", "error_rms", "error_max", "error_end")]
+        cells = [f"{value:.3g}" for value in values]
+        rows.append([name, *cells[:2], f"{100.0 * share:.1f} %" if share else "–", *cells[2:]])
     arm = recording.robot.name if recording.robot else "arm"
-    table(f"{arm}: {settings.get('law', '')}",
-          ["joint", f"peak q [{unit['q']}]", f"peak qd [{unit['qd']}]", f"peak tau [{unit['tau']}]", "of limit",
-           f"rms error [{unit['q']}]", "largest error", "error at end"], rows)  # fmt: skip
+    q, qd, tau = (recording.unit(name) for name in ("q", "qd", "tau"))
+    table(f"{arm}: {settings.get('law', '')} (qd in {qd}, tau in {tau}, errors in {q})",
+          ["joint", "peak qd", "peak tau", "of limit", "rms error", "largest", "at end"], rows)  # fmt: skip
     acts = "continuous" if settings.get("continuous") else f"held at {settings.get('rate', 0.0):g} 1/s"
     say(f"{figures['duration']:g} s simulated in {took:.3g} s, compiling included · {settings.get('integrator')}, "
         f"{acts} · {figures['samples']} samples · outcome: {recording.outcome}")  # fmt: skip
