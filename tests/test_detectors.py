@@ -1,4 +1,4 @@
-"""Detectors: edges, hysteresis, run lengths, learned thresholds, noise floors; and the wrench estimate they may watch."""
+"""Detectors: edges, hysteresis, run lengths, learned thresholds, noise floors; and the tool wrench they may watch."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from armwright.contact.observers import momentum_observer
 from armwright.contact.offline import rising_edges, run_monitors
 from armwright.contact.wrench_estimate import tool_wrench, wrench_observer
 from armwright.control import computed_torque
+from armwright.dynamics import gravity_torque
 from armwright.errors import InputError
 from armwright.kinematics.jacobian import frame_jacobian
 from armwright.motion import Reference, quintic
@@ -47,14 +48,19 @@ def fed(detector, robot, tau_ext, ref=None):
     x = np.asarray(tau_ext, dtype=float)
     zero = np.zeros_like(x)
     t = 1e-3 * np.arange(x.shape[-2])
-    return run_monitors([PASS, detector], robot, t, zero, zero, x, ref or Reference(zero, zero, zero), keep=("alarm", "level"))
+    return run_monitors(
+        [PASS, detector], robot, t, zero, zero, x, ref or Reference(zero, zero, zero), keep=("alarm", "level")
+    )
 
 
 def test_one_edge_per_contact_with_hysteresis(planar):
     t = np.arange(4000)
     wave = np.where((t > 1000) & (t < 3000), 10.0, 0.0) + 1.5 * np.sin(0.5 * t)  # jitters across 10 while in contact
     x = np.stack([wave, 0.0 * wave], axis=1)
-    for make in (lambda release: norm_detector(10.0, release=release), lambda release: joint_detector([10.0, 3.0], release=release)):
+    for make in (
+        lambda release: norm_detector(10.0, release=release),
+        lambda release: joint_detector([10.0, 3.0], release=release),
+    ):
         once, often = (rising_edges(fed(make(release), planar, x)["alarm"]).sum() for release in (0.7, 1.0))
         assert once == 1 and often > 50
     out = fed(norm_detector(10.0, release=0.7), planar, x)
@@ -65,18 +71,28 @@ def test_one_edge_per_contact_with_hysteresis(planar):
 
 def test_joint_thresholds_are_the_joints_own(planar):
     x = np.array([[4.9, -1.9], [5.1, 0.0], [0.0, -2.1], [0.0, 0.0]])
-    np.testing.assert_array_equal(fed(joint_detector([5.0, 2.0], release=1.0), planar, x)["alarm"] >= 0.0,
-                                  [False, True, True, False])  # fmt: skip
+    np.testing.assert_array_equal(
+        fed(joint_detector([5.0, 2.0], release=1.0), planar, x)["alarm"] >= 0.0, [False, True, True, False]
+    )
 
 
 def test_adaptive_threshold_follows_the_desired_motion(planar):
     x = np.full((3, 2), 3.0)
-    ref = Reference(np.zeros((3, 2)), np.array([[0.0, 0.0], [-1.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [0.0, 0.0], [-4.0, 4.0]]))
+    ref = Reference(
+        np.zeros((3, 2)),
+        np.array([[0.0, 0.0], [-1.0, 1.0], [0.0, 0.0]]),
+        np.array([[0.0, 0.0], [0.0, 0.0], [-4.0, 4.0]]),
+    )
     level = fed(adaptive_detector(2.0, 2.0, 1.0), planar, x, ref)["level"]
     np.testing.assert_allclose(level, [3.0 / 2.0, 3.0 / 4.0, 3.0 / 6.0])
+    weight = np.abs(gravity_torque(planar, np.zeros(2)))
+    level = fed(adaptive_detector(2.0, 0.0, 0.0, 0.1), planar, x, ref)["level"]
+    np.testing.assert_allclose(level, (3.0 / (2.0 + 0.1 * weight)).max())
 
 
-@pytest.mark.parametrize("threshold, shift, expected", [(4.0, 0.0, 168.0), (5.0, 0.0, 465.0), (4.0, 1.0, 8.38), (5.0, 1.0, 10.4)])
+@pytest.mark.parametrize(
+    "threshold, shift, expected", [(4.0, 0.0, 168.0), (5.0, 0.0, 465.0), (4.0, 1.0, 8.38), (5.0, 1.0, 10.4)]
+)
 def test_cusum_run_lengths(planar, threshold, shift, expected):
     """Average run lengths of the two-sided scheme with drift ½ as tabulated for independent normal samples."""
     rng = np.random.default_rng(7)
@@ -108,7 +124,16 @@ def test_offline_equals_tick_by_tick(ur5):
             fast = run_monitors(monitors, ur5, 1e-3 * np.arange(40), q, qd, tau, ref)
             memory = None
             for k in range(40):
-                signals = {"t": 1e-3 * k, "dt": 1e-3, "q": q[k], "qd": qd[k], "tau": tau[k], "qd_ref": qd[k], "qdd_ref": 3.0 * qd[k]}
+                signals = {
+                    "t": 1e-3 * k,
+                    "dt": 1e-3,
+                    "q": q[k],
+                    "qd": qd[k],
+                    "tau": tau[k],
+                    "q_ref": q[k],
+                    "qd_ref": qd[k],
+                    "qdd_ref": 3.0 * qd[k],
+                }
                 slow, memory = evaluate(monitors, ur5, signals, memory)
                 for name, value in slow.items():
                     np.testing.assert_allclose(fast[name][k], value, rtol=1e-7, atol=1e-7)
@@ -118,7 +143,10 @@ def test_learned_thresholds_hold_on_new_runs():
     rng = np.random.default_rng(5)
     T, n = 2000, 2
     t = 1e-3 * np.arange(T)
-    qd, qdd = np.stack([np.sin(3 * t), np.cos(2 * t)], axis=1), np.stack([3 * np.cos(3 * t), -2 * np.sin(2 * t)], axis=1)
+    qd, qdd = (
+        np.stack([np.sin(3 * t), np.cos(2 * t)], axis=1),
+        np.stack([3 * np.cos(3 * t), -2 * np.sin(2 * t)], axis=1),
+    )
     ref = Reference(0 * qd, qd, qdd)
     true = np.array([[0.5, 0.3], [2.0, 0.0], [0.0, 1.0]])
 
@@ -127,25 +155,36 @@ def test_learned_thresholds_hold_on_new_runs():
         size = true[0] + true[1] * np.abs(qd) + true[2] * np.abs(qdd)
         return size * rng.uniform(-1.0, 1.0, size=(runs, T, n))
 
-    fit = learn_thresholds(residuals(60, 1), ref, 1e-3, margin=1.1)
-    np.testing.assert_allclose([fit.a, fit.b, fit.c], 1.1 * true, atol=0.35)
+    robot = aw.load("planar2")
+    fit = learn_thresholds(residuals(60, 1), ref, 1e-3, robot, margin=1.1)
+    weight = np.abs(gravity_torque(robot, np.zeros(2)))  # one posture: what it adds cannot be told from a
+    np.testing.assert_allclose([fit.a + fit.d * weight, fit.b, fit.c], 1.1 * true, atol=0.35)
     assert fit.hours == pytest.approx(60 * T * 1e-3 / 3600.0)
-    level = fed(fit.detector(), aw.load("planar2"), residuals(100, 2), ref)["level"]
+    level = fed(fit.detector(), robot, residuals(100, 2), ref)["level"]
     assert level.max() < 1.0 and level.max() > 0.8
     assert fit.false_alarms.value == 0.0 and fit.false_alarms.upper == pytest.approx(3.689 / (fit.hours / 2), rel=1e-3)
-    tight = learn_thresholds(residuals(60, 1) * (1.0 + 0.2 * (rng.random((60, 1, 1)) > 0.9)), ref, 1e-3, margin=1.0)
+    tight = learn_thresholds(
+        residuals(60, 1) * (1.0 + 0.2 * (rng.random((60, 1, 1)) > 0.9)), ref, 1e-3, robot, margin=1.0
+    )
     assert tight.false_alarms.lower <= tight.false_alarms.value <= tight.false_alarms.upper
     with pytest.raises(InputError, match="B ≥ 2"):
-        learn_thresholds(np.zeros((1, 5, 2)), ref, 1e-3)
+        learn_thresholds(np.zeros((1, 5, 2)), ref, 1e-3, robot)
 
 
 def test_learning_from_recordings(ur5):
     law = computed_torque(500.0, 45.0)
-    runs = simulate(ur5.with_payload(0.5) if hasattr(ur5, "with_payload") else ur5, law, quintic(Q0, Q0 + 0.3, 0.4), model=ur5, count=4,
-                    q0=Q0 + 1e-3 * np.random.default_rng(0).normal(size=(4, 6)))  # fmt: skip
+    runs = simulate(
+        ur5.with_payload(0.5),
+        law,
+        quintic(Q0, Q0 + 0.3, 0.4),
+        model=ur5,
+        count=4,
+        q0=Q0 + 1e-3 * np.random.default_rng(0).normal(size=(4, 6)),
+    )
     fit = learn_from_recordings(list(runs), momentum_observer(40.0), ur5)
     said = run_monitors(momentum_observer(40.0), ur5, runs.time, runs["q"], runs["qd"], runs["tau"])["tau_ext"]
     threshold = fit.a + fit.b * np.abs(runs["qd_ref"]) + fit.c * np.abs(runs["qdd_ref"])
+    threshold = threshold + fit.d * np.abs(gravity_torque(ur5, runs["q_ref"]))
     assert (np.abs(said) < threshold).all()
     np.testing.assert_allclose(fit.peak, np.abs(said).max(axis=(0, 1)))
 
@@ -156,15 +195,27 @@ def test_thresholds_below_the_noise_floor_are_refused(ur5):
     again = noise_floor(observer, ur5, Q0, position_resolution=1e-5, velocity_noise=2e-3)
     np.testing.assert_allclose(again / floor, 2.0, rtol=0.05)  # linear in the noise
     assert check_above_noise(observer, joint_detector(10.0 * floor), ur5, Q0, **SENSORS) < 1.0
-    for low in (joint_detector(2.0 * floor), norm_detector(float(floor.max())), adaptive_detector(floor), cusum_detector(0.1 * floor)):
+    for low in (
+        joint_detector(2.0 * floor),
+        norm_detector(float(floor.max())),
+        adaptive_detector(floor),
+        cusum_detector(0.1 * floor),
+    ):
         with pytest.raises(InputError, match="below the noise floor"):
             check_above_noise(observer, low, ur5, Q0, **SENSORS)
 
 
 def test_bad_detectors():
-    for make in (lambda: norm_detector(0.0), lambda: norm_detector(-1.0), lambda: joint_detector([1.0, np.nan]),
-                 lambda: adaptive_detector(1.0, -1.0), lambda: norm_detector(1.0, release=1.5), lambda: norm_detector(1.0, of="q"),
-                 lambda: cusum_detector(1.0, threshold=0.0), lambda: with_gains(norm_detector(1.0), gain=2.0)):  # fmt: skip
+    for make in (
+        lambda: norm_detector(0.0),
+        lambda: norm_detector(-1.0),
+        lambda: joint_detector([1.0, np.nan]),
+        lambda: adaptive_detector(1.0, -1.0),
+        lambda: norm_detector(1.0, release=1.5),
+        lambda: norm_detector(1.0, of="q"),
+        lambda: cusum_detector(1.0, threshold=0.0),
+        lambda: with_gains(norm_detector(1.0), gain=2.0),
+    ):
         with pytest.raises(InputError):
             make()
     with pytest.raises(InputError, match="reads wrench_ext"):
@@ -190,7 +241,9 @@ def test_wrench_is_recovered_away_from_singularities(ur5):
     found = tool_wrench(ur5, q, tau, rcond=1e-4)
     assert found.reliable.all() and (found.rank == 6).all()
     np.testing.assert_allclose(found.wrench, np.tile(F, (20, 1)), rtol=1e-7, atol=1e-7)
-    only = tool_wrench(ur5, q, np.einsum("tij,i->tj", compile_for(frame_jacobian, ur5)(q)[:, :3], F[:3]), force_only=True)
+    only = tool_wrench(
+        ur5, q, np.einsum("tij,i->tj", compile_for(frame_jacobian, ur5)(q)[:, :3], F[:3]), force_only=True
+    )
     np.testing.assert_allclose(only.wrench[:, :3], np.tile(F[:3], (20, 1)), rtol=1e-7, atol=1e-7)
     assert (only.condition < found.condition).all() and only.residual.max() < 1e-9
     assert (tool_wrench(ur5, q, tau, force_only=True).residual > 0.1).all()  # a moment is not explained by a force
@@ -207,9 +260,17 @@ def test_singular_poses_are_reported_never_exploded(ur5, stretch):
     assert np.isfinite(found.wrench).all() and np.linalg.norm(found.wrench) < 60.0
     P = found.observable
     np.testing.assert_allclose(P @ P, P, atol=1e-10)
-    np.testing.assert_allclose(J.T @ (P @ F), J.T @ F, atol=0.02 * np.linalg.norm(J.T @ F))  # what is lost is hardly felt
-    damped = run_monitors([PASS, wrench_observer(force_only=False)], ur5, [0.0, 1e-3], np.tile(q, (2, 1)), np.zeros((2, 6)),
-                          np.tile(tau, (2, 1)))["wrench_ext"]  # fmt: skip
+    np.testing.assert_allclose(
+        J.T @ (P @ F), J.T @ F, atol=0.02 * np.linalg.norm(J.T @ F)
+    )  # what is lost is hardly felt
+    damped = run_monitors(
+        [PASS, wrench_observer(force_only=False)],
+        ur5,
+        [0.0, 1e-3],
+        np.tile(q, (2, 1)),
+        np.zeros((2, 6)),
+        np.tile(tau, (2, 1)),
+    )["wrench_ext"]
     assert np.linalg.norm(damped[0][:3]) < np.linalg.norm(tau) / 0.04 + 1e-9
 
 

@@ -91,9 +91,15 @@ def test_reason_of_000_for_dropping_it_is_unfounded(ur5):
     np.testing.assert_allclose(Md @ qd - Cqd, generalised_momentum(ur5, q, qd).transport, atol=1e-8)
 
 
-@pytest.mark.parametrize("make", [lambda rate: momentum_observer(40.0), lambda rate: disturbance_observer(40.0),
-                                  lambda rate: momentum_kalman_observer(3.0, 1e-3, rate=rate)],
-                         ids=["momentum", "disturbance", "Kalman"])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rate: momentum_observer(40.0),
+        lambda rate: disturbance_observer(40.0),
+        lambda rate: momentum_kalman_observer(3.0, 1e-3, rate=rate),
+    ],
+    ids=["momentum", "disturbance", "Kalman"],
+)
 def test_perfect_model_without_contact_gives_zero(ur5, make):
     errors = []
     for rate in (500.0, 1000.0):
@@ -127,8 +133,15 @@ def test_momentum_observer_is_first_order_filter_of_the_truth(name):
     assert (np.sign(got[-1]) == np.sign(truth[-1]))[:5].all()  # a force at the tool origin does not turn joint 6
 
 
-@pytest.mark.parametrize("observer", [momentum_observer(60.0), disturbance_observer(60.0),
-                                      momentum_kalman_observer(200.0, 1e-2), closed_loop_error_observer(W**2)])  # fmt: skip
+@pytest.mark.parametrize(
+    "observer",
+    [
+        momentum_observer(60.0),
+        disturbance_observer(60.0),
+        momentum_kalman_observer(200.0, 1e-2),
+        closed_loop_error_observer(W**2),
+    ],
+)
 def test_observers_converge_to_a_constant_push(ur5, observer):
     rec = simulate(ur5, LAW, Q0, duration=1.5, wrench=PUSH)
     truth = torque_of(ur5, rec["q"][-1:], PUSH)[0]
@@ -138,7 +151,10 @@ def test_observers_converge_to_a_constant_push(ur5, observer):
 
 def test_scaled_error_is_right_at_one_pose_only(ur5):
     stiffness = np.diag(crba(ur5, Q0)) * W**2
-    near, far = (simulate(ur5, LAW, pose, duration=1.5, wrench=PUSH) for pose in (Q0, Q1 + [0.0, 0.9, -1.2, 0.0, 0.0, 0.0]))
+    near, far = (
+        simulate(ur5, LAW, pose, duration=1.5, wrench=PUSH)
+        for pose in (Q0, Q1 + np.array([0.0, 0.9, -1.2, 0.0, 0.0, 0.0]))
+    )
     errors = []
     for rec in (near, far):
         truth = torque_of(ur5, rec["q"][-1:], PUSH)[0]
@@ -159,6 +175,7 @@ def test_closed_loop_estimate_is_the_filtered_truth(ur5):
     r = np.linalg.solve(M, torque_of(ur5, rec["q"], wrench)[..., None])[..., 0]
     x, v, h, filtered = np.zeros(6), np.zeros(6), 1e-3, [np.zeros(6)]
     for k in range(len(r) - 1):  # ẍ = ω²(r − x) − 2ω ẋ, RK4 with r linear within ticks
+
         def rate(s, x, v, k=k):
             return v, W**2 * (r[k] + s * (r[k + 1] - r[k]) - x) - 2.0 * W * v
 
@@ -215,7 +232,9 @@ def test_motor_current_is_a_torque_source(ur5):
     qd = np.array([0.5, -0.3, 0.01, -0.02, 0.2, -1.0])
     friction = ur5_friction()(qd)
     np.testing.assert_allclose(friction[:4], [7.2 * 1.5, -5.5 * 1.3, 5.7 * 0.01, -0.7 * 0.02])
-    own = run_monitors(momentum_observer(40.0, friction=ur5_friction()), robot, rec.time, rec["q"], rec["qd"], rec["tau"])
+    own = run_monitors(
+        momentum_observer(40.0, friction=ur5_friction()), robot, rec.time, rec["q"], rec["qd"], rec["tau"]
+    )
     np.testing.assert_allclose(own["tau_ext"], direct, atol=1e-9)  # the sheet has the same friction
     with pytest.raises(InputError, match="k ≠ 0"):
         CurrentMap(np.zeros(6), np.zeros(6))
@@ -224,8 +243,12 @@ def test_motor_current_is_a_torque_source(ur5):
 
 
 def test_offline_equals_tick_by_tick(ur5):
-    chain = [momentum_observer(30.0), momentum_kalman_observer(50.0, 1e-3), disturbance_observer(30.0),
-             closed_loop_error_observer(W**2)]  # fmt: skip
+    chain = [
+        momentum_observer(30.0),
+        momentum_kalman_observer(50.0, 1e-3),
+        disturbance_observer(30.0),
+        closed_loop_error_observer(W**2),
+    ]
     rec = simulate(ur5, LAW, quintic(Q0, Q1, 0.03), wrench=PUSH)
     (q, qd, tau), ref = applied(ur5, rec)
     fast = run_monitors(chain, ur5, rec.time, q, qd, tau, ref)
@@ -239,7 +262,9 @@ def test_offline_equals_tick_by_tick(ur5):
 
 
 def test_many_runs_and_chunks_give_the_same(ur5, monkeypatch):
-    rec = simulate(ur5, LAW, quintic(Q0, Q1, 0.2), count=11, q0=Q0 + 0.01 * np.random.default_rng(1).normal(size=(11, 6)))
+    rec = simulate(
+        ur5, LAW, quintic(Q0, Q1, 0.2), count=11, q0=Q0 + 0.01 * np.random.default_rng(1).normal(size=(11, 6))
+    )
     args = (ur5, rec.time, rec["q"], rec["qd"], rec["tau"])
     whole = run_monitors(momentum_observer(30.0), *args)["tau_ext"]
     monkeypatch.setattr("armwright.contact.offline.CHUNK", 7 * 11 * 24)
@@ -255,8 +280,8 @@ def test_what_a_monitor_must_be():
         Monitor("m", lambda q, tau: {"tau": q}, {"tau": 1.0}, outputs=("x",))
     with pytest.raises(InputError, match="reads tau_ext"):
         as_chain(Monitor("m", lambda tau_ext: {"x": tau_ext}, outputs=("x",)))
+    robot = aw.load("planar2")
     with pytest.raises(InputError, match="equal steps"):
-        robot = aw.load("planar2")
         run_monitors(momentum_observer(1.0), robot, [0.0, 1.0, 3.0], *np.zeros((3, 3, 2)))
     with pytest.raises(InputError, match="ref="):
         run_monitors(closed_loop_error_observer(1.0), robot, [0.0, 1.0, 2.0], *np.zeros((3, 3, 2)))

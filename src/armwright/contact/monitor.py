@@ -73,12 +73,15 @@ class Monitor:
         kinds = [*SIGNALS, *self.gains, *self.memory]
         clash = sorted({label for label in (*kinds, *self.outputs) if [*kinds, *self.outputs].count(label) > 1})
         if clash:
-            raise InputError(f"monitor {self.name!r}: {', '.join(clash)} named twice among signals, gains, memory, outputs")
+            raise InputError(
+                f"monitor {self.name!r}: {', '.join(clash)} is named twice (signals, gains, memory, outputs)"
+            )
         wanted = inspect.signature(self.function).parameters
         unused = sorted({*self.gains, *self.memory} - set(wanted))
         if unused:
             raise InputError(
-                f"monitor {self.name!r}: the function has no parameter {', '.join(unused)}; it takes {', '.join(wanted)}"
+                f"monitor {self.name!r}: the function has no parameter {', '.join(unused)}; "
+                f"it takes {', '.join(wanted)}"
             )
 
     @property
@@ -129,7 +132,7 @@ def as_chain(monitors: Monitor | Sequence[Monitor]) -> tuple[Monitor, ...]:
 
 
 def labels(chain: Sequence[Monitor]) -> dict[tuple[int, str], str]:
-    """Name under which output `o` of monitor k is recorded, by (k, o): its own, or "monitor.output" where several share it."""
+    """Name under which output o of monitor k is recorded, by (k, o): o, or "monitor.o" where several share it."""
     every = [output for monitor in chain for output in monitor.outputs]
     return {
         (k, output): output if every.count(output) == 1 else f"{monitor.name}.{output}"
@@ -143,7 +146,9 @@ def initial_memory(monitor: Monitor, n: int) -> dict[str, Array]:
     return {k: np.full(n, float(v)) if v.ndim == 0 else v.copy() for k, v in monitor.memory.items()}
 
 
-def run(monitor: Monitor, signals: Mapping[str, Any], memory: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def run(
+    monitor: Monitor, signals: Mapping[str, Any], memory: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Call one monitor with whatever it names, on floats or on symbols, and check what it returns.
 
     Args:
@@ -162,7 +167,11 @@ def run(monitor: Monitor, signals: Mapping[str, Any], memory: Mapping[str, Any])
         elif parameter.default is parameter.empty:
             raise InputError(f"monitor {monitor.name!r} needs {label}, which was not given")
     result = monitor.function(**chosen)
-    if not isinstance(result, Mapping) or set(result) - {*monitor.outputs, *memory} or set(monitor.outputs) - set(result):
+    if (
+        not isinstance(result, Mapping)
+        or set(result) - {*monitor.outputs, *memory}
+        or set(monitor.outputs) - set(result)
+    ):
         got = ", ".join(result) if isinstance(result, Mapping) else type(result).__name__
         raise InputError(
             f"monitor {monitor.name!r}: must return a dictionary with {', '.join(monitor.outputs)} "
@@ -191,7 +200,7 @@ def run_chain(
     Returns:
         (outputs by recorded name, see `labels`; memory of each monitor).
     """
-    known, out, kept = dict(signals), {}, []
+    known, out, kept = dict(signals), dict[str, Any](), list[dict[str, Any]]()
     names = labels(chain)
     for k, (monitor, memory) in enumerate(zip(chain, memories, strict=True)):
         outputs, new = run(monitor, known, memory)

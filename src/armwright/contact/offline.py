@@ -59,7 +59,8 @@ def run_monitors(
     single = np.ndim(q) == 2
     runs, ticks = max(a.shape[0] for a in signals.values()), signals["q"].shape[1]
     wanted = {label for monitor in chain for label in inspect.signature(monitor.function).parameters}
-    shared, lanes = [], [label for label in signals if label in wanted]
+    shared: list[str] = []
+    lanes = [label for label in signals if label in wanted]
     for label, part in zip(_REFERENCES, ref or (None,) * 3, strict=True):
         if label not in wanted:
             continue
@@ -142,7 +143,7 @@ def _plan(
         found_shapes.update({name: np.shape(value) for name, value in chosen.items()})
         result = {f"output_{i}": value for i, value in enumerate(chosen.values())}
         result |= {f"memory_{k}_{label}": v for k, memory in enumerate(kept) for label, v in memory.items()}
-        return namedtuple("Slots", list(result))(**result)  # type: ignore[misc]  # noqa: PYI024 - names are known only now
+        return namedtuple("Slots", list(result))(**result)  # names are known only now
 
     parameters = [inspect.Parameter(label, inspect.Parameter.KEYWORD_ONLY) for label in shapes]
     tick.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -162,8 +163,8 @@ def _key(monitor: Monitor) -> tuple[Any, ...]:
     return (monitor.name, monitor.function, gains, memory, monitor.outputs)
 
 
-def rising_edges(alarm: ArrayLike) -> Array:
+def rising_edges(alarm: ArrayLike) -> NDArray[np.bool_]:
     """Return where an alarm (..., T) begins: True at samples ≥ 0 whose predecessor is < 0 (or that are the first)."""
     on = np.asarray(alarm, dtype=np.float64) >= 0.0
     before = np.concatenate([np.zeros((*on.shape[:-1], 1), dtype=bool), on[..., :-1]], axis=-1)
-    return on & ~before
+    return np.asarray(on & ~before)

@@ -48,13 +48,19 @@ class WrenchEstimate(NamedTuple):
     wrench: Array
     condition: Array
     observable: Array
-    rank: Array
-    reliable: Array
+    rank: Any
+    reliable: Any
     residual: Array
 
 
 def tool_wrench(
-    robot: Robot, q: ArrayLike, tau_ext: ArrayLike, *, force_only: bool = False, rcond: float = 0.005, length: float = LENGTH
+    robot: Robot,
+    q: ArrayLike,
+    tau_ext: ArrayLike,
+    *,
+    force_only: bool = False,
+    rcond: float = 0.005,
+    length: float = LENGTH,
 ) -> WrenchEstimate:
     """Estimate the wrench at the tool from external joint torques (000 §3.7; 004 eq. 6.8 with the opposite sign).
 
@@ -70,7 +76,9 @@ def tool_wrench(
         raise InputError(f"tool wrench: need 0 < rcond < 1 and length > 0, got {rcond} and {length}")
     angles, torque = np.asarray(q, dtype=np.float64), np.asarray(tau_ext, dtype=np.float64)
     if angles.shape[-1:] != (robot.n,) or torque.shape[-1:] != (robot.n,) or not np.isfinite(torque).all():
-        raise InputError(f"tool wrench: q and tau_ext must be (..., {robot.n}), finite; got {angles.shape}, {torque.shape}")
+        raise InputError(
+            f"tool wrench: q and tau_ext must be (..., {robot.n}), finite; got {angles.shape}, {torque.shape}"
+        )
     shape = np.broadcast_shapes(angles.shape, torque.shape)
     angles, torque = np.broadcast_to(angles, shape), np.broadcast_to(torque, shape)
     J = np.asarray(kernel(robot, frame_jacobian)(angles))

@@ -1,8 +1,8 @@
 """`detection_study`: how often a detector cries wolf, how many contacts it misses, and how long it takes.
 
 Thousands of runs of arms that differ from their model, seen through noisy sensors: some undisturbed, some with a
-contact. Observers and detectors are applied to the same measured signals afterwards. Multiplying a detector's thresholds
-by a range of scales gives its whole curve from one pass.
+contact. Observers and detectors are applied to the same measured signals afterwards. Multiplying a detector's
+thresholds by a range of scales gives its whole curve from one pass.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def study_law(kp: ArrayLike, kd: ArrayLike) -> Law:
     return as_law(_feedforward, name="computed torque, friction fed forward", kp=kp, kd=kd)
 
 
-def tool_moves(robot: Robot, count: int, *, speed: float = 0.25, travel: float = 0.15, seed: int = 0) -> list[Trajectory]:
+def tool_moves(
+    robot: Robot, count: int, *, speed: float = 0.25, travel: float = 0.15, seed: int = 0
+) -> list[Trajectory]:
     """Random point-to-point moves with a given highest tool speed, away from singularities.
 
     Args:
@@ -85,7 +87,9 @@ def tool_moves(robot: Robot, count: int, *, speed: float = 0.25, travel: float =
         moves.append(quintic(q0, q1, highest / speed))
         if len(moves) == count:
             return moves
-    raise InputError(f"tool moves: found only {len(moves)} of {count} moves away from singularities; change travel or speed")
+    raise InputError(
+        f"tool moves: found only {len(moves)} of {count} moves away from singularities; change travel or speed"
+    )
 
 
 def detection_study(
@@ -118,11 +122,13 @@ def detection_study(
         observers: name → observer (or several monitors in order).
         detectors: name → detector, or a function of the thresholds learned for an observer (`ThresholdFit`) → detector.
         contact: what is met: a `Wall` across the way by default, or a `Push`.
-        runs, free_runs, learning_runs: with contact; without, to count false alarms; without, to learn thresholds (none of
-            them is judged).
+        runs: with contact.
+        free_runs: without contact, to count false alarms.
+        learning_runs: without contact, to learn thresholds; none of them is judged.
         spread: errors of the model: 10 % of every mass, 20 % of every friction by default.
         sensors: `ur5_sensors` by default.
-        rate: control ticks per second. substeps: RK4 steps per tick.
+        rate: control ticks per second.
+        substeps: RK4 steps per tick.
         horizon: [s] after the touch within which a contact must be found.
         margin: on learned thresholds.
         scales: factors on the thresholds, rising.
@@ -136,7 +142,9 @@ def detection_study(
     if grid.ndim != 1 or len(grid) < 1 or grid.min() <= 0.0 or (np.diff(grid) <= 0.0).any():
         raise InputError("detection study: scales must be positive and rise")
     if not trajectories or not observers or not detectors or min(runs, free_runs) < 1 or learning_runs < 2:
-        raise InputError("detection study: need trajectories, observers, detectors, runs ≥ 1, free_runs ≥ 1, learning_runs ≥ 2")
+        raise InputError(
+            "detection study: need trajectories, observers, detectors, runs ≥ 1, free_runs ≥ 1, learning_runs ≥ 2"
+        )
     if not (np.isfinite(horizon) and horizon > 0.0):
         raise InputError(f"detection study: horizon must be positive, got {horizon}")
     begin = time.perf_counter()
@@ -149,7 +157,9 @@ def detection_study(
     sources = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3)]
     total = len(trajectories) * 3
     fits = _learn(bench, trajectories, chains, learning_runs, margin, sources[0], progress, total)
-    made = {(o, d): item if isinstance(item, Monitor) else item(fits[o]) for o in chains for d, item in detectors.items()}
+    made = {
+        (o, d): item if isinstance(item, Monitor) else item(fits[o]) for o in chains for d, item in detectors.items()
+    }
     for (o, d), detector in made.items():
         if not isinstance(detectors[d], Monitor):
             _check_noise({o: chains[o]}, detector, bench, trajectories)
@@ -159,20 +169,36 @@ def detection_study(
         for k, (count, with_contact) in enumerate(((free_runs, None), (runs, kind))):
             for i, (trajectory, size) in enumerate(_shares(trajectories, count)):
                 for part in _parts(size, trajectory, rate):
-                    judge.add(bench.run(trajectory, part, sources[1 + k], with_contact, horizon), with_contact is not None)
+                    judge.add(
+                        bench.run(trajectory, part, sources[1 + k], with_contact, horizon), with_contact is not None
+                    )
                 if progress is not None:
                     progress(((1 + k) * len(trajectories) + i + 1) / total)
     except KeyboardInterrupt:
         outcome = "interrupted"
     settings = {
-        "robot": robot.name, "law": bench._law.name, "contact": repr(kind), "runs": runs, "free_runs": free_runs,
-        "learning_runs": learning_runs, "trajectories": len(trajectories), "spread": bench.spread._asdict(), "rate": rate,
-        "substeps": substeps, "horizon": horizon, "margin": margin, "seed": seed,
-    }  # fmt: skip
-    return DetectionStudy(judge.curves(fits), settings, judge.contacts, judge.hours, time.perf_counter() - begin, outcome)
+        "robot": robot.name,
+        "law": bench._law.name,
+        "contact": repr(kind),
+        "runs": runs,
+        "free_runs": free_runs,
+        "learning_runs": learning_runs,
+        "trajectories": len(trajectories),
+        "spread": bench.spread._asdict(),
+        "rate": rate,
+        "substeps": substeps,
+        "horizon": horizon,
+        "margin": margin,
+        "seed": seed,
+    }
+    return DetectionStudy(
+        judge.curves(fits), settings, judge.contacts, judge.hours, time.perf_counter() - begin, outcome
+    )
 
 
-def _check_noise(chains: Mapping[str, Any], detector: Monitor, bench: Bench, trajectories: Sequence[Trajectory]) -> None:
+def _check_noise(
+    chains: Mapping[str, Any], detector: Monitor, bench: Bench, trajectories: Sequence[Trajectory]
+) -> None:
     names = ("position_noise", "velocity_noise", "position_resolution", "velocity_resolution")
     values = {name: getattr(bench.sensors, name) for name in names}
     postures = [trajectory.evaluate(0.0).q for trajectory in trajectories[:3]]
@@ -192,29 +218,44 @@ def _parts(size: int, trajectory: Trajectory, rate: float) -> list[int]:
 
 
 def _learn(
-    bench: Bench, trajectories: Sequence[Trajectory], chains: Mapping[str, tuple[Monitor, ...]], runs: int, margin: float,
-    rng: np.random.Generator, progress: Callable[[float], None] | None, total: int,
-) -> dict[str, ThresholdFit]:  # fmt: skip
+    bench: Bench,
+    trajectories: Sequence[Trajectory],
+    chains: Mapping[str, tuple[Monitor, ...]],
+    runs: int,
+    margin: float,
+    rng: np.random.Generator,
+    progress: Callable[[float], None] | None,
+    total: int,
+) -> dict[str, ThresholdFit]:
     said: dict[str, list[Any]] = {name: [] for name in chains}
     refs = []
     for i, (trajectory, size) in enumerate(_shares(trajectories, max(runs, 2 * len(trajectories)))):
         batch = bench.run(trajectory, size, rng, None, 0.0)
         refs.append(batch.ref)
         for name, chain in chains.items():
-            out = run_monitors(chain, bench.robot, batch.time, batch.q, batch.qd, batch.tau, batch.ref, keep=("tau_ext",))
+            out = run_monitors(
+                chain, bench.robot, batch.time, batch.q, batch.qd, batch.tau, batch.ref, keep=("tau_ext",)
+            )
             said[name].append(out["tau_ext"])
         if progress is not None:
             progress((i + 1) / total)
-    return {name: learn_thresholds(stacks, refs, 1.0 / bench.rate, margin=margin) for name, stacks in said.items()}
+    return {
+        name: learn_thresholds(stacks, refs, 1.0 / bench.rate, bench.robot, margin=margin)
+        for name, stacks in said.items()
+    }
 
 
 class _Judge:
     """Collects first alarms of all detectors over batches."""
 
     def __init__(
-        self, robot: Robot, chains: Mapping[str, tuple[Monitor, ...]], made: Mapping[tuple[str, str], Monitor], scales: Any,
+        self,
+        robot: Robot,
+        chains: Mapping[str, tuple[Monitor, ...]],
+        made: Mapping[tuple[str, str], Monitor],
+        scales: Any,
         horizon: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.robot, self.scales, self.horizon, self.names = robot, scales, horizon, list(made)
         self.chain: list[Monitor] = []
         for observer, monitors in chains.items():

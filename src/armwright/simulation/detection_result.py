@@ -66,9 +66,13 @@ class DetectorCurve:
         lost = int(np.isinf(judged).sum())
         slow = float(np.sort(judged)[int(0.95 * (len(judged) - 1))]) if len(judged) else float("nan")
         return OperatingPoint(
-            float(self.scales[index]), poisson_rate(int(self.alarms[index]), float(self.hours[index])),
-            proportion(lost, len(judged)), proportion(int(np.isnan(delays).sum()), len(delays)), median(judged), slow,
-        )  # fmt: skip
+            float(self.scales[index]),
+            poisson_rate(int(self.alarms[index]), float(self.hours[index])),
+            proportion(lost, len(judged)),
+            proportion(int(np.isnan(delays).sum()), len(delays)),
+            median(judged),
+            slow,
+        )
 
     def points(self) -> list[OperatingPoint]:
         """The whole curve."""
@@ -111,22 +115,32 @@ class DetectionStudy:
 
     def __repr__(self) -> str:
         """Return one line a curve."""
-        head = f"DetectionStudy({self.contacts} contacts, {self.hours:.2f} h without, {self.seconds:.1f} s, {self.outcome})"
+        head = f"DetectionStudy({self.contacts} contacts, {self.hours:.2f} h without, {self.seconds:.1f} s, "
+        head += f"{self.outcome})"
         return "\n".join([head, *(_line(curve) for curve in self.curves)])
 
     def to_dict(self, rate: float = 1.0) -> dict[str, Any]:
-        """Everything as plain numbers, for JSON; the operating point of each curve is that of `rate` false alarms an hour."""
+        """Everything as plain numbers, for JSON; operating points are those of `rate` false alarms an hour."""
         curves = []
         for curve in self.curves:
             best = curve.at(rate)
-            curves.append({
-                "observer": curve.observer, "detector": curve.detector,
-                "points": [_plain(p) for p in curve.points()], "operating point": None if best is None else _plain(best),
-            })  # fmt: skip
+            curves.append(
+                {
+                    "observer": curve.observer,
+                    "detector": curve.detector,
+                    "points": [_plain(p) for p in curve.points()],
+                    "operating point": None if best is None else _plain(best),
+                }
+            )
         return {
-            "settings": dict(self.settings), "contacts": self.contacts, "hours": self.hours, "seconds": self.seconds,
-            "outcome": self.outcome, "rate": rate, "curves": curves,
-        }  # fmt: skip
+            "settings": dict(self.settings),
+            "contacts": self.contacts,
+            "hours": self.hours,
+            "seconds": self.seconds,
+            "outcome": self.outcome,
+            "rate": rate,
+            "curves": curves,
+        }
 
     def plot(self, path: str | Path | None = None, *, rate: float = 1.0) -> Any:
         """Draw found contacts and median delay against false alarms, and the delays at `rate` alarms an hour.
@@ -156,7 +170,9 @@ class DetectionStudy:
             axes[2].set_ylim(0.0, 1.02)
             axes[2].set_xlim(left=0.0)
             handles, labels = axes[0].get_legend_handles_labels()
-            figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False, fontsize=7.5)
+            figure.legend(
+                handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False, fontsize=7.5
+            )
         if path is not None:
             figure.savefig(Path(path))
         return figure
@@ -165,7 +181,8 @@ class DetectionStudy:
 def _style(values: Mapping[str, Any]) -> Any:
     import matplotlib as mpl
 
-    return mpl.rc_context(dict(values))
+    chosen: Any = dict(values)
+    return mpl.rc_context(chosen)
 
 
 def _draw(axes: Any, curve: DetectorCurve, colour: str, line: str, rate: float) -> None:
@@ -191,7 +208,11 @@ def _draw(axes: Any, curve: DetectorCurve, colour: str, line: str, rate: float) 
 def _plain(point: OperatingPoint) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in point._asdict().items():
-        out[name] = dict(zip(("value", "lower", "upper"), map(_number, value), strict=True)) if isinstance(value, Estimate) else _number(value)
+        out[name] = (
+            dict(zip(("value", "lower", "upper"), map(_number, value), strict=True))
+            if isinstance(value, Estimate)
+            else _number(value)
+        )
     return out
 
 
@@ -206,7 +227,7 @@ def _line(curve: DetectorCurve) -> str:
         return name + "no setting with at most 1 false alarm an hour (95 % sure)"
     low, high = 1e3 * best.delay.lower, 1e3 * best.delay.upper
     return (
-        f"{name}median delay {1e3 * best.delay.value:.1f} ms [{low:.1f}, {high:.1f}], 95th percentile {1e3 * best.slow:.1f} ms, "
-        f"missed {100 * best.missed.value:.2f} %, false alarms {best.false_alarms.value:.2f}/h (< {best.false_alarms.upper:.2f}), "
-        f"thresholds × {best.scale:.2f}"
+        f"{name}median delay {1e3 * best.delay.value:.1f} ms [{low:.1f}, {high:.1f}], "
+        f"95th percentile {1e3 * best.slow:.1f} ms, missed {100 * best.missed.value:.2f} %, "
+        f"false alarms {best.false_alarms.value:.2f}/h (< {best.false_alarms.upper:.2f}), thresholds × {best.scale:.2f}"
     )

@@ -111,7 +111,9 @@ class Population:
         nothing = np.zeros((3, 3))
         shares = []
         for b in range(len(robot.bodies)):
-            alone = tuple(body if k == b else replace(body, mass=0.0, inertia=nothing) for k, body in enumerate(robot.bodies))
+            alone = tuple(
+                body if k == b else replace(body, mass=0.0, inertia=nothing) for k, body in enumerate(robot.bodies)
+            )
             shares.append(tree_of(replace(robot, bodies=alone), regroup=True))
         self.places: list[tuple[str, int]] = []
         base, basis, kinds = [], [], []
@@ -144,7 +146,7 @@ class Population:
 
 
 class Batch(NamedTuple):
-    """What was recorded of B runs, T ticks each: time (T,), measured q, qd and tau (B, T, n), reference, contact times (B,)."""
+    """What was recorded of B runs: time (T,), measured q, qd, tau (B, T, n), reference, times of contact (B,)."""
 
     time: Array
     q: Array
@@ -172,7 +174,9 @@ class Bench:
         self._law = as_law(self.law)
         self._model = tree_of(self.robot, regroup=True)
 
-    def contacts(self, kind: Contact, trajectory: Trajectory, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    def contacts(
+        self, kind: Contact, trajectory: Trajectory, count: int, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
         """Draw contacts (count, 6) at times (count,) when the tool moves at 95 % of its highest speed or more."""
         t = np.arange(1, round(trajectory.duration * self.rate)) / self.rate
         ref = trajectory.evaluate(t)
@@ -198,21 +202,30 @@ class Bench:
     def run(
         self, trajectory: Trajectory, count: int, rng: np.random.Generator, kind: Contact | None, horizon: float
     ) -> Batch:
-        """Simulate `count` runs, with a contact each unless kind is None; contact runs end `horizon` after the last one."""
+        """Simulate `count` runs, with a contact each unless kind is None; they end `horizon` after the last contact."""
         length, contacts, planned = trajectory.duration, np.zeros((count, 6)), np.zeros(count)
         if kind is not None:
             contacts, planned = self.contacts(kind, trajectory, count, rng)
             length = min(length, float(planned.max()) + horizon + 0.05)
         parts = Ingredients(
-            lanes=self.population.draw(count, contacts, rng), model=self._model, law=self._law,
-            method=find_method(self.integrator), period=1.0 / self.rate, sensors=self.sensors,
-            wrenches={Wall: _wall, Push: _push}.get(type(kind)), model_key=self.robot,
-        )  # fmt: skip
+            lanes=self.population.draw(count, contacts, rng),
+            model=self._model,
+            law=self._law,
+            method=find_method(self.integrator),
+            period=1.0 / self.rate,
+            sensors=self.sensors,
+            wrenches={Wall: _wall, Push: _push}.get(type(kind)),
+            model_key=self.robot,
+        )
         seeds = rng.integers(0, 2**63, size=count)
-        session = Session([self.robot], parts, count=count, substeps=self.substeps, every=1, seeds=[int(s) for s in seeds])
+        session = Session(
+            [self.robot], parts, count=count, substeps=self.substeps, every=1, seeds=[int(s) for s in seeds]
+        )
         session.follow(trajectory)
         start = trajectory.evaluate(0.0)
-        session.start(np.concatenate([start.q, start.qd, np.zeros(parts.size - 2 * self.robot.n)]), {}, parts.lanes.values)
+        session.start(
+            np.concatenate([start.q, start.qd, np.zeros(parts.size - 2 * self.robot.n)]), {}, parts.lanes.values
+        )
         session.run(length)
         rows, n, plan = np.concatenate(session.rows, axis=1), self.robot.n, session.loop.plan
         first = {}
@@ -223,9 +236,17 @@ class Bench:
         at, tau = first["measured"], first["tau"]
         time = rows[0, :, 0]
         x = rows[..., first["x"] : first["x"] + n]
-        touched = planned if isinstance(kind, Push) else self._touched(contacts, x, time) if kind else np.full(count, np.inf)
-        return Batch(time, rows[..., at : at + n], rows[..., at + n : at + 2 * n], rows[..., tau : tau + n],
-                     trajectory.evaluate(time), touched)  # fmt: skip
+        touched = (
+            planned if isinstance(kind, Push) else self._touched(contacts, x, time) if kind else np.full(count, np.inf)
+        )
+        return Batch(
+            time,
+            rows[..., at : at + n],
+            rows[..., at + n : at + 2 * n],
+            rows[..., tau : tau + n],
+            trajectory.evaluate(time),
+            touched,
+        )
 
     def _touched(self, contacts: Array, q: Array, time: Array) -> Array:
         """When the tool of each run first reached its wall (linear between ticks); inf where it never did."""

@@ -1,4 +1,4 @@
-"""Detectors of contact: one file each, all with the outputs ``alarm`` (≥ 0 in alarm) and ``level`` (1 at the threshold)."""
+"""Detectors of contact, one file each; outputs ``alarm`` (≥ 0 in alarm) and ``level`` (1 at the threshold)."""
 
 from armwright.contact.detectors.adaptive import adaptive_detector
 from armwright.contact.detectors.cusum import cusum_detector

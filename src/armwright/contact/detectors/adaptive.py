@@ -1,9 +1,10 @@
-"""Thresholds that widen with the commanded speed and acceleration, where model errors show most.
+"""Thresholds that widen where model errors show: with the commanded speed and acceleration and with the arm's weight.
 
-    threshold_j = a_j + b_j |q̇_ref,j| + c_j |q̈_ref,j|
+    threshold_j = a_j + b_j |q̇_ref,j| + c_j |q̈_ref,j| + d_j |g_j(q_ref)|
 
-The desired motion is used, not the measured one: a contact must not raise its own threshold. The coefficients come
-from contact-free runs (`armwright.contact.detectors.learning.learn_thresholds`).
+Friction errors grow with speed, inertia errors with acceleration, mass errors with the gravity torque. The desired
+motion is used, not the measured one: a contact must not raise its own threshold. The coefficients come from
+contact-free runs (`armwright.contact.detectors.learning.learn_thresholds`).
 """
 
 from __future__ import annotations
@@ -16,26 +17,46 @@ from armwright.contact.detectors.joints import worst
 from armwright.contact.detectors.latch import MEMORY, latched, release_ratio
 from armwright.contact.monitor import Monitor
 from armwright.control.checks import gain as checked
+from armwright.dynamics.newton_euler import gravity_torque
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def _detect(tau_ext: Any, qd_ref: Any, qdd_ref: Any, a: Any, b: Any, c: Any, release: Any, active: Any) -> Any:
-    threshold = a + b * np.abs(qd_ref) + c * np.abs(qdd_ref)
+def _detect(
+    arm: Any,
+    tau_ext: Any,
+    q_ref: Any,
+    qd_ref: Any,
+    qdd_ref: Any,
+    a: Any,
+    b: Any,
+    c: Any,
+    d: Any,
+    release: Any,
+    active: Any,
+) -> Any:
+    threshold = a + b * np.abs(qd_ref) + c * np.abs(qdd_ref) + d * np.abs(gravity_torque(arm, q_ref))
     return latched(worst(np.abs(tau_ext) / threshold), release, active)
 
 
-def adaptive_detector(a: ArrayLike, b: ArrayLike = 0.0, c: ArrayLike = 0.0, *, release: float = 0.7) -> Monitor:
-    """Alarm while |tau_ext| of some joint exceeds a + b|q̇_ref| + c|q̈_ref|.
+def adaptive_detector(
+    a: ArrayLike, b: ArrayLike = 0.0, c: ArrayLike = 0.0, d: ArrayLike = 0.0, *, release: float = 0.7
+) -> Monitor:
+    """Alarm while |tau_ext| of some joint exceeds a + b|q̇_ref| + c|q̈_ref| + d|g(q_ref)|.
 
     Args:
         a: at rest [N m], > 0, scalar or (n,).
         b: per speed [N m s/rad], ≥ 0.
         c: per acceleration [N m s²/rad], ≥ 0.
+        d: per gravity torque of the model [-], ≥ 0.
         release: fraction of the threshold at which the alarm ends.
 
     Outputs: ``level``, the largest |tau_ext|/threshold; ``alarm``.
     """
-    gains = {"a": checked(a, "a", positive=True), "b": checked(b, "b"), "c": checked(c, "c"), "release": release_ratio(release)}
+    gains: dict[str, Any] = {
+        "a": checked(a, "a", positive=True),
+        **{k: checked(v, k) for k, v in (("b", b), ("c", c), ("d", d))},
+    }
+    gains |= {"release": release_ratio(release)}
     return Monitor("adaptive", _detect, gains, MEMORY, ("alarm", "level"), adaptive_detector.__doc__ or "")

@@ -2,8 +2,8 @@
 
     g⁺ ← max(0, g⁺ + x − drift)    g⁻ ← max(0, g⁻ − x − drift)    x = tau_ext/scale    alarm: some g ≥ threshold
 
-With x of unit variance and independent samples, drift ½ and threshold 5 give an alarm every 465 samples without cause and
-after 10.4 samples for a shift of one.
+With x of unit variance and independent samples, drift ½ and threshold 5 give an alarm every 465 samples without cause
+and after 10.4 samples for a shift of one.
 """
 
 from __future__ import annotations

@@ -33,8 +33,10 @@ def standstill(
         robot: the arm, taken for exactly known.
         q: posture (n,).
         rate: control ticks per second.
-        position_noise, velocity_noise: standard deviations per sample, scalars or (n,).
-        position_resolution, velocity_resolution: steps of quantisation, 0 for none.
+        position_noise: standard deviation per sample, scalar or (n,).
+        velocity_noise: standard deviation per sample, scalar or (n,).
+        position_resolution: step of quantisation, 0 for none.
+        velocity_resolution: step of quantisation, 0 for none.
         duration: [s].
         seed: of the noise.
     """
@@ -43,15 +45,16 @@ def standstill(
         raise InputError(f"standstill: q must be ({robot.n},) finite numbers, got shape {posture.shape}")
     ticks, rng = max(2, round(duration * rate)), np.random.default_rng(seed)
     still = np.zeros((ticks, robot.n))
-    measured = [
+    q_measured, qd_measured = (
         _rounded(base + np.asarray(noise) * rng.standard_normal(still.shape), np.asarray(step))
         for base, noise, step in (
             (posture + still, position_noise, position_resolution),
             (still, velocity_noise, velocity_resolution),
         )
-    ]
+    )
     tau = still + gravity_torque(robot, posture)
-    return run_monitors(monitors, robot, np.arange(ticks) / rate, *measured, tau, Reference(posture + still, still, still))
+    ref = Reference(posture + still, still, still)
+    return run_monitors(monitors, robot, np.arange(ticks) / rate, q_measured, qd_measured, tau, ref)
 
 
 def _rounded(x: Array, step: Any) -> Array:
@@ -60,7 +63,7 @@ def _rounded(x: Array, step: Any) -> Array:
 
 
 def noise_floor(observer: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLike, **sensors: Any) -> Array:
-    """Standard deviation (n,) [N m] that sensor noise alone gives to ``tau_ext`` at posture q; options as `standstill`."""
+    """Standard deviation (n,) [N m] of ``tau_ext`` from sensor noise alone at posture q; options as `standstill`."""
     values = standstill(observer, robot, q, **sensors)["tau_ext"]
     return np.asarray(values[len(values) // 5 :].std(axis=0))
 
@@ -80,8 +83,9 @@ def check_above_noise(
     if highest >= 1.0:
         floor = noise_floor(observer, robot, posture, **sensors)
         raise InputError(
-            f"detector {detector.name!r}: thresholds lie below the noise floor: with the arm at rest and untouched, sensor "
-            f"noise alone reaches {highest:.2f} times the threshold (tau_ext of {chain[0].name!r} has a standard deviation of "
-            f"{np.array2string(floor, precision=3)} N m); raise the thresholds or lower the observer's gain"
+            f"detector {detector.name!r}: thresholds lie below the noise floor: with the arm at rest and untouched, "
+            f"sensor noise alone reaches {highest:.2f} times the threshold (tau_ext of {chain[0].name!r} has a "
+            f"standard deviation of {np.array2string(floor, precision=3)} N m); raise the thresholds or lower the "
+            "observer's gain"
         )
     return highest

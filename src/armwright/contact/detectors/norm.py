@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +10,6 @@ from armwright.contact.detectors.latch import MEMORY, latched, release_ratio
 from armwright.contact.monitor import Monitor
 from armwright.control.checks import choice
 from armwright.control.checks import gain as checked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def _detect(x: Any, threshold: Any, release: Any, active: Any) -> Any:
@@ -23,11 +19,12 @@ def _detect(x: Any, threshold: Any, release: Any, active: Any) -> Any:
     return latched(np.sqrt(total) / threshold, release, active)
 
 
-@lru_cache(maxsize=8)
-def _function(of: str) -> Callable[..., Any]:
-    if of == "tau_ext":
-        return lambda tau_ext, threshold, release, active: _detect(tau_ext, threshold, release, active)
-    return lambda wrench_ext, threshold, release, active: _detect(wrench_ext, threshold, release, active)
+def _of_torque(tau_ext: Any, threshold: Any, release: Any, active: Any) -> Any:
+    return _detect(tau_ext, threshold, release, active)
+
+
+def _of_wrench(wrench_ext: Any, threshold: Any, release: Any, active: Any) -> Any:
+    return _detect(wrench_ext, threshold, release, active)
 
 
 def norm_detector(threshold: float, *, of: str = "tau_ext", release: float = 0.7) -> Monitor:
@@ -44,5 +41,15 @@ def norm_detector(threshold: float, *, of: str = "tau_ext", release: float = 0.7
     Outputs: ``level``, the norm over the threshold; ``alarm``.
     """
     of = choice(of, "of", ("tau_ext", "wrench_ext"))
-    gains = {"threshold": checked(threshold, "threshold", size=1, positive=True).reshape(()), "release": release_ratio(release)}
-    return Monitor("norm", _function(of), gains, MEMORY, ("alarm", "level"), norm_detector.__doc__ or "")
+    gains = {
+        "threshold": checked(threshold, "threshold", size=1, positive=True).reshape(()),
+        "release": release_ratio(release),
+    }
+    return Monitor(
+        "norm",
+        _of_torque if of == "tau_ext" else _of_wrench,
+        gains,
+        MEMORY,
+        ("alarm", "level"),
+        norm_detector.__doc__ or "",
+    )

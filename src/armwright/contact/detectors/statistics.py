@@ -40,7 +40,8 @@ def proportion(count: int, total: int, confidence: float = 0.95) -> Estimate:
     p, share = count / total, z * z / total
     centre = (p + 0.5 * share) / (1.0 + share)
     half = z * float(np.sqrt(p * (1.0 - p) / total + 0.25 * share / total)) / (1.0 + share)
-    return Estimate(p, max(0.0, centre - half), min(1.0, centre + half))
+    # at the ends the formula gives 0 and 1 up to rounding
+    return Estimate(p, centre - half if count else 0.0, centre + half if count < total else 1.0)
 
 
 def median(values: ArrayLike, confidence: float = 0.95, *, resamples: int = 500, seed: int = 0) -> Estimate:

@@ -1,4 +1,4 @@
-"""Disturbance observer: what the inverse dynamics needs beyond the torque that was applied, with differentiated velocity.
+"""Disturbance observer: what inverse dynamics needs beyond the applied torque, with differentiated velocity.
 
 Over one tick the torque tau_{k−1} was held and the mean acceleration was (q̇_k − q̇_{k−1})/dt; the model is evaluated at
 the tick's middle. The differences amplify the noise of the velocities by 1/dt, so the result is filtered,
@@ -33,7 +33,9 @@ def _function(friction: Losses) -> Callable[..., Any]:
     ) -> Any:  # fmt: skip
         tree = as_tree(arm)
         middle = 0.5 * (qd + qd_last)
-        needed = rnea(tree, 0.5 * (q + q_last), middle, (qd - qd_last) / dt, friction=False) + lost(tree, middle, friction)
+        needed = rnea(tree, 0.5 * (q + q_last), middle, (qd - qd_last) / dt, friction=False) + lost(
+            tree, middle, friction
+        )
         a = np.exp(-gain * dt)
         r = np.where(started[0] > 0.0, a * r + (1.0 - a) * (needed - tau_last), 0.0 * r)
         return {"tau_ext": r, "r": r, "q_last": q, "qd_last": qd, "tau_last": tau, "started": 0.0 * started + 1.0}

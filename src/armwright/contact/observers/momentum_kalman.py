@@ -1,4 +1,4 @@
-"""Momentum Kalman observer: momentum and external torque of each joint, the latter a random walk (Wahrburg et al. 2018).
+"""Momentum Kalman observer: momentum and external torque of each joint, a random walk (Wahrburg et al. 2018).
 
     p_k = p_{k−1} + dt (tau + e + tau_ext) + w_p        tau_ext,k = tau_ext,k−1 + w_f        measured: M q̇ = p + v
 

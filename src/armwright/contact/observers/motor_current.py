@@ -36,7 +36,9 @@ class CurrentMap:
         """Refuse what cannot be a map."""
         k, b = np.array(self.k, dtype=np.float64), np.array(self.b, dtype=np.float64)
         if k.ndim != 1 or k.shape != b.shape or not np.isfinite([k, b]).all() or (k == 0.0).any():
-            raise InputError(f"current map: k and b must be finite, (n,) each, k ≠ 0; got {k.tolist()} and {b.tolist()}")
+            raise InputError(
+                f"current map: k and b must be finite, (n,) each, k ≠ 0; got {k.tolist()} and {b.tolist()}"
+            )
         for name, value in (("k", k), ("b", b)):
             value.setflags(write=False)
             object.__setattr__(self, name, value)
@@ -52,7 +54,9 @@ class CurrentMap:
     def _rows(self, value: ArrayLike, what: str) -> Array:
         array = np.asarray(value, dtype=np.float64)
         if array.shape[-1:] != self.k.shape or not np.isfinite(array).all():
-            raise InputError(f"current map: {what} must be (..., {len(self.k)}) finite numbers, got shape {array.shape}")
+            raise InputError(
+                f"current map: {what} must be (..., {len(self.k)}) finite numbers, got shape {array.shape}"
+            )
         return array
 
 

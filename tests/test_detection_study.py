@@ -1,0 +1,203 @@
+"""Detection studies: the arms and contacts of a batch are what they are said to be; the figures hang together."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.contact.detectors import adaptive_detector, joint_detector
+from armwright.contact.observers import closed_loop_error_observer, momentum_observer
+from armwright.errors import InputError
+from armwright.kinematics import fk
+from armwright.kinematics.jacobian import frame_jacobian
+from armwright.motion import hold
+from armwright.robot.kernels import compile as compile_for
+from armwright.robot.parts import Friction
+from armwright.robot.tree import tree_of
+from armwright.simulation import simulate
+from armwright.simulation.detection import detection_study, study_law, tool_moves, ur5_sensors
+from armwright.simulation.detection_runs import Bench, Population, Push, Spread, Wall
+from armwright.simulation.sensors import JointSensors
+
+W = np.array([22.5, 22.5, 75.0, 75.0, 75.0, 75.0])
+LAW = study_law(W**2, 2.0 * W)
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return aw.load("ur5-kufieta-c")
+
+
+@pytest.fixture(scope="module")
+def moves(arm):
+    return tool_moves(arm, 3, seed=1)
+
+
+@pytest.fixture(scope="module")
+def study(arm, moves):
+    observers = {"momentum": momentum_observer(100.0), "error": closed_loop_error_observer(W**2)}
+    detectors = {"adaptive": lambda fit: fit.detector(), "joints": lambda fit: joint_detector(1.2 * fit.peak)}
+    return detection_study(arm, LAW, moves, observers, detectors, runs=120, free_runs=240, learning_runs=150, seed=3)
+
+
+def perturbed(robot, mass, friction):
+    bodies = tuple(replace(b, mass=b.mass * m, inertia=b.inertia * m) for b, m in zip(robot.bodies, mass, strict=True))
+    joints = tuple(
+        replace(j, friction=Friction(j.friction.viscous * f, j.friction.coulomb * f, j.friction.dead_zone))
+        for j, f in zip(robot.joints, friction, strict=True)
+    )
+    return replace(robot, bodies=bodies, joints=joints)
+
+
+def test_lanes_are_the_perturbed_arms(arm):
+    lanes = Population(arm, Spread(0.1, 0.2)).draw(5, np.zeros((5, 6)), np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    mass = 1.0 + 0.1 * rng.choice([-1.0, 1.0], size=(5, 6))
+    friction = 1.0 + 0.2 * rng.choice([-1.0, 1.0], size=(5, 6))
+    for k in range(5):
+        expected, got = tree_of(perturbed(arm, mass[k], friction[k]), regroup=True), lanes.fill(lanes.values[k])
+        for name in ("m", "h", "J", "viscous", "coulomb"):
+            np.testing.assert_allclose(np.array(getattr(got, name), dtype=float), getattr(expected, name), atol=1e-12)
+
+
+def test_bench_equals_simulate(arm, moves):
+    """A lane of the bench is the run that `simulate` makes of the same arm against the same wall."""
+    bench = Bench(arm, LAW, JointSensors(position_resolution=1e-9), Spread(0.1, 0.2))
+    batch = bench.run(moves[0], 9, np.random.default_rng(5), Wall(1e5), 0.1)
+    rng = np.random.default_rng(5)
+    contacts, _ = bench.contacts(Wall(1e5), moves[0], 9, rng)
+    mass = 1.0 + 0.1 * rng.choice([-1.0, 1.0], size=(9, 6))
+    friction = 1.0 + 0.2 * rng.choice([-1.0, 1.0], size=(9, 6))
+    normal, offset = contacts[4, :3], contacts[4, 3]
+
+    def wall(arm, q):
+        from armwright.kinematics.jacobian import pose_jacobian
+
+        depth = offset - normal @ pose_jacobian(arm, q)[0][:3, 3]
+        return np.concatenate([1e5 * np.maximum(depth, 0.0) * normal, np.zeros(3)])
+
+    plant = perturbed(arm, mass[4], friction[4])
+    rec = simulate(
+        plant, LAW, moves[0], duration=float(batch.time[-1]), model=arm, wrench=wall, substeps=3, check_step=False
+    )
+    m = min(len(rec.time), len(batch.time))
+    before = np.searchsorted(batch.time, batch.touched[4])
+    assert before < m - 50
+    np.testing.assert_allclose(batch.q[4, : before + 20], rec["q"][: before + 20], atol=1e-6)
+    depth = offset - fk(arm, rec["q"][before - 1 : before + 1])[:, :3, 3] @ normal
+    assert depth[0] <= 0.0 < depth[1] and batch.time[before - 1] <= batch.touched[4] <= batch.time[before]
+
+
+def test_moves_have_the_speed_they_promise(arm, moves):
+    for move in moves:
+        ref = move.evaluate(np.linspace(0.0, move.duration, 400))
+        v = np.einsum("tij,tj->ti", compile_for(frame_jacobian, arm)(ref.q)[:, :3], ref.qd)
+        assert np.linalg.norm(v, axis=1).max() == pytest.approx(0.25, rel=1e-3)
+
+
+def test_study_is_consistent(study):
+    assert study.outcome == "end" and study.contacts > 110
+    for curve in study.curves:
+        assert (np.diff(curve.alarms) <= 0).all()  # higher thresholds, fewer alarms
+        assert (np.diff(curve.hours) >= 0.0).all() and curve.hours[-1] == pytest.approx(study.hours)
+        with np.errstate(invalid="ignore"):
+            steps = np.diff(curve.delays, axis=1)
+        assert (steps[np.isfinite(steps)] >= 0.0).all()  # and later ones
+        points = curve.points()
+        for p in points:
+            assert p.false_alarms.lower <= p.false_alarms.value <= p.false_alarms.upper
+            assert p.missed.lower <= p.missed.value <= p.missed.upper or np.isnan(p.missed.value)
+        at_one = curve.point(int(np.argmin(np.abs(curve.scales - 1.0))))
+        assert at_one.false_alarms.value < 60.0  # learned thresholds hold on new runs, but for a few
+    assert study["momentum", "joints"].fit is not None
+    with pytest.raises(InputError, match="there are"):
+        study["momentum", "none"]
+
+
+def test_momentum_is_quick_and_the_error_estimate_is_not(study):
+    """At learned thresholds: milliseconds against tens of them."""
+    index = int(np.argmin(np.abs(study["momentum", "adaptive"].scales - 1.0)))
+    quick, slow = (study[name, "adaptive"].point(index) for name in ("momentum", "error"))
+    assert quick.delay.value < 0.015 and quick.missed.value < 0.05
+    assert slow.delay.value > 1.5 * quick.delay.value
+
+
+def test_same_seed_same_study(arm, moves):
+    options = {"runs": 16, "free_runs": 16, "learning_runs": 12, "contact": Push(60.0)}
+    args = (arm, LAW, moves[:1], {"momentum": momentum_observer(80.0)}, {"adaptive": lambda fit: fit.detector()})
+    one, two, three = (detection_study(*args, seed=s, **options) for s in (1, 1, 2))
+    np.testing.assert_array_equal(one.curves[0].delays, two.curves[0].delays)
+    assert not np.array_equal(one.curves[0].delays, three.curves[0].delays)
+
+
+def test_written_and_drawn(study, tmp_path):
+    text = json.dumps(study.to_dict(rate=30.0), allow_nan=False)
+    assert json.loads(text)["curves"][0]["points"][0]["scale"] == pytest.approx(0.25)
+    assert "momentum / adaptive" in repr(study)
+    pytest.importorskip("matplotlib", reason="figures need the plot extra")
+    study.plot(tmp_path / "study.png", rate=30.0)
+    assert (tmp_path / "study.png").stat().st_size > 20_000
+
+
+def test_bad_studies_are_refused_before_running(arm, moves):
+    observers, good = {"momentum": momentum_observer(100.0)}, {"joints": joint_detector(20.0)}
+    with pytest.raises(InputError, match="below the noise floor"):
+        detection_study(arm, LAW, moves, observers, {"low": adaptive_detector(1e-4)}, runs=10**9, free_runs=10**9)
+    with pytest.raises(InputError, match="need trajectories"):
+        detection_study(arm, LAW, [], observers, good)
+    with pytest.raises(InputError, match="scales"):
+        detection_study(arm, LAW, moves, observers, good, scales=[1.0, 0.5])
+    with pytest.raises(InputError, match="mass must lie"):
+        detection_study(arm, LAW, moves, observers, good, spread=Spread(mass=1.5))
+    with pytest.raises(InputError, match="does not move"):
+        detection_study(
+            arm, LAW, [hold(moves[0].evaluate(0.0).q, 0.2)], observers, good, runs=4, free_runs=4, learning_runs=4
+        )
+    with pytest.raises(InputError, match="stiffness"):
+        Wall(-1.0)
+    with pytest.raises(InputError, match="force"):
+        Push(0.0)
+
+
+def test_interrupted_study_keeps_what_it_has(arm, moves):
+    calls = []
+
+    def stop(fraction):
+        calls.append(fraction)
+        if fraction > 0.6:
+            raise KeyboardInterrupt
+
+    found = detection_study(
+        arm,
+        LAW,
+        moves,
+        {"momentum": momentum_observer(100.0)},
+        {"joints": joint_detector(20.0)},
+        runs=24,
+        free_runs=24,
+        learning_runs=12,
+        progress=stop,
+    )
+    assert found.outcome == "interrupted" and found.hours > 0.0 and found.contacts == 0
+    assert found.to_dict()["curves"][0]["points"][0]["delay"]["value"] is None
+    assert ur5_sensors().velocity_noise == 1e-3
+
+
+@pytest.mark.slow
+def test_figure_of_the_study(arm):
+    """Median delay < 15 ms at ≤ 1 false alarm an hour: 10 % mass, 20 % friction error, 0.25 m/s against 1e5 N/m."""
+    found = detection_study(
+        arm,
+        LAW,
+        tool_moves(arm, 20, seed=1),
+        {"momentum": momentum_observer(100.0)},
+        {"adaptive": lambda fit: fit.detector()},
+        runs=2000,
+        free_runs=13000,
+    )
+    best = found.curves[0].at(1.0)
+    assert best is not None and best.delay.upper < 0.015 and best.missed.upper < 0.02
