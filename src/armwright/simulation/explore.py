@@ -1,268 +1,228 @@
-"""The run of 000: go, bump, put it on the map, step back, plan around it, arrive.
-
-The loop (reference → law → arm → observer → detector) is compiled; an alarm stops it, Python changes map and reference, and it goes on.
-"""
+"""`explore`: send an arm through surroundings that nobody told it about. Go, bump, mark, step back, plan around, arrive."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from armwright.contact.detectors import norm_detector
-from armwright.contact.observers import closed_loop_error_observer
-from armwright.contact.wrench_estimate import wrench_observer
+from armwright.contact.detectors import check_above_noise
+from armwright.contact.monitor import as_chain
+from armwright.contact.world import World
 from armwright.control import computed_torque
+from armwright.control.law import as_law, check_gains
 from armwright.errors import InputError
-from armwright.graph import compile_function
-from armwright.kinematics import fk, ik, jacobian
-from armwright.kinematics.forward import tool_pose
-from armwright.kinematics.jacobian import frame_jacobian
-from armwright.motion import Trajectory, piecewise_quintic
-from armwright.planning.hopfield import Hopfield
-from armwright.planning.marking import back_off, back_off_000, mark, patch_000
-from armwright.simulation.exploration import Contact, Exploration
+from armwright.kinematics import fk
+from armwright.planning.marking import GOAL_000, START_000, patch_000
+from armwright.planning.waypoints import TOOL_DOWN_000
+from armwright.robot.load import load, robots
+from armwright.robot.model import Robot
+from armwright.robot.tree import tree_of
+from armwright.simulation.exploration import Exploration
+from armwright.simulation.explore_field import Field, Touching, field_of, find_world
+from armwright.simulation.explore_learn import learned_thresholds
+from armwright.simulation.explore_motion import Hand
+from armwright.simulation.explore_names import find_detector, find_observer, find_planner, needs_learning, omega, tool_estimate
+from armwright.simulation.explore_run import Loop000, Run, Task
+from armwright.simulation.integrators import method as find_method
+from armwright.simulation.plan import Ingredients
 from armwright.simulation.signals import Signal
-from armwright.simulation.simulate import prepare
 
 if TYPE_CHECKING:
     from armwright.contact.monitor import Monitor
     from armwright.control.law import Law
     from armwright.planning.occupancy import GridMap
-    from armwright.planning.path_plan import GridPlanner, PathPlan
-    from armwright.robot.model import Robot
-    from armwright.simulation.session import Session
+    from armwright.planning.path_plan import GridPlanner
+    from armwright.simulation.drives import Drive
+    from armwright.simulation.friction import FrictionModel
+    from armwright.simulation.sensors import JointSensors
 
-Reaction = Literal["back off", "stop", "retract"]
+Reaction = Literal["back off", "stop", "retract", "slide"]
+REACTIONS = ("back off", "stop", "retract", "slide")
 Cell = tuple[int, ...]
-TOOL_DOWN = ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0))  # R_t of 000 §3.10: flange z points down
-BOUNCE = 0.1  # [s]
-OMEGA_000 = (22.5, 22.5, 37.5, 60.0, 67.5, 75.0)  # natural frequencies of 000's controller [rad/s]
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Everything about a run that does not change on the way."""
-
-    kinematics: Robot
-    rotation: Any
-    goal: Cell
-    planner: GridPlanner
-    reaction: Reaction
-    seconds_per_cell: float
-    published: bool
-    force_kernel: Callable[[Any], Any]
-    tolerance: float
+SEED_000 = (2.5511, -1.1193, 2.5706, 0.1196, 1.5708, -0.5905)
+PUBLISHED = {"ur5-ragazzon-published": "ur5-ragazzon"}  # dynamics → the arm that FK, IK and contact see (000 §3.4)
 
 
 def explore(
-    robot: Robot,
-    force: Callable[[Any], Any],
-    start: Cell = (2, 11),
-    goal: Cell = (18, 7),
+    robot: Robot | str,
+    world: World | str | Path | Callable[[Any], Any],
+    start: Cell = START_000,
+    goal: Cell = GOAL_000,
     *,
     where: GridMap | None = None,
-    observer: Monitor | Sequence[Monitor] | None = None,
-    detector: Monitor | None = None,
-    planner: GridPlanner | None = None,
+    observer: str | Monitor | Sequence[Monitor] | None = None,
+    detector: str | Monitor | None = None,
+    planner: str | GridPlanner | None = None,
     reaction: Reaction = "back off",
+    contact: Touching = "tool",
     law: Law | None = None,
     kinematics: Robot | None = None,
-    seed_q: Any = (2.5511, -1.1193, 2.5706, 0.1196, 1.5708, -0.5905),
-    rotation: Any = TOOL_DOWN,
-    duration: float = 50.0,
+    model: Robot | None = None,
+    seed_q: Any = SEED_000,
+    rotation: Any = TOOL_DOWN_000,
+    duration: float = 120.0,
     seconds_per_cell: float = 0.5,
     contact_budget: int = 200,
     rate: float = 500.0,
-    substeps: int = 10,
-    continuous: bool = True,
+    substeps: int = 5,
+    continuous: bool | None = None,
     published: bool = False,
     tolerance: float = 3e-3,
-    progress: Callable[[float, int], None] | None = None,
-    **options: Any,
+    drive: Drive | None = None,
+    friction: FrictionModel | None = None,
+    sensors: JointSensors | None = None,
+    seed: int = 0,
+    slots: int | None = None,
+    progress: Callable[[float, int], Any] | None = None,
 ) -> Exploration:
     """Send the arm from one cell of a map to another through surroundings that nobody told it about.
 
     Args:
-        robot: the plant, and the controller's model unless ``model=`` is among the options.
-        force: contact force on the tool as a traced function of the tool position (3,) → (3,) [N], base axes; for example
-            `armwright.contact.tool_cylinders(world)`.
-        start, goal: cells of the map.
+        robot: the plant, and the controller's model unless `model` is given; a catalogue name or a `Robot`.
+        world: shapes: a `World`, the name of one ("A" and "B" are the layouts of 000), a .toml file; or the contact force
+            on the tool as a traced function of its position (3,) → (3,) [N], base axes.
+        start, goal: cells of the map, 2-D or 3-D.
         where: the map to begin with; the empty patch of 000 by default.
-        observer: what gives ``tau_ext``; the closed-loop error estimate of 000 by default.
-        detector: what raises the alarm; ‖F̂‖ > 12 N by default (000 §3.7).
-        planner: on the grid; the converged Hopfield network by default.
-        reaction: "back off" (one cell against the motion, then plan anew), "retract" (along the felt force), "stop".
+        observer: what gives ``tau_ext``: "closed-loop" (000, the default), "momentum", "kalman", "disturbance",
+            "scaled-error", or monitors.
+        detector: what raises the alarm: "norm" (‖F̂‖ > 12 N, 000 §3.7; default with "closed-loop"), "adaptive" (default
+            otherwise), "joints", "cusum", whose thresholds are learned from contact-free motion first, or a monitor.
+        planner: on the grid: "hopfield" (default), "dijkstra", "astar", … or a planner.
+        reaction: to a contact: "back off" (along the way that was driven, to the first free cell, then plan anew), "retract"
+            (along the felt force first), "slide" (along the surface under force control, see `explore_slide`), "stop".
+        contact: what touches: the "tool" point (000) or all "links" as capsules. The cell of the tool then stands for the
+            whole posture, and the desired cell is marked; else the cell where the tool is.
         law: the controller; computed torque with the gains of 000 by default.
         kinematics: the arm that FK, IK and the contact see, where it differs from the plant's dynamics (000's published arm).
+        model: the controller's and the observer's own model of the arm.
         seed_q: joint posture that chooses the IK branch; the run begins there if its tool is in the start cell.
         rotation: tool orientation (3, 3), kept throughout.
         duration, contact_budget: when to give up. seconds_per_cell: pace.
-        rate, substeps, continuous: of the loop (500 ticks/s with ten RK4 steps each, law in continuous time, as 000 was simulated).
-        published: 000's own rules where they differ: back-off clamp, no test whether start or goal are free.
+        rate, substeps: of the loop. continuous: the law acts all the time, as 000 was simulated; by default only with the
+            closed-loop estimate and without sensors, else the torque is held between ticks.
+        published: 000's own rules where they differ: the desired cell is marked, its back-off rule and clamp, its planner, the
+            state of the reference taken over at a trigger, no test whether start or goal are free.
         tolerance: distance to the goal that counts as arrived [m].
+        drive, friction, sensors, seed: as in `simulate`.
+        slots: room for so many cylinders in the compiled loop, so that worlds with fewer share it.
         progress: called with (fraction of the duration, contacts so far).
-        **options: further options of `simulate` (model, sensors, friction, drive, seed, …).
+
+    Returns:
+        An `Exploration` with a named outcome.
+
+    Raises:
+        InputError: before anything is run: a start or goal outside the grid, blocked or out of reach, shapes over the robot's
+            base, thresholds below the noise floor, …
     """
-    kin = kinematics or robot
-    w = np.array(OMEGA_000)
-    control = law or computed_torque(w * w, 2.0 * w)
-    watch = [closed_loop_error_observer(w * w)] if observer is None else [observer] if not isinstance(observer, Sequence) else list(observer)
-    watch += [wrench_observer() if kinematics is None else _wrench_of(kin), detector or norm_detector(12.0, of="wrench_ext")]
+    arm = _arm(robot)
+    if kinematics is None and arm.name in PUBLISHED:
+        kinematics = _arm(PUBLISHED[arm.name])
+    _check(arm, reaction, duration, seconds_per_cell, contact_budget, tolerance, seed_q)
+    kin, believed = kinematics or arm, model or arm
+    field = field_of(arm, kin, find_world(world) if isinstance(world, (str, Path)) else world, contact, slots=slots)
     grid = where if where is not None else patch_000(ring=True)
-    task = Task(kin, np.asarray(rotation, dtype=np.float64), goal, planner or Hopfield(), reaction, seconds_per_cell, published,
-                compile_function(lambda p: np.array(force(p)), {"p": (3,)}, name="contact_force"), tolerance)  # fmt: skip
-    q0 = np.asarray(seed_q, dtype=np.float64)
-    if tuple(grid.grid.cell(fk(kin, q0)[:3, 3])) != tuple(start):
-        q0 = _postures(task, grid.grid.centre(start)[None], q0, [f"start cell {start}"])[0]
-    _postures(task, grid.grid.centre(goal)[None], q0, [f"goal cell {goal}"])
-    session = prepare(robot, control, q0, q0=q0, rate=rate, substeps=substeps, continuous=continuous, monitors=watch,
-                      external=_external(kin, force), **options)  # fmt: skip
-    maps, plans, contacts, outcome = [grid], [], [], ""
-    cell, q, qd = start, q0, np.zeros(robot.n)
-    goal_point = grid.grid.centre(goal)
-    while not outcome:
-        plan = task.planner(maps[-1], cell, goal)
-        plans.append(plan)
-        if not plan.ok:
-            outcome = f"{plan.status}: {plan.message}"
-            break
-        session.follow(_motion(task, maps[-1], plan, q, qd))
-        outcome, contact = _until_contact(session, task, maps[-1], duration, goal_point, lambda f: progress and progress(f, len(contacts)))
-        if contact is None:
-            break
-        contacts.append(contact)
-        q, qd = _desired(session)
-        maps.append(mark(maps[-1], contact.desired if published or task.reaction == "back off" else contact.actual).map)
-        if reaction == "stop":
-            outcome = "stopped at the first contact"
-        elif len(contacts) >= contact_budget:
-            outcome = f"contact budget of {contact_budget} used up"
-        else:
-            step = _step_back(task, maps[-1], contact, q, qd)
-            if step is None:
-                outcome = "boxed in: no free cell to step back to"
-            else:
-                cell = step
-    return _result(session, task, maps, plans, contacts, goal_point, outcome)
-
-
-def _wrench_of(kinematics: Robot) -> Monitor:
-    """Tool force by the Jacobian of another arm than the controller's model (000's published dynamics)."""
-    from armwright.contact.wrench_estimate import damped_wrench
-
-    def estimate(q: Any, tau_ext: Any) -> Any:
-        return {"wrench_ext": damped_wrench(kinematics, q, tau_ext, 0.02, 0.1, force_only=True)}
-
-    return replace(wrench_observer(), function=kinematics._cache.setdefault("tool wrench", estimate))
-
-
-def _external(kinematics: Robot, force: Callable[[Any], Any]) -> Callable[..., Any]:
-    """Joint torque J_vᵀF(p) of the contact force at the tool (traced)."""
-
-    def torque(q: Any) -> Any:
-        p = tool_pose(kinematics, q)[:3, 3]
-        return frame_jacobian(kinematics, q)[:3].T @ force(p)
-
-    return kinematics._cache.setdefault(("contact torque", force), torque)
-
-
-def _postures(task: Task, points: Any, near: Any, names: Sequence[str]) -> Any:
-    """Joint postures (m, n) with the tool at `points` (m, 3), each on the branch nearest to the one before it."""
-    T = np.tile(np.eye(4), (len(points), 1, 1))
-    T[:, :3, :3], T[:, :3, 3] = task.rotation, points
-    found = ik(task.kinematics, T, seed=near, limits=False)
-    out, q = [], near
-    for k, name in enumerate(names):
-        if found.count[k] == 0:
-            raise InputError(f"explore: the {name} at {np.round(points[k], 4).tolist()} m cannot be reached: {found[k].message}")
-        turned = found.solutions[k, : found.count[k]] - q
-        turned = np.mod(turned + np.pi, 2.0 * np.pi) - np.pi
-        q = q + turned[np.argmin(np.abs(turned).max(axis=1))]
-        out.append(q)
-    return np.array(out)
-
-
-def _motion(task: Task, grid: GridMap, plan: PathPlan, q: Any, qd: Any) -> Trajectory:
-    """Splines from the desired state (q, qd) through the centres of the path's cells (000 §3.10–3.12)."""
-    cells = list(plan.path)
-    here = fk(task.kinematics, q)[:3, 3]
-    if np.linalg.norm(grid.grid.centre(cells[0]) - here) < 1e-6:
-        cells = cells[1:]  # the arm is there already: a waypoint twice has no spline
-    points = np.array([grid.grid.centre(cell) for cell in cells]).reshape(-1, 3)
-    rows = np.concatenate([q[None], _postures(task, points, q, [f"cell {cell}" for cell in cells])]) if cells else np.array([q, q + 1e-9])
-    seconds = float(np.floor(task.seconds_per_cell * len(rows) + 0.5)) or 1.0
-    return piecewise_quintic(rows, seconds, qd0=qd)
-
-
-def _desired(session: Session) -> tuple[Any, Any]:
-    ref = session.reference_at(np.array([session.time]))
-    return ref.q[0], ref.qd[0]
-
-
-def _until_contact(session: Session, task: Task, grid: GridMap, duration: float, goal: Any,
-                   report: Callable[[float], Any]) -> tuple[str, Contact | None]:  # fmt: skip
-    """Run until an alarm, the goal or the end of time; return (outcome or "", contact or None)."""
-    _, motion = session._references[-1]
-    length = motion.duration if isinstance(motion, Trajectory) else 0.0
-    begun, first_row = session.time, sum(rows.shape[1] for rows in session.rows)
-    while session.time < duration - 0.5 * session.parts.period:
-        left = min(duration - session.time, max(0.5, length + 0.5 - (session.time - begun)))
-        what = session.run(left)
-        report(session.time / duration)
-        if what == "alarm":
-            return "", _contact(session, task, grid, first_row)
-        position = fk(task.kinematics, session.state[0][: session.parts.n])[:3, 3]
-        if session.time - begun > length and np.linalg.norm(position - goal) < task.tolerance:
-            return "reached", None
-    return "out of time", None
-
-
-def _contact(session: Session, task: Task, grid: GridMap, first_row: int) -> Contact:
-    n = session.parts.n
-    q_ref, _ = _desired(session)
-    q = session.state[0][:n]
-    desired, actual = fk(task.kinematics, q_ref)[:3, 3], fk(task.kinematics, q)[:3, 3]
-    rows = np.concatenate(session.rows, axis=1)[0, first_row:]
-    tool = fk(task.kinematics, rows[:, 1 : 1 + n])[:, :3, 3]
-    touched = rows[np.linalg.norm(_forces(task, tool), axis=1) > 0.0, 0]
-    began = float("nan")
-    if len(touched):  # the tool bounces: a gap shorter than `BOUNCE` belongs to the same episode
-        gaps = np.flatnonzero(np.diff(touched) > BOUNCE)
-        began = float(touched[gaps[-1] + 1 if len(gaps) else 0])
-    marked = mark(grid, desired)
-    felt = session.loop.get("wrench_ext")[0][:3]
-    return Contact(session.time, began, marked.cell, marked.again, desired, actual, felt, _forces(task, actual[None])[0])
-
-
-def _forces(task: Task, points: Any) -> Any:
-    """True contact force (m, 3) at tool positions (m, 3)."""
-    return task.force_kernel(points)
-
-
-def _step_back(task: Task, grid: GridMap, contact: Contact, q: Any, qd: Any) -> Cell | None:
-    velocity = jacobian(task.kinematics, q)[:3] @ qd
-    if task.published:
-        return back_off_000(contact.cell, velocity)
-    if task.reaction == "retract" and np.linalg.norm(contact.felt) > 0.0:
-        velocity = -contact.felt
-    return back_off(grid, contact.cell, velocity)
-
-
-def _result(session: Session, task: Task, maps: list[Any], plans: list[Any], contacts: list[Contact], goal: Any, outcome: str) -> Exploration:
-    recording = session.recording()
-    tool = fk(task.kinematics, recording["q"])[:, :3, 3]
-    wanted = fk(task.kinematics, recording["q_ref"])[:, :3, 3]
-    axes = ("x", "y", "z")
-    recording = recording.with_signals(
-        tool=Signal(tool, "m", axes), tool_ref=Signal(wanted, "m", axes), force=Signal(_forces(task, tool), "N", axes),
-        force_felt=Signal(recording["wrench_ext"][:, :3], "N", axes),
+    hand = Hand(kin, np.asarray(rotation, dtype=np.float64))
+    q0 = _ends(hand, grid, start, goal, np.asarray(seed_q, dtype=np.float64), published)
+    w = omega(arm.n)
+    control = as_law(law) if law is not None else computed_torque(w * w, 2.0 * w)
+    check_gains(control, arm.n)
+    acts = continuous if continuous is not None else sensors is None and (observer is None or observer == "closed-loop")
+    if acts and sensors is not None:
+        raise InputError("explore: sensors sample once a tick; they need a law that is held (continuous=False)")
+    watch = find_observer(observer, believed, q0, control.gains.get("kp", w * w), rate)
+    parts = Ingredients(
+        lanes=field.lanes, model=tree_of(believed, regroup=True), law=control, method=find_method("rk4"), period=1.0 / rate,
+        continuous=acts, drive=drive, friction=friction, sensors=sensors, wrenches=field.wrenches, external=field.external,
+        model_key=believed,
     )  # fmt: skip
-    near = np.linalg.norm(tool - goal, axis=1) < task.tolerance
+    fit = None
+    if needs_learning(detector, observer):
+        fit = learned_thresholds(arm, replace(parts, monitors=as_chain(watch)), hand, grid, q0, seconds_per_cell, substeps, seed)
+    watch = [*watch, tool_estimate(kinematics), find_detector(detector, watch, fit)]
+    if sensors is not None:
+        noise = {name: getattr(sensors, name) for name in ("position_noise", "velocity_noise", "position_resolution", "velocity_resolution")}
+        check_above_noise(watch[:-1], watch[-1], believed, q0, rate=rate, seed=seed, **noise)
+    session = Loop000([arm], replace(parts, monitors=as_chain(watch)), count=1, substeps=int(substeps), every=1, seeds=[seed])
+    session.start(np.concatenate([q0, np.zeros(parts.size - arm.n)]), {}, field.lanes.values)
+    task = Task(hand, field, contact == "links", tuple(goal), find_planner(planner, published=published), reaction,
+                seconds_per_cell, published, duration, contact_budget, tolerance, progress or (lambda fraction, contacts: None))  # fmt: skip
+    run = Run(task, session, grid, tuple(start), q0)
+    run.drive()
+    settings = {
+        "robot": arm.name, "world": field.world.name if field.world else "force function", "observer": watch[0].name,
+        "detector": watch[-1].name, "planner": task.planner.name, "reaction": reaction, "contact": contact, "published": published,
+        "seconds_per_cell": seconds_per_cell, "contact_budget": contact_budget, "tolerance": tolerance, "start": list(start),
+        "goal": list(goal), "detector_gains": {k: np.asarray(v).tolist() for k, v in watch[-1].gains.items()},
+    }  # fmt: skip
+    return _result(run, field, start, settings)
+
+
+@lru_cache(maxsize=8)
+def _catalogued(name: str) -> Robot:
+    return load(name)
+
+
+def _arm(robot: Robot | str) -> Robot:
+    """Return the arm; one by name from the catalogue is the same object every time, and with it its compiled loops."""
+    if not isinstance(robot, str):
+        return robot
+    return _catalogued(robot) if robot in robots() else load(robot)
+
+
+def _check(arm: Robot, reaction: str, duration: float, pace: float, budget: int, tolerance: float, seed_q: Any) -> None:
+    if reaction not in REACTIONS:
+        raise InputError(f"explore: reaction must be one of {', '.join(REACTIONS)}; got {reaction!r}")
+    for name, value in (("duration", duration), ("seconds_per_cell", pace), ("tolerance", tolerance)):
+        if not (np.isfinite(value) and value > 0.0):
+            raise InputError(f"explore: {name} must be positive and finite, got {value}")
+    if isinstance(budget, bool) or budget != int(budget) or budget < 1:
+        raise InputError(f"explore: contact_budget must be a whole number ≥ 1, got {budget!r}")
+    q = np.asarray(seed_q, dtype=np.float64)
+    if q.shape != (arm.n,) or not np.isfinite(q).all():
+        raise InputError(f"explore: seed_q must hold {arm.n} finite numbers for robot {arm.name!r}, got shape {q.shape}")
+
+
+def _ends(hand: Hand, grid: GridMap, start: Cell, goal: Cell, seed_q: Any, published: bool) -> Any:
+    """Check both ends and return the posture (n,) to begin in."""
+    g = grid.grid
+    if max(g.shape) < 2:
+        raise InputError(f"explore: a grid of shape {g.shape} has one cell only; there is nowhere to go")
+    blocked = grid.blocked()
+    for what, cell in (("start", start), ("goal", goal)):
+        index = g.index(cell, f"explore: {what} cell")
+        if blocked[index] and not published:
+            known = "in the ring that bounds the map" if grid.ring and not np.asarray(grid.felt)[index] else "in a known obstacle"
+            raise InputError(f"explore: the {what} cell {tuple(cell)} is {known}; choose a free one")
+    if tuple(start) == tuple(goal):
+        raise InputError(f"explore: start and goal are the same cell {tuple(start)}")
+    there = fk(hand.robot, seed_q)
+    posed = tuple(int(c) for c in g.cell(there[:3, 3])) == tuple(start) and np.abs(there[:3, :3] - hand.rotation).max() < 1e-3
+    offset = float(np.abs(there[:3, 3] - g.centre(g.cell(there[:3, 3]))).max()) if posed else 0.0
+    q0 = seed_q if posed and offset < 0.5 * float(np.min(np.asarray(g.cell_size))) else hand.postures(g.centre(start)[None], seed_q, [f"start cell {tuple(start)}"])[0]
+    hand.postures(g.centre(goal)[None], q0, [f"goal cell {tuple(goal)}"])
+    return q0
+
+
+def _result(run: Run, field: Field, start: Cell, settings: dict[str, Any]) -> Exploration:
+    session, hand, goal = run.session, run.task.hand, run.goal_point
+    session.outcome = run.outcome
+    recording = session.recording(**settings)
+    tool, axes = hand.place(recording["q"]), ("x", "y", "z")
+    felt = recording["wrench_ext"][:, :3] if "wrench_ext" in recording else np.zeros((len(recording), 3))
+    recording = recording.with_signals(
+        tool=Signal(tool, "m", axes), tool_ref=Signal(hand.place(recording["q_ref"]), "m", axes),
+        force=Signal(field.truth(recording["q"], recording["qd"]).force, "N", axes), force_felt=Signal(felt, "N", axes),
+    )  # fmt: skip
+    if run.task.hand.robot is not recording.robot and recording.robot is not None:
+        recording = replace(recording, robot=hand.robot)  # what is drawn is what FK and IK saw
     arrival = float("nan")
-    if outcome == "reached":
-        away = np.flatnonzero(~near)
-        arrival = float(recording.time[min(away[-1] + 1 if len(away) else 0, len(near) - 1)])
-    return Exploration(recording, tuple(maps), tuple(plans), tuple(contacts), goal, outcome == "reached", arrival, outcome)
+    if run.outcome == "reached":
+        away = np.flatnonzero(np.linalg.norm(tool - goal, axis=1) >= run.task.tolerance)
+        arrival = float(recording.time[min(away[-1] + 1 if len(away) else 0, len(tool) - 1)])
+    return Exploration(recording, tuple(run.maps), tuple(run.plans), tuple(run.contacts), tuple(start), run.task.goal, goal,
+                       run.outcome == "reached", arrival, run.outcome, run.message, field.world, settings)  # fmt: skip

@@ -1,0 +1,306 @@
+"""A run under way: plan, follow, bump, mark, react, until there is an outcome.
+
+The loop (reference → law → arm → observer → detector) is compiled; an alarm stops it, Python changes map and reference,
+and it goes on. Every contact blocks at least one more cell, so that a run ends after finitely many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError, SimulationError
+from armwright.kinematics import jacobian
+from armwright.motion import Trajectory
+from armwright.motion.reference import Reference
+from armwright.planning.marking import back_off_000, mark
+from armwright.simulation.exploration import Contact
+from armwright.simulation.explore_motion import Hand, path_rows, published_motion, timed_motion
+from armwright.simulation.session import Session
+
+if TYPE_CHECKING:
+    from armwright.planning.occupancy import GridMap
+    from armwright.planning.path_plan import GridPlanner, PathPlan
+    from armwright.simulation.explore_field import Field
+
+Cell = tuple[int, ...]
+BOUNCE = 0.1  # [s] a shorter gap between touches belongs to the same episode
+SETTLE = 0.5  # [s] after a motion's end in which the arm may still come within tolerance
+CHATTER = 200  # alarms of one contact before the run is given up
+RETRACT = 0.75  # cells along the felt force
+AT_ONCE = 0.05  # [s] an alarm so soon means that the arm began in contact
+
+
+class Loop000(Session):
+    """A session that is given a new reference at every contact; each reference counts until the next."""
+
+    def reference_log(self, t: Any) -> Reference:
+        """The references that were followed at recorded times t (m,), in order, whichever it was then."""
+        parts = [np.zeros((len(t), self.parts.n)) for _ in range(3)]
+        first = [int(np.searchsorted(t, start - 1e-12)) for start, _ in self._references] + [len(t)]
+        for k, (start, reference) in enumerate(self._references):
+            rows = slice(first[k], first[k + 1])
+            if rows.start < rows.stop:
+                for part, values in zip(parts, self._evaluate(start, reference, t[rows]), strict=True):
+                    part[rows] = values
+        return Reference(*parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Everything about a run that does not change on the way; see `explore`."""
+
+    hand: Hand
+    field: Field
+    links: bool
+    goal: Cell
+    planner: GridPlanner
+    reaction: str
+    pace: float
+    published: bool
+    duration: float
+    budget: int
+    tolerance: float
+    progress: Callable[[float, int], Any]
+
+
+class Run:
+    """The state of a run."""
+
+    def __init__(self, task: Task, session: Loop000, grid: GridMap, start: Cell, q0: Any) -> None:
+        """Begin at rest at q0 in cell `start` of an empty or known map."""
+        self.task, self.session = task, session
+        self.maps: list[GridMap] = [grid]
+        self.plans: list[PathPlan] = []
+        self.contacts: list[Contact] = []
+        self.outcome, self.message = "", ""
+        self.cell = start
+        self.q, self.qd = q0, np.zeros(len(q0))
+        self.trail: list[Any] = [q0]  # postures passed, all of them free of contact
+        self.goal_point = grid.grid.centre(task.goal)
+        self.size = float(np.min(np.asarray(grid.grid.cell_size)))
+        self.bounces = 0
+        self.chunk = 0  # first recorded chunk of the present leg
+        self.way: tuple[Any, Any] = (np.array([q0]), np.zeros(1))
+        self.quiet_until = 0.0
+
+    @property
+    def map(self) -> GridMap:
+        """What is known now."""
+        return self.maps[-1]
+
+    def end(self, outcome: str, message: str = "") -> None:
+        """Give the run its outcome."""
+        self.outcome, self.message = outcome, message
+
+    def drive(self) -> None:
+        """Go on until there is an outcome; an interrupt is one."""
+        try:
+            while not self.outcome:
+                self._leg()
+        except KeyboardInterrupt:
+            self.end("interrupted", f"at {self.session.time:.3f} s; what was recorded until then is kept")
+        except SimulationError as error:
+            self.end("diverged", str(error))
+
+    def _leg(self) -> None:
+        back = [] if self.task.published else self._retreat()
+        if self.outcome:
+            return
+        plan = self.task.planner(self.map, self.cell, self.task.goal)
+        self.plans.append(plan)
+        if not plan.ok:
+            names = {"unreachable": "unreachable", "goal blocked": "unreachable", "start blocked": "boxed in"}
+            return self.end(names.get(plan.status, plan.status), plan.message)
+        try:
+            motion = self._motion(plan, back)
+        except InputError as error:
+            return self.end("out of reach", str(error).removeprefix("explore: "))
+        self.session.follow(motion)
+        self.chunk = len(self.session.rows)
+        contact = self._until_contact(motion.duration)
+        if contact is None:
+            return None
+        self.react(contact)
+        return None
+
+    def _motion(self, plan: PathPlan, back: list[Any]) -> Trajectory:
+        task = self.task
+        if task.published:
+            return published_motion(task.hand, self.map, plan, self.q, self.qd, task.pace)
+        forward = path_rows(task.hand, self.map, plan, back[-1] if back else self.q)
+        rows = np.concatenate([self.q[None], *(row[None] for row in back), forward])
+        motion, times = timed_motion(task.hand, rows, task.pace, self.size)
+        self.way = (rows[1 + len(back) :], times[1 + len(back) :])
+        self.quiet_until = self.session.time + float(times[len(back)])
+        return motion
+
+    def _retreat(self) -> list[Any]:
+        """Postures back along the way that was driven, to the first whose cell is free; none before the first contact."""
+        if not self.contacts:
+            return []
+        back = []
+        while self.trail:
+            row = self.trail[-1]
+            back.append(row)
+            cell = tuple(int(c) for c in self.map.grid.cell(self.task.hand.place(row)))
+            if self.map.grid.inside(cell) and not self.map.blocked()[self.map.grid.index(cell)]:
+                self.cell = cell
+                return back
+            self.trail.pop()
+        self.end("boxed in", "every cell on the way back to the start has been felt to be blocked")
+        return back
+
+    def _until_contact(self, length: float) -> Contact | None:
+        """Run until a contact, the goal or the end of time; None if there is an outcome."""
+        session, task = self.session, self.task
+        begun = session.time
+        while session.time < task.duration - 0.5 * session.parts.period:
+            left = min(task.duration - session.time, max(SETTLE, length + SETTLE - (session.time - begun)))
+            what = session.run(left)
+            task.progress(session.time / task.duration, len(self.contacts))
+            if what == "alarm":
+                contact = self.felt()
+                if self._bounced(contact):
+                    continue
+                return contact
+            position = task.hand.place(session.state[0][: session.parts.n])
+            if session.time - begun > length and np.linalg.norm(position - self.goal_point) < task.tolerance:
+                self.end("reached")
+                return None
+        self.end("out of time", f"{task.duration:g} s were not enough")
+        return None
+
+    def _bounced(self, contact: Contact) -> bool:
+        """Whether an alarm while stepping back is the same surface still being felt."""
+        if self.task.published or not self.contacts or self.session.time >= self.quiet_until:
+            return False
+        self.bounces += 1
+        if self.bounces > CHATTER:
+            self.end("chattering", f"{CHATTER} alarms while stepping back; widen the detector's hysteresis")
+            return False
+        return float(contact.felt @ self.contacts[-1].felt) > 0.0
+
+    def felt(self) -> Contact:
+        """What an alarm says, with the truth beside it."""
+        session, task, n = self.session, self.task, self.session.parts.n
+        q_ref, qd_ref = (part[0] for part in session.reference_at(np.array([session.time]))[:2])
+        self.q, self.qd = q_ref, qd_ref
+        state = session.state[0]
+        q = session.loop.get("measured")[0, :n] if session.parts.sensors is not None else state[:n]
+        desired, actual = task.hand.place(q_ref), task.hand.place(q)
+        rows = np.concatenate([chunk[0] for chunk in session.rows[self.chunk :]])[:, : 1 + 2 * n]
+        truth = task.field.truth(np.vstack([rows[:, 1 : 1 + n], state[:n]]), np.vstack([rows[:, 1 + n :], state[n : 2 * n]]))
+        time = np.append(rows[:, 0], session.time)
+        touched = np.flatnonzero(np.abs(truth.force).max(axis=1) > 0.0)
+        began, link, shape = float("nan"), "", ""
+        if len(touched):
+            gaps = np.flatnonzero(np.diff(time[touched]) > BOUNCE)
+            began = float(time[touched[gaps[-1] + 1 if len(gaps) else 0]])
+            link, shape = truth.touching[touched[-1]] or ("", "")
+            if time[touched[-1]] < session.time - BOUNCE:  # let go of long ago: not what the alarm is about
+                began, link, shape = float("nan"), "", ""
+        point = desired if task.published or task.links else actual
+        marked = mark(self.map, point)
+        felt = session.loop.get("wrench_ext")[0][:3]
+        return Contact(session.time, began, marked.cell, marked.again, desired, actual, felt, truth.force[-1], link, shape)
+
+    def react(self, contact: Contact) -> None:
+        """Put a contact on the map and choose where to go on from; a run that cannot go on ends."""
+        task = self.task
+        if self.outcome:
+            return
+        if not self.contacts and self.session.time < AT_ONCE and not task.published:
+            self.contacts.append(contact)
+            return self.end("start in contact", f"the arm felt {np.linalg.norm(contact.felt):.1f} N before it moved")
+        self.contacts.append(contact)
+        self.bounces = 0
+        known = self._swept(self.map)
+        if task.published:
+            self.maps.append(mark(known, contact.desired).map)
+        else:
+            self._pass_on()
+            self.maps.append(self._marked(known, contact))
+        if task.reaction == "stop":
+            self._hold()
+            return self.end("stopped", "at the first contact, as asked")
+        if len(self.contacts) >= task.budget:
+            self._hold()
+            return self.end("contact budget", f"{task.budget} contacts were not enough")
+        if task.published:
+            velocity = jacobian(task.hand.robot, self.q)[:3] @ self.qd
+            self.cell = back_off_000(contact.cell, velocity)
+            if not self.map.grid.inside(self.cell):
+                return self.end("boxed in", f"the step back leads out of the grid, to {self.cell}")
+        elif task.reaction == "retract":
+            self._retract(contact)
+        elif task.reaction == "slide":
+            from armwright.simulation.explore_slide import slide
+
+            slide(self, contact)
+        return None
+
+    def _swept(self, grid: GridMap) -> GridMap:
+        n = self.session.parts.n
+        rows = np.concatenate([chunk[0, ::5] for chunk in self.session.rows[self.chunk :]])[:, 1 : 1 + n]
+        return grid.sweep(self.task.hand.place(rows)) if len(rows) else grid
+
+    def _pass_on(self) -> None:
+        """Put the waypoints that were passed before the contact on the trail."""
+        rows, times = self.way
+        start = self.session._references[-1][0]
+        self.trail.extend(rows[times <= self.session.time - start - 1e-9])
+
+    def _marked(self, known: GridMap, contact: Contact) -> GridMap:
+        """Mark the contact's cell; if that was marked before, the next cell on the way as well, so that something is learned."""
+        grid = mark(known, contact.desired if self.task.links else contact.actual).map
+        if contact.again or not known.grid.inside(contact.cell):
+            heading = self._heading(contact)
+            if heading is not None:
+                grid = grid.with_felt(heading)
+        return grid
+
+    def _heading(self, contact: Contact) -> Cell | None:
+        """The next free cell on the planned way."""
+        rows, times = self.way
+        ahead = rows[times > self.session.time - self.session._references[-1][0] - 1e-9]
+        blocked = self.map.blocked()
+        for row in ahead:
+            cell = tuple(int(c) for c in self.map.grid.cell(self.task.hand.place(row)))
+            if self.map.grid.inside(cell) and not blocked[self.map.grid.index(cell)]:
+                return cell
+        return None
+
+    def _hold(self) -> None:
+        """Stand still where the arm is, pushing no further."""
+        session, n = self.session, self.session.parts.n
+        session.follow(Reference(session.state[0][:n].copy(), np.zeros(n), np.zeros(n)))
+        until = session.time + SETTLE
+        while session.time < until - session.parts.period:
+            session.run(until - session.time)
+
+    def _retract(self, contact: Contact) -> None:
+        """Put a posture away from the surface, along the felt force, on the trail; not if its cell is known to be blocked."""
+        size = float(np.linalg.norm(contact.felt))
+        if size == 0.0:
+            return
+        grid = self.map.grid
+        n = grid.frame[:, : grid.dim] @ (grid.frame[:, : grid.dim].T @ (contact.felt / size))
+        if np.linalg.norm(n) < 0.3:
+            return  # pushed out of the plane of a 2-D map
+        target = contact.actual + RETRACT * self.size * n / np.linalg.norm(n)
+        if grid.dim == 2:
+            normal = grid.frame[:, 2]
+            target = target - normal * float(normal @ (target - grid.origin))
+        cell = tuple(int(c) for c in grid.cell(target))
+        if not grid.inside(cell) or self.map.blocked()[grid.index(cell)]:
+            return
+        try:
+            row = self.task.hand.postures(target[None], self.q, ["point to retract to"])[0]
+        except InputError:
+            return
+        self.trail.append(row)
+
