@@ -45,12 +45,16 @@ class Pair:
 
 
 class Touch(NamedTuple):
-    """One possible contact, base frame: point on the shape's surface, outward normal, depth (≤ 0: apart), force on the link."""
+    """One possible contact, base frame: point on the shape's surface, outward normal, depth (≤ 0: apart), force on the link.
+
+    `lever` is the cheapest point on the force's line of action.
+    """
 
     point: Any
     normal: Any
     depth: Any
     force: Any
+    lever: Any
 
 
 def reachable(robot: Robot, capsule: LinkCapsule, shape: Shape) -> bool:
@@ -114,7 +118,7 @@ def _touch(shape: Shape, x: Any, radius: float, twist: tuple[Any, Any], slip_spe
     push = shape.stiffness * depth
     if shape.damping == 0.0 and shape.friction == 0.0:
         size = np.maximum(push, 0.0)
-        return Touch(point, n, depth, size * n)
+        return Touch(point, n, depth, size * n, x)
     v, w = twist
     at = v + cross(w, point)
     closing = -dot(n, at)
@@ -122,10 +126,10 @@ def _touch(shape: Shape, x: Any, radius: float, twist: tuple[Any, Any], slip_spe
         push = push + shape.damping * np.minimum(depth * (1.0 / FADE), 1.0) * closing
     size = np.where(depth > 0.0, np.maximum(push, 0.0), 0.0)
     if shape.friction == 0.0:
-        return Touch(point, n, depth, size * n)
+        return Touch(point, n, depth, size * n, x)
     slide = at + closing * n
     drag = (shape.friction * size) / np.sqrt(dot(slide, slide) + slip_speed * slip_speed)
-    return Touch(point, n, depth, size * n - drag * slide)
+    return Touch(point, n, depth, size * n - drag * slide, point)
 
 
 def touches(arm: Robot | Tree, q: Any, qd: Any, pairs: Sequence[Pair], slip_speed: float = SLIP_SPEED) -> list[tuple[Pair, Touch]]:
@@ -163,7 +167,7 @@ def wrenches_of(arm: Robot | Tree, q: Any, qd: Any, pairs: Sequence[Pair], slip_
     for pair, touch in touches(tree, q, qd, pairs, slip_speed):
         i = pair.capsule.body
         forces[i] = forces.get(i, 0.0) + touch.force
-        moments[i] = moments.get(i, 0.0) + cross(touch.point, touch.force)  # about the base's origin
+        moments[i] = moments.get(i, 0.0) + cross(touch.lever, touch.force)  # about the base's origin
     poses = body_poses(tree, q, {i for body in forces for i in tree.ancestors(body)})
     rows = []
     for i in range(tree.nb):

@@ -1,0 +1,133 @@
+"""The surface of a link's capsule as a map (u, theta), what a push there does to the joints, and lines that meet it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.contact.geometry import basis
+from armwright.kinematics.forward import body_poses
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.contact.capsules import LinkCapsule
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """A posed capsule, base frame: u [m] runs along the axis and over the round ends, theta [rad] around.
+
+    0 ≤ u ≤ length is the tube; −πr/2 … 0 and length … length + πr/2 are the ends, as far as `low` and `high` allow
+    (ends inside a neighbouring link cannot be touched).
+    """
+
+    body: int
+    start: Array
+    R: Array
+    length: float
+    radius: float
+    low: float
+    high: float
+
+    def at(self, u: Any, theta: Any) -> tuple[Array, Array]:
+        """Return points (..., 3) and outward normals (..., 3)."""
+        u, theta = np.asarray(u, dtype=np.float64), np.asarray(theta, dtype=np.float64)
+        along = np.clip(u, 0.0, self.length)
+        slope = (u - along) / self.radius if self.radius > 0.0 else np.zeros_like(u)
+        local = np.stack([np.cos(slope) * np.cos(theta), np.cos(slope) * np.sin(theta), np.sin(slope) + 0.0 * theta], axis=-1)
+        normal = local @ self.R.T
+        return self.start + along[..., None] * self.R[:, 2] + self.radius * normal, normal
+
+    def find(self, point: Array) -> tuple[float, float]:
+        """Return (u, theta) of the surface point nearest to `point`."""
+        x, y, z = self.R.T @ (point - self.start)
+        along = float(np.clip(z, 0.0, self.length))
+        slope = float(np.arctan2(z - along, np.hypot(x, y)))
+        return along + slope * self.radius, float(np.arctan2(y, x))
+
+    def grid(self, spacing: float, around: int) -> tuple[Array, Array, float]:
+        """Return u and theta of a grid over the surface and the typical distance of its points."""
+        count = max(3, int(np.ceil((self.high - self.low) / spacing)))
+        step = (self.high - self.low) / count
+        u, theta = np.meshgrid(self.low + step * (np.arange(count) + 0.5), 2.0 * np.pi * np.arange(around) / around, indexing="ij")
+        return u.ravel(), theta.ravel(), float(max(step, 2.0 * np.pi * self.radius / around))
+
+
+def surfaces(robot: Robot, q: Array, capsules: tuple[LinkCapsule, ...]) -> list[Surface]:
+    """Return the capsules at q, with the round end open only at the end of a chain."""
+    tree = robot.tree
+    poses = body_poses(tree, q)
+    has_child = {body.parent for body in robot.bodies}
+    out = []
+    for k, capsule in enumerate(capsules):
+        R, p = poses[capsule.body]
+        T = tree.T_body_link[capsule.body]
+        start, end = (p + R @ (T[:3, :3] @ np.array(x) + T[:3, 3]) for x in (capsule.start, capsule.end))
+        size = float(np.linalg.norm(end - start))
+        axis = (end - start) / size if size > 1e-9 else np.array([0.0, 0.0, 1.0])
+        last = capsule.body not in has_child and all(other.body != capsule.body for other in capsules[k + 1 :])
+        cap = 0.5 * np.pi * capsule.radius
+        low = -cap if size <= 1e-9 else 0.0
+        high = size + cap if last or size <= 1e-9 else size
+        out.append(Surface(capsule.body, start, basis(axis), size, capsule.radius, low, high))
+    return out
+
+
+def pushes(robot: Robot, q: Array, body: int, points: Array) -> tuple[Array, Array]:
+    """Return the linear Jacobians (m, 3, n) of points (m, 3) moving with a body, and the angular one (3, n), base axes."""
+    tree = robot.tree
+    poses = body_poses(tree, q, tree.ancestors(body))
+    linear = np.zeros((len(points), 3, tree.n))
+    angular = np.zeros((3, tree.n))
+    for i in tree.ancestors(body):
+        z, p = np.asarray(poses[i][0])[:, 2], np.asarray(poses[i][1])
+        j, ratio = tree.joint[i], float(tree.ratio[i])
+        if tree.revolute[i]:
+            linear[:, :, j] += ratio * np.cross(z, points - p)
+            angular[:, j] += ratio * z
+        else:
+            linear[:, :, j] += ratio * z
+    return linear, angular
+
+
+def force_line(force: Array, moment: Array) -> tuple[Array, Array, float]:
+    """Return a point on a wrench's central line, its direction, and its pitch [m] (0 for a single force).
+
+    Args:
+        force: (3,) [N], not zero.
+        moment: (3,) [N m] about the origin.
+    """
+    square = float(force @ force)
+    return np.cross(force, moment) / square, force / np.sqrt(square), float(force @ moment) / square
+
+
+def line_meets_capsule(surface: Surface, point: Array, along: Array) -> Array | None:
+    """Return where a line first enters a capsule, going along `along` (3,), or None if it passes by.
+
+    That is where a pushing force on this line acts: the force points into the link.
+    """
+    a, z = surface.start, surface.R[:, 2]
+    hits: list[float] = []
+    r = point - a
+    d_flat, r_flat = along - (along @ z) * z, r - (r @ z) * z
+    A, B, C = d_flat @ d_flat, r_flat @ d_flat, r_flat @ r_flat - surface.radius**2
+    if A > 1e-12 and B * B >= A * C:
+        for sign in (-1.0, 1.0):
+            t = (-B + sign * np.sqrt(B * B - A * C)) / A
+            if 0.0 <= (r + t * along) @ z <= surface.length:
+                hits.append(float(t))
+    for centre, outside in ((a, lambda h: h <= 0.0), (a + surface.length * z, lambda h: h >= surface.length)):
+        c = point - centre
+        b, e = c @ along, c @ c - surface.radius**2
+        if b * b >= e:
+            for sign in (-1.0, 1.0):
+                t = -b + sign * np.sqrt(b * b - e)
+                if outside(float((r + t * along) @ z)):
+                    hits.append(float(t))
+    return None if not hits else np.asarray(point + min(hits) * along)
