@@ -36,6 +36,7 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
         ("compile of a new loop, nothing cached", process.get("loop_cold", {}).get("best"), "s", "<=", 2),
         ("compile of a new loop, cached", process.get("loop_cached", {}).get("best"), "s", "<=", 0.1),
         ("recording 50 s at 1 kHz", 100 * (1 - best("loop/long_unrecorded") / long), "% of the run", "<=", 10),
+        ("largest memory of that run", process.get("loop_memory"), "× its recording", "", None),
         ("saving it to .npz", 100 * (1 - long / best("loop/long_npz")), "% of the run", "", None),
         ("saving it to .mcap", 100 * (1 - long / best("loop/long_mcap")), "% of the run", "", None),
     ]

@@ -31,6 +31,26 @@ start = time.perf_counter()
 prepare(robot, law, path, check_step=False)
 print(time.perf_counter() - start)
 """
+LOOP_MEMORY = """
+import sys
+import armwright as aw
+from armwright.control import computed_torque
+from armwright.motion import quintic
+
+robot, law, path = aw.load("ur5"), computed_torque(100.0, 20.0), quintic([0.0] * 6, [1.0] * 6, 2.0)
+aw.simulate(robot, law, path)
+try:
+    with open("/proc/self/clear_refs", "w") as f:
+        f.write("5")
+except OSError:
+    pass
+with open("/proc/self/statm") as f:
+    before = int(f.read().split()[1]) * 4096
+run = aw.simulate(robot, law, path, float(sys.argv[1]))
+with open("/proc/self/status") as f:
+    peak = next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM"))
+print((peak - before) / (run.time.nbytes + sum(run[name].nbytes for name in run)))
+"""
 GROWTH = """
 import gc, sys
 import numpy as np
@@ -119,6 +139,8 @@ def process_figures(
     for name, series in (("loop_cold", new), ("loop_cached", known)):
         if series:
             figures[name] = {"best": min(series), "median": sorted(series)[len(series) // 2]}
+    if sys.platform == "linux" and "loop" in parts:
+        figures["loop_memory"] = float(_run(LOOP_MEMORY, "50")[1])
     if sys.platform == "linux" and "core" in parts:
         figures["memory_growth_bytes"] = {"calls": calls, "bytes": int(_run(GROWTH, str(calls))[1])}
         figures["batch_overhead"] = {"items": calls, "fraction": float(_run(PEAK, str(calls))[1])}
