@@ -28,7 +28,9 @@ def test_divergence_says_when_which_joint_and_why(robot):
     def pushes(q, qd, ref):
         return 10.0 * (ref.q - q) + np.array([0.0, 300.0]) * qd  # wrong sign on the second joint
 
-    with pytest.raises(SimulationError, match=r"diverged at t = [0-9.]+ s: joint (\S+) reached .* likely cause") as error:
+    with pytest.raises(
+        SimulationError, match=r"diverged at t = [0-9.]+ s: joint (\S+) reached .* likely cause"
+    ) as error:
         simulate(robot, pushes, [0.5, 0.5], 10.0, **GOOD)
     message, run = str(error.value), error.value.recording
     assert "unstable in itself" in message
@@ -43,7 +45,7 @@ def test_divergence_by_a_step_that_is_too_long_names_the_limit(robot):
     law = pd_gravity(1e5, 1e4)
     with pytest.raises(SimulationError, match="held for 1 ms cannot be stable") as refused:
         simulate(robot, law, [0.5, 0.5], 1.0, **GOOD)
-    with pytest.raises(SimulationError, match="diverged at t = .*held for 1 ms cannot be stable") as error:
+    with pytest.raises(SimulationError, match=r"diverged at t = .*held for 1 ms cannot be stable") as error:
         simulate(robot, law, [0.5, 0.5], 1.0, check_step=False, **GOOD)
     assert len(error.value.recording.time) < 500
     limit = float(re.search(r"limit is about ([0-9.e-]+) ms", str(refused.value)).group(1))
@@ -64,7 +66,9 @@ def test_nan_from_a_traced_law(robot, integrator):
     def law(t, q, qd, ref):
         return -5.0 * qd + np.array([0.0, 1.0]) * np.sqrt(0.25 - t)
 
-    with pytest.raises(SimulationError, match=r"law 'law' returned \[.*nan.*\] at t = 0.251 s .joint|no progress at t = 0.251 s") as error:
+    with pytest.raises(
+        SimulationError, match=r"law 'law' returned \[.*nan.*\] at t = 0.251 s .joint|no progress at t = 0.251 s"
+    ) as error:
         simulate(robot, law, None, 1.0, integrator=integrator, **GOOD)
     run = error.value.recording
     assert run.time[-1] == pytest.approx(0.251) and np.isfinite(run["q"]).all()
@@ -74,7 +78,10 @@ def test_nan_from_a_called_law(robot):
     def law(t, q, qd, ref):
         return np.array([-float(qd[0]), np.nan if t > 0.25 else 0.0])
 
-    with pytest.raises(SimulationError, match=r"law 'law' returned .*nan.* at t = 0.251 s") as error, pytest.warns(ArmwrightWarning):
+    with (
+        pytest.raises(SimulationError, match=r"law 'law' returned .*nan.* at t = 0.251 s") as error,
+        pytest.warns(ArmwrightWarning),
+    ):
         simulate(robot, law, None, 1.0, **GOOD)
     run = error.value.recording
     assert robot.joints[1].name in str(error.value)
@@ -134,13 +141,15 @@ LAW = pd(10.0, 1.0)
 
 @pytest.mark.parametrize("change, message", [
     ({"rate": 0.0}, "rate"), ({"rate": -5.0}, "rate"), ({"rate": np.inf}, "rate"), ({"rate": np.nan}, "rate"),
-    ({"substeps": 0}, "substeps"), ({"substeps": 1.5}, "substeps"), ({"every": 0}, "every"), ({"every": np.nan}, "every"),
+    ({"substeps": 0}, "substeps"), ({"substeps": 1.5}, "substeps"),
+    ({"every": 0}, "every"), ({"every": np.nan}, "every"),
     ({"duration": 0.0}, "duration"), ({"duration": -1.0}, "duration"), ({"duration": np.nan}, "duration"),
     ({"duration": np.inf}, "duration"), ({"duration": 1e-5}, "at least one tick"),
     ({"integrator": "euler"}, "valid are"), ({"limits": "bounce"}, "limits"),
     ({"q0": [0.1]}, "q0 must hold 2"), ({"q0": [0.1, np.nan]}, "q0"), ({"qd0": [[0.1, 0.2, 0.3]]}, "qd0"),
     ({"q0": np.zeros((3, 2)), "qd0": np.zeros((2, 2))}, "rows"),
-    ({"reference": [1.0, 2.0, 3.0]}, "reference"), ({"reference": quintic(np.zeros(3), np.ones(3), 1.0)}, "3 joints, the robot 2"),
+    ({"reference": [1.0, 2.0, 3.0]}, "reference"),
+    ({"reference": quintic(np.zeros(3), np.ones(3), 1.0)}, "3 joints, the robot 2"),
     ({"law": pd([1.0, 2.0, 3.0], 1.0)}, r"gain kp: expected \(2,\)"),
     ({"law": pd(np.ones((4, 3)), 1.0)}, "gain kp"),
     ({"wrench": [1.0, 2.0]}, "wrench"), ({"law": 7}, "expected a Law"),

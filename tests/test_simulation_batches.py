@@ -69,7 +69,10 @@ def test_robots(robot, path, integrator):
     """Masses and friction are inputs of one compiled loop."""
     rng = np.random.default_rng(1)
     arms = [heavier(robot, m, v, c) for m, v, c in rng.uniform([0.8, 1e-3, 1e-4], [1.2, 2e-2, 1e-3], (B, 3))]
-    law, options = pd_gravity(50.0, [5.0, 5, 5, 1, 1, 0.1]), {"model": robot, "integrator": integrator, "qd0": np.full(6, 0.5)}
+    law, options = (
+        pd_gravity(50.0, [5.0, 5, 5, 1, 1, 0.1]),
+        {"model": robot, "integrator": integrator, "qd0": np.full(6, 0.5)},
+    )
     batch = simulate(arms, law, path, 0.1, **options)
     agree(batch, {k: simulate(arms[k], law, path, 0.1, **options) for k in SOME}, 1e-11)
     assert np.abs(batch["q"][0] - batch["q"][1]).max() > 1e-4

@@ -35,7 +35,9 @@ DOWN = 2.0 * 5.0 / FALL  # back at the start
 @pytest.mark.parametrize("integrator", ["rk4", "dopri5", "rodas3", "rodas3-adaptive"])
 @pytest.mark.parametrize("rate", [1000.0, 30.0])
 def test_crossing_time_is_found_to_a_nanosecond(integrator, rate):
-    run = simulate(cart(), None, None, 2.0, rate=rate, integrator=integrator, events={"ground": lambda q: -q[0]}, **LAUNCH)
+    run = simulate(
+        cart(), None, None, 2.0, rate=rate, integrator=integrator, events={"ground": lambda q: -q[0]}, **LAUNCH
+    )
     assert run.outcome == "ground" and [e.name for e in run.events] == ["ground"]
     assert abs(run.events[0].time - DOWN) < 1e-9
     assert abs(run.time[-1] - DOWN) < 1e-9

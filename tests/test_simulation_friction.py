@@ -56,10 +56,15 @@ def test_every_joint_of_an_arm_sticks_under_gravity():
     robot = load("ur5")
     q0 = [0.1, -1.0, 0.8, 0.3, 0.5, 0.2]
     level = np.abs(gravity_torque(robot, q0)) + 0.01
-    strong = replace(robot, joints=tuple(replace(j, friction=Friction(coulomb=c)) for j, c in zip(robot.joints, level, strict=True)))
+    strong = replace(
+        robot, joints=tuple(replace(j, friction=Friction(coulomb=c)) for j, c in zip(robot.joints, level, strict=True))
+    )
     held = simulate(strong, None, None, 10.0, q0=q0, **HOLDING)
     assert (held["q"] == held["q"][0]).all()
-    weak = replace(robot, joints=tuple(replace(j, friction=Friction(coulomb=0.5 * c)) for j, c in zip(robot.joints, level, strict=True)))
+    weak = replace(
+        robot,
+        joints=tuple(replace(j, friction=Friction(coulomb=0.5 * c)) for j, c in zip(robot.joints, level, strict=True)),
+    )
     assert np.abs(simulate(weak, None, None, 0.5, q0=q0, **HOLDING)["q"][-1] - q0).max() > 0.1
 
 
@@ -84,7 +89,7 @@ def test_dead_zone_has_no_friction_inside():
 
 
 def test_lugre_is_a_spring_before_it_slides():
-    """Presliding: σ0 z = τ, and dz = dx (1 − σ0 z/F_s) gives the small slip with which it goes there and springs back."""
+    """Presliding: σ0 z = τ, and dz = dx (1 − σ0 z/F_s) gives the slip with which it goes there and back."""
     friction = LuGre(sigma0=1e3, sigma1=30.0, sigma2=0.4, coulomb=1.0, static=1.5, stribeck_speed=0.1)
 
     def ramp(t, q):
@@ -102,7 +107,7 @@ def test_lugre_is_a_spring_before_it_slides():
 
 def test_lugre_too_stiff_for_the_step_is_refused_with_the_limit():
     friction = LuGre(sigma0=1e5, sigma1=3e3, sigma2=0.4, coulomb=1.0, static=1.5, stribeck_speed=0.1)
-    with pytest.raises(SimulationError, match="rk4 with a step of 1 ms cannot be stable.*friction") as error:
+    with pytest.raises(SimulationError, match=r"rk4 with a step of 1 ms cannot be stable.*friction") as error:
         simulate(wheel(), None, None, 1.0, q0=[0.0], friction=friction)
     assert "0.46" in str(error.value)  # 2.785/(3000/0.5) s
     simulate(wheel(), None, None, 0.1, q0=[0.0], friction=friction, substeps=3)
@@ -185,7 +190,9 @@ def test_dry_friction_solver_finds_who_slides():
         momentum, bound = M @ v + h * scale * rng.normal(size=6), h * scale * rng.uniform(0.0, 1.5, 6)
         after = velocity_with_dry_friction(M, momentum, bound, v)
         impulse = momentum - M @ after
-        wrong = np.where(after == 0.0, np.maximum(np.abs(impulse) - bound, 0.0), np.abs(impulse - bound * np.sign(after)))
+        wrong = np.where(
+            after == 0.0, np.maximum(np.abs(impulse) - bound, 0.0), np.abs(impulse - bound * np.sign(after))
+        )
         assert (wrong <= 1e-8 * bound).all()
         stuck[np.sum(after == 0.0)] += 1
     assert (stuck > 0).sum() >= 5  # from none to nearly all

@@ -47,8 +47,8 @@ def driven(method):
         return 20.0 * (ref.q - q) + 4.0 * (ref.qd - qd) + np.sin(9.0 * t)
 
     def run(k, other):
-        recording = simulate(arm(), law, path, 0.2, qd0=[3.0, 3.0, 3.0], drive=drive, friction=friction, continuous=True,
-                             rate=20.0, substeps=k, integrator=other or method)  # fmt: skip
+        recording = simulate(arm(), law, path, 0.2, qd0=[3.0, 3.0, 3.0], drive=drive, friction=friction,
+                             continuous=True, rate=20.0, substeps=k, integrator=other or method)  # fmt: skip
         assert recording["qd"].min() > 0.0  # bristle friction has a kink at rest
         return np.concatenate([recording[name][-1] for name in ("q", "qd", "motor_torque", "bristle")])
 

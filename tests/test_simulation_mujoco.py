@@ -59,7 +59,9 @@ def test_friction_and_rotors(seed, n):
     """Random arms with prismatic joints: viscous friction is MuJoCo's damping, rotors are its armature."""
     robot = random_robot(seed, n)
     joints = tuple(replace(joint, friction=Friction(viscous=0.2 + 0.1 * k)) for k, joint in enumerate(robot.joints))
-    rotors = replace(Actuators.none(n), gear=np.diag(np.linspace(2.0, 5.0, n)), rotor_inertia=np.linspace(0.01, 0.03, n))
+    rotors = replace(
+        Actuators.none(n), gear=np.diag(np.linspace(2.0, 5.0, n)), rotor_inertia=np.linspace(0.01, 0.03, n)
+    )
     robot = replace(robot, joints=joints, actuators=rotors)
     law = pd_gravity(20.0, 2.0)
     recording = simulate(robot, law, np.full(n, 0.3), 2.0, q0=np.zeros(n), qd0=np.linspace(-1.0, 1.0, n))

@@ -105,7 +105,9 @@ def test_coarse_encoders_are_not_taken_for_an_unstable_step(robot):
     hold(robot, JointSensors(position_resolution=1e-3, velocity_resolution=0.05), 0.01)
 
 
-@pytest.mark.parametrize("options", [{"position_noise": -1.0}, {"velocity_resolution": np.nan}, {"delay": -1}, {"every": 0}])
+@pytest.mark.parametrize(
+    "options", [{"position_noise": -1.0}, {"velocity_resolution": np.nan}, {"delay": -1}, {"every": 0}]
+)
 def test_impossible_sensors_are_refused(options):
     with pytest.raises(InputError, match="sensors"):
         JointSensors(**options)

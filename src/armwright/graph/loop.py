@@ -36,7 +36,9 @@ class Stage:
     writes: Mapping[str, str]
 
 
-def stage(program: Program, when: When, reads: Mapping[str, str] | None = None, writes: Mapping[str, str] | None = None) -> Stage:
+def stage(
+    program: Program, when: When, reads: Mapping[str, str] | None = None, writes: Mapping[str, str] | None = None
+) -> Stage:
     """Bind a program to slots; names that are not mapped keep their own."""
     return Stage(program, when, {s.name: (reads or {}).get(s.name, s.name) for s in program.inputs},
                  {s.name: (writes or {}).get(s.name, s.name) for s in program.outputs})  # fmt: skip
@@ -53,8 +55,10 @@ class LoopPlan:
         record: slots that are written out.
         events: slots whose elements, where they rise through zero during a substep, stop the loop.
         state: slots that must stay finite.
-        alarms: slots whose elements, where they rise through zero from one tick to the next, stop the loop after that tick.
-        until: a slot of one number; substeps go on while it is positive (adaptive steps); the loop stops as stuck after `substeps`.
+        alarms: slots whose elements, where they rise through zero from one tick to the next, stop the loop after that
+            tick.
+        until: a slot of one number; substeps go on while it is positive (adaptive steps); the loop stops as stuck
+            after `substeps`.
     """
 
     slots: Mapping[str, int]
@@ -132,12 +136,24 @@ class LoopPlan:
     def digest(self) -> str:
         """Fingerprint of the whole loop."""
         parts = [(s.program.digest, s.when, sorted(s.reads.items()), sorted(s.writes.items())) for s in self.stages]
-        text = repr((list(self.slots.items()), parts, self.shared, self.lanes, self.record, self.events, self.state, self.until, self.alarms))
+        text = repr(
+            (
+                list(self.slots.items()),
+                parts,
+                self.shared,
+                self.lanes,
+                self.record,
+                self.events,
+                self.state,
+                self.until,
+                self.alarms,
+            )
+        )
         return hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
 
 
 class Outcome(NamedTuple):
-    """How a run of ticks ended: ticks completed, why ("end", "not finite", "event", "stuck", "alarm"), and the substep of an event."""
+    """How a run ended: ticks completed, why ("end", "not finite", "event", "stuck", "alarm"), substep of an event."""
 
     ticks: int
     reason: str
@@ -162,7 +178,9 @@ class Loop:
         self.width = 1 if count == 1 else jit.host().width
         self.groups = -(-count // self.width)
         name = f"armwright_loop_{plan.digest}_{self.width}"
-        self._function = _SIGNATURE(compiled((name,), name, lambda: loop_ir(plan, name, width=self.width, fma=jit.host().fma)))
+        self._function = _SIGNATURE(
+            compiled((name,), name, lambda: loop_ir(plan, name, width=self.width, fma=jit.host().fma))
+        )
         self._memory = np.zeros((self.groups, plan.size, self.width))
 
     def get(self, slot: str) -> Any:
@@ -177,13 +195,16 @@ class Loop:
         padded = np.concatenate([rows, np.repeat(rows[-1:], self.groups * self.width - self.count, axis=0)])
         self._memory[:, start : start + size] = padded.reshape(self.groups, self.width, size).transpose(0, 2, 1)
 
-    def run(self, ticks: int, *, substeps: int = 1, shared: Any = None, lanes: Any = None, every: int = 1, phase: int = 0) -> tuple[Any, list[Outcome]]:
+    def run(
+        self, ticks: int, *, substeps: int = 1, shared: Any = None, lanes: Any = None, every: int = 1, phase: int = 0
+    ) -> tuple[Any, list[Outcome]]:
         """Run `ticks` ticks of every lane.
 
         Args:
             ticks: how many.
             substeps: runs of the "inside" stages per tick.
-            shared: (ticks, columns) table for all lanes. lanes: (count, ticks, columns) table.
+            shared: (ticks, columns) table for all lanes.
+            lanes: (count, ticks, columns) table.
             every: record every so many ticks, starting where (tick + phase) is a multiple of it.
             phase: ticks since the last recorded one.
 
@@ -198,16 +219,23 @@ class Loop:
         if plan.lane_slots:
             given = _table(lanes, (self.count, ticks, len(plan.lane_slots)), "lanes")
             padded = np.concatenate([given, np.repeat(given[-1:], self.groups * self.width - self.count, axis=0)])
-            per_group = np.ascontiguousarray(
-                padded.reshape(self.groups, self.width, ticks, -1).transpose(0, 2, 3, 1)
-            )
+            per_group = np.ascontiguousarray(padded.reshape(self.groups, self.width, ticks, -1).transpose(0, 2, 3, 1))
         else:
             per_group = np.zeros((self.groups, 0))
 
         def job(group: int) -> Outcome:
             status = (ctypes.c_int64 * 2)()
-            done = self._function(self._memory[group].ctypes.data, shared.ctypes.data, per_group[group].ctypes.data,
-                                  record[group].ctypes.data, ticks, substeps, every, phase, ctypes.addressof(status))  # fmt: skip
+            done = self._function(
+                self._memory[group].ctypes.data,
+                shared.ctypes.data,
+                per_group[group].ctypes.data,
+                record[group].ctypes.data,
+                ticks,
+                substeps,
+                every,
+                phase,
+                ctypes.addressof(status),
+            )
             return Outcome(int(done), _REASONS[status[0]], int(status[1]))
 
         outcomes = run_jobs(job, self.groups)

@@ -1,7 +1,8 @@
 """Motors and gears between the commanded joint torque and the joint (001 §3.10, 004 §3.9).
 
-Motor angles are q_a = K q, so joint torques are u = Kᵀ τ_motor. Rotor inertia and motor-side viscous friction are part of the robot's dynamics
-(`Tree.armature`, `Tree.viscous`); a drive adds what limits the torque: saturation, speed, the current loop.
+Motor angles are q_a = K q, so joint torques are u = Kᵀ τ_motor. Rotor inertia and motor-side viscous friction are part
+of the robot's dynamics (`Tree.armature`, `Tree.viscous`); a drive adds what limits the torque: saturation, speed, the
+current loop.
 """
 
 from __future__ import annotations
@@ -37,7 +38,12 @@ class Drive:
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
         gear = np.asarray(self.gear, dtype=np.float64)
-        if gear.ndim != 2 or gear.shape[0] != gear.shape[1] or not np.isfinite(gear).all() or not np.linalg.matrix_rank(gear) == len(gear):
+        if (
+            gear.ndim != 2
+            or gear.shape[0] != gear.shape[1]
+            or not np.isfinite(gear).all()
+            or not np.linalg.matrix_rank(gear) == len(gear)
+        ):
             raise InputError(f"drive: gear must be an invertible (n, n) matrix, got shape {gear.shape}")
         for name in ("torque_limit", "speed_limit"):
             limit = np.asarray(getattr(self, name), dtype=np.float64)

@@ -1,6 +1,7 @@
 """Friction models of the joints, beyond the viscous and Coulomb friction that a robot carries itself.
 
-Each model gives the torque that opposes the motion, as a traced function of speed and of its own states. `dry_bound` is the largest torque it
+Each model gives the torque that opposes the motion, as a traced function of speed and of its own states. `dry_bound`
+is the largest torque it
 can hold at rest; the semi-implicit integrator uses it to let a joint really stick.
 """
 
@@ -37,7 +38,9 @@ def _checked(model: Any, **positive: bool) -> None:
         value = np.asarray(getattr(model, name), dtype=np.float64)
         wrong = value <= 0.0 if strict else value < 0.0
         if not np.isfinite(value).all() or wrong.any():
-            raise InputError(f"{type(model).__name__}: {name} must be finite and {'> 0' if strict else '≥ 0'}, got {value}")
+            raise InputError(
+                f"{type(model).__name__}: {name} must be finite and {'> 0' if strict else '≥ 0'}, got {value}"
+            )
 
 
 def stribeck_curve(speed: Any, coulomb: Any, static: Any, stribeck_speed: Any) -> Any:
@@ -58,7 +61,8 @@ class Frictionless(FrictionModel):
 class Stribeck(FrictionModel):
     """Viscous friction and dry friction that falls from `static` to `coulomb` with speed.
 
-    τ = viscous·v + s(v)·tanh(v/smoothing), s = `stribeck_curve`. The smoothing makes it integrable by any method; it creeps at rest. With the
+    τ = viscous·v + s(v)·tanh(v/smoothing), s = `stribeck_curve`. The smoothing makes it integrable by any method; it
+    creeps at rest. With the
     semi-implicit integrator the dry part is solved for instead, and holds.
     """
 
@@ -88,9 +92,9 @@ class Stribeck(FrictionModel):
 
 @dataclass(frozen=True, eq=False)
 class LuGre(FrictionModel):
-    """Bristles that bend: presliding, stiction and the Stribeck effect in one state a joint (Canudas de Wit et al. 1995).
+    """Bristles that bend: presliding, stiction and the Stribeck effect in one state a joint.
 
-    ż = v − σ0 |v| z / s(v),   τ = σ0 z + σ1 ż + σ2 v,   s = `stribeck_curve`.
+    ż = v − σ0 |v| z / s(v),   τ = σ0 z + σ1 ż + σ2 v,   s = `stribeck_curve` (Canudas de Wit et al. 1995).
     """
 
     sigma0: Any

@@ -57,7 +57,9 @@ def lanes_of(robots: Sequence[Robot]) -> Lanes:
             raise InputError(f"batch: robot {k} differs from robot 0 in structure; only numbers may differ")
         for name in _COMMON:
             if not np.allclose(getattr(tree, name), getattr(first, name), rtol=0.0, atol=1e-12):
-                raise InputError(f"batch: robot {k} differs from robot 0 in {name}; only {', '.join(_VARIABLE)} may differ")
+                raise InputError(
+                    f"batch: robot {k} differs from robot 0 in {name}; only {', '.join(_VARIABLE)} may differ"
+                )
     places, columns = [], []
     for name in _VARIABLE:
         stacked = np.array([np.asarray(getattr(tree, name), dtype=np.float64).ravel() for tree in trees])

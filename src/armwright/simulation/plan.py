@@ -133,14 +133,16 @@ class _Law:
         return tau, after
 
 
-def _traced(function: Callable[[dict[str, Any]], dict[str, Any]], shapes: Mapping[str, tuple[int, ...]], name: str) -> Program:
+def _traced(
+    function: Callable[[dict[str, Any]], dict[str, Any]], shapes: Mapping[str, tuple[int, ...]], name: str
+) -> Program:
     """Trace a function of a dictionary of slots that returns a dictionary of slots."""
     from collections import namedtuple
     from inspect import Parameter, Signature
 
     def body(**slots: Any) -> Any:
         result = function(slots)
-        return namedtuple("Slots", list(result))(**result)  # type: ignore[misc]  # noqa: PYI024 - names are known only now
+        return namedtuple("Slots", list(result))(**result)
 
     body.__signature__ = Signature([Parameter(k, Parameter.KEYWORD_ONLY) for k in shapes])  # type: ignore[attr-defined]
     return trace(body, dict(shapes), name=name)
@@ -225,7 +227,9 @@ def step_program(parts: Ingredients, *, command: str = "held") -> Program:
             return lambda past, q, qd: call_by_name(function, {"arm": tree, "t": start + past, "q": q, "qd": qd})
 
         extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
-        system = System(tree, torque, parts.drive, parts.friction, acting(parts.wrenches), acting(parts.external), extra)
+        system = System(
+            tree, torque, parts.drive, parts.friction, acting(parts.wrenches), acting(parts.external), extra
+        )
         x, h, past = s["x"], s["h"][0], s["past"][0]
         out: dict[str, Any] = {}
         if parts.method.adaptive:
@@ -294,17 +298,22 @@ def loop_plan(parts: Ingredients, *, law_in_loop: bool = True) -> LoopPlan:
     for part in stages:
         for signals, names in ((part.program.inputs, part.reads), (part.program.outputs, part.writes)):
             slots |= {names[s.name]: s.size for s in signals}
-    reset = _traced(lambda s: {"past": 0.0 * s["t"], **({"left": 0.0 * s["t"] + parts.period} if parts.method.adaptive else {})},
+    adaptive = parts.method.adaptive
+    reset = _traced(lambda s: {"past": 0.0 * s["t"], **({"left": 0.0 * s["t"] + parts.period} if adaptive else {})},
                     {"t": (1,)}, "reset")  # fmt: skip
     shared = ["t", "ref", *(["ref_next"] if parts.continuous else [])]
     lanes = []
     if parts.sensors is not None and law_in_loop:
         lanes = ["noise"]
         shared += ["fresh"] if parts.sensors.every > 1 else []
-    record = ["t", "x", "tau"] + [k for k in slots if k.startswith("memory_")] + (["measured"] if "measured" in slots else [])
+    record = (
+        ["t", "x", "tau"]
+        + [k for k in slots if k.startswith("memory_")]
+        + (["measured"] if "measured" in slots else [])
+    )
     watched = [slot_name(name) for name in monitors.labels(parts.monitors).values()]
     record += watched
     alarms = tuple(name for name in watched if name.endswith("alarm")) if parts.stop_on_alarm else ()
     slots |= {"left": 1} if parts.method.adaptive else {}
     return LoopPlan(slots, (stage(reset, "before"), *stages), tuple(shared), tuple(lanes), tuple(record),
-                    ("event",) if parts.events else (), ("x", "tau"), "left" if parts.method.adaptive else None, alarms)  # fmt: skip
+                    ("event",) if parts.events else (), ("x", "tau"), "left" if adaptive else None, alarms)  # fmt: skip

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def units(robot: Robot) -> tuple[str, str, str, str]:
-    """Units of q, qd, qdd and tau: those of a revolute arm, or of a gantry; mixed arms are labelled as revolute ones."""
+    """Units of q, qd, qdd and tau: of a revolute arm, or of a gantry; mixed arms are labelled as revolute ones."""
     if robot.joints and all(joint.kind == "prismatic" for joint in robot.joints):
         return "m", "m/s", "m/s^2", "N"
     return "rad", "rad/s", "rad/s^2", "N m"
@@ -64,7 +64,8 @@ def recording_of(session: Session, settings: Mapping[str, Any]) -> Any:
         for name, (values, unit) in columns.items()
     }
     meta: dict[str, Any] = {
-        "settings": {"law": parts.law.name, "gains": {k: np.asarray(v).tolist() for k, v in parts.law.gains.items() if np.ndim(v) < 2},
+        "settings": {"law": parts.law.name,
+                     "gains": {k: np.asarray(v).tolist() for k, v in parts.law.gains.items() if np.ndim(v) < 2},
                      "integrator": parts.method.name, "rate": 1.0 / parts.period, "substeps": session.substeps,
                      "continuous": parts.continuous, **settings},
     }  # fmt: skip
@@ -90,14 +91,18 @@ def with_energy(recording: Recording) -> Recording:
     """Add kinetic, potential and total energy [J] of a recording's robot, from one batched kernel."""
     assert recording.robot is not None
     e = energy(recording.robot, recording["q"], recording["qd"])
-    return recording.with_signals(kinetic=Signal(e.kinetic, "J"), potential=Signal(e.potential, "J"), energy=Signal(e.total, "J"))
+    return recording.with_signals(
+        kinetic=Signal(e.kinetic, "J"), potential=Signal(e.potential, "J"), energy=Signal(e.total, "J")
+    )
 
 
 def with_acceleration(recording: Recording) -> Recording:
     """Add qdd, the acceleration that the recorded torques cause (without external wrenches)."""
     assert recording.robot is not None
     qdd = forward_dynamics(recording.robot, recording["q"], recording["qd"], recording["tau"])
-    return recording.with_signals(qdd=Signal(qdd, units(recording.robot)[2], tuple(j.name for j in recording.robot.joints)))
+    return recording.with_signals(
+        qdd=Signal(qdd, units(recording.robot)[2], tuple(j.name for j in recording.robot.joints))
+    )
 
 
 def with_storage(recording: Recording, law: Any) -> Recording:

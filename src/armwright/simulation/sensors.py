@@ -1,6 +1,7 @@
-"""What the controller sees: sampled, delayed, noisy, quantised joint positions and velocities; other sensors after the run.
+"""What the controller sees: sampled, delayed, noisy, quantised positions and velocities; other sensors after the run.
 
-In the loop the law reads measured q and qd. Force/torque sensor, accelerometer and motor current are functions of the recorded motion.
+In the loop the law reads measured q and qd. Force/torque sensor, accelerometer and motor current are functions of the
+recorded motion.
 """
 
 from __future__ import annotations
@@ -62,8 +63,10 @@ def _quantised(x: Any, resolution: Any) -> Any:
     return np.array([np.floor(x[k] / steps[k] + 0.5) * steps[k] if steps[k] else x[k] for k in range(len(x))])
 
 
-def accelerometer(robot: Robot, q: Any, qd: Any, qdd: Any, *, T_tool_sensor: Any = None, noise: float = 0.0, seed: int = 0) -> Any:
-    """Specific force (..., 3) in sensor axes [m/s²] of an accelerometer on the tool: f = Rᵀ(a − g) (004 §3.11, sign corrected).
+def accelerometer(
+    robot: Robot, q: Any, qd: Any, qdd: Any, *, T_tool_sensor: Any = None, noise: float = 0.0, seed: int = 0
+) -> Any:
+    """Specific force (..., 3) in sensor axes [m/s²] at the tool: f = Rᵀ(a − g) (004 §3.11, sign corrected).
 
     At rest it reads +9.81 upwards. The lever arm counts: a = a_tool + α × r + ω × (ω × r).
     """
@@ -76,8 +79,10 @@ def accelerometer(robot: Robot, q: Any, qd: Any, qdd: Any, *, T_tool_sensor: Any
 
 
 def force_sensor(robot: Robot, q: Any, wrench: Any, *, noise: Any = 0.0, bias: Any = 0.0, seed: int = 0) -> Any:
-    """Reading (..., 6) of a wrist sensor in tool axes: the wrench (base axes, at the tool) that the world exerts, plus bias and noise."""
+    """Reading (..., 6) of a wrist sensor in tool axes: the world's wrench (base axes, at the tool), bias and noise."""
     R = fk(robot, q)[..., :3, :3]
     w = np.asarray(wrench, dtype=np.float64)
-    turned = np.concatenate([np.einsum("...ji,...j->...i", R, w[..., :3]), np.einsum("...ji,...j->...i", R, w[..., 3:])], axis=-1)
+    turned = np.concatenate(
+        [np.einsum("...ji,...j->...i", R, w[..., :3]), np.einsum("...ji,...j->...i", R, w[..., 3:])], axis=-1
+    )
     return turned + np.asarray(bias) + np.asarray(noise) * np.random.default_rng(seed).standard_normal(turned.shape)

@@ -34,7 +34,9 @@ class Session:
         time: simulated time [s]. rows: recorded chunks (B, rows, columns). outcome: why the last run stopped.
     """
 
-    def __init__(self, robots: list[Robot], parts: Ingredients, *, count: int, substeps: int, every: int, seeds: Sequence[int]) -> None:
+    def __init__(
+        self, robots: list[Robot], parts: Ingredients, *, count: int, substeps: int, every: int, seeds: Sequence[int]
+    ) -> None:
         """Compile the loop; a law that cannot be traced is called once a tick instead, which the user is told."""
         self.robots, self.robot, self.parts, self.count = tuple(robots), robots[0], parts, count
         self.substeps, self.every, self.seeds = substeps, every, tuple(seeds)
@@ -57,8 +59,12 @@ class Session:
             if parts.continuous or count > 1:
                 raise
             self.callback = True
-            warnings.warn(f"law {parts.law.name!r} cannot be traced ({error}); it is called from Python once a tick, "
-                          "which costs microseconds a tick instead of a fraction of one", ArmwrightWarning, stacklevel=4)  # fmt: skip
+            warnings.warn(
+                f"law {parts.law.name!r} cannot be traced ({error}); it is called from Python once a tick, "
+                "which costs microseconds a tick instead of a fraction of one",
+                ArmwrightWarning,
+                stacklevel=4,
+            )
             plan = loop_plan(parts, law_in_loop=False)
         self.loop = Loop(plan, count)
         self._step_kernel: Any = None
@@ -146,7 +152,9 @@ class Session:
     def run(self, duration: float, progress: Progress | None = None) -> str:
         """Run for `duration` seconds or until an event; return "end" or the event's name."""
         if not (np.isfinite(duration) and duration >= 0.5 * self.parts.period):
-            raise InputError(f"run: duration must be finite and at least one tick ({self.parts.period:.4g} s), got {duration} s")
+            raise InputError(
+                f"run: duration must be finite and at least one tick ({self.parts.period:.4g} s), got {duration} s"
+            )
         remaining = max(1, round(duration / self.parts.period))
         total = remaining
         while remaining > 0:

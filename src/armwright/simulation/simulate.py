@@ -80,17 +80,27 @@ def prepare(
     varying = tuple(k for k, v in chosen.gains.items() if np.ndim(v) == 2)
     seeds = [int(s) for s in np.ravel(np.asarray(seed))]
     lanes = count or max([len(robots), len(x0), len(seeds), *(len(chosen.gains[k]) for k in varying)])
-    for what, number in (("robots", len(robots)), ("initial states", len(x0)), ("seeds", len(seeds)), *((f"gain {k}", len(chosen.gains[k])) for k in varying)):
+    for what, number in (
+        ("robots", len(robots)),
+        ("initial states", len(x0)),
+        ("seeds", len(seeds)),
+        *((f"gain {k}", len(chosen.gains[k])) for k in varying),
+    ):
         if number not in (1, lanes):
             raise InputError(f"simulate: {number} {what} for {lanes} simulations; give 1 or {lanes}")
     check_gains(chosen, n, batch=lanes if varying else None)
-    gains = {k: np.broadcast_to(v, (lanes, chosen.sizes.get(k, n))) if k in varying else v for k, v in chosen.gains.items()}
+    gains = {
+        k: np.broadcast_to(v, (lanes, chosen.sizes.get(k, n))) if k in varying else v for k, v in chosen.gains.items()
+    }
     chosen = replace(chosen, gains=gains)
     watched = dict(events or {})
     if limits == "stop":
         outside = np.flatnonzero((x0[0, :n] > arm.upper) | (x0[0, :n] < arm.lower))
         if len(outside):
-            raise InputError(f"simulate: joint {arm.joints[outside[0]].name} starts outside its limits; limits='stop' needs a start within")
+            raise InputError(
+                f"simulate: joint {arm.joints[outside[0]].name} starts outside its limits; "
+                "limits='stop' needs a start within"
+            )
         watched["joint limit"] = arm._cache.setdefault("limit event", _limit_event(arm))
     if watched and lanes > 1:
         raise InputError("simulate: events stop one simulation; run batches without events (and without limits='stop')")
@@ -137,7 +147,8 @@ def simulate(
 
     Args:
         robot: the plant; a sequence of robots that differ in numbers only gives a batch.
-        law: a control law (`armwright.control`) or a NumPy function of (q, qd, ref, …); zero torque if omitted. A function that
+        law: a control law (`armwright.control`) or a NumPy function of (q, qd, ref, …); zero torque if omitted. A
+            function that
             cannot be traced is called from Python once a tick.
         reference: a `Trajectory`, a constant posture (n,), or None to hold the start.
         duration: [s]; the trajectory's by default. A longer run holds the trajectory's end.
@@ -148,15 +159,19 @@ def simulate(
             integrator: "rk4", "semi-implicit" (dry friction that holds), "dopri5" (adaptive), "rodas3" and
                 "rodas3-adaptive" (stiff).
             continuous: let the law act continuously instead of once a tick.
-            model: the controller's own model of the arm; the plant itself by default (each its own in a batch of robots).
+            model: the controller's own model of the arm; the plant itself by default (each its own in a batch of
+                robots).
             drive: motors (`drive_of`). friction: a friction model replacing the robot's. sensors: `JointSensors`.
-            wrench: external wrench: (6,) at the tool, (nb, 6) at the links, or a function of (arm, t, q, qd), base axes.
+            wrench: external wrench: (6,) at the tool, (nb, 6) at the links, or a function of (arm, t, q, qd), base
+                axes.
             external: external joint torque, a function of (arm, t, q, qd) → (n,); for forces known as torques.
             events: name → function of (arm, t, q, qd); the run stops where one rises through zero.
-            monitors: observers and detectors (`armwright.contact`), once a tick after the law; their outputs are recorded, and
+            monitors: observers and detectors (`armwright.contact`), once a tick after the law; their outputs are
+                recorded, and
                 an "alarm" that rises through zero stops the run (of a single simulation).
             limits: what to do at joint limits: "record", "clamp" (mechanical stop) or "stop".
-            count: number of simulations if the inputs do not tell. seed: of the sensor noise; simulation k of a batch has seed + k, or
+            count: number of simulations if the inputs do not tell. seed: of the sensor noise; simulation k of a batch
+                has seed + k, or
                 give one each. every: record every so many ticks.
             check_step: refuse steps that cannot be stable.
 
@@ -164,13 +179,21 @@ def simulate(
         A `Recording`, or `Recordings` for a batch.
 
     Raises:
-        SimulationError: the step cannot be stable, the state diverged or a law returned NaN; `.recording` holds what was recorded.
+        SimulationError: the step cannot be stable, the state diverged or a law returned NaN; `.recording` holds what
+            was recorded.
     """
     session = prepare(robot, law, reference, **options)
     length = _duration(duration, reference)
-    kept = round(length / session.parts.period) / session.every * session.count * (session.parts.size + 2 * session.parts.n)
+    kept = (
+        round(length / session.parts.period)
+        / session.every
+        * session.count
+        * (session.parts.size + 2 * session.parts.n)
+    )
     if kept > MOST_ROWS:
-        raise InputError(f"simulate: {kept:.3g} numbers would be recorded; raise every (now {session.every}) or shorten the run")
+        raise InputError(
+            f"simulate: {kept:.3g} numbers would be recorded; raise every (now {session.every}) or shorten the run"
+        )
     settings = {"duration": length, **{k: v for k, v in options.items() if isinstance(v, str | int | float | bool)}}
     try:
         session.run(length, progress)
@@ -227,11 +250,16 @@ def _reference(reference: Any, start: Any, n: int) -> Trajectory | Reference:
 
 
 def _wrench_function(wrench: Any) -> Callable[..., Any] | None:
-    if wrench is None or callable(wrench):
-        return wrench
+    if wrench is None:
+        return None
+    if callable(wrench):
+        function: Callable[..., Any] = wrench
+        return function
     constant = np.asarray(wrench, dtype=np.float64)
     if constant.shape[-1:] != (6,) or constant.ndim > 2 or not np.isfinite(constant).all():
-        raise InputError(f"simulate: wrench must be (6,) or (nb, 6) finite numbers, or a function; got shape {constant.shape}")
+        raise InputError(
+            f"simulate: wrench must be (6,) or (nb, 6) finite numbers, or a function; got shape {constant.shape}"
+        )
     return lambda: constant
 
 

@@ -1,6 +1,7 @@
 """Steps that cannot be stable: found before the run, with the limit and what would work.
 
-A loop is linearised numerically around its present state: the compiled tick is run on perturbed states. If the largest factor by which one tick
+A loop is linearised numerically around its present state: the compiled tick is run on perturbed states. If the largest
+factor by which one tick
 multiplies a small deviation means a growth faster than any arm can fall, the cause is the step, not the physics.
 """
 
@@ -84,7 +85,9 @@ def _bisect(stable: Callable[[float], bool]) -> float:
     return low
 
 
-def linearise(derivative: Callable[[Any, Any], Any], law: Callable[[Any], Any], x: Any, u: Any, step: float = 1e-6) -> Linear:
+def linearise(
+    derivative: Callable[[Any, Any], Any], law: Callable[[Any], Any], x: Any, u: Any, step: float = 1e-6
+) -> Linear:
     """A, B, K by central differences of float functions derivative(x, u) and law(x)."""
 
     def slope(f: Callable[[Any], Any], at: Any) -> Any:
@@ -119,10 +122,13 @@ def explain(linear: Linear, method: Method, *, period: float, step: float, conti
     limit = largest_step(linear, method)
     if limit < step:
         what = "the closed loop has" if continuous else "arm, friction and drive have"
-        return (f"{method.name} with a step of {step * 1e3:.4g} ms cannot be stable here: {what} a pole at {fastest:.0f} 1/s "
-                f"(joint {joint}); the limit is about {limit * 1e3:.3g} ms (more substeps), or use the stiff integrator "
+        return (f"{method.name} with a step of {step * 1e3:.4g} ms cannot be stable here: {what} a pole at "
+                f"{fastest:.0f} 1/s "
+                f"(joint {joint}); the limit is about {limit * 1e3:.3g} ms (more substeps), or use the stiff "
+                "integrator "
                 '"rodas3"')  # fmt: skip
     if growing > 0.5:
-        return (f"the closed loop is unstable in itself, whatever the step: a deviation grows with {growing:.3g} 1/s (joint {joint}); "
+        return (f"the closed loop is unstable in itself, whatever the step: a deviation grows with "
+                f"{growing:.3g} 1/s (joint {joint}); "
                 "look at the signs of the gains, the drive's lag and the model")  # fmt: skip
     return f"the state grew without bound (joint {joint}), though the loop is stable around where it was"

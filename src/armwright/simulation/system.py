@@ -1,7 +1,7 @@
 """The arm under its torques as an ordinary differential equation, written once and traced into every integrator.
 
-State x = [q, qd, states of the drives, states of the friction]. Between control ticks the commanded torque is held (zero-order hold), or
-the law acts continuously, as the documents' Simulink models did.
+State x = [q, qd, states of the drives, states of the friction]. Between control ticks the commanded torque is held
+(zero-order hold), or the law acts continuously, as the documents' Simulink models did.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class System:
         return missing, self._mass(q), np.concatenate(rest) if rest else np.zeros(0)
 
     def linearised(self, t: Any, x: Any) -> tuple[Any, Any, Any, Any]:
-        """Return f, M, ∂(M·qdd, ṙ)/∂x and ∂(M·qdd, ṙ)/∂t with M held: what a linearly implicit step needs (traced only)."""
+        """Return f, M, ∂(M·qdd, ṙ)/∂x and ∂(M·qdd, ṙ)/∂t with M held, for a linearly implicit step (traced only)."""
         n = self.n
         q, qd = x[:n], x[n : 2 * n]
         tau, rest, wrenches = self.torques(t, x)

@@ -101,12 +101,13 @@ def diverged(session: Session, outcomes: list[Outcome]) -> None:
     last = rows[np.isfinite(rows).all(axis=1)]
     if any(outcome.reason == "stuck" for outcome in outcomes):
         raise SimulationError(
-            f"{parts.method.name} made no progress at t = {session.time:.6g} s{which}: its step shrank to nothing; a law or "
-            'friction that jumps, or returns NaN, needs a fixed step ("semi-implicit" for dry friction)'
+            f"{parts.method.name} made no progress at t = {session.time:.6g} s{which}: its step shrank to nothing; "
+            'a law or friction that jumps, or returns NaN, needs a fixed step ("semi-implicit" for dry friction)'
         )
     if len(last) == 0:
         raise SimulationError(
-            f"the state is not finite after the first tick (t = {session.time:.6g} s){which}: check gains and initial state"
+            f"the state is not finite after the first tick (t = {session.time:.6g} s){which}: "
+            "check gains and initial state"
         )
     if not np.isfinite(tau[lane]).all() and np.abs(last[-1][1:]).max() < PLAUSIBLE:
         joint = session.robot.joints[int(np.argmin(np.isfinite(tau[lane])))].name

@@ -116,7 +116,9 @@ def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
         w.line("%earlier = udiv i64 %earlier0, %every")
         w.line("%quotient = udiv i64 %shifted, %every")
         w.line("%number = sub i64 %quotient, %earlier")
-        row = w.emit(f"getelementptr double, ptr %record, i64 {w.emit(f'mul i64 %number, {len(plan.record_slots) * width}')}")
+        row = w.emit(
+            f"getelementptr double, ptr %record, i64 {w.emit(f'mul i64 %number, {len(plan.record_slots) * width}')}"
+        )
         for k, slot in enumerate(plan.record_slots):
             value = w.emit(f"load {w.type}, ptr {w.offset('%memory', slot * width)}, align 8")
             w.line(f"store {w.type} {value}, ptr {w.offset(row, k * width)}, align 8")

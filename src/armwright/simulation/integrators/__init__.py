@@ -1,6 +1,7 @@
 """One file an integrator. Each advances x by one step h of ẋ = f(t, x), traced into the loop.
 
-A `Method` takes the system (`armwright.simulation.system.System`), the time since the tick began, the state and the step, and returns
+A `Method` takes the system (`armwright.simulation.system.System`), the time since the tick began, the state and the
+step, and returns
 the next state — with an error estimate if it can adapt its step.
 """
 
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from armwright.errors import InputError
 from armwright.simulation.integrators.dormand_prince import dormand_prince
-from armwright.simulation.integrators.rodas3 import rodas3
 from armwright.simulation.integrators.rk4 import rk4
+from armwright.simulation.integrators.rodas3 import rodas3
 from armwright.simulation.integrators.semi_implicit import semi_implicit_euler
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def rk4(system: System, t: Any, x: Any, h: Any) -> tuple[Any, Any]:
-    """x + h/6 (k1 + 2 k2 + 2 k3 + k4)."""
+    """Return x + h/6 (k1 + 2 k2 + 2 k3 + k4)."""
     f, half = system.derivative, 0.5 * h
     k1 = f(t, x)
     k2 = f(t + half, x + half * k1)

@@ -4,8 +4,9 @@ Coefficients: Sandu et al., Atmospheric Environment 31 (1997) 3459–3472. Each 
 
     (1/(γh) − J) K_i = f(t + α_i h, x + Σ a_ij K_j) + Σ (c_ij/h) K_j + γ_i h ∂f/∂t,     x⁺ = x + Σ m_i K_i
 
-with the exact Jacobian J of the closed loop, taken from the graph. The rows of the accelerations are multiplied by M and the positions
-eliminated, which leaves M/(γh) + D + γh·K: nearly symmetric and positive definite, so elimination needs no pivoting.
+with the exact Jacobian J of the closed loop, taken from the graph. The rows of the accelerations are multiplied by M
+and the positions eliminated, which leaves M/(γh) + D + γh·K: nearly symmetric and positive definite, so elimination
+needs no pivoting.
 """
 
 from __future__ import annotations

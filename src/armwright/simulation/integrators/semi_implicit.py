@@ -4,7 +4,8 @@ Coulomb friction (and stiction) is set-valued at rest, so it is not evaluated bu
 
     M v⁺ + p = m,   m = M v + h (τ − b),   p_i = h F_i sign(v_i⁺) where joint i slides, |p_i| ≤ h F_i where it sticks,
 
-the optimum of ½ v⁺ᵀM v⁺ − mᵀv⁺ + Σ h F_i |v_i⁺|. A joint inside its static friction therefore stays where it is, exactly and
+the optimum of ½ v⁺ᵀM v⁺ − mᵀv⁺ + Σ h F_i |v_i⁺|. A joint inside its static friction therefore stays where it is,
+exactly and
 for ever.
 """
 
@@ -39,8 +40,10 @@ def semi_implicit_euler(system: System, t: Any, x: Any, h: Any) -> tuple[Any, An
 def velocity_with_dry_friction(M: Any, momentum: Any, bound: Any, v: Any) -> Any:
     """Solve M v⁺ + p = momentum with |p_i| ≤ bound_i for v⁺ (n,), zero where a joint sticks.
 
-    Each round lets one joint after the other slide or stick as it must if the others keep their speed, then solves for the sliding
-    ones together, as far as none of them turns round. Both lower the same convex function, so the rounds cannot go in circles.
+    Each round lets one joint after the other slide or stick as it must if the others keep their speed, then solves for
+    the sliding
+    ones together, as far as none of them turns round. Both lower the same convex function, so the rounds cannot go in
+    circles.
     """
     n = len(v)
     speed = list(v)
