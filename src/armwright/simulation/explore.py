@@ -142,7 +142,7 @@ def explore(
     )  # fmt: skip
     fit = None
     if needs_learning(detector, observer):
-        fit = learned_thresholds(arm, replace(parts, monitors=as_chain(watch)), hand, grid, q0, seconds_per_cell, substeps, seed)
+        fit = learned_thresholds(arm, believed, replace(parts, monitors=as_chain(watch)), hand, grid, q0, seconds_per_cell, substeps, seed)
     watch = [*watch, tool_estimate(kinematics), find_detector(detector, watch, fit)]
     if sensors is not None:
         noise = {name: getattr(sensors, name) for name in ("position_noise", "velocity_noise", "position_resolution", "velocity_resolution")}

@@ -24,12 +24,12 @@ TRIES = 200
 
 
 def learned_thresholds(
-    robot: Robot, parts: Ingredients, hand: Hand, grid: GridMap, q0: Any, pace: float, substeps: int, seed: int
+    robot: Robot, believed: Robot, parts: Ingredients, hand: Hand, grid: GridMap, q0: Any, pace: float, substeps: int, seed: int
 ) -> ThresholdFit:
     """Move the arm over the map without obstacles and learn what the observer says then.
 
     Args:
-        robot: the plant.
+        robot: the plant. believed: the controller's model of it.
         parts: of the loop, observers as its monitors; its surroundings are left out.
         hand: the arm that FK and IK see.
         grid: the map: the motions lead through its cells.
@@ -41,7 +41,7 @@ def learned_thresholds(
     rng = np.random.default_rng([seed, 7])
     g = grid.grid
     size = float(np.min(np.asarray(g.cell_size)))
-    quiet = replace(parts, wrenches=None, external=None, lanes=replace(parts.lanes, tree=parts.lanes.tree), stop_on_alarm=False)
+    quiet = replace(parts, wrenches=None, external=None, stop_on_alarm=False)
     rows, here = [q0], g.cell(hand.place(q0))
     free = np.argwhere(~grid.blocked()) + g.first
     for _ in range(TRIES):
@@ -68,4 +68,4 @@ def learned_thresholds(
         return recording[name][: RUNS * length].reshape(RUNS, length, robot.n)
 
     ref = Reference(*(runs(name) for name in ("q_ref", "qd_ref", "qdd_ref")))
-    return learn_thresholds(runs("tau_ext"), ref, parts.period, margin=MARGIN)
+    return learn_thresholds(runs("tau_ext"), ref, parts.period, believed, margin=MARGIN)

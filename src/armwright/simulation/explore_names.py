@@ -86,7 +86,7 @@ def find_detector(detector: str | Monitor | None, watched: Sequence[Monitor], fi
         raise InputError(f"detector must be one of {', '.join(DETECTORS)}, or a monitor; got {detector!r}")
     assert fit is not None, "learned before"
     if detector == "adaptive":
-        return adaptive_detector(np.maximum(fit.a, FLOOR), fit.b, fit.c)
+        return adaptive_detector(np.maximum(fit.a, FLOOR), fit.b, fit.c, fit.d)
     if detector == "joints":
         return joint_detector(np.maximum(fit.margin * fit.peak, FLOOR))
     return cusum_detector(np.maximum(fit.margin * fit.peak, FLOOR), drift=1.0, threshold=1.0)
