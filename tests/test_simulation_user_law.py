@@ -185,3 +185,29 @@ def test_unchanged_laws_are_traced_once(robot, monkeypatch):
     for kp in (31.0, 31.0, 32.0, 31.0):
         first_torque(robot, make(kp))
     assert len(count) == 2
+
+
+def test_monitors_watch_a_called_law_too(robot):
+    from armwright.contact.detectors.joints import joint_detector
+    from armwright.contact.observers.momentum import momentum_observer
+    from armwright.simulation import JointSensors
+
+    def traced(q, qd, ref):
+        return 20.0 * (ref.q - q) - 5.0 * qd
+
+    def called(q, qd, ref):
+        float(q[0])
+        return traced(q, qd, ref)
+
+    options = {"q0": [0.1, 0.2], "wrench": [1.0, 2.0, 0.0, 0.0, 0.0, 0.0], "monitors": [momentum_observer(20.0)]}
+    ours = simulate(robot, traced, [0.5, 0.5], 0.3, **options)
+    with pytest.warns(ArmwrightWarning, match="called"):
+        theirs = simulate(robot, called, [0.5, 0.5], 0.3, **options)
+    assert np.abs(ours["tau_ext"]).max() > 0.5 and np.abs(ours["tau_ext"] - theirs["tau_ext"]).max() < 1e-11
+
+    options |= {"monitors": [momentum_observer(20.0), joint_detector([0.3, 0.3])], "sensors": JointSensors(delay=1)}
+    first = simulate(robot, traced, [0.5, 0.5], 0.3, **options)
+    with pytest.warns(ArmwrightWarning, match="called"):
+        second = simulate(robot, called, [0.5, 0.5], 0.3, **options)
+    assert first.outcome == second.outcome == "alarm" and first.events == second.events
+    assert np.abs(first["q"] - second["q"]).max() < 1e-12

@@ -29,12 +29,14 @@ class Caller:
         self.memory: dict[str, Any] = dict(session.memory)
         delay = 0 if parts.sensors is None else parts.sensors.delay
         self.line = [x[: 2 * self.n]] * (delay + 1)
+        self.seen = self.line[0]
 
     def torque(self, t: float, x: Any, ref: Reference) -> Any:
         """Torque (n,) at one tick; raise `SimulationError` if it is not a finite torque a joint."""
         n, seen = self.n, x
         if self.session.parts.sensors is not None:
             seen = self._sense(x)
+        self.seen = seen[: 2 * n]
         given = {"t": t, "q": seen[:n], "qd": seen[n : 2 * n], "ref": ref}
         answer = self.law.function(**self.fixed, **self.memory, **{name: given[name] for name in self.wanted})
         if isinstance(answer, tuple):
@@ -72,7 +74,7 @@ class _Rows:
 
     def __init__(self, session: Session, most: int) -> None:
         self.session = session
-        self.block = np.empty((most, 1 + session.parts.size + session.parts.n))
+        self.block = np.empty((most, len(session.loop.plan.record_slots)))
         self.count = 0
 
     def add(self, t: float, x: Any, tau: Any) -> None:
@@ -80,6 +82,12 @@ class _Rows:
         if self.session.phase == 0:
             row, N = self.block[self.count], 1 + len(x)
             row[0], row[1:N], row[N:] = t, x, tau
+            self.count += 1
+
+    def add_row(self, row: Any) -> None:
+        """Record what the loop recorded of one tick."""
+        if self.session.phase == 0:
+            self.block[self.count] = row
             self.count += 1
 
     def hand_over(self) -> None:
@@ -94,7 +102,7 @@ def run_ticks(session: Session, ticks: int) -> str:
     if session.caller is None:
         session.caller = Caller(session, session.state[0])
     parts, rows = session.parts, _Rows(session, ticks)
-    plain = not (parts.events or parts.method.adaptive)
+    plain = not (parts.events or parts.monitors or parts.method.adaptive)
     try:
         return (_fast if plain else _general)(session, ticks, rows)
     finally:
@@ -127,18 +135,24 @@ def _fast(session: Session, ticks: int, rows: _Rows) -> str:
 
 
 def _general(session: Session, ticks: int, rows: _Rows) -> str:
-    """Tick by tick through the compiled loop, which knows about events and adaptive steps."""
+    """Tick by tick through the compiled loop, which knows about events, monitors and adaptive steps."""
     caller, loop, n = session.caller, session.loop, session.parts.n
     for _ in range(ticks):
         shared, _ = session.tables(1)
         x, ref = loop.get("x")[0], shared[0, 1 : 1 + 3 * n]
         tau = caller.torque(session.time, x, Reference(ref[:n], ref[n : 2 * n], ref[2 * n :]))
         loop.set("tau", tau)
-        rows.add(session.time, x, tau)
-        _, outcomes = loop.run(1, substeps=session.most_substeps, shared=shared)
-        if outcomes[0].reason == "event":
+        if "measured" in loop.plan.slots:
+            loop.set("measured", caller.seen)
+        record, outcomes = loop.run(1, substeps=session.most_substeps, shared=shared)
+        rows.add_row(record[0, 0])
+        reason = outcomes[0].reason
+        if reason == "event":
             return session.stop_at_event()
-        if outcomes[0].reason != "end":
+        if reason == "alarm":
+            session.advance(outcomes[0].ticks)
+            return session.stop_at_alarm()
+        if reason != "end":
             rows.hand_over()
             session.diverged(outcomes)
         session.advance(1)

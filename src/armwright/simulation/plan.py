@@ -178,12 +178,15 @@ def monitor_stage(parts: Ingredients) -> Stage:
     n = parts.n
     shapes: dict[str, tuple[int, ...]] = {"t": (1,), "ref": (3 * n,), "tau": (n,)}
     shapes |= {"x": (parts.size,)} if parts.sensors is None else {"measured": (2 * n,)}
+    if parts.model is None and parts.lanes.places:
+        shapes["parameters"] = (len(parts.lanes.places),)
     starts = [monitors.initial_memory(monitor, n) for monitor in parts.monitors]
     shapes |= {f"monitor{k}_{name}": np.shape(value) for k, start in enumerate(starts) for name, value in start.items()}
 
     def body(s: dict[str, Any]) -> dict[str, Any]:
         state = s["x"] if parts.sensors is None else s["measured"]
-        ref, model = _reference(s["ref"], n), parts.lanes.tree if parts.model is None else parts.model
+        ref = _reference(s["ref"], n)
+        model = parts.lanes.fill(s.get("parameters")) if parts.model is None else parts.model
         signals = {"arm": model, "t": s["t"][0], "dt": parts.period, "q": state[:n], "qd": state[n : 2 * n],
                    "tau": s["tau"], "q_ref": ref.q, "qd_ref": ref.qd, "qdd_ref": ref.qdd}  # fmt: skip
         memories = [{name: s[f"monitor{k}_{name}"] for name in start} for k, start in enumerate(starts)]

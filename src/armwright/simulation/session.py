@@ -213,8 +213,7 @@ class Session:
         if done.reason == "event":
             return self.stop_at_event()
         if done.reason == "alarm":
-            self.happened.append((self.time, "alarm"))
-            return "alarm"
+            return self.stop_at_alarm()
         if done.reason != "end":
             self.diverged(outcomes)
         return "end"
@@ -234,6 +233,11 @@ class Session:
         self.phase = (self.phase + ticks) % self.every
         time, tick = self._origin
         self.time = time + (self.tick - tick) * self.parts.period
+
+    def stop_at_alarm(self) -> str:
+        """Note an alarm of a monitor at the end of its tick."""
+        self.happened.append((self.time, "alarm"))
+        return "alarm"
 
     def stop_at_event(self) -> str:
         """Go back from the end of the last step to the first event within it, and stop there."""
