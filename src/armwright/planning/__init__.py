@@ -30,6 +30,7 @@ from armwright.planning.marking import (
     nearest_free,
     patch_000,
 )
+from armwright.planning.motions import MotionPlan, free_motion, plan_motion
 from armwright.planning.neighbourhood import Neighbourhood, moore, von_neumann
 from armwright.planning.network import Stability, link_matrix, lyapunov, stability
 from armwright.planning.occupancy import FELT, FREE, UNKNOWN, GridMap, grid_map, inflate
@@ -85,6 +86,7 @@ __all__ = [
     "JointPlanner",
     "LinkCapsules",
     "Marked",
+    "MotionPlan",
     "Neighbourhood",
     "OMPLConnect",
     "Obstacles",
@@ -102,6 +104,7 @@ __all__ = [
     "densified",
     "display",
     "floor",
+    "free_motion",
     "grid_map",
     "inflate",
     "joint_waypoints",
@@ -113,6 +116,7 @@ __all__ = [
     "nearest_free",
     "patch_000",
     "path_points",
+    "plan_motion",
     "planner",
     "rrt_connect",
     "sees",

@@ -99,8 +99,8 @@ class Hopfield:
             return BETA_FRACTION * min(bound, 1.0)
         if self.beta >= bound:
             raise InputError(
-                f"beta: {self.beta} is not below the bound {bound:.4f} of a {shape} grid with {hood.name} links, so the "
-                "network may not settle; leave beta out"
+                f"beta: {self.beta} is not below the bound {bound:.4f} of a {shape} grid with {hood.name} links, so "
+                "the network may not settle; leave beta out"
             )
         return self.beta
 

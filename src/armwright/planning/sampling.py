@@ -45,7 +45,10 @@ class _Tree:
 
 
 def _extend(space: Space, tree: _Tree, near: int, target: Array, step: float, whole: bool) -> tuple[int, bool]:
-    """Grow from node `near` towards `target` (one step, or as far as is free); return the last node, and if it arrived."""
+    """Grow from node `near` towards `target`: one step, or the whole way as far as it is free.
+
+    Returns the last node, and whether the target was reached.
+    """
     start = tree.q[near].copy()
     distance = float(np.linalg.norm(target - start))
     if distance == 0.0:

@@ -79,7 +79,7 @@ def _bound(hood: Neighbourhood, p: Problem) -> Callable[[int], float]:
             delta.append(abs(c - end))
         # rounding must not make it exceed the true cost: ties would be settled too early
         straight = float(sum(x * x for x in delta)) ** 0.5
-        return max(price1 * sum(delta), price2 * straight) * (1.0 - 1e-12)
+        return float(max(price1 * sum(delta), price2 * straight)) * (1.0 - 1e-12)
 
     return bound
 

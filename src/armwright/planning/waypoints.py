@@ -110,8 +110,8 @@ def joint_waypoints(robot: Robot, points: ArrayLike, q_start: ArrayLike, *, R_to
         best = int(np.argmin(step))
         if step[best] > most_step:
             raise InputError(
-                f"{place}: the nearest configuration is {step[best]:.3g} from the one before, more than {most_step}: it "
-                "lies on another branch; go around, or allow a larger most_step"
+                f"{place}: the nearest configuration is {step[best]:.3g} from the one before, more than {most_step}: "
+                "it lies on another branch; go around, or allow a larger most_step"
             )
         q = usable[best]
         rows.append(q)
