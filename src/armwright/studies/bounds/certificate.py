@@ -36,5 +36,7 @@ class Certificate:
 
     def __str__(self) -> str:
         """One sentence for a person."""
-        return (f"{self.what}: {self.attained:.6f} attained, {self.proved:.6f} proved "
-                f"(gap {self.gap:.1e}, {self.boxes} boxes, {self.seconds:.1f} s)")  # fmt: skip
+        return (
+            f"{self.what}: {self.attained:.6f} attained, {self.proved:.6f} proved "
+            f"(gap {self.gap:.1e}, {self.boxes} boxes, {self.seconds:.1f} s)"
+        )

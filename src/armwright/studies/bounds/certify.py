@@ -16,6 +16,7 @@ Coordinates that the derivatives do not contain (q1 and q6 of the CEA arm) are f
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -66,7 +67,7 @@ class _Quantity:
         program: Program = trace(slope, shape)
         self.slopes = Enclosure(program, largest)
         self.shape = program.outputs[0].shape
-        self.depends = self.slopes.depends.reshape(self.shape).reshape(-1, robot.n).any(axis=0)
+        self.depends = np.asarray(self.slopes.depends.reshape(-1, robot.n).any(axis=0))
 
     def over(self, c: Array, h: Array) -> tuple[Array, Array]:
         """Centres and radii (N, …, n) of the derivative over boxes."""
@@ -106,7 +107,9 @@ def certified_bounds(
     if not 1e-9 <= tolerance < 1.0:
         raise InputError(f"certified_bounds: tolerance must lie in 1e-9…1, got {tolerance}")
     if what not in ("smallest inertia", "largest inertia", "gravity"):
-        raise InputError(f"certified_bounds: what must be 'smallest inertia', 'largest inertia' or 'gravity', got {what!r}")
+        raise InputError(
+            f"certified_bounds: what must be 'smallest inertia', 'largest inertia' or 'gravity', got {what!r}"
+        )
     if norm not in NORMS:
         raise InputError(f"certified_bounds: norm must be 1, 2 or inf, got {norm}")
     start = time.perf_counter()
@@ -126,14 +129,19 @@ def certified_bounds(
     boxes = 0
     while True:
         threshold = best + tolerance * abs(best)
-        seen, better = divide(low, high, lambda c, h, s=threshold: problem.test(c, h, s),  # type: ignore[misc]
-                              lambda values, s=threshold: bool((values > s).any()), most=MOST_BOXES)  # type: ignore[misc]
+        seen, better = divide(
+            low, high, partial(problem.test, s=threshold), partial(_exceed, s=threshold), most=MOST_BOXES
+        )
         boxes += seen
         if better is None:
             break
         best, q = _climb(problem, better, low, high)
     sign = problem.sign
     return Certificate(label, sign * best, sign * threshold, q, boxes, quantity.depends, time.perf_counter() - start)
+
+
+def _exceed(values: Array, s: float) -> bool:
+    return bool((values > s).any())
 
 
 class _Eigenvalue:
@@ -158,7 +166,7 @@ class _Eigenvalue:
         axes = np.flatnonzero(self.quantity.depends)
         VT, size = np.swapaxes(V, 1, 2), np.abs(V)
         room = s - w - slack[:, None]  # Λ − s > 0 with the sign turned
-        scale = 1.0 / np.sqrt(np.maximum(room, 1e-300))
+        scale = 1.0 / np.sqrt(np.maximum(room, 1e-30))
         P = np.zeros_like(M)
         share = np.zeros((len(c), self.quantity.shape[-1]))
         for i in axes:

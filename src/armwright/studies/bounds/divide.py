@@ -22,12 +22,14 @@ class Tested(NamedTuple):
     value: Array
 
 
-def divide(lower: Array, upper: Array, test: Callable[[Array, Array], Tested], beyond: Callable[[Array], bool], *,
-           most: int) -> tuple[int, Array | None]:  # fmt: skip
+def divide(
+    lower: Array, upper: Array, test: Callable[[Array, Array], Tested], beyond: Callable[[Array], bool], *, most: int
+) -> tuple[int, Array | None]:
     """Examine boxes depth first until all are free.
 
     Args:
-        lower, upper: (n,) corners of the domain.
+        lower: (n,) corner of the domain.
+        upper: (n,) the other corner.
         test: of centres and half-widths (N, n).
         beyond: whether the values (N,) at the centres hold one that refutes the threshold.
         most: boxes to examine before giving up.

@@ -109,8 +109,9 @@ class Enclosure:
         self._columns = np.array([place.get(k, -1) for k in roots])
         self._constants = np.array([0.0 if k in place else float(program.nodes[k].value) for k in roots])
         size = program.inputs[0].size
-        self._kernel: Kernel = compile_function(self._ranges, {"lo": (size,), "hi": (size,)},
-                                                name=f"{program.name}_range")  # fmt: skip
+        self._kernel: Kernel = compile_function(
+            self._ranges, {"lo": (size,), "hi": (size,)}, name=f"{program.name}_range"
+        )
 
     def _ranges(self, lo: Any, hi: Any) -> Any:
         known: list[Range] = []

@@ -1,0 +1,143 @@
+"""A study is a list of items; an item is one printed statement of a document with the computations that judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.studies.digits import PrintedNumbers, read_numbers
+
+Compute = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Printed numbers. `text` is what the document prints.
+
+    Attributes:
+        text: the print; its digits give the tolerance.
+        unit: of measure, for people.
+        up_to_sign: whether the negative vector is as good.
+        reading: for values read from a drawn curve, the resolution of the reading, one each, in place of the last
+            printed place.
+    """
+
+    text: str
+    unit: str = ""
+    up_to_sign: bool = False
+    reading: tuple[float, ...] | None = None
+
+    @cached_property
+    def numbers(self) -> PrintedNumbers:
+        """Values and the size of their last places."""
+        read = read_numbers(self.text)
+        if self.reading is None:
+            return read
+        if len(self.reading) != read.values.size:
+            raise InputError(
+                f"{self.text!r} holds {read.values.size} numbers, {len(self.reading)} resolutions are given"
+            )
+        return PrintedNumbers(read.values, np.array(self.reading))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A printed statement in words, and the value (yes/no, a word, a whole number) that it amounts to."""
+
+    text: str
+    value: bool | str | int = True
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A printed formula or table: `as_published` evaluates it, and the verdict compares that with `correct`.
+
+    Attributes:
+        text: the formula.
+        tolerance: of the comparison, relative to the largest entry: rounding only.
+    """
+
+    text: str
+    unit: str = ""
+    tolerance: float = 1e-9
+
+
+@dataclass(frozen=True)
+class Undetermined:
+    """Something printed that no computation can judge: a drawing without numbers, a time on another machine."""
+
+    text: str
+    unit: str = ""
+
+
+Printed = Numbers | Claim | Formula | Undetermined
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the report: a caption and a function that returns a matplotlib Figure."""
+
+    caption: str
+    draw: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One printed statement.
+
+    Attributes:
+        id: "Q4a", in the document's numbering.
+        title: what is asked.
+        printed: what the document says.
+        as_published: computes the document's own way, mistakes included; None where it prints no way.
+        correct: computes the right value; None where there is none to be had.
+        reason: prose for a verdict other than "agrees": why the print is wrong, or why it cannot be judged.
+        notes: computes further lines for the report.
+        pictures: figures of the report.
+    """
+
+    id: str
+    title: str
+    printed: Printed
+    as_published: Compute | None = None
+    correct: Compute | None = None
+    reason: str = ""
+    notes: Callable[[], Sequence[str]] | None = None
+    pictures: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True)
+class Study:
+    """A document made executable.
+
+    Attributes:
+        id: "003". title: for people. document: its bibliographic line.
+        items: in the document's order.
+        remarks: slips of the document that need no computation.
+    """
+
+    id: str
+    title: str
+    document: str
+    items: tuple[Item, ...]
+    remarks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that ids are unique."""
+        ids = [item.id for item in self.items]
+        twice = sorted({name for name in ids if ids.count(name) > 1})
+        if twice:
+            raise InputError(f"study {self.id}: item {', '.join(twice)} is there twice")
+
+    def item(self, name: str) -> Item:
+        """Return the item of this id."""
+        for item in self.items:
+            if item.id.lower() == name.lower():
+                return item
+        raise InputError(f"study {self.id} has no item {name!r}; it has {', '.join(i.id for i in self.items)}")
