@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from armwright.robot.load import load
 from armwright.simulation import prepare, simulate
 
 GOOD = {"q0": [0.1, 0.2]}
+LAW = pd(10.0, 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -134,9 +138,22 @@ def test_interrupt_inside_a_called_law(robot):
     assert run.outcome == "interrupted" and run.time[-1] == pytest.approx(0.501)
 
 
-# -- input ----------------------------------------------------------------------------------------------------------
+def test_control_c_stops_the_compiled_loop(robot):
+    """A real signal: the run stops within a chunk, and its last row is a state that the run passed through."""
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        run = simulate(robot, LAW, None, 1e6, every=1000, **GOOD)
+    finally:
+        timer.join()
+    assert run.outcome == "interrupted" and 0.0 < run.time[-1] < 1e6
+    ticks = round(run.time[-1] * 1000.0)
+    assert run.time[-1] == pytest.approx(ticks / 1000.0, abs=1e-6)
+    again = simulate(robot, LAW, None, run.time[-1], every=1000, **GOOD) if ticks else run
+    assert (again["q"][-1] == run["q"][-1]).all()
 
-LAW = pd(10.0, 1.0)
+
+# -- input ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("change, message", [
@@ -154,7 +171,7 @@ LAW = pd(10.0, 1.0)
     ({"law": pd(np.ones((4, 3)), 1.0)}, "gain kp"),
     ({"wrench": [1.0, 2.0]}, "wrench"), ({"law": 7}, "expected a Law"),
     ({"duration": 1e6, "rate": 1e4}, "numbers would be recorded"),
-    ({"robot": []}, "no robot"),
+    ({"robot": []}, "no robot"), ({"count": 0}, "count"), ({"seed": -1}, "seed"), ({"seed": 1.5}, "seed"),
 ])  # fmt: skip
 def test_bad_arguments_are_refused_with_a_reason(robot, change, message):
     given = {"robot": robot, "law": LAW, "reference": None, "duration": 1.0, **GOOD, **change}

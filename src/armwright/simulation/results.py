@@ -33,7 +33,7 @@ def recording_of(session: Session, settings: Mapping[str, Any]) -> Any:
     width = 1 + parts.size + n
     last = session.closing_row()
     latest = max((float(np.nanmax(chunk[..., 0])) for chunk in session.rows if chunk.size), default=-1.0)
-    new = session.rows and np.isfinite(last).all() and session.time > latest
+    new = session.rows and session.consistent and np.isfinite(last).all() and session.time > latest
     ends = [last[..., : session.rows[-1].shape[-1]]] if new else []
     rows = np.concatenate([*session.rows, *ends], axis=1) if session.rows else np.zeros((session.count, 0, width))
     time = rows[..., 0].max(axis=0, initial=-np.inf, where=np.isfinite(rows[..., 0]))

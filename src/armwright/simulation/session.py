@@ -49,6 +49,7 @@ class Session:
         self.phase = 0
         self.outcome = "ready"
         self.callback = False
+        self.consistent = True
         self.caller: Any = None
         self.rows: list[Any] = []
         self.happened: list[tuple[float, str]] = []
@@ -205,11 +206,13 @@ class Session:
 
     def _compiled_ticks(self, ticks: int) -> str:
         shared, lanes = self.tables(ticks)
+        self.consistent = False  # an interrupt in between leaves the state ahead of the clock
         record, outcomes = self.loop.run(ticks, substeps=self.most_substeps, shared=shared, lanes=lanes,
                                          every=self.every, phase=self.phase)  # fmt: skip
         done = min(outcomes, key=lambda outcome: outcome.ticks)
         self._keep(record, ticks, outcomes)
         self.advance(ticks if done.reason == "end" else done.ticks)
+        self.consistent = True
         if done.reason == "event":
             return self.stop_at_event()
         if done.reason == "alarm":

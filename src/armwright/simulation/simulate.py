@@ -78,7 +78,9 @@ def prepare(
     start = _start(reference, q0, n)
     x0 = _state(start, qd0, n)
     varying = tuple(k for k, v in chosen.gains.items() if np.ndim(v) == 2)
-    seeds = [int(s) for s in np.ravel(np.asarray(seed))]
+    seeds = _seeds(seed)
+    if count is not None and (count != int(count) or count < 1):
+        raise InputError(f"simulate: count must be a whole number ≥ 1, got {count}")
     lanes = count or max([len(robots), len(x0), len(seeds), *(len(chosen.gains[k]) for k in varying)])
     for what, number in (
         ("robots", len(robots)),
@@ -151,7 +153,7 @@ def simulate(
             function that
             cannot be traced is called from Python once a tick.
         reference: a `Trajectory`, a constant posture (n,), or None to hold the start.
-        duration: [s]; the trajectory's by default. A longer run holds the trajectory's end.
+        duration: [s], rounded to whole ticks; the trajectory's by default. A longer run holds the trajectory's end.
         progress: called with the fraction done.
         **options:
             q0, qd0: initial state, (n,) or (B, n); the reference's start at rest by default.
@@ -213,6 +215,13 @@ def _duration(duration: float | None, reference: Any) -> float:
     if not (np.isfinite(duration) and duration > 0.0):
         raise InputError(f"simulate: duration must be positive and finite, got {duration}")
     return float(duration)
+
+
+def _seeds(seed: Any) -> list[int]:
+    values = np.ravel(np.asarray(seed))
+    if len(values) == 0 or values.dtype.kind not in "iu" or (values < 0).any():
+        raise InputError(f"simulate: seed must be a whole number ≥ 0, or one for each simulation; got {seed!r}")
+    return [int(value) for value in values]
 
 
 def _start(reference: Any, q0: Any, n: int) -> Any:
