@@ -7,6 +7,7 @@ import pytest
 from scipy.linalg import solve_discrete_lyapunov
 
 import armwright as aw
+from armwright.contact.detectors import joint_detector
 from armwright.contact.monitor import Monitor, as_chain, evaluate
 from armwright.contact.observers import (
     CurrentMap,
@@ -259,6 +260,20 @@ def test_offline_equals_tick_by_tick(ur5):
         slow, memory = evaluate(chain, ur5, signals, memory)
         for name in fast:
             np.testing.assert_allclose(fast[name][k], slow[name], rtol=1e-8, atol=1e-8)
+
+
+def test_offline_equals_what_ran_beside_the_controller(ur5):
+    def push(t):
+        return np.where(t > 0.25, 30.0, 0.0) * np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+
+    chain = [momentum_observer(60.0), joint_detector(3.0)]
+    rec = simulate(ur5, LAW, quintic(Q0, Q1, 0.6), wrench=push, monitors=chain)
+    assert rec.outcome == "alarm" and 0.25 < rec.time[-1] < 0.265
+    keep = slice(0, -1)  # the last row is the state after the alarm's tick
+    signals = [rec[name][keep] for name in ("q", "qd", "tau")]
+    after = run_monitors(chain, ur5, rec.time[keep], *signals)
+    np.testing.assert_allclose(after["tau_ext"], rec["tau_ext"][keep], rtol=1e-12, atol=1e-12)
+    assert after["alarm"][-1] >= 0.0 and (after["alarm"][:-1] < 0.0).all()
 
 
 def test_many_runs_and_chunks_give_the_same(ur5, monkeypatch):

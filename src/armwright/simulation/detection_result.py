@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+LINES = ("-", "--", "-.", ":")
+
+
 class OperatingPoint(NamedTuple):
     """One setting of a detector.
 
@@ -157,21 +160,33 @@ class DetectionStudy:
         figure = Figure(figsize=(10.0, 3.4), layout="constrained")
         with _style(STYLE):
             axes = figure.subplots(1, 3)
-            for k, curve in enumerate(self.curves):
-                _draw(axes, curve, COLOURS[k % len(COLOURS)], ("-", "--", "-.", ":")[k // len(COLOURS) % 4], rate)
+            observers = list(dict.fromkeys(curve.observer for curve in self.curves))
+            detectors = list(dict.fromkeys(curve.detector for curve in self.curves))
+            for curve in self.curves:  # a colour an observer, a line a detector
+                colour = COLOURS[observers.index(curve.observer) % len(COLOURS)]
+                _draw(axes, curve, colour, LINES[detectors.index(curve.detector) % len(LINES)], rate)
             for part, label in zip(axes[:2], ("contacts found", "median delay [ms]"), strict=True):
                 part.set_xscale("symlog", linthresh=0.1)
+                part.set_xlim(-0.02, 4000.0)
                 part.set_xlabel("false alarms per hour of motion")
                 part.set_ylabel(label)
                 part.axvline(rate, color="#5f6975", linewidth=0.7, linestyle=":")
-            axes[1].set_ylim(bottom=0.0)
+            axes[0].set_ylim(-0.02, 1.02)
+            axes[1].set_yscale("log")
+            axes[1].yaxis.set_major_formatter("{x:g}")
             axes[2].set_xlabel("delay [ms]")
             axes[2].set_ylabel(f"contacts found at ≤ {rate:g} false alarms/h")
             axes[2].set_ylim(0.0, 1.02)
             axes[2].set_xlim(left=0.0)
             handles, labels = axes[0].get_legend_handles_labels()
             figure.legend(
-                handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False, fontsize=7.5
+                handles,
+                labels,
+                loc="outside lower center",
+                ncols=min(4, len(labels)),
+                frameon=False,
+                fontsize=7.5,
+                handlelength=3.0,
             )
         if path is not None:
             figure.savefig(Path(path))
@@ -186,7 +201,8 @@ def _style(values: Mapping[str, Any]) -> Any:
 
 
 def _draw(axes: Any, curve: DetectorCurve, colour: str, line: str, rate: float) -> None:
-    points = [p for p in curve.points() if np.isfinite(p.missed.value)]
+    # where most runs end in a false alarm before the contact, the few that are left tell nothing
+    points = [p for p in curve.points() if np.isfinite(p.missed.value) and p.early.value < 0.5]
     if not points:
         return
     x = np.array([p.false_alarms.value for p in points])

@@ -3,7 +3,8 @@
     g⁺ ← max(0, g⁺ + x − drift)    g⁻ ← max(0, g⁻ − x − drift)    x = tau_ext/scale    alarm: some g ≥ threshold
 
 With x of unit variance and independent samples, drift ½ and threshold 5 give an alarm every 465 samples without cause
-and after 10.4 samples for a shift of one.
+and after 10.4 samples for a shift of one. Errors of the model are not independent samples but offsets that last: the
+drift must exceed them (in scales), or they add up to an alarm of their own.
 """
 
 from __future__ import annotations
