@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from armwright.cli import bench, compare, count, describe, export, simulate, tour
+from armwright.cli import bench, compare, count, describe, export, reproduce, simulate, tour
 from armwright.cli.output import INTERRUPTED, WRONG, guarded
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ for command in (
     count.count,
     export.export,
     simulate.simulate,
+    reproduce.reproduce,
     bench.bench,
     tour.tour,
 ):
