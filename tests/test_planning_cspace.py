@@ -20,14 +20,18 @@ from armwright.planning import (
     WholeArm,
     cells_as_boxes,
     configuration_map,
+    contact_capsules,
     floor,
     free_motion,
     grid_map,
     link_capsules,
+    obstacles_of,
     patch_000,
     planner,
+    point_clearance,
     rrt_connect,
     spheres,
+    true_map,
     vertical_cylinders,
 )
 from armwright.planning.distances import segment_box, segment_segment
@@ -120,6 +124,38 @@ def test_felt_cells_become_boxes_where_they_are(robot):
     q = START[None]
     away = np.linalg.norm(aw.fk(robot, START)[:2, 3] - where.grid.centre((10, 11))[:2]) - 0.03
     assert WholeArm(robot, pillar, tool).clearance(q)[0] == pytest.approx(away, abs=1e-9)
+
+
+def test_worlds_become_obstacles_and_true_maps(robot):
+    from armwright.contact.shapes import Box, Capsule, Cylinder, HalfSpace, Sphere
+    from armwright.contact.shapes_distance import signed_distance
+    from armwright.contact.world import World, load_world
+
+    c, s = np.cos(0.4), np.sin(0.4)
+    world = World((
+        Sphere(name="a", centre=(0.4, 0.1, 0.2), radius=0.1),
+        Capsule(name="b", start=(0.1, 0.5, 0.0), end=(0.2, 0.4, 0.3), radius=0.05),
+        Cylinder(name="c", centre=(-0.3, 0.2, 0.0), radius=0.08),
+        Box(name="d", centre=(0.0, -0.5, 0.3), size=(0.2, 0.1, 0.3), rotation=((c, -s, 0), (s, c, 0), (0, 0, 1))),
+        HalfSpace(name="e", point=(0, 0, -0.2)),
+    ))  # fmt: skip
+    obstacles = obstacles_of(world)
+    assert len(obstacles) == 5
+    P = np.random.default_rng(0).uniform(-0.7, 0.7, (200, 3))
+    want = [min(signed_distance(shape, p) for shape in world) for p in P]
+    np.testing.assert_allclose(point_clearance(obstacles, P), want, atol=1e-12)
+    layout = load_world("layout-a")
+    known = true_map(patch_000(), layout)
+    felt = {tuple(x) for x in (np.argwhere(known.felt) + 1).tolist()}
+    assert {(10, v) for v in range(1, 13)} <= felt <= {(u, v) for u in (9, 10, 11) for v in range(1, 14)}
+    assert Hopfield()(known, (2, 11), (18, 7)).ok
+    assert true_map(patch_000(), layout, touching=True).felt.sum() > known.felt.sum()
+    default = WholeArm(robot, obstacles)
+    assert default.capsules == contact_capsules(robot) and hash(default.capsules) == hash(contact_capsules(robot))
+    default.clearance(START)
+    size = len(robot._cache)
+    WholeArm(robot, obstacles).clearance(START)
+    assert len(robot._cache) == size  # equal capsules share their compiled tests
 
 
 def test_no_point_moves_farther_than_the_levers_say(robot, arm):

@@ -47,6 +47,7 @@ from armwright.planning.waypoints import (
     path_points,
     waypoint_motion,
 )
+from armwright.planning.worlds import contact_capsules, obstacles_of, point_clearance, true_map
 
 GRID_PLANNERS: dict[str, Any] = {
     "hopfield": Hopfield,
@@ -99,6 +100,7 @@ __all__ = [
     "blocked_on_the_way",
     "cells_as_boxes",
     "configuration_map",
+    "contact_capsules",
     "contact_point",
     "cut_corners",
     "densified",
@@ -114,15 +116,18 @@ __all__ = [
     "mark",
     "moore",
     "nearest_free",
+    "obstacles_of",
     "patch_000",
     "path_points",
     "plan_motion",
     "planner",
+    "point_clearance",
     "rrt_connect",
     "sees",
     "segment_cells",
     "spheres",
     "stability",
+    "true_map",
     "vertical_cylinders",
     "von_neumann",
     "waypoint_motion",

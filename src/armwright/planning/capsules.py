@@ -40,6 +40,17 @@ class LinkCapsules:
         if (self.radius < 0.0).any():
             raise InputError(f"capsules.radius: must be ≥ 0 [m], got {self.radius.tolist()}")
 
+    def _content(self) -> tuple[bytes, ...]:
+        return tuple(np.asarray(getattr(self, name)).tobytes() for name in self.__slots__)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by value, so that equal capsules share their compiled tests."""
+        return isinstance(other, LinkCapsules) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        """Hash by value."""
+        return hash(self._content())
+
 
 def link_capsules(robot: Robot, radius: ArrayLike = 0.05) -> LinkCapsules:
     """Derive capsules from the joints: a link spans from its own joint's origin to its children's, the tip to the tool.

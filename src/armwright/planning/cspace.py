@@ -11,9 +11,10 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.kinematics.forward import link_poses
-from armwright.planning.capsules import LinkCapsules, Obstacles, link_capsules
+from armwright.planning.capsules import LinkCapsules, Obstacles
 from armwright.planning.distances import segment_box, segment_segment
 from armwright.planning.grid import frozen_numbers, grid_shape
+from armwright.planning.worlds import contact_capsules
 from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ class WholeArm:
 
     Attributes:
         robot: the arm.
-        obstacles: see `Obstacles`; build them with `spheres`, `vertical_cylinders`, `cells_as_boxes`, `floor`.
-        capsules: the links; derived from the joints with radius 0.05 m by default.
+        obstacles: see `Obstacles`; from `obstacles_of(world)`, `cells_as_boxes(map)`, `spheres`, `vertical_cylinders`,
+            `floor`, joined with +.
+        capsules: the links; those of the contact model by default, see `contact_capsules` and `link_capsules`.
         margin: distance to keep [m].
         pairs: capsules of the arm itself to be kept apart, as index pairs.
         ignore_planes: bodies that half-spaces do not concern (the one that stands on the floor).
@@ -52,7 +54,7 @@ class WholeArm:
     def __post_init__(self) -> None:
         """Fill in the capsules and check the options."""
         if self.capsules is None:
-            object.__setattr__(self, "capsules", link_capsules(self.robot))
+            object.__setattr__(self, "capsules", contact_capsules(self.robot))
         if not (np.isfinite(self.margin) and self.margin >= 0.0):
             raise InputError(f"margin: must be finite and ≥ 0 [m], got {self.margin!r}")
         bodies = len(self.robot.bodies)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -124,8 +124,11 @@ class Grid:
         return cell_index(cell, self.shape, self.first, what)
 
 
-def cell_index(cell: ArrayLike, shape: tuple[int, ...], first: int, what: str) -> Cell:
+def cell_index(cell: Any, shape: tuple[int, ...], first: int, what: str) -> Cell:
     """Return the array index of `cell`, which counts from `first`; raise `InputError` if there is no such cell."""
+    plain = isinstance(cell, tuple) and len(cell) == len(shape)  # the usual case, without a detour over arrays
+    if plain and all(type(c) is int and first <= c < first + s for c, s in zip(cell, shape, strict=True)):
+        return tuple(c - first for c in cell)
     try:
         given = np.asarray(cell)
         c = given.astype(np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.kinematics.forward import fk
+from armwright.kinematics.ik_geometry import ik_class
 from armwright.kinematics.ik_result import IKBatch, IKResult
 from armwright.kinematics.inverse import ik
 from armwright.kinematics.joint_range import fit_turns
@@ -95,12 +96,12 @@ def joint_waypoints(robot: Robot, points: ArrayLike, q_start: ArrayLike, *, R_to
     q = frozen_numbers(q_start, (robot.n,), "q_start")
     T = np.zeros((len(P), 4, 4))
     T[:, :3, :3], T[:, :3, 3], T[:, 3, 3] = frozen_numbers(R_tool, (3, 3), "R_tool"), P, 1.0
-    batch = ik(robot, T, seed=q)
-    assert isinstance(batch, IKBatch)
+    closed = ik_class(robot).name != "general"
+    batch = ik(robot, T, seed=q) if closed else None  # numeric searches start from the row before, one by one
     rows = []
     for k in range(len(P)):
         place = f"waypoint {k} of {len(P)} at {np.round(P[k], 4).tolist()} m"
-        answer = batch[k] if batch.method != "numeric" else ik(robot, T[k], seed=q)
+        answer = batch[k] if isinstance(batch, IKBatch) else ik(robot, T[k], seed=q)
         assert isinstance(answer, IKResult)
         if not answer.ok:
             raise InputError(f"{place}: {answer.message}")
