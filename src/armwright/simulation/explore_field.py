@@ -126,7 +126,8 @@ def _cylinders(robot: Robot, kinematics: Robot, world: World, slots: int | None)
     shapes = upright_cylinders(world)
     count = max(len(shapes), slots or 0, 1)
     table = np.zeros((count, NUMBERS))
-    table[: len(shapes)] = [(*c.centre[:2], c.radius, c.stiffness) for c in shapes]
+    for k, shape in enumerate(shapes):
+        table[k] = (*shape.centre[:2], shape.radius, shape.stiffness)
     tree = tree_of(robot, regroup=True)
     key = ("field tree", count)
     if key not in robot._cache:

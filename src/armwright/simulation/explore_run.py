@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Cell = tuple[int, ...]
 BOUNCE = 0.1  # [s] a shorter gap between touches belongs to the same episode
 SETTLE = 0.5  # [s] after a motion's end in which the arm may still come within tolerance
+STALLED = 2.0  # [s] after a motion's end without arriving
 CHATTER = 200  # alarms of one contact before the run is given up
 RETRACT = 0.75  # cells along the felt force
 AT_ONCE = 0.05  # [s] an alarm so soon means that the arm began in contact
@@ -171,6 +172,8 @@ class Run:
             if session.time - begun > length and np.linalg.norm(position - self.goal_point) < task.tolerance:
                 self.end("reached")
                 return None
+            if session.time - begun > length + STALLED and not task.published:
+                return self.felt()  # something holds the arm that no alarm told about: it never let go, or pushes too gently
         self.end("out of time", f"{task.duration:g} s were not enough")
         return None
 
