@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -60,6 +62,7 @@ def test_belief_is_counted_and_maps_are_never_changed_in_place():
     assert both.state[1, 2] == FELT and both.state[0, 0] == FREE and both.log_odds[0, 0] < 0 < both.log_odds[1, 2]
     cleared = felt.with_swept(*[(1, 2)] * 12)
     assert cleared.blocked()[1, 2] and not cleared.blocked("belief")[1, 2]
+    assert not replace(cleared, rule="belief").blocked().any()
     swept = empty.sweep([[0.0, 0.0, 0.0], [0.01, 0.0, 0.0], [0.1, 0.1, 0.0], [9.0, 9.0, 0.0]])
     assert swept.swept.sum() == 2 and swept.swept[0, 0] == swept.swept[1, 1] == 1
     with pytest.raises(ValueError, match="read-only"):
@@ -137,6 +140,7 @@ def test_back_off_in_any_grid_ends_in_a_free_cell():
     (lambda: GridMap(Grid((3, 3)), felt=-np.ones((3, 3), dtype=int)), "counts"),
     (lambda: GridMap(Grid((3, 3)), felt=np.ones((3, 4), dtype=int)), "counts"),
     (lambda: patch_000().blocked("maybe"), "rule"),
+    (lambda: GridMap(Grid((3, 3)), rule="maybe"), "rule"),
 ])  # fmt: skip
 def test_bad_maps_are_refused(make, text):
     with pytest.raises(InputError, match=text):

@@ -132,15 +132,14 @@ def vertical_cylinders(xy: ArrayLike, radius: ArrayLike, *, half_length: float =
     return Obstacles(np.hstack([p, -z]), np.hstack([p, z]), frozen_numbers(radius, (len(p),), "radius"))
 
 
-def cells_as_boxes(where: GridMap, *, height: float = LONG, rule: str = "felt") -> Obstacles:
-    """Return the blocked cells of a map (not inflated, without the ring) as boxes.
+def cells_as_boxes(where: GridMap, *, height: float = LONG) -> Obstacles:
+    """Return the blocked cells of a map (by its own rule; not inflated, without the ring) as boxes.
 
     Args:
         where: 2-D or 3-D map.
         height: half thickness of a 2-D map's cells along its normal [m].
-        rule: which cells are blocked, see `GridMap.blocked`.
     """
-    mask = np.asarray(where.felt) > 0 if rule == "felt" else where.log_odds > 0.0
+    mask = np.asarray(where.felt) > 0 if where.rule == "felt" else where.log_odds > 0.0
     cells = np.argwhere(mask) + where.grid.first
     half = 0.5 * np.asarray(where.grid.cell_size)
     if where.grid.dim == 2:

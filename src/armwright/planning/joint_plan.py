@@ -72,7 +72,7 @@ class Space:
         if not (np.isfinite(resolution) and resolution > 0.0):
             raise InputError(f"resolution: must be finite and > 0, got {resolution!r}")
         self.n, self.resolution, self.checks = n, resolution, 0
-        self._colliding, self._edge_free = colliding, edge_free
+        self._colliding, self.edge_free = colliding, edge_free
 
     @property
     def _bounds(self) -> str:
@@ -109,7 +109,7 @@ class Space:
         """Return whether the motion a → b is free, by the user's proof if there is one."""
         if self.reach(a, b) < 1.0:
             return False
-        return self._edge_free is None or bool(self._edge_free(a, b))
+        return self.edge_free is None or bool(self.edge_free(a, b))
 
 
 def length(path: Array) -> float:

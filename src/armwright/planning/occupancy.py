@@ -34,6 +34,7 @@ class GridMap:
         swept: (shape) how often the tool passed through each cell without contact.
         ring: count the outermost cells as blocked, as the planner of 000 does.
         radius: of the tool [m]; `blocked` inflates by it.
+        rule: which cells count as blocked, "felt" or "belief", see `blocked`; planners go by it.
     """
 
     grid: Grid
@@ -41,6 +42,7 @@ class GridMap:
     swept: Integers | None = None
     ring: bool = False
     radius: float = 0.0
+    rule: str = "felt"
 
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""
@@ -55,6 +57,8 @@ class GridMap:
             object.__setattr__(self, name, array)
         if not (np.isfinite(self.radius) and self.radius >= 0.0):
             raise InputError(f"radius: must be finite and ≥ 0 [m], got {self.radius!r}")
+        if self.rule not in ("felt", "belief"):
+            raise InputError(f"rule must be 'felt' or 'belief', got {self.rule!r}")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -76,14 +80,15 @@ class GridMap:
     def _blocked(self) -> dict[Any, Mask]:
         return {}
 
-    def blocked(self, rule: str = "felt", *, inflated: bool = True) -> Mask:
+    def blocked(self, rule: str | None = None, *, inflated: bool = True) -> Mask:
         """Return the cells that a path must not enter, a read-only array of bool.
 
         Args:
-            rule: "felt": one contact blocks for ever (000: a registered cell is never cleared); "belief": log-odds > 0,
-                so that sweeping a cell often enough opens it again.
+            rule: the map's own by default. "felt": one contact blocks for ever (000: a registered cell is never
+                cleared); "belief": log-odds > 0, so that sweeping a cell often enough opens it again.
             inflated: grow by the tool's `radius` (see `inflate`); the ring is not grown.
         """
+        rule = self.rule if rule is None else rule
         if rule not in ("felt", "belief"):
             raise InputError(f"rule must be 'felt' or 'belief', got {rule!r}")
         key = (rule, inflated)

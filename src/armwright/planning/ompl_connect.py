@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 class OMPLConnect:
     """OMPL's bidirectional tree planner: ``OMPLConnect()(colliding, start, goal, lower, upper) -> JointPlan``.
 
-    OMPL asks for one configuration at a time, so with a batched collision function `RRTConnect` is usually quicker. Its
-    random numbers can be seeded only before its first use in a process, so runs repeat only then.
+    OMPL asks for one configuration at a time, so with a batched collision function `RRTConnect` is usually quicker.
 
     Attributes:
         step: longest edge.

@@ -64,7 +64,7 @@ def _extend(space: Space, tree: _Tree, near: int, target: Array, step: float, wh
     node = near
     for mark in marks:
         q = target if mark >= 1.0 - 1e-12 else start + (target - start) * mark
-        if space._edge_free is not None and not space._edge_free(tree.q[node], q):
+        if space.edge_free is not None and not space.edge_free(tree.q[node], q):
             return node, False
         node = tree.add(q, node)
     return node, fraction == 1.0
