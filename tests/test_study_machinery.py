@@ -175,6 +175,10 @@ def test_the_page_stands_alone(tmp_path):
     page = path.read_text(encoding="utf-8")
     assert "data:image/png;base64," in page and "A &lt;study&gt;" in page and "somebody &amp; others" in page
     assert standalone(page)
+    stopped = Picture("never drawn", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_page(run_study(study(pictures=(stopped,))), path)
+    assert "<figure>" not in path.read_text(encoding="utf-8") and "third" in path.read_text(encoding="utf-8")
     with pytest.raises(ArmwrightError, match="could not be written"):
         write_page(run_study(study()), tmp_path / "missing" / "page.html")
 

@@ -263,11 +263,13 @@ def curves(
             linestyle="none" if alone else "-",
             clip_on=window is not None,
         )
+    plain = need("matplotlib.ticker", "plot", "drawing").FormatStrFormatter("%g")
     if logarithmic:
         panel.set_yscale("log")
+        panel.yaxis.set_major_formatter(plain)
     if logarithmic_x:
         panel.set_xscale("log")
-        panel.xaxis.set_major_formatter(need("matplotlib.ticker", "plot", "drawing").FormatStrFormatter("%g"))
+        panel.xaxis.set_major_formatter(plain)
     for value, label in levels:
         panel.axhline(value, color=LIMIT, linewidth=0.9, linestyle=(0, (5, 3)))
         panel.annotate(
