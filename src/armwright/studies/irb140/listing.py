@@ -80,7 +80,7 @@ def _draw_errors() -> Any:
     eigenvalues = np.linalg.eigvalsh(mass_as_published(postures(), ALL))[:, 0]
     right.hist(eigenvalues, bins=30, color="#b2182b")
     right.axvline(0.0, color="black", linewidth=0.8)
-    right.set_xlabel("smallest eigenvalue of M, all errors [kg m²]")
+    right.set_xlabel("smallest eigenvalue of M [kg m²]")
     right.set_ylabel("postures")
     return figure
 
