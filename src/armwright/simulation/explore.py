@@ -19,7 +19,7 @@ from armwright.errors import InputError
 from armwright.kinematics import fk
 from armwright.planning.marking import GOAL_000, START_000, patch_000
 from armwright.planning.waypoints import TOOL_DOWN_000
-from armwright.robot.load import load, robots
+from armwright.robot.load import load
 from armwright.robot.model import Robot
 from armwright.robot.tree import tree_of
 from armwright.simulation.exploration import Exploration
@@ -171,7 +171,7 @@ def _arm(robot: Robot | str) -> Robot:
     """Return the arm; one by name from the catalogue is the same object every time, and with it its compiled loops."""
     if not isinstance(robot, str):
         return robot
-    return _catalogued(robot) if robot in robots() else load(robot)
+    return load(robot) if Path(robot).suffix else _catalogued(robot)
 
 
 def _check(arm: Robot, reaction: str, duration: float, pace: float, budget: int, tolerance: float, seed_q: Any) -> None:

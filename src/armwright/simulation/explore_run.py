@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Cell = tuple[int, ...]
 BOUNCE = 0.1  # [s] a shorter gap between touches belongs to the same episode
 SETTLE = 0.5  # [s] after a motion's end in which the arm may still come within tolerance
+PASSED = 0.2  # cells within which the tool came by a waypoint
 STALLED = 2.0  # [s] after a motion's end without arriving
 CHATTER = 200  # alarms of one contact before the run is given up
 RETRACT = 0.75  # cells along the felt force
@@ -159,15 +160,19 @@ class Run:
         """Run until a contact, the goal or the end of time; None if there is an outcome."""
         session, task = self.session, self.task
         begun = session.time
-        while session.time < task.duration - 0.5 * session.parts.period:
+        tick = session.parts.period
+        while session.time < task.duration - 0.5 * tick:
             left = min(task.duration - session.time, max(SETTLE, length + SETTLE - (session.time - begun)))
-            what = session.run(left)
+            back = self.quiet_until - session.time
+            what = session.run(min(left, back) if back > 0.5 * tick else left)
             task.progress(session.time / task.duration, len(self.contacts))
             if what == "alarm":
                 contact = self.felt()
                 if self._bounced(contact):
                     continue
                 return contact
+            if back > 0.5 * tick and session.time >= self.quiet_until - 0.5 * tick and self._still_touching():
+                return None  # farther back
             position = task.hand.place(session.state[0][: session.parts.n])
             if session.time - begun > length and np.linalg.norm(position - self.goal_point) < task.tolerance:
                 self.end("reached")
@@ -176,6 +181,21 @@ class Run:
                 return self.felt()  # something holds the arm that no alarm told about: it never let go, or pushes too gently
         self.end("out of time", f"{task.duration:g} s were not enough")
         return None
+
+    def _still_touching(self) -> bool:
+        """Whether stepping back did not end the alarm: then the posture stepped back to is no good, and goes off the trail.
+
+        An alarm that never ends hides every further contact, for only its rise stops the loop.
+        """
+        alarms = self.session.loop.plan.alarms
+        if self.task.published or not any(float(self.session.loop.get(name)[0, 0]) >= 0.0 for name in alarms):
+            return False
+        q_ref = self.session.reference_at(np.array([self.session.time])).q[0]
+        self.q, self.qd = q_ref, np.zeros(len(q_ref))
+        self.trail.pop()
+        if not self.trail:
+            self.end("boxed in", "still in contact after going back all the way to the start")
+        return True
 
     def _bounced(self, contact: Contact) -> bool:
         """Whether an alarm while stepping back is the same surface still being felt."""
@@ -252,10 +272,16 @@ class Run:
         return grid.sweep(self.task.hand.place(rows)) if len(rows) else grid
 
     def _pass_on(self) -> None:
-        """Put the waypoints that were passed before the contact on the trail."""
+        """Put the waypoints that the arm really passed before the contact on the trail."""
+        session, n = self.session, self.session.parts.n
         rows, times = self.way
-        start = self.session._references[-1][0]
-        self.trail.extend(rows[times <= self.session.time - start - 1e-9])
+        start = session._references[-1][0]
+        log = np.concatenate([chunk[0] for chunk in session.rows[self.chunk :]])[:, : 1 + n]
+        for row, at in zip(rows, times, strict=True):
+            k = int(np.searchsorted(log[:, 0], start + at))
+            if k >= len(log) or np.linalg.norm(self.task.hand.place(log[k, 1:]) - self.task.hand.place(row)) > PASSED * self.size:
+                break
+            self.trail.append(row)
 
     def _marked(self, known: GridMap, contact: Contact) -> GridMap:
         """Mark the contact's cell; if that was marked before, the next cell on the way as well, so that something is learned."""
