@@ -215,7 +215,7 @@ class Loop:
         plan = self.plan
         shared = _table(shared, (ticks, len(plan.shared_slots)), "shared")
         rows = (ticks + phase + every - 1) // every - (phase + every - 1) // every
-        record = np.full((self.groups, rows, len(plan.record_slots), self.width), np.nan)
+        record = np.empty((self.groups, rows, len(plan.record_slots), self.width))
         if plan.lane_slots:
             given = _table(lanes, (self.count, ticks, len(plan.lane_slots)), "lanes")
             padded = np.concatenate([given, np.repeat(given[-1:], self.groups * self.width - self.count, axis=0)])
@@ -239,8 +239,12 @@ class Loop:
             return Outcome(int(done), _REASONS[status[0]], int(status[1]))
 
         outcomes = run_jobs(job, self.groups)
-        full = record.transpose(0, 3, 1, 2).reshape(-1, rows, len(plan.record_slots))[: self.count]
-        return full, outcomes
+        for group, outcome in enumerate(outcomes):
+            if outcome.reason != "end":  # the tick in which it stopped has been recorded; an alarm lets its tick end
+                started = outcome.ticks + (outcome.reason != "alarm")
+                record[group, (started + phase + every - 1) // every - (phase + every - 1) // every :] = np.nan
+        shape = (self.groups * self.width, rows, len(plan.record_slots))
+        return record.transpose(0, 3, 1, 2).reshape(shape)[: self.count], outcomes
 
 
 def _table(value: Any, shape: tuple[int, ...], what: str) -> Any:

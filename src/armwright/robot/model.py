@@ -115,10 +115,7 @@ class Robot:
         """The same arm as the recursions see it (`armwright.robot.tree`), unregrouped; computed once."""
         from armwright.robot.tree import tree_of
 
-        tree: Tree | None = self._cache.get("tree")
-        if tree is None:
-            tree = self._cache["tree"] = tree_of(self)
-        return tree
+        return tree_of(self)
 
     @classmethod
     def from_dh(cls, table: ArrayLike, **parts: Any) -> Robot:

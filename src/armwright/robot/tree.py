@@ -172,7 +172,18 @@ def _inverse(T: Array) -> Array:
 
 
 def tree_of(robot: Robot, *, regroup: bool = False) -> Tree:
-    """Express `robot` in canonical frames; with `regroup`, in base inertial parameters (see the module text)."""
+    """Express `robot` in canonical frames; with `regroup`, in base inertial parameters (see the module text).
+
+    Computed once per robot.
+    """
+    name = "regrouped tree" if regroup else "tree"
+    tree: Tree | None = robot._cache.get(name)
+    if tree is None:
+        tree = robot._cache[name] = regrouped(tree_of(robot)) if regroup else _canonical(robot)
+    return tree
+
+
+def _canonical(robot: Robot) -> Tree:
     links: list[Array] = []
     homes: list[Array] = []
     for body in robot.bodies:
@@ -215,7 +226,7 @@ def tree_of(robot: Robot, *, regroup: bool = False) -> Tree:
     T_base_root = robot.T_base_root @ root
     T_base_root[:3, :3], T_base_root[:3, 3] = _snap(T_base_root[:3, :3], 1.0), _snap(T_base_root[:3, 3], size)
     g = T_base_root[:3, :3].T @ robot.gravity
-    tree = Tree(
+    return Tree(
         n=robot.n,
         parent=tuple(body.parent for body in robot.bodies),
         revolute=tuple(robot.joints[body.joint].kind == "revolute" for body in robot.bodies),
@@ -237,7 +248,6 @@ def tree_of(robot: Robot, *, regroup: bool = False) -> Tree:
         tip=robot.tip,
         T_tip_tool=T_tip_tool,
     )
-    return regrouped(tree) if regroup else tree
 
 
 def regrouped(tree: Tree) -> Tree:

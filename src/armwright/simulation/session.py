@@ -22,7 +22,8 @@ from armwright.simulation.plan import Ingredients, loop_plan, step_program
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
-CHUNK = 2048  # ticks between looks at the clock, the progress bar and the disk
+MOST_TICKS, LEAST_TICKS = 65536, 256  # between looks at the clock and the progress bar
+TABLE = 4_000_000  # numbers that the tables of one stretch of ticks may hold
 MOST_STEPS = 100_000  # of an adaptive integrator in one tick
 Progress = Callable[[float], None]
 
@@ -42,7 +43,7 @@ class Session:
         self.substeps, self.every, self.seeds = substeps, every, tuple(seeds)
         self.step = parts.period / substeps
         noisy = parts.sensors is not None and parts.sensors.noisy
-        self.noise = [np.random.Generator(np.random.Philox(seed)) for seed in self.seeds] if noisy else []
+        self.noise = [np.random.Generator(np.random.SFC64(seed)) for seed in self.seeds] if noisy else []
         self.time = 0.0
         self.tick = 0
         self._origin = (0.0, 0)  # time and tick from which the clock counts
@@ -158,8 +159,12 @@ class Session:
             )
         remaining = max(1, round(duration / self.parts.period))
         total = remaining
+        columns = len(self.loop.plan.lane_slots) + len(self.loop.plan.record_slots)
+        stretch = min(MOST_TICKS, max(LEAST_TICKS, TABLE // (self.count * columns)))
+        if progress is not None:
+            stretch = min(stretch, max(LEAST_TICKS, total // 50))
         while remaining > 0:
-            ticks = min(CHUNK, remaining)
+            ticks = min(stretch, remaining)
             done = callback.run_ticks(self, ticks) if self.callback else self._compiled_ticks(ticks)
             remaining -= ticks
             if progress is not None:
