@@ -291,9 +291,25 @@ def curves(
     return figure
 
 
-def joint_panels(t: Array, paths: Mapping[str, Array], robot: Robot) -> Any:
-    """Draw joint paths (T, n) over time, one panel a joint, with the limits dashed and the forbidden side shaded."""
+def joint_panels(
+    t: Array,
+    paths: Mapping[str, Array],
+    robot: Robot,
+    *,
+    quantity: str = "position [rad]",
+    limits: tuple[Array, Array] | None = None,
+) -> Any:
+    """Draw joint signals (T, n) over time, one panel a joint, limits dashed and the forbidden side shaded.
+
+    Args:
+        t: times (T,) [s].
+        paths: label → signal (T, n).
+        robot: whose joints they are.
+        quantity: what is drawn, with its unit.
+        limits: lower and upper limits (n,); the robot's joint limits by default.
+    """
     n = robot.n
+    lower, upper = (robot.lower, robot.upper) if limits is None else limits
     columns = min(3, n)
     rows = -(-n // columns)
     figure = new_figure(7.6, 1.75 * rows + 0.4)
@@ -307,17 +323,18 @@ def joint_panels(t: Array, paths: Mapping[str, Array], robot: Robot) -> Any:
         high = max(float(q[:, j].max()) for q in paths.values())
         pad = 0.12 * max(high - low, 0.2)
         bottom, top = low - pad, high + pad
-        for limit, outward in ((float(robot.lower[j]), -1.0), (float(robot.upper[j]), 1.0)):
-            if bottom - 0.6 <= limit <= top + 0.6:  # near enough to be worth the room
+        for limit, outward in ((float(lower[j]), -1.0), (float(upper[j]), 1.0)):
+            if low - max(high - low, 0.2) <= limit <= high + max(high - low, 0.2):  # near enough to be worth the room
                 bottom, top = min(bottom, limit - pad), max(top, limit + pad)
                 panel.axhline(limit, color=LIMIT, linewidth=0.9, linestyle=(0, (5, 3)), zorder=1.5)
-                panel.axhspan(limit, limit + outward * 10.0, color=LIMIT, alpha=0.08, linewidth=0, zorder=0)
+                panel.axhspan(limit, limit + outward * 1e3, color=LIMIT, alpha=0.08, linewidth=0, zorder=0)
         for k, (label, q) in enumerate(paths.items()):
             panel.plot(t, q[:, j], color=COLOURS[k], linestyle=styles[k % 3], label=label if j == 0 else None)
         panel.set_ylim(bottom, top)
         panel.set_title(f"joint {j + 1}", loc="left", pad=3)
         if j + columns >= n:
             panel.set_xlabel("time [s]")
-    figure.supylabel("position [rad]", fontsize=8.5)
-    figure.legend(loc="outside upper right", ncols=len(paths), handlelength=2.2)
+    figure.supylabel(quantity, fontsize=8.5)
+    if len(paths) > 1:
+        figure.legend(loc="outside upper right", ncols=len(paths), handlelength=2.2)
     return figure

@@ -13,8 +13,8 @@ from armwright.errors import SimulationError
 from armwright.kinematics import fk
 from armwright.motion import quintic
 from armwright.simulation import Recording, simulate
-from armwright.simulation.plots import plot
 from armwright.studies.item import Claim, Item, Numbers, Picture
+from armwright.studies.pictures import curves, joint_panels
 from armwright.studies.rob315.motion import torque_limits
 from armwright.studies.rob315.setting import Array, K_d, K_p, T_e, arm, q_df, q_di, t_f
 
@@ -101,8 +101,18 @@ def _trap_notes() -> list[str]:
     ]
 
 
-def _curves(what: str) -> Any:
-    return lambda: plot(run(), what)
+def _joints() -> Any:
+    return joint_panels(run().time, {"q": run()["q"], "q_c": run()["q_ref"]}, arm())
+
+
+def _errors() -> Any:
+    e = 1e3 * run()["error"]
+    return curves([(f"joint {j + 1}", run().time, e[:, j]) for j in range(6)], "time [s]", "q_c − q [mrad]")
+
+
+def _torques() -> Any:
+    limits = (-torque_limits(), torque_limits())
+    return joint_panels(run().time, {"Γ": run()["tau"]}, arm(), quantity="torque [N m]", limits=limits)
 
 
 ITEMS: tuple[Item, ...] = (
@@ -114,8 +124,8 @@ ITEMS: tuple[Item, ...] = (
         lambda: peaks("error"),
         notes=_table_notes,
         pictures=(
-            Picture("Joint positions and references.", _curves("joints")),
-            Picture("Tracking errors q_c − q.", _curves("errors")),
+            Picture("Joint positions and references.", _joints),
+            Picture("Tracking errors q_c − q.", _errors),
         ),
     ),
     Item(
@@ -125,7 +135,7 @@ ITEMS: tuple[Item, ...] = (
         None,
         lambda: peaks("tau"),
         notes=_torque_notes,
-        pictures=(Picture("Joint torques; dashed: limits where the run comes near them.", _curves("torques")),),
+        pictures=(Picture("Joint torques; dashed: limits where the run comes near them (wrist: 350 N m).", _torques),),
     ),
     Item(
         "Q20c", "errors stay below 0.05 rad", Claim("|e| < 0.05 rad"), None, lambda: bool(peaks("error").max() < 0.05)
