@@ -70,7 +70,7 @@ class Outcome:
 
 
 def run_item(item: Item) -> Result:
-    """Compute both values of an item and judge them; an error of the library becomes the verdict "failed"."""
+    """Compute both values of an item and judge them; an error on the way becomes the verdict "failed"."""
     start = time.perf_counter()
     try:
         as_published = item.as_published() if item.as_published is not None else None
@@ -79,6 +79,8 @@ def run_item(item: Item) -> Result:
         verdict = judge(item, as_published, correct)
     except ArmwrightError as error:
         return Result(item, Verdict("failed", str(error)), seconds=time.perf_counter() - start)
+    except Exception as error:  # noqa: BLE001 - one broken item must not take the others with it; exit code 1 tells
+        return Result(item, Verdict("failed", f"{type(error).__name__}: {error}"), seconds=time.perf_counter() - start)
     return Result(item, verdict, as_published, correct, notes, time.perf_counter() - start)
 
 
