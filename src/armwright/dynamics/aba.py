@@ -27,7 +27,7 @@ from armwright.dynamics.newton_euler import inertial_moment, rate_matrix
 from armwright.dynamics.terms import ZERO, Z, body_loads, cross, dot, friction_torque, is_plain
 from armwright.errors import NotSupportedError
 from armwright.robot.step import steps
-from armwright.robot.tree import as_tree
+from armwright.robot.tree import as_tree, present
 from armwright.spatial.linear import ldl_inverse, ltdl_solve
 from armwright.spatial.rotations import skew
 
@@ -193,7 +193,7 @@ def aba(arm: Robot | Tree, q: Any, qd: Any, tau: Any, wrench: Any = None, wrench
     armature = tree.armature if rotors else np.zeros((tree.n, tree.n))
     st = steps(tree, q)
     joints = _articulate(tree, st, np.diag(armature))
-    if friction and (np.any(tree.viscous) or np.any(tree.coulomb)):
+    if friction and (present(tree.viscous) or present(tree.coulomb)):
         tau = tau - friction_torque(tree, qd)
     qdd = _sweep(tree, st, joints, _drift(tree, st, qd, wrench, wrenches), tau, tree.gravity if gravity else ZERO)
     B = armature - np.diag(np.diag(armature))

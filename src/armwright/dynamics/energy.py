@@ -8,7 +8,7 @@ import numpy as np
 
 from armwright.dynamics.terms import ZERO, cross, dot, root_frames, spread
 from armwright.robot.step import steps
-from armwright.robot.tree import as_tree
+from armwright.robot.tree import as_tree, present
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -37,7 +37,7 @@ def kinetic_energy(arm: Robot | Tree, q: Any, qd: Any, *, rotors: bool = True) -
         state.append((v, w))
         momentum = tree.m[i] * v + 2.0 * cross(w, tree.h[i])
         total = total + 0.5 * (dot(v, momentum) + dot(w, tree.J[i] @ w))
-    if rotors and np.any(tree.armature):
+    if rotors and present(tree.armature):
         total = total + 0.5 * (qd @ (tree.armature @ qd))
     return total
 

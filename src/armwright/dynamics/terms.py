@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from armwright.robot.tree import present
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -79,25 +81,25 @@ def coulomb_sign(tree: Tree, qd: Any) -> Any:
 def friction_torque(tree: Tree, qd: Any) -> Any:
     """Torque that friction takes (n,): F_v q̇ + coulomb·sign(q̇) (000, 004 §3.8; F_v may couple joints, 001 §3.10)."""
     out = tree.viscous @ qd
-    if np.any(tree.coulomb):
+    if present(tree.coulomb):
         signs = coulomb_sign(tree, qd)
-        out = np.array([out[k] + (tree.coulomb[k] * signs[k] if tree.coulomb[k] else 0.0) for k in range(tree.n)])
+        out = np.array([out[k] + (tree.coulomb[k] * signs[k] if present(tree.coulomb[k]) else 0.0) for k in range(tree.n)])
     return out
 
 
 def joint_torque(tree: Tree, qd: Any, qdd: Any, *, friction: bool, rotors: bool) -> Any:
     """The part of tau that acts in the joints alone (n,): rotor inertia Kᵀ I_a K q̈ and friction."""
     out: Any = np.zeros(tree.n)
-    if rotors and qdd is not None and np.any(tree.armature):
+    if rotors and qdd is not None and present(tree.armature):
         out = out + tree.armature @ qdd
-    if friction and (np.any(tree.viscous) or np.any(tree.coulomb)):
+    if friction and (present(tree.viscous) or present(tree.coulomb)):
         out = out + friction_torque(tree, qd)
     return out
 
 
 def with_rotors(tree: Tree, M: Any, *, rotors: bool) -> Any:
     """M(q) + Kᵀ I_a K (n, n), exactly symmetric if M is."""
-    if not rotors or not np.any(tree.armature):
+    if not rotors or not present(tree.armature):
         return M
     return M + (np.triu(tree.armature) + np.triu(tree.armature, 1).T)  # one rounding of KᵀI_aK for both halves
 

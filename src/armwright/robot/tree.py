@@ -88,6 +88,11 @@ def as_tree(arm: Robot | Tree) -> Tree:
     return arm if isinstance(arm, Tree) else arm.tree
 
 
+def present(values: Any) -> bool:
+    """Whether some entry is not zero, or a symbol that may be anything (no array of symbols can be asked)."""
+    return any(not isinstance(value, (int, float)) or value != 0.0 for value in np.ravel(values).tolist())
+
+
 def _snap(values: Array, size: float) -> Array:
     """Round entries that differ from 0 (and ±1 for rotations, size 1) only by rounding."""
     out = np.array(values, dtype=np.float64)

@@ -22,11 +22,6 @@ _FIXED = ("parent", "revolute", "joint", "tip", "n")
 _COMMON = ("R0", "ratio", "offset", "dead_zone", "T_base_root")
 
 
-def present(values: Any) -> bool:
-    """Whether some entry is not zero, or a parameter that may be anything (no array of symbols can be asked)."""
-    return any(not isinstance(value, (int, float)) or value != 0.0 for value in np.ravel(values).tolist())
-
-
 @dataclass(frozen=True, eq=False)
 class Lanes:
     """The common tree, where its varying entries sit (field, flat index), and their values (B, k)."""

@@ -16,10 +16,9 @@ from armwright.dynamics.crba import crba
 from armwright.dynamics.newton_euler import rnea
 from armwright.dynamics.terms import coulomb_sign
 from armwright.graph import jacobian
-from armwright.robot.tree import Tree
+from armwright.robot.tree import Tree, present
 from armwright.simulation.drives import Drive
 from armwright.simulation.friction import FrictionModel
-from armwright.simulation.lanes import present
 from armwright.spatial import ltdl_solve
 
 Command = Callable[[Any, Any, Any], Any]

@@ -18,7 +18,7 @@ import numpy as np
 
 from armwright.dynamics.terms import ZERO, Z, cross, dot, gather, spread
 from armwright.robot.step import steps
-from armwright.robot.tree import as_tree
+from armwright.robot.tree import as_tree, present
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -56,6 +56,6 @@ def generalised_momentum(arm: Robot | Tree, q: Any, qd: Any) -> Momentum:
         p.append(n[2] if turns else f[2])
         transport.append(dot(cross(w, Z), n) + dot(cross(u, Z), f) if turns else dot(cross(w, Z), f))
     total = gather(tree, p)
-    if np.any(tree.armature):
+    if present(tree.armature):
         total = total + tree.armature @ qd
     return Momentum(total, gather(tree, transport))
