@@ -1,4 +1,4 @@
-"""The links as capsules: joint-to-joint segments in the link frames, with radii from the inertia or the size of the arm."""
+"""The links as capsules: joint-to-joint segments in link frames, radii from the inertia or the size of the arm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 THIN, DEFAULT, THICK = 0.03, 0.045, 0.07
-"""Radii as fractions of the arm's stretched length: bounds of what the inertia suggests, and the value without inertia."""
+"""Radii as fractions of the stretched arm: bounds of what the inertia suggests, and the value without inertia."""
 SHORT = 0.02
 """Segments shorter than this fraction of the stretched length are swallowed by their neighbours."""
 
@@ -62,12 +62,13 @@ def _segments(robot: Robot) -> list[tuple[int, Array, Array]]:
     out: list[tuple[int, Array, Array]] = []
     for i, body in enumerate(robot.bodies):
         T_link_joint = np.linalg.inv(body.T_joint_link)
-        origin, axis = T_link_joint[:3, 3], T_link_joint[:3, :3] @ body.axis
+        origin: Array = np.asarray(T_link_joint[:3, 3], dtype=np.float64)
+        axis = T_link_joint[:3, :3] @ body.axis
         ends = [child.T_parent_joint[:3, 3] for child in robot.bodies if child.parent == i]
         if robot.tip == i:
             ends.append(robot.T_tip_tool[:3, 3])
         for end in ends:
-            foot = origin + axis * float(axis @ (end - origin))
+            foot = np.asarray(origin + axis * float(axis @ (end - origin)), dtype=np.float64)
             if robot.joints[body.joint].kind == "prismatic":
                 foot = origin
             out += [(i, origin, foot), (i, foot, end)]
@@ -85,7 +86,9 @@ def _suggested(robot: Robot, body: int, along: Array) -> float | None:
     return float(np.sqrt(2.0 * moment / part.mass)) if moment > 0.0 else None
 
 
-def link_capsules(robot: Robot, radius: float | Sequence[float] | Mapping[str, float] | None = None) -> tuple[LinkCapsule, ...]:
+def link_capsules(
+    robot: Robot, radius: float | Sequence[float] | Mapping[str, float] | None = None
+) -> tuple[LinkCapsule, ...]:
     """Cover every link with capsules along its joint-to-joint segments.
 
     Args:
@@ -104,8 +107,10 @@ def link_capsules(robot: Robot, radius: float | Sequence[float] | Mapping[str, f
     if extent <= 0.0:
         raise InputError(f"robot {robot.name!r} has links without any extent: give LinkCapsule objects by hand")
     given = _given(robot, radius)
-    longest = {i: max((size, k) for k, (size, part) in enumerate(zip(lengths, segments, strict=True)) if part[0] == i)[1]
-               for i in {part[0] for part in segments}}  # fmt: skip
+    longest = {
+        i: max((size, k) for k, (size, part) in enumerate(zip(lengths, segments, strict=True)) if part[0] == i)[1]
+        for i in {part[0] for part in segments}
+    }
     out = []
     for k, (i, a, b) in enumerate(segments):
         if lengths[k] < SHORT * extent and not (k == longest[i] and (i == robot.tip or lengths[k] > 1e-3 * extent)):
@@ -130,12 +135,14 @@ def _given(robot: Robot, radius: float | Sequence[float] | Mapping[str, float] |
         return [float(radius[name]) if name in radius else None for name in names]
     values = np.asarray(radius, dtype=np.float64)
     if values.ndim > 1 or (values.ndim == 1 and values.shape != (len(names),)):
-        raise InputError(f"link_capsules: radius must be one number, {len(names)} numbers or a mapping; got shape {values.shape}")
+        raise InputError(
+            f"link_capsules: radius must be one number, {len(names)} numbers or a mapping; got shape {values.shape}"
+        )
     return [float(r) for r in np.broadcast_to(values, (len(names),))]
 
 
 def tool_point(robot: Robot, radius: float = 0.0) -> LinkCapsule:
-    """Return the tool point alone as a capsule without length: a ball of `radius` [m] on the link that carries the tool."""
+    """Return the tool point alone as a capsule without length: a ball of `radius` [m] on the tool's link."""
     if robot.tip < 0:
         raise InputError(f"robot {robot.name!r} has no moving link that carries the tool")
     p = vector(robot.T_tip_tool[:3, 3], "tool point")

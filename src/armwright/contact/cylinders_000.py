@@ -42,8 +42,10 @@ def upright_cylinders(world: World) -> tuple[Cylinder, ...]:
     for shape in world.shapes:
         upright = isinstance(shape, Cylinder) and abs(shape.axis[2]) == 1.0 and np.isinf(shape.height)
         if not upright or shape.damping != 0.0 or shape.friction != 0.0:
-            raise InputError(f"world {world.name!r}: shape {shape.name!r} is not an upright, infinitely tall cylinder without damping "
-                             "and friction, which is all that the contact model of document 000 knows; use contact_wrench")  # fmt: skip
+            raise InputError(
+                f"world {world.name!r}: shape {shape.name!r} is not an upright, infinitely tall cylinder without "
+                "damping and friction, which is all that the contact model of document 000 knows; use contact_wrench"
+            )
         assert isinstance(shape, Cylinder)
         out.append(shape)
     return tuple(out)

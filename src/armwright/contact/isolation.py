@@ -4,14 +4,14 @@ A contact on link k loads only the joints that carry link k; the torques beyond 
 push on link k from one further out that happens to pass through an axis, so the links are compared by how well a push
 *anywhere on their surface* explains the estimate: each surface point c with outward normal m contributes
 
-    tau ~ N(0, Σ + J_cᵀ P J_c),   P = σ_f² (m mᵀ + μ²/2 (1 − m mᵀ)),   counted only as far as the force pushes (−m·f > 0)
+    tau ~ N(0, Σ + J_cᵀ P J_c),   P = σ_f² (m mᵀ + μ²/2 (1 − m mᵀ)),   as far as the force pushes (−m·f > 0)
 
 with Σ the covariance of the estimate, μ the friction and σ_f a range of force levels. The sum over a link's surface is
 its evidence: a link needs to explain the torques without coincidence. Shares of evidence are the probabilities; before
 the torques are seen, every patch of surface is as likely as any other of the same area.
 
-Where on the link: the best point of that surface (a contact is five unknowns: two of place, three of force). A link with
-k joints gives at most k numbers, so whether the place is known depends on pose, noise and link; the result says so.
+Where on the link: the best point of that surface (a contact is five unknowns: two of place, three of force). A link
+with k joints gives at most k numbers, so whether the place is known depends on pose, noise and link; the result tells.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Isolation:
     """What the torques say about a contact.
 
     Attributes:
-        outcome: "no contact" (the torques are within their noise), "ambiguous" (several links explain them), "link" (the
-            link is known, the place on it is not), "located" (both are).
+        outcome: "no contact" (the torques are within their noise), "ambiguous" (several links explain them), "link"
+            (known, but the place on it is not), "located" (both are).
         candidates: links with a probability above 1 − confidence, likeliest first; empty without contact.
         point: likeliest point on the likeliest link's surface, base frame [m]; None without contact.
         normal: outward normal of the link there.
@@ -98,6 +98,10 @@ class _Setting:
     W: Array
     y: Array
     friction: float
+
+
+_Place = tuple["Array | None", "Array | None", "Array | None", tuple[float, float], int]
+_NOWHERE: _Place = (None, None, None, (np.inf, np.inf), 0)
 
 
 def _evidence(now: _Setting, surface: Surface, u: Array, theta: Array, cell: float) -> tuple[Array, Array]:
@@ -145,7 +149,10 @@ def _checked(robot: Robot, q: ArrayLike, tau: ArrayLike, noise: ArrayLike) -> tu
             raise InputError("isolate: noise must be positive standard deviations, or a covariance matrix")
         S = np.diag(np.broadcast_to(S, (n,)) ** 2)
     if S.shape != (n, n) or not np.isfinite(S).all():
-        raise InputError(f"isolate: noise must be one number, ({n},) standard deviations or an ({n}, {n}) covariance; got shape {S.shape}")
+        raise InputError(
+            f"isolate: noise must be one number, ({n},) standard deviations or an ({n}, {n}) covariance, "
+            f"got shape {S.shape}"
+        )
     try:
         W = np.linalg.inv(np.linalg.cholesky(0.5 * (S + S.T)))
     except np.linalg.LinAlgError:
@@ -164,6 +171,7 @@ def isolate(
     confidence: float = 0.95,
     alarm: float = 1e-3,
     place: float = 0.03,
+    locate: bool = True,
 ) -> Isolation:
     """Find the link that was touched, the place and the force, from one estimate of external joint torque.
 
@@ -177,6 +185,7 @@ def isolate(
         confidence: probability from which the link counts as known.
         alarm: probability at which pure noise may pass for a contact.
         place: largest standard deviation [m] at which the place counts as known.
+        locate: whether to look for the place and the force too; the link alone takes a third of the time.
 
     Returns:
         An `Isolation`; its outcome and reason say what is not known.
@@ -188,7 +197,9 @@ def isolate(
     level = float(y @ y)
     largest = float(np.max(np.abs(tau) / np.sqrt(np.diag(np.linalg.inv(W.T @ W)))))
     if level < chi2.isf(alarm, robot.n) and largest < norm.isf(0.5 * alarm / robot.n):
-        return Isolation("no contact", (), None, None, None, (np.inf, np.inf), 0, level, "the torques are within their noise")
+        return Isolation(
+            "no contact", (), None, None, None, (np.inf, np.inf), 0, level, "the torques are within their noise"
+        )
     parts = link_capsules(robot) if capsules is None else tuple(capsules)
     still = fixed_column(robot, parts)
     found = surfaces(robot, x, tuple(part for part in parts if part not in still))
@@ -205,25 +216,32 @@ def isolate(
     logs = np.array([_logsum(np.array(mass[b])) for b in bodies])
     share = np.exp(logs - _logsum(logs))
     order = np.argsort(-share)
-    candidates = tuple(Candidate(bodies[k], robot.bodies[bodies[k]].name, float(share[k])) for k in order
-                       if share[k] > 1.0 - confidence or k == order[0])  # fmt: skip
-    point, normal, force, std, rank = _locate(now, tau, per_link[bodies[order[0]]])
+    candidates = tuple(
+        Candidate(bodies[k], robot.bodies[bodies[k]].name, float(share[k]))
+        for k in order
+        if share[k] > 1.0 - confidence or k == order[0]
+    )
+    point, normal, force, std, rank = _locate(now, tau, per_link[bodies[order[0]]]) if locate else _NOWHERE
     name = candidates[0].link
     if candidates[0].probability < confidence:
         others = ", ".join(f"{c.link} {c.probability:.0%}" for c in candidates)
         outcome: Outcome = "ambiguous"
         reason = f"several links explain the torques: {others}"
+    elif point is None:
+        outcome, reason = "link", "the place was not looked for"
     elif max(std) > place:
         outcome = "link"
         joints = len(robot.tree.ancestors(candidates[0].body))
-        reason = (f"{joints} joints carry {name}; their torques fix {rank} of {UNKNOWNS} unknowns, the place is known within "
-                  f"{1e3 * std[0]:.0f} mm along and {1e3 * std[1]:.0f} mm around")  # fmt: skip
+        reason = (
+            f"{joints} joints carry {name}; their torques fix {rank} of {UNKNOWNS} unknowns, the place is known within "
+            f"{1e3 * std[0]:.0f} mm along and {1e3 * std[1]:.0f} mm around"
+        )
     else:
         outcome, reason = "located", ""
     return Isolation(outcome, candidates, point, normal, force, std, rank, level, reason)
 
 
-def _locate(now: _Setting, tau: Array, link: list[tuple[Array, Surface, Array, Array]]) -> tuple[Array, Array, Array, tuple[float, float], int]:
+def _locate(now: _Setting, tau: Array, link: list[tuple[Array, Surface, Array, Array]]) -> _Place:
     """Refine the best surface point of a link; return point, normal, force, standard deviations and rank."""
     starts: list[tuple[float, Surface, float, float]] = []
     for log, surface, u, theta in link:
@@ -241,11 +259,11 @@ def _locate(now: _Setting, tau: Array, link: list[tuple[Array, Surface, Array, A
         if result is None or found[0] > result[0]:
             result = (found[0], surface, found[1], found[2])
     assert result is not None
-    _, surface, u, theta = result
-    log, forces = _evidence(now, surface, np.array([u]), np.array([theta]), 0.0)
+    _, face, along, around = result
+    log, forces = _evidence(now, face, np.array([along]), np.array([around]), 0.0)
     force = forces[0, int(np.argmax(log[0]))]
-    (points, normals) = surface.at(np.array([u]), np.array([theta]))
-    std, rank = _certainty(now, surface, u, theta, force)
+    points, normals = face.at(np.array([along]), np.array([around]))
+    std, rank = _certainty(now, face, along, around, force)
     return points[0], normals[0], force, std, rank
 
 
@@ -286,7 +304,9 @@ def _on_force_line(now: _Setting, tau: Array, surface: Surface) -> tuple[float, 
     return float(np.clip(u, surface.low, surface.high)), theta
 
 
-def _certainty(now: _Setting, surface: Surface, u: float, theta: float, force: Array) -> tuple[tuple[float, float], int]:
+def _certainty(
+    now: _Setting, surface: Surface, u: float, theta: float, force: Array
+) -> tuple[tuple[float, float], int]:
     """Standard deviations of the place (along, around) and the number of unknowns that the torques fix."""
     size, h = max(surface.radius, 1e-3), 1e-4
     places = [(u, theta), (u + h, theta), (u - h, theta), (u, theta + h / size), (u, theta - h / size)]

@@ -30,8 +30,16 @@ def link_torques(robot: Robot, q: ArrayLike, qd: ArrayLike | None = None, qdd: A
     for i in range(tree.nb):
         only = (np.arange(tree.nb) == i).astype(np.float64)
         alone = replace(tree, m=tree.m * only, h=tree.h * only[:, None], J=tree.J * only[:, None, None])
-        out.append(rnea(alone, np.asarray(q, dtype=np.float64), zero if qd is None else np.asarray(qd, dtype=np.float64),
-                        zero if qdd is None else np.asarray(qdd, dtype=np.float64), friction=False, rotors=False))  # fmt: skip
+        out.append(
+            rnea(
+                alone,
+                np.asarray(q, dtype=np.float64),
+                zero if qd is None else np.asarray(qd, dtype=np.float64),
+                zero if qdd is None else np.asarray(qdd, dtype=np.float64),
+                friction=False,
+                rotors=False,
+            )
+        )
     return np.array(out)
 
 
@@ -76,6 +84,8 @@ def torque_covariance(
         else:
             lost = np.asarray(friction_torque, dtype=np.float64)
             if lost.shape != (robot.n,):
-                raise InputError(f"torque_covariance: friction_torque must have {robot.n} entries, got shape {lost.shape}")
+                raise InputError(
+                    f"torque_covariance: friction_torque must have {robot.n} entries, got shape {lost.shape}"
+                )
         total = total + np.diag((friction / np.sqrt(3.0) * lost) ** 2)
     return np.asarray(total)

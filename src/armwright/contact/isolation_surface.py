@@ -40,7 +40,9 @@ class Surface:
         u, theta = np.asarray(u, dtype=np.float64), np.asarray(theta, dtype=np.float64)
         along = np.clip(u, 0.0, self.length)
         slope = (u - along) / self.radius if self.radius > 0.0 else np.zeros_like(u)
-        local = np.stack([np.cos(slope) * np.cos(theta), np.cos(slope) * np.sin(theta), np.sin(slope) + 0.0 * theta], axis=-1)
+        local = np.stack(
+            [np.cos(slope) * np.cos(theta), np.cos(slope) * np.sin(theta), np.sin(slope) + 0.0 * theta], axis=-1
+        )
         normal = local @ self.R.T
         return self.start + along[..., None] * self.R[:, 2] + self.radius * normal, normal
 
@@ -55,7 +57,9 @@ class Surface:
         """Return u and theta of a grid over the surface and the typical distance of its points."""
         count = max(3, int(np.ceil((self.high - self.low) / spacing)))
         step = (self.high - self.low) / count
-        u, theta = np.meshgrid(self.low + step * (np.arange(count) + 0.5), 2.0 * np.pi * np.arange(around) / around, indexing="ij")
+        u, theta = np.meshgrid(
+            self.low + step * (np.arange(count) + 0.5), 2.0 * np.pi * np.arange(around) / around, indexing="ij"
+        )
         return u.ravel(), theta.ravel(), float(max(step, 2.0 * np.pi * self.radius / around))
 
 
@@ -80,7 +84,7 @@ def surfaces(robot: Robot, q: Array, capsules: tuple[LinkCapsule, ...]) -> list[
 
 
 def pushes(robot: Robot, q: Array, body: int, points: Array) -> tuple[Array, Array]:
-    """Return the linear Jacobians (m, 3, n) of points (m, 3) moving with a body, and the angular one (3, n), base axes."""
+    """Return linear Jacobians (m, 3, n) of points (m, 3) on a body, and the angular one (3, n), base axes."""
     tree = robot.tree
     poses = body_poses(tree, q, tree.ancestors(body))
     linear = np.zeros((len(points), 3, tree.n))
@@ -122,12 +126,13 @@ def line_meets_capsule(surface: Surface, point: Array, along: Array) -> Array | 
             t = (-B + sign * np.sqrt(B * B - A * C)) / A
             if 0.0 <= (r + t * along) @ z <= surface.length:
                 hits.append(float(t))
-    for centre, outside in ((a, lambda h: h <= 0.0), (a + surface.length * z, lambda h: h >= surface.length)):
+    for centre, far in ((a, False), (a + surface.length * z, True)):
         c = point - centre
         b, e = c @ along, c @ c - surface.radius**2
         if b * b >= e:
             for sign in (-1.0, 1.0):
                 t = -b + sign * np.sqrt(b * b - e)
-                if outside(float((r + t * along) @ z)):
+                height = float((r + t * along) @ z)
+                if height >= surface.length if far else height <= 0.0:
                     hits.append(float(t))
     return None if not hits else np.asarray(point + min(hits) * along)

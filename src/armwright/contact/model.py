@@ -45,7 +45,7 @@ class Pair:
 
 
 class Touch(NamedTuple):
-    """One possible contact, base frame: point on the shape's surface, outward normal, depth (≤ 0: apart), force on the link.
+    """One possible contact, base frame: point on the shape's surface, normal, depth (≤ 0: apart), force on the link.
 
     `lever` is the cheapest point on the force's line of action.
     """
@@ -82,7 +82,13 @@ def contact_pairs(robot: Robot, world: World, capsules: Sequence[LinkCapsule] | 
             raise InputError(f"capsule of {part.link!r}: body {part.body} must lie in 0…{len(robot.bodies) - 1}")
     check_base(world, robot, parts)
     still = fixed_column(robot, parts)
-    return tuple(Pair(part, shape) for part in parts if part not in still for shape in world.shapes if reachable(robot, part, shape))
+    return tuple(
+        Pair(part, shape)
+        for part in parts
+        if part not in still
+        for shape in world.shapes
+        if reachable(robot, part, shape)
+    )
 
 
 def _tidy(p: Any) -> Any:
@@ -132,7 +138,9 @@ def _touch(shape: Shape, x: Any, radius: float, twist: tuple[Any, Any], slip_spe
     return Touch(point, n, depth, size * n - drag * slide, point)
 
 
-def touches(arm: Robot | Tree, q: Any, qd: Any, pairs: Sequence[Pair], slip_speed: float = SLIP_SPEED) -> list[tuple[Pair, Touch]]:
+def touches(
+    arm: Robot | Tree, q: Any, qd: Any, pairs: Sequence[Pair], slip_speed: float = SLIP_SPEED
+) -> list[tuple[Pair, Touch]]:
     """Return every possible contact at one state, in the order of `pairs` (two a half-space: both ends of the capsule).
 
     Args:
@@ -160,7 +168,7 @@ def touches(arm: Robot | Tree, q: Any, qd: Any, pairs: Sequence[Pair], slip_spee
 
 
 def wrenches_of(arm: Robot | Tree, q: Any, qd: Any, pairs: Sequence[Pair], slip_speed: float = SLIP_SPEED) -> Any:
-    """Return the wrenches (nb, 6) [f; n] of all contacts on the links, at link origins, base axes; arguments as `touches`."""
+    """Return the wrenches (nb, 6) [f; n] of all contacts, at link origins, base axes; arguments as `touches`."""
     tree = as_tree(arm)
     forces: dict[int, Any] = {}
     moments: dict[int, Any] = {}
@@ -189,8 +197,8 @@ def contact_wrench(
         robot: the arm, whose geometry decides which pairs can ever touch.
         world: what it can touch. Meshes work on floats only; a compiled loop needs their `bounding_box`.
         capsules: of the links; `link_capsules(robot)` by default.
-        slip_speed: sliding speed at which friction reaches 71 % of its full value [m/s]. Smaller is sharper and stiffer:
-            the step must stay below about 2.5 m v_s/(μ F_n), with m the mass felt at the contact.
+        slip_speed: sliding speed at which friction reaches 71 % of its full value [m/s]. Smaller is sharper and
+            stiffer: the step must stay below about 2.5 m v_s/(μ F_n), with m the mass felt at the contact.
 
     Returns:
         The function; the same object for the same arguments, so that compiled loops are reused.
@@ -217,4 +225,3 @@ def contact_wrench(
 def has_mesh(world: World) -> bool:
     """Whether some shape is a mesh, which compiled functions cannot hold."""
     return any(isinstance(shape, Mesh) for shape in world.shapes)
-

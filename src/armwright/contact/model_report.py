@@ -84,8 +84,12 @@ class ContactReport:
 
 def touch_rows(arm: Robot | Tree, q: Any, qd: Any, pairs: tuple[Pair, ...], slip_speed: float) -> Any:
     """Return all possible contacts at one state as rows (m, 10): point, normal, depth, force."""
-    return np.stack([np.concatenate([t.point, t.normal, np.array([t.depth]), t.force])
-                     for _, t in touches(arm, q, qd, pairs, slip_speed)])  # fmt: skip
+    return np.stack(
+        [
+            np.concatenate([t.point, t.normal, np.array([t.depth]), t.force])
+            for _, t in touches(arm, q, qd, pairs, slip_speed)
+        ]
+    )
 
 
 def depth_rows(arm: Robot | Tree, q: Any, pairs: tuple[Pair, ...]) -> Any:
@@ -103,7 +107,9 @@ def _states(robot: Robot, q: ArrayLike, qd: ArrayLike | None) -> tuple[Array, Ar
     positions = np.asarray(q, dtype=np.float64)
     speeds = np.zeros_like(positions) if qd is None else np.asarray(qd, dtype=np.float64)
     if positions.shape[-1:] != (robot.n,) or speeds.shape != positions.shape:
-        raise InputError(f"contact report: q and qd must have shape (..., {robot.n}), got {positions.shape} and {speeds.shape}")
+        raise InputError(
+            f"contact report: q and qd must have shape (..., {robot.n}), got {positions.shape} and {speeds.shape}"
+        )
     if not (np.isfinite(positions).all() and np.isfinite(speeds).all()):
         raise InputError("contact report: q and qd must be finite")
     return positions.reshape(-1, robot.n), speeds.reshape(-1, robot.n)
@@ -143,7 +149,14 @@ def contact_report(
         if smooth:
             found.append(kernel(robot, touch_rows, pairs=smooth, slip_speed=slip_speed)(positions[part], speeds[part]))
         if meshes:
-            found.append(np.stack([touch_rows(robot, x, v, meshes, slip_speed) for x, v in zip(positions[part], speeds[part], strict=True)]))
+            found.append(
+                np.stack(
+                    [
+                        touch_rows(robot, x, v, meshes, slip_speed)
+                        for x, v in zip(positions[part], speeds[part], strict=True)
+                    ]
+                )
+            )
         table = np.concatenate(found, axis=1)
         at, k = np.nonzero(table[:, :, 6] > 0.0)
         steps.append(at + begin)
@@ -151,9 +164,17 @@ def contact_report(
         rows.append(table[at, k])
     chosen, table = np.concatenate(which), np.concatenate(rows)
     return ContactReport(
-        len(positions), np.concatenate(steps), body[chosen], shape[chosen], table[:, :3], table[:, 3:6], table[:, 6], table[:, 7:],
-        tuple(b.name for b in robot.bodies), tuple(s.name for s in world.shapes),
-    )  # fmt: skip
+        len(positions),
+        np.concatenate(steps),
+        body[chosen],
+        shape[chosen],
+        table[:, :3],
+        table[:, 3:6],
+        table[:, 6],
+        table[:, 7:],
+        tuple(b.name for b in robot.bodies),
+        tuple(s.name for s in world.shapes),
+    )
 
 
 def _contacts(pair: Pair) -> int:

@@ -119,7 +119,7 @@ class Capsule(Shape):
 
 @dataclass(frozen=True, kw_only=True)
 class Cylinder(Shape):
-    """Cylinder about the line through `centre` along the unit vector `axis`; `height` [m] is centred, inf by default."""
+    """Cylinder about the line through `centre` along the unit vector `axis`; `height` [m] centred, inf by default."""
 
     centre: Vector
     radius: float
@@ -154,7 +154,12 @@ class Box(Shape):
             R = np.array(self.rotation, dtype=np.float64)
         except (TypeError, ValueError):
             R = np.zeros(0)
-        if R.shape != (3, 3) or not np.isfinite(R).all() or np.abs(R.T @ R - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0:
+        if (
+            R.shape != (3, 3)
+            or not np.isfinite(R).all()
+            or np.abs(R.T @ R - np.eye(3)).max() > 1e-9
+            or np.linalg.det(R) < 0.0
+        ):
             raise InputError(f"shape {self.name!r}: rotation must be a 3×3 rotation matrix (RᵀR = 1, det R = +1)")
         object.__setattr__(self, "rotation", tuple(tuple(row) for row in R.tolist()))
 
@@ -203,13 +208,24 @@ class Mesh(Shape):
         """Return the smallest box with base axes around the mesh, same name and surface."""
         points = np.array(self.vertices)
         low, high = points.min(axis=0), points.max(axis=0)
-        return Box(name=self.name, stiffness=self.stiffness, damping=self.damping, friction=self.friction,
-                   centre=vector(0.5 * (low + high), "centre"), size=vector(np.maximum(high - low, 1e-6), "size"))  # fmt: skip
+        return Box(
+            name=self.name,
+            stiffness=self.stiffness,
+            damping=self.damping,
+            friction=self.friction,
+            centre=vector(0.5 * (low + high), "centre"),
+            size=vector(np.maximum(high - low, 1e-6), "size"),
+        )
 
 
 KINDS: dict[str, type[Shape]] = {
-    "sphere": Sphere, "capsule": Capsule, "cylinder": Cylinder, "box": Box, "half-space": HalfSpace, "mesh": Mesh,
-}  # fmt: skip
+    "sphere": Sphere,
+    "capsule": Capsule,
+    "cylinder": Cylinder,
+    "box": Box,
+    "half-space": HalfSpace,
+    "mesh": Mesh,
+}
 
 
 def kind_of(shape: Any) -> str:

@@ -47,7 +47,7 @@ def distance_and_normal(shape: Shape, point: Any) -> tuple[Any, Any]:
 
 
 def signed_distance(shape: Shape, point: Any) -> Any:
-    """Return the signed distance [m] of `shape` at `point` (3,): positive outside, 0 on the surface, negative inside."""
+    """Return the signed distance [m] of `shape` at `point` (3,): positive outside, negative inside."""
     return distance_and_normal(shape, point)[0]
 
 

@@ -21,7 +21,9 @@ def coal_module() -> Any:
     try:
         import coal
     except ImportError:
-        raise NotSupportedError("triangle meshes need coal: pip install 'armwright[plan]'; or use mesh.bounding_box()") from None
+        raise NotSupportedError(
+            "triangle meshes need coal: pip install 'armwright[plan]'; or use mesh.bounding_box()"
+        ) from None
     return coal
 
 
@@ -40,8 +42,10 @@ def _model(mesh: Mesh) -> Any:
 def _floats(value: Any, what: str) -> Any:
     array = np.asarray(value)
     if array.dtype == object:
-        raise NotSupportedError(f"{what}: a triangle mesh cannot be traced into a compiled function; use mesh.bounding_box(), "
-                                "or simple shapes in its place")  # fmt: skip
+        raise NotSupportedError(
+            f"{what}: a triangle mesh cannot be traced into a compiled function; use mesh.bounding_box(), "
+            "or simple shapes in its place"
+        )
     return np.asarray(array, dtype=np.float64)
 
 
@@ -49,7 +53,6 @@ def _nearest(mesh: Mesh, solid: Any, R: Any, p: Any) -> tuple[float, Any, Any]:
     """Return distance, nearest point on the mesh and on the solid."""
     coal = coal_module()
     request, result = coal.DistanceRequest(), coal.DistanceResult()
-    request.enable_nearest_points = True
     far = coal.distance(_model(mesh), coal.Transform3s(), solid, coal.Transform3s(R, p), request, result)
     return float(far), np.array(result.getNearestPoint1()).ravel(), np.array(result.getNearestPoint2()).ravel()
 
@@ -107,5 +110,10 @@ def load_mesh(path: str | Path, *, name: str | None = None, scale: float = 1.0, 
     except Exception as error:  # noqa: BLE001 - the loader raises whatever its importers do
         raise DescriptionError(f"cannot read the mesh: {error}", where=str(file), rule="mesh") from None
     points = np.array(model.vertices())
-    faces = [tuple(int(model.tri_indices(k)[j]) for j in range(3)) for k in range(model.num_tris)]
-    return Mesh(name=name or file.stem, vertices=tuple(tuple(p) for p in points.tolist()), triangles=tuple(faces), **surface)
+    faces = []
+    for k in range(model.num_tris):
+        corner = model.tri_indices(k)
+        faces.append((int(corner[0]), int(corner[1]), int(corner[2])))
+    return Mesh(
+        name=name or file.stem, vertices=tuple(tuple(p) for p in points.tolist()), triangles=tuple(faces), **surface
+    )

@@ -6,7 +6,8 @@ The signed distance of a convex shape is a convex function along a segment, so t
 |---|---|---|
 | sphere, capsule, infinite cylinder | closed form | exact |
 | half-space | both ends (a lying link rests on two points) | exact |
-| box, finite cylinder | `STEPS` tangent and secant steps in a bracket | 0.7 mm at worst, 0.1 mm in 99 of 100 (links up to 0.6 m) |
+| box | slope of the squared distance at the planes | exact while the axis is outside, else the middle of the chord |
+| finite cylinder | `STEPS` tangent and secant steps | 0.7 mm at worst, 0.1 mm in 99 of 100 (links up to 0.6 m) |
 | mesh | coal, floats only | coal's |
 """
 
@@ -17,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from armwright.contact.geometry import TINY, clamp, dot, nearest_to_point, nearest_to_segment
-from armwright.contact.shapes import Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere
+from armwright.contact.geometry import TINY, clamp, dot, length, nearest_to_point, nearest_to_segment
+from armwright.contact.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere
 from armwright.contact.shapes_distance import distance_and_normal
 
 STEPS = 8
-"""Evaluations of the slope between the ends, for boxes and finite cylinders."""
+"""Evaluations of the slope between the ends, for finite cylinders."""
 
 
 def nearest_parameters(shape: Shape, a: Any, d: Any) -> list[Any]:
@@ -56,11 +57,44 @@ def nearest_parameters(shape: Shape, a: Any, d: Any) -> list[Any]:
         from armwright.contact.shapes_mesh import nearest_to_mesh
 
         return [nearest_to_mesh(shape, a, d)]
+    if isinstance(shape, Box):
+        R = np.array(shape.rotation)
+        return [_nearest_to_box(0.5 * np.array(shape.size), R.T @ (a - np.array(shape.centre)), R.T @ d)]
     return [_least(shape, a, d)]
 
 
+def _nearest_to_box(half: Any, a: Any, d: Any) -> Any:
+    """Solve for s in a box's own axes: between the crossings of its planes, the squared distance has a linear slope.
+
+    A stretch of zero slope (through the box, or along a face) counts with its middle.
+    """
+
+    def slope(s: Any) -> Any:
+        p = a + s * d
+        return dot([p[k] - clamp(p[k], -half[k], half[k]) for k in range(3)], d)
+
+    zero = TINY * length(d)
+    marks: list[Any] = [0.0, 1.0]
+    for k in range(3):
+        known = np.abs(d[k]) > TINY
+        inverse = np.where(known, 1.0 / np.where(known, d[k], 1.0), 0.0)
+        marks += [clamp((-half[k] - a[k]) * inverse), clamp((half[k] - a[k]) * inverse)]
+    low: Any = 0.0
+    high: Any = 1.0
+    at_low: Any = -1.0
+    at_high: Any = 1.0
+    for s in marks:
+        here = slope(s)
+        more, less = (here <= zero) & (s >= low), (here >= -zero) & (s <= high)
+        low, at_low = np.where(more, s, low), np.where(more, here, at_low)
+        high, at_high = np.where(less, s, high), np.where(less, here, at_high)
+    between = high > low
+    share = np.where(between, -at_low / np.where(between, at_high - at_low, 1.0), 0.5)
+    return low + (high - low) * share
+
+
 def _least(shape: Shape, a: Any, d: Any) -> Any:
-    """Find where the distance is least: by turns where the tangents at the bracket's ends meet, and by secants of the slope.
+    """Find where the distance is least, by turns with the tangents at the bracket's ends and with secants of the slope.
 
     Tangents settle stretches on which the distance is straight (far away, and inside a box), secants the round ones
     (past an edge). What was tried and lay lowest is returned.
@@ -78,10 +112,7 @@ def _least(shape: Shape, a: Any, d: Any) -> Any:
     least = np.minimum(far_low, far_high)
     for k in range(STEPS):
         span = high - low
-        if k % 2:
-            inner = -at_low
-        else:
-            inner = (far_low - far_high) / np.where(span > TINY, span, 1.0) + at_high
+        inner = -at_low if k % 2 else (far_low - far_high) / np.where(span > TINY, span, 1.0) + at_high
         s = low + span * clamp(inner / np.where(bracket, at_high - at_low, 1.0), 0.01, 0.99)
         far, here = look(s)
         lower, left = far < least, here < 0.0

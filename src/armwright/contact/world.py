@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,7 +63,9 @@ class World:
         for shape in self.shapes:
             if shape.name == name:
                 return shape
-        raise InputError(f"world {self.name!r} has no shape {name!r}; it has: {', '.join(s.name for s in self.shapes) or 'none'}")
+        raise InputError(
+            f"world {self.name!r} has no shape {name!r}; it has: {', '.join(s.name for s in self.shapes) or 'none'}"
+        )
 
     def with_shapes(self, *shapes: Shape) -> World:
         """Return the same world with more shapes."""
@@ -74,7 +76,8 @@ class World:
         unknown = sorted(set(surface) - {"stiffness", "damping", "friction"})
         if unknown:
             raise InputError(f"with_surface: unknown {unknown[0]!r}; valid: stiffness, damping, friction")
-        return replace(self, shapes=tuple(replace(shape, **surface) for shape in self.shapes))
+        changes: dict[str, Any] = dict(surface)
+        return replace(self, shapes=tuple(replace(shape, **changes) for shape in self.shapes))
 
     @staticmethod
     def load(path: str | Path) -> World:
@@ -132,5 +135,7 @@ def check_base(world: World, robot: Robot, capsules: tuple[LinkCapsule, ...] | N
             allowed = 0.0 if isinstance(shape, HalfSpace) else radius
             far = min(float(signed_distance(shape, a + s * d)) for s in nearest_parameters(shape, a, d))
             if far - allowed < -1e-9:
-                raise InputError(f"world {world.name!r}: shape {shape.name!r} overlaps {what} of robot {robot.name!r} by "
-                                 f"{1e3 * (allowed - far):.1f} mm; move it or the robot (Robot.with_base)")  # fmt: skip
+                raise InputError(
+                    f"world {world.name!r}: shape {shape.name!r} overlaps {what} of robot {robot.name!r} by "
+                    f"{1e3 * (allowed - far):.1f} mm; move it or the robot (Robot.with_base)"
+                )

@@ -47,10 +47,14 @@ SECTIONS = ("name", "title", "notes", "sources", "surface", "shapes")
 SURFACE = ("stiffness", "damping", "friction")
 _STIFFNESS_UNITS = {"N/m": 1.0, "N/mm": 1e3, "kN/m": 1e3}
 _KEYS = {
-    "sphere": ("centre", "radius"), "capsule": ("start", "end", "radius"), "cylinder": ("centre", "axis", "radius", "height"),
-    "cylinders": ("rows",), "box": ("centre", "size", "rpy", "rotation"), "half-space": ("point", "normal"),
+    "sphere": ("centre", "radius"),
+    "capsule": ("start", "end", "radius"),
+    "cylinder": ("centre", "axis", "radius", "height"),
+    "cylinders": ("rows",),
+    "box": ("centre", "size", "rpy", "rotation"),
+    "half-space": ("point", "normal"),
     "mesh": ("file", "unit", "vertices", "triangles"),
-}  # fmt: skip
+}
 
 
 def read_world(path: str | Path) -> World:
@@ -96,7 +100,9 @@ def _surface(table: Table | None, default: dict[str, float], *, only: bool = Fal
     if q is not None:
         unit = q.entries.get("unit")
         if not isinstance(unit, str) or unit not in _STIFFNESS_UNITS:
-            raise q.refuse(f"unit of a stiffness must be one of: {', '.join(_STIFFNESS_UNITS)}; got {unit!r:.40}", "unit")
+            raise q.refuse(
+                f"unit of a stiffness must be one of: {', '.join(_STIFFNESS_UNITS)}; got {unit!r:.40}", "unit"
+            )
         out["stiffness"] = real(q.entries["value"], q) * _STIFFNESS_UNITS[unit]
         if out["stiffness"] <= 0.0:
             raise q.refuse(f"must be > 0, got {out['stiffness']:g}", "range")
@@ -136,13 +142,17 @@ def _shapes(name: str, table: Table, common: dict[str, float], folder: Path | No
     if kind == "sphere":
         return [Sphere(centre=_point(table, "centre"), radius=_size(table, "radius"), **surface)]
     if kind == "capsule":
-        return [Capsule(start=_point(table, "start"), end=_point(table, "end"), radius=_size(table, "radius"), **surface)]
+        return [
+            Capsule(start=_point(table, "start"), end=_point(table, "end"), radius=_size(table, "radius"), **surface)
+        ]
     if kind == "half-space":
         return [HalfSpace(point=_point(table, "point"), normal=tuple(direction(table, "normal").tolist()), **surface)]
     if kind == "cylinder":
         height = _size(table, "height") if "height" in table.entries else math.inf
         axis = tuple(direction(table, "axis").tolist())
-        return [Cylinder(centre=_point(table, "centre"), axis=axis, radius=_size(table, "radius"), height=height, **surface)]
+        return [
+            Cylinder(centre=_point(table, "centre"), axis=axis, radius=_size(table, "radius"), height=height, **surface)
+        ]
     if kind == "cylinders":
         return _many(name, table, surface)
     if kind == "box":
@@ -159,7 +169,9 @@ def _many(name: str, table: Table, surface: dict[str, Any]) -> list[Shape]:
     for k, row in enumerate(found, start=1):
         if row["radius"] <= 0.0:
             raise rows.refuse(f"row {k}: radius must be > 0, got {row['radius']:g}", "range")
-        out.append(Cylinder(centre=(row["x"], row["y"], 0.0), radius=row["radius"], **(surface | {"name": f"{name}-{k}"})))
+        out.append(
+            Cylinder(centre=(row["x"], row["y"], 0.0), radius=row["radius"], **(surface | {"name": f"{name}-{k}"}))
+        )
     return out
 
 
@@ -215,7 +227,11 @@ def _numbers(value: Any) -> str:
 
 def world_text(world: World) -> str:
     """Return the world as text; reading it back gives an equal world."""
-    lines = [f"{key} = {_text(getattr(world, key))}" for key in ("name", "title", "notes") if getattr(world, key) or key == "name"]
+    lines = [
+        f"{key} = {_text(getattr(world, key))}"
+        for key in ("name", "title", "notes")
+        if getattr(world, key) or key == "name"
+    ]
     for shape in world.shapes:
         lines += ["", f"[shapes.{_text(shape.name)}]", f'kind = "{kind_of(shape)}"']
         for key in (*_KEYS[kind_of(shape)], *SURFACE):
@@ -224,5 +240,7 @@ def world_text(world: World) -> str:
                 continue
             unit = {"stiffness": "N/m", "damping": "N s/m", "friction": "-"}.get(key, "m")
             plain = key in ("axis", "normal", "rotation", "triangles")
-            lines.append(f"{key} = {_numbers(value)}" if plain else f'{key} = {{ value = {_numbers(value)}, unit = "{unit}" }}')
+            lines.append(
+                f"{key} = {_numbers(value)}" if plain else f'{key} = {{ value = {_numbers(value)}, unit = "{unit}" }}'
+            )
     return "\n".join(lines) + "\n"
