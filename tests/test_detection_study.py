@@ -189,15 +189,23 @@ def test_interrupted_study_keeps_what_it_has(arm, moves):
 
 @pytest.mark.slow
 def test_figure_of_the_study(arm):
-    """Median delay < 15 ms at ≤ 1 false alarm an hour: 10 % mass, 20 % friction error, 0.25 m/s against 1e5 N/m."""
+    """Median delay < 15 ms at ≤ 1 false alarm an hour: 10 % mass, 20 % friction error, 0.25 m/s against 1e5 N/m.
+
+    The thresholds are learned on other moves and taken as they are, not chosen by the alarms that are counted.
+    """
+    observers = {"momentum": momentum_observer(100.0), "error": closed_loop_error_observer(W**2)}
     found = detection_study(
         arm,
         LAW,
-        tool_moves(arm, 20, seed=1),
-        {"momentum": momentum_observer(100.0)},
+        tool_moves(arm, 60, seed=1),
+        observers,
         {"adaptive": lambda fit: fit.detector()},
-        runs=2000,
-        free_runs=13000,
+        runs=1500,
+        free_runs=13500,
+        learning_runs=1600,
+        learning_trajectories=tool_moves(arm, 80, seed=2),
+        scales=[1.0],
     )
-    best = found.curves[0].at(1.0)
-    assert best is not None and best.delay.upper < 0.015 and best.missed.upper < 0.02
+    momentum, error = (found[name, "adaptive"].point(0) for name in observers)
+    assert momentum.false_alarms.upper < 1.0 and momentum.delay.upper < 0.015 and momentum.missed.upper < 0.01
+    assert error.delay.lower > 2.0 * momentum.delay.upper

@@ -103,6 +103,7 @@ def detection_study(
     runs: int = 2000,
     free_runs: int = 4000,
     learning_runs: int = 1000,
+    learning_trajectories: Sequence[Trajectory] | None = None,
     spread: Spread | None = None,
     sensors: JointSensors | None = None,
     rate: float = 1000.0,
@@ -125,6 +126,8 @@ def detection_study(
         runs: with contact.
         free_runs: without contact, to count false alarms.
         learning_runs: without contact, to learn thresholds; none of them is judged.
+        learning_trajectories: of those; the same as the others by default: an arm that repeats its programme. Give
+            others to see how thresholds carry over to moves that were never rehearsed.
         spread: errors of the model: 10 % of every mass, 20 % of every friction by default.
         sensors: `ur5_sensors` by default.
         rate: control ticks per second.
@@ -155,8 +158,9 @@ def detection_study(
         if isinstance(detector, Monitor):
             _check_noise(chains, detector, bench, trajectories)
     sources = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3)]
-    total = len(trajectories) * 3
-    fits = _learn(bench, trajectories, chains, learning_runs, margin, sources[0], progress, total)
+    rehearsed = learning_trajectories or trajectories
+    total = 2 * len(trajectories) + len(rehearsed)
+    fits = _learn(bench, rehearsed, chains, learning_runs, margin, sources[0], progress, total)
     made = {
         (o, d): item if isinstance(item, Monitor) else item(fits[o]) for o in chains for d, item in detectors.items()
     }
@@ -173,7 +177,7 @@ def detection_study(
                         bench.run(trajectory, part, sources[1 + k], with_contact, horizon), with_contact is not None
                     )
                 if progress is not None:
-                    progress(((1 + k) * len(trajectories) + i + 1) / total)
+                    progress((len(rehearsed) + k * len(trajectories) + i + 1) / total)
     except KeyboardInterrupt:
         outcome = "interrupted"
     settings = {
@@ -184,6 +188,7 @@ def detection_study(
         "free_runs": free_runs,
         "learning_runs": learning_runs,
         "trajectories": len(trajectories),
+        "rehearsed": learning_trajectories is None,
         "spread": bench.spread._asdict(),
         "rate": rate,
         "substeps": substeps,
