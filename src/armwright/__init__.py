@@ -17,7 +17,10 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_ROOMS = ("control", "dynamics", "graph", "kinematics", "motion", "robot", "simulation", "spatial")
+_ROOMS = (
+    "contact", "control", "dynamics", "graph", "kinematics", "motion", "planning", "robot", "simulation", "spatial",
+    "studies",
+)  # fmt: skip
 _HOMES = {
     "armwright.dynamics": """
         METHODS base_parameters bias compare coriolis_matrix dynamics_derivatives energy forward_dynamics
@@ -31,13 +34,16 @@ _HOMES = {
     "armwright.kinematics": """
         IKBatch IKResult acceleration analytic_jacobian analytic_jacobian_dot com_jacobian condition_number fk fk_all
         ik ik_class jacobian jacobian_dot manipulability singularity smallest_singular_value twist""",
-    "armwright.motion": "Trajectory",
+    "armwright.motion": "Reference Trajectory",
     "armwright.robot.check": "check",
     "armwright.robot.kernels": "compile",
     "armwright.robot.load": "load robots",
     "armwright.robot.model": "Robot",
     "armwright.robot.parts": "Actuators Body Friction Joint Limits Source",
+    "armwright.contact": "World load_world",
     "armwright.simulation": "Recording simulate",
+    "armwright.simulation.detection": "detection_study",
+    "armwright.simulation.explore": "explore",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 

@@ -1,13 +1,16 @@
 """Types of the public names; what is loaded when is said in ``__init__.py``."""
 
+from armwright import contact as contact
 from armwright import control as control
 from armwright import dynamics as dynamics
 from armwright import graph as graph
 from armwright import kinematics as kinematics
 from armwright import motion as motion
+from armwright import planning as planning
 from armwright import robot as robot
 from armwright import simulation as simulation
 from armwright import spatial as spatial
+from armwright import studies as studies
 from armwright.dynamics import METHODS as METHODS
 from armwright.dynamics import base_parameters as base_parameters
 from armwright.dynamics import bias as bias
@@ -50,6 +53,7 @@ from armwright.kinematics import manipulability as manipulability
 from armwright.kinematics import singularity as singularity
 from armwright.kinematics import smallest_singular_value as smallest_singular_value
 from armwright.kinematics import twist as twist
+from armwright.motion import Reference as Reference
 from armwright.motion import Trajectory as Trajectory
 from armwright.robot.check import check as check
 from armwright.robot.kernels import compile as compile
@@ -62,7 +66,11 @@ from armwright.robot.parts import Friction as Friction
 from armwright.robot.parts import Joint as Joint
 from armwright.robot.parts import Limits as Limits
 from armwright.robot.parts import Source as Source
+from armwright.contact import World as World
+from armwright.contact import load_world as load_world
 from armwright.simulation import Recording as Recording
 from armwright.simulation import simulate as simulate
+from armwright.simulation.detection import detection_study as detection_study
+from armwright.simulation.explore import explore as explore
 
 __version__: str
