@@ -83,8 +83,8 @@ def test_an_error_of_the_library_is_a_verdict():
 
     found = run_item(Item("Q", "t", Numbers("1"), broken))
     assert found.verdict.kind == "failed" and "no such arm" in found.verdict.text
-    bug = run_item(Item("Q", "t", Numbers("1"), lambda: [][0], lambda: 1.0))
-    assert bug.verdict.kind == "failed" and "IndexError" in bug.verdict.text
+    bug = run_item(Item("Q", "t", Numbers("1"), lambda: {}["x"], lambda: 1.0))
+    assert bug.verdict.kind == "failed" and "KeyError" in bug.verdict.text
 
 
 def interrupt():
