@@ -19,4 +19,7 @@ for errors in CASES:
     wrong = mass_as_published(q, frozenset(errors))
     error = np.median(np.linalg.norm(wrong - M, axis=(1, 2)) / np.linalg.norm(M, axis=(1, 2)))
     impossible = int((np.linalg.eigvalsh(wrong)[:, 0] <= 0.0).sum())
-    print(f"{' + '.join(errors) or 'none':34} median error of M {error:9.2e}   indefinite at {impossible:3d} of 300 postures")
+    print(
+        f"{' + '.join(errors) or 'none':34} median error of M {error:9.2e}   indefinite at {impossible:3d} of "
+        "300 postures"
+    )

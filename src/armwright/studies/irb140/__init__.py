@@ -32,7 +32,8 @@ STUDY = Study(
     ),
     remarks=(
         "(2.41) lacks dots on ω_{i−1} and q_i; (4.26) has α_2 for α_4, (4.31) a_{c,4} for a_{c,6}, (4.39) τ_6 for τ_5.",
-        "(4.2)–(4.6) mix indices; the rule is b_i = R_{i−1}^{i}ᵀ z_0. In (3.3) a row of the first factor reads 0 1 0 0 for 0 0 1 0.",
+        "(4.2)–(4.6) mix indices; the rule is b_i = R_{i−1}^{i}ᵀ z_0. In (3.3) a row of the first factor "
+        "reads 0 1 0 0 for 0 0 1 0.",
         "e2 means 0 in the DH part and 0.360 m in the screw part.",
         "Table 6.1 gives simulated times of the screw model in minutes; seconds are meant.",
         "The friction equation has a stray + q̇. “Asymptotic tracking” is claimed, regulation is proved.",

@@ -1,7 +1,7 @@
 """The thesis's product-of-exponentials listing (A3) as printed, its errors E1–E8 one at a time. Deliberately wrong.
 
 Nothing here is used by the library. Each error is a switch, so that its share can be seen alone; with none of them the
-functions give the correct M, which the study checks. The inertias of links 4 and 6 are lost in print and follow from the
+functions give the correct M, which the study checks. Inertias of links 4 and 6 are lost in print and follow from the
 printed constants r6c, r7c.
 
     E1  ξ_1 through (a1, 0, ·)                       E5  M' without −m p̂², off-diagonal sign reversed
@@ -85,7 +85,7 @@ def link_inertia_as_published(link: int, errors: Set[str]) -> Array:
     """M'_l (6, 6) of a link (1, 2, 4 or 6) about the base's origin."""
     m, (r, h) = MASSES[link], CYLINDERS[link]
     p = np.array(HOME[link])
-    if "E6" in errors and link == 2:  # noqa: PLR2004 - the link whose offset is missing
+    if "E6" in errors and link == 2:  # the link whose offset is missing
         p[0] = 0.0
     s = m * _hat(p[None], "E4" in errors)[0]
     inertia = cylinder_inertia(m, r, h, BASE_AXES[link])
@@ -129,7 +129,7 @@ def coriolis_as_published(q: Array, qd: Array, errors: Set[str], step: float = 1
     M = mass_as_published(points, errors)
     slope = (M[:6] - M[6:]) / (2.0 * step)  # ∂M/∂θ_k
     C = np.einsum("kij,k->ij", slope, qd) + np.einsum("jik,k->ij", slope, qd) - np.einsum("ikj,k->ij", slope, qd)
-    return C if "E7" in errors else 0.5 * C
+    return np.asarray(C if "E7" in errors else 0.5 * C)
 
 
 def gravity_as_published(q: Array) -> Array:

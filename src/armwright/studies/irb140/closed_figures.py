@@ -39,7 +39,9 @@ def draw_torques() -> Any:
 
 def draw_storage() -> Any:
     """Draw the Lyapunov function, and the difference of the formulations."""
-    figure, (left, right) = row_of_panels(["Lyapunov function V(t)", "|q Newton–Euler − q exponentials|, largest joint"], height=2.7)
+    figure, (left, right) = row_of_panels(
+        ["Lyapunov function V(t)", "|q Newton–Euler − q exponentials|, largest joint"], height=2.7
+    )
     twins = closed_twins()
     for k, name in enumerate(RUNS):
         colour = ("#0072b2", "#d55e00", "#009e73")[k]

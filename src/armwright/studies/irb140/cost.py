@@ -20,7 +20,12 @@ from armwright.studies.irb140.twin import KINDS, STEP, closed_twins, run_twin
 from armwright.studies.item import Claim, Item, Numbers, Undetermined
 from armwright.studies.operation_counts import bare, pair, table_6_2, tally
 
-PRINTED = {"OL2": ("6 s (text), 6 min (table)", "7 min"), "CL1": ("28 min", "18 h"), "CL2": ("32 min", "18 h"), "CL3": ("27 min", "18 h")}
+PRINTED = {
+    "OL2": ("6 s (text), 6 min (table)", "7 min"),
+    "CL1": ("28 min", "18 h"),
+    "CL2": ("32 min", "18 h"),
+    "CL3": ("27 min", "18 h"),
+}
 """Table 6.1: wall time by Newton–Euler (10 s or 5 s simulated) and by exponentials (10 s or 2.3 s simulated)."""
 
 FORWARD = {"Newton–Euler": crba_forward, "exponentials": poe_forward}
@@ -41,9 +46,16 @@ def _bias(arm: Any, q: Any, qd: Any) -> Any:
 @cache
 def counts() -> dict[str, Count]:
     """Operations of the arm's equations by both formulations."""
-    rows = {f"inverse dynamics, {row['method']}": Count(row["loops"], row["by_hand"], row["compiled"]) for row in table_6_2(arm())}
-    for label, function, signature in (("M and C q̇ + g, Newton–Euler", _bias, "q qd"), ("M, C and g, exponentials", poe_equations, "q qd"),
-                                       ("M alone, composite bodies", crba, "q"), ("M alone, exponentials", poe_mass, "q")):  # fmt: skip
+    rows = {
+        f"inverse dynamics, {row['method']}": Count(row["loops"], row["by_hand"], row["compiled"])
+        for row in table_6_2(arm())
+    }
+    for label, function, signature in (
+        ("M and C q̇ + g, Newton–Euler", _bias, "q qd"),
+        ("M, C and g, exponentials", poe_equations, "q qd"),
+        ("M alone, composite bodies", crba, "q"),
+        ("M alone, exponentials", poe_mass, "q"),
+    ):
         found = tally(function, bare(arm()), signature)
         rows[label] = Count(*(sum(pair(way)) for way in found))
     return rows
@@ -80,7 +92,11 @@ def evaluation_times() -> dict[str, tuple[float, float]]:
 
 @cache
 def stiff_calls() -> dict[str, tuple[int, float, float]]:
-    """CL1 for 5 s by SciPy's Radau (rtol 1e-8, atol 1e-6) on compiled kernels: derivative calls, wall time [s], |Δq| to NE [rad]."""
+    """CL1 for 5 s by SciPy's Radau (rtol 1e-8, atol 1e-6) on compiled kernels.
+
+    Returns:
+        Formulation → derivative calls, wall time [s], largest |Δq| to Newton–Euler [rad].
+    """
     from scipy.integrate import solve_ivp  # half a second of import that few calls need
 
     q_init, q_ref = RUNS["CL1"]
@@ -93,48 +109,103 @@ def stiff_calls() -> dict[str, tuple[int, float, float]]:
             return np.concatenate([x[6:], forward(x[:6], x[6:], tau[0] if isinstance(tau, tuple) else tau)])
 
         begin = time.perf_counter()
-        found = solve_ivp(f, (0.0, 5.0), np.concatenate([q_init, still]), method="Radau", rtol=1e-8, atol=1e-6, t_eval=np.linspace(0, 5, 51))
+        found = solve_ivp(
+            f,
+            (0.0, 5.0),
+            np.concatenate([q_init, still]),
+            method="Radau",
+            rtol=1e-8,
+            atol=1e-6,
+            t_eval=np.linspace(0, 5, 51),
+        )
         ends[kind] = found.y[:6]
-        out[kind] = (int(found.nfev), time.perf_counter() - begin, float(np.abs(ends[kind] - ends["Newton–Euler"]).max()))
+        out[kind] = (
+            int(found.nfev),
+            time.perf_counter() - begin,
+            float(np.abs(ends[kind] - ends["Newton–Euler"]).max()),
+        )
     return out
 
 
 def _open_notes() -> list[str]:
     runs = {kind: run_twin(kind, q_down[None], u_des()[None], 10.0, closed=False) for kind in KINDS}
-    return [f"ours, 10 s by RK4 of 0.1 ms: {kind} {run.seconds:.3f} s ({run.evaluations:,} evaluations)" for kind, run in runs.items()]
+    return [
+        f"ours, 10 s by RK4 of 0.1 ms: {kind} {run.seconds:.3f} s ({run.evaluations:,} evaluations)"
+        for kind, run in runs.items()
+    ]
 
 
 def _closed_notes() -> list[str]:
-    lines = [f"ours, all three runs of 5 s side by side by RK4 of {1e3 * STEP:g} ms: {kind} {run.seconds:.3f} s ({run.evaluations:,} evaluations a run)"
-             for kind, run in closed_twins().items()]  # fmt: skip
-    lines += [f"CL1 by SciPy's Radau on the compiled {kind}: {calls} derivative calls, {seconds:.2f} s" for kind, (calls, seconds, _)
-              in stiff_calls().items()]  # fmt: skip
-    lines += [f"one q̈ by {kind}: {1e3 * plain:.2f} ms in plain NumPy, {1e6 * compiled:.2f} µs compiled"
-              for kind, (plain, compiled) in evaluation_times().items()]  # fmt: skip
-    lines.append("the hours come from expanded symbolic code and from an explicit solver on a loop with modes at −22,700 1/s (E18)")
+    lines = [
+        f"ours, all three runs of 5 s side by side by RK4 of {1e3 * STEP:g} ms: {kind} {run.seconds:.3f} s "
+        f"({run.evaluations:,} evaluations a run)"
+        for kind, run in closed_twins().items()
+    ]
+    lines += [
+        f"CL1 by SciPy's Radau on the compiled {kind}: {calls} derivative calls, {seconds:.2f} s"
+        for kind, (calls, seconds, _) in stiff_calls().items()
+    ]
+    lines += [
+        f"one q̈ by {kind}: {1e3 * plain:.2f} ms in plain NumPy, {1e6 * compiled:.2f} µs compiled"
+        for kind, (plain, compiled) in evaluation_times().items()
+    ]
+    lines.append(
+        "the hours come from expanded symbolic code and from an explicit solver on a loop with modes at "
+        "−22,700 1/s (E18)"
+    )
     return lines
 
 
 def _count_notes() -> list[str]:
-    lines = [f"{name}: {c.loops:,} as loops, {c.hand:,} by hand, {c.compiled:,} compiled" for name, c in counts().items()]
-    lines.append(f"ours, compiled, M, C, g by exponentials over M, C q̇ + g by Newton–Euler: {ratio():.1f}; for M alone "
-                 f"{counts()['M alone, exponentials'].compiled / counts()['M alone, composite bodies'].compiled:.1f}: the cost lies in the "
-                 "Christoffel sums, not in the exponentials")  # fmt: skip
+    lines = [
+        f"{name}: {c.loops:,} as loops, {c.hand:,} by hand, {c.compiled:,} compiled" for name, c in counts().items()
+    ]
+    lines.append(
+        f"ours, compiled, M, C, g by exponentials over M, C q̇ + g by Newton–Euler: {ratio():.1f}; for M alone "
+        f"{counts()['M alone, exponentials'].compiled / counts()['M alone, composite bodies'].compiled:.1f}: "
+        "the cost lies in the "
+        "Christoffel sums, not in the exponentials"
+    )
     return lines
 
 
 ITEMS: tuple[Item, ...] = (
-    *(Item(f"T6.1{letter}", f"run time of {name}, Newton–Euler / exponentials", Undetermined(f"{newton} / {poe}"),
-           reason="time of another machine, solver and generated code" + extra, notes={"OL2": _open_notes, "CL1": _closed_notes}.get(name))
-      for letter, (name, (newton, poe)), extra in zip("abcd", PRINTED.items(), (
-          "; text and table of the thesis contradict each other", "", "", ""), strict=True)),
-    Item("T6.2a", "operations by Newton–Euler", Undetermined("16080"), notes=_count_notes,
-         reason="counts fully expanded expressions of Maple; how they were simplified is not printed"),
-    Item("T6.2b", "operations by exponentials", Undetermined("39001"),
-         reason="counts fully expanded expressions of Maple; how they were simplified is not printed"),
+    *(
+        Item(
+            f"T6.1{letter}",
+            f"run time of {name}, Newton–Euler / exponentials",
+            Undetermined(f"{newton} / {poe}"),
+            reason="time of another machine, solver and generated code" + extra,
+            notes={"OL2": _open_notes, "CL1": _closed_notes}.get(name),
+        )
+        for letter, (name, (newton, poe)), extra in zip(
+            "abcd", PRINTED.items(), ("; text and table of the thesis contradict each other", "", "", ""), strict=True
+        )
+    ),
+    Item(
+        "T6.2a",
+        "operations by Newton–Euler",
+        Undetermined("16080"),
+        notes=_count_notes,
+        reason="counts fully expanded expressions of Maple; how they were simplified is not printed",
+    ),
+    Item(
+        "T6.2b",
+        "operations by exponentials",
+        Undetermined("39001"),
+        reason="counts fully expanded expressions of Maple; how they were simplified is not printed",
+    ),
     Item("T6.2c", "ratio of the printed counts", Numbers("2.43"), None, lambda: 39001 / 16080),
-    Item("T6.2d", "Newton–Euler needs fewer operations", Claim("cheaper, more than twice"), None, lambda: ratio() > 2.0),
-    Item("6.c", "why exponentials take so long", Claim("84 to 1 per simulated second (Table 6.1): the formulation"), None,
-         lambda: ratio() > (18 * 60 / 2.3) / (28 / 5),
-         reason="compiled, the same mathematics costs a few times as much; the table measures generated code and solver (E18)"),
-)  # fmt: skip
+    Item(
+        "T6.2d", "Newton–Euler needs fewer operations", Claim("cheaper, more than twice"), None, lambda: ratio() > 2.0
+    ),
+    Item(
+        "6.c",
+        "why exponentials take so long",
+        Claim("84 to 1 per simulated second (Table 6.1): the formulation"),
+        None,
+        lambda: ratio() > (18 * 60 / 2.3) / (28 / 5),
+        reason="compiled, the same mathematics costs a few times as much; the table measures generated code "
+        "and solver (E18)",
+    ),
+)

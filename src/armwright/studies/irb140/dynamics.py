@@ -73,8 +73,12 @@ def others_vanish() -> bool:
 def _notes() -> list[str]:
     found = differences()
     M = np.linalg.eigvalsh(mass_matrix(arm(), postures()))
-    lines = ["Newton–Euler against exponentials at 300 states: " + ", ".join(f"{k} to {v:.0e}" for k, v in found.items())]
-    lines.append(f"eigenvalues of M {M.min():.5f} … {M.max():.2f} kg m², condition number up to {(M[:, -1] / M[:, 0]).max():.1e}")
+    lines = [
+        "Newton–Euler against exponentials at 300 states: " + ", ".join(f"{k} to {v:.0e}" for k, v in found.items())
+    ]
+    lines.append(
+        f"eigenvalues of M {M.min():.5f} … {M.max():.2f} kg m², condition number up to {(M[:, -1] / M[:, 0]).max():.1e}"
+    )
     tau = inverse_dynamics(arm(), q_t, qd_t, qdd_t)
     lines.append("τ(q_t, q̇_t, q̈_t) = (" + ", ".join(f"{x:.6f}" for x in tau) + ") N m")
     return lines
@@ -82,24 +86,53 @@ def _notes() -> list[str]:
 
 def _holding_notes() -> list[str]:
     u = gravity_torque(arm(), q_des) + 0.0
-    return ["u_des = (" + ", ".join(f"{x:.5f}" for x in u) + ") N m",
-            "by hand: 2.409 = 25·0.080 + 1·(0.380 + 0.029), 13.782 = 22·0.201 + 26·0.360, 0.029 = 1·0.029",
-            "by exponentials: " + ", ".join(f"{x:.5f}" for x in exponentials(q_des, np.zeros(6))[2] + 0.0)]  # fmt: skip
+    return [
+        "u_des = (" + ", ".join(f"{x:.5f}" for x in u) + ") N m",
+        "by hand: 2.409 = 25·0.080 + 1·(0.380 + 0.029), 13.782 = 22·0.201 + 26·0.360, 0.029 = 1·0.029",
+        "by exponentials: " + ", ".join(f"{x:.5f}" for x in exponentials(q_des, np.zeros(6))[2] + 0.0),
+    ]
 
 
 ITEMS: tuple[Item, ...] = (
-    Item("4.M", "M by unit accelerations", Formula("column j: τ with q̈_j = 1, q̇ = 0, g = 0", "kg m²"), lambda: probed_mass(q_t),
-         lambda: mass_matrix(arm(), q_t)),
-    Item("4.C", "Coriolis torque as remainder", Formula("C q̇ = τ − M q̈ − g", "N m"), lambda: remainder(q_t, qd_t, qdd_t),
-         lambda: coriolis_matrix(arm(), q_t, qd_t) @ qd_t),
-    Item("4.tau", "Newton–Euler with the printed matrices and vectors", Formula("τ(q_t, q̇_t, q̈_t)", "N m"),
-         lambda: SIGNS * inverse_dynamics(printed_arm(), printed_angles(q_t), SIGNS * qd_t, SIGNS * qdd_t),
-         lambda: inverse_dynamics(arm(), q_t, qd_t, qdd_t),
-         reason="three link vectors belong to other frames than the printed matrices; what remains is the lateral offset of link 2, "
-                "mirrored (E10)"),
-    Item("4.eq", "Newton–Euler and exponentials agree in M, C q̇ and g", Claim("same dynamics"), None,
-         lambda: max(differences().values()) < 1e-11, notes=_notes),
-    Item("5.18", "u_des = (0, −(a + b)g, −c g, 0, −d g, 0): a, b, c, d", Numbers("2.409, 13.782, 2.409, 0.029", "kg m"),
-         lambda: holding_factors(printed_arm(), q_des), lambda: holding_factors(arm(), q_des), notes=_holding_notes),
+    Item(
+        "4.M",
+        "M by unit accelerations",
+        Formula("column j: τ with q̈_j = 1, q̇ = 0, g = 0", "kg m²"),
+        lambda: probed_mass(q_t),
+        lambda: mass_matrix(arm(), q_t),
+    ),
+    Item(
+        "4.C",
+        "Coriolis torque as remainder",
+        Formula("C q̇ = τ − M q̈ − g", "N m"),
+        lambda: remainder(q_t, qd_t, qdd_t),
+        lambda: coriolis_matrix(arm(), q_t, qd_t) @ qd_t,
+    ),
+    Item(
+        "4.tau",
+        "Newton–Euler with the printed matrices and vectors",
+        Formula("τ(q_t, q̇_t, q̈_t)", "N m"),
+        lambda: SIGNS * inverse_dynamics(printed_arm(), printed_angles(q_t), SIGNS * qd_t, SIGNS * qdd_t),
+        lambda: inverse_dynamics(arm(), q_t, qd_t, qdd_t),
+        reason="three link vectors belong to other frames than the printed matrices; what remains is the "
+        "lateral offset of link 2, "
+        "mirrored (E10)",
+    ),
+    Item(
+        "4.eq",
+        "Newton–Euler and exponentials agree in M, C q̇ and g",
+        Claim("same dynamics"),
+        None,
+        lambda: max(differences().values()) < 1e-11,
+        notes=_notes,
+    ),
+    Item(
+        "5.18",
+        "u_des = (0, −(a + b)g, −c g, 0, −d g, 0): a, b, c, d",
+        Numbers("2.409, 13.782, 2.409, 0.029", "kg m"),
+        lambda: holding_factors(printed_arm(), q_des),
+        lambda: holding_factors(arm(), q_des),
+        notes=_holding_notes,
+    ),
     Item("5.18z", "joints 1, 4 and 6 of u_des", Claim("0"), None, others_vanish),
-)  # fmt: skip
+)

@@ -56,8 +56,10 @@ def worst_pose_difference(xi: Array) -> float:
     constant = np.eye(4)
     constant[:3, :3] = R_c
     T = fk(arm(), postures()[:200])
-    return max(float(np.abs(product_of_exponentials(xi, home_pose(), q) @ constant - want).max())
-               for q, want in zip(postures()[:200], T, strict=True))  # fmt: skip
+    return max(
+        float(np.abs(product_of_exponentials(xi, home_pose(), q) @ constant - want).max())
+        for q, want in zip(postures()[:200], T, strict=True)
+    )
 
 
 def printed_pose(q: Array) -> Array:
@@ -116,14 +118,23 @@ def _frame_notes() -> list[str]:
 
 
 def _pose_notes() -> list[str]:
-    return [f"screws corrected: T_0^6 − g_st R_c at most {worst_pose_difference(screws()):.0e} over 200 postures",
-            f"screws as listed (E1, E2): up to {worst_pose_difference(screws_as_published({'E1', 'E2'})):.2f}",
-            f"flange at q_t: ({', '.join(f'{x:.6f}' for x in fk(arm(), q_t)[:3, 3])}) m"]  # fmt: skip
+    return [
+        f"screws corrected: T_0^6 − g_st R_c at most {worst_pose_difference(screws()):.0e} over 200 postures",
+        f"screws as listed (E1, E2): up to {worst_pose_difference(screws_as_published({'E1', 'E2'})):.2f}",
+        f"flange at q_t: ({', '.join(f'{x:.6f}' for x in fk(arm(), q_t)[:3, 3])}) m",
+    ]
 
 
 def _listed(i: int, text: str, reason: str = "") -> Item:
-    return Item(f"A3.xi{i}", f"twist ξ_{i} = (v, ω)", Numbers(text, "m, 1"), None, lambda: screws()[i - 1], reason=reason,
-                notes=_table_notes if i == 1 else None)  # fmt: skip
+    return Item(
+        f"A3.xi{i}",
+        f"twist ξ_{i} = (v, ω)",
+        Numbers(text, "m, 1"),
+        None,
+        lambda: screws()[i - 1],
+        reason=reason,
+        notes=_table_notes if i == 1 else None,
+    )
 
 
 def _draw() -> Any:
@@ -132,41 +143,108 @@ def _draw() -> Any:
 
 _POINT = (a1 + e1, 0.0, e1 + e2)
 ITEMS: tuple[Item, ...] = (
-    Item("3.3", "printed DH matrices describe the arm of the text", Formula("α = (90, 0, 90, 90, 90, 0)°, other zero and signs"),
-         lambda: printed_pose(q_t), lambda: fk(arm(), q_t), notes=_frame_notes,
-         pictures=(Picture("The arm at home (q = 0) and stretched (q_des) with link frames, joint axes (dashed) and centres of mass "
-                           "(area by mass).", _draw),)),
-    Item("3.3a", "wrist at q_des, angles put into the printed matrices", Formula("T_0^5(q_des)", "m"),
-         lambda: wrist(printed_arm(), q_des), lambda: wrist(arm(), q_des),
-         reason="the printed matrices have another zero and other signs than q_des, u_des and the link vectors: angles must first "
-                "become (q1, π/2 − q2, −q3, q4, q5 + π, q6) (E10)"),
-    Item("3.r", "link vectors r_{i−1,i}", Numbers("(0.070, -0.352, 0), (0.360, 0, 0), (0, 0, 0), (0, 0.380, 0), (0, 0, 0), (0, 0, 0.065)",
-         "m"), lambda: link_vectors(printed_arm())[0], lambda: link_vectors(arm())[0]),
-    Item("3.rc", "link vectors r_{i−1,ci}",
-         Numbers("(0.014, -0.264, 0.067), (0.201, 0, -0.070), (0, 0, 0), (0, 0.080, 0), (0, 0, 0), (0, 0, 0.029)", "m"), None,
-         lambda: link_vectors(arm())[1]),
-    Item("3.16a", "axis ω_1", Numbers("(1, 0, 0)"), None, lambda: screws()[0, 3:],
-         reason="three axes are printed for six joints: a list of the distinct directions (4, 6: x; 2, 3, 5: y; 1: z) (E9)"),
-    Item("3.16b", "axis ω_3", Numbers("(0, 0, 1)"), None, lambda: screws()[2, 3:],
-         reason="joint 3 turns about y; the third of the distinct directions is z (E9)"),
-    Item("3.16c", "point q_3 on the axis of the wrist", Formula("(a1 + e1, 0, e1 + e2)", "m"), lambda: np.array(_POINT),
-         lambda: joint_frames(arm(), np.zeros(6))[4, :3, 3], reason="a1 + e4 is meant: the wrist is one forearm away (E9)"),
+    Item(
+        "3.3",
+        "printed DH matrices describe the arm of the text",
+        Formula("α = (90, 0, 90, 90, 90, 0)°, other zero and signs"),
+        lambda: printed_pose(q_t),
+        lambda: fk(arm(), q_t),
+        notes=_frame_notes,
+        pictures=(
+            Picture(
+                "The arm at home (q = 0) and stretched (q_des) with link frames, joint axes (dashed) and "
+                "centres of mass "
+                "(area by mass).",
+                _draw,
+            ),
+        ),
+    ),
+    Item(
+        "3.3a",
+        "wrist at q_des, angles put into the printed matrices",
+        Formula("T_0^5(q_des)", "m"),
+        lambda: wrist(printed_arm(), q_des),
+        lambda: wrist(arm(), q_des),
+        reason="the printed matrices have another zero and other signs than q_des, u_des and the link "
+        "vectors: angles must first "
+        "become (q1, π/2 − q2, −q3, q4, q5 + π, q6) (E10)",
+    ),
+    Item(
+        "3.r",
+        "link vectors r_{i−1,i}",
+        Numbers("(0.070, -0.352, 0), (0.360, 0, 0), (0, 0, 0), (0, 0.380, 0), (0, 0, 0), (0, 0, 0.065)", "m"),
+        lambda: link_vectors(printed_arm())[0],
+        lambda: link_vectors(arm())[0],
+    ),
+    Item(
+        "3.rc",
+        "link vectors r_{i−1,ci}",
+        Numbers("(0.014, -0.264, 0.067), (0.201, 0, -0.070), (0, 0, 0), (0, 0.080, 0), (0, 0, 0), (0, 0, 0.029)", "m"),
+        None,
+        lambda: link_vectors(arm())[1],
+    ),
+    Item(
+        "3.16a",
+        "axis ω_1",
+        Numbers("(1, 0, 0)"),
+        None,
+        lambda: screws()[0, 3:],
+        reason="three axes are printed for six joints: a list of the distinct directions (4, 6: x; 2, 3, 5: "
+        "y; 1: z) (E9)",
+    ),
+    Item(
+        "3.16b",
+        "axis ω_3",
+        Numbers("(0, 0, 1)"),
+        None,
+        lambda: screws()[2, 3:],
+        reason="joint 3 turns about y; the third of the distinct directions is z (E9)",
+    ),
+    Item(
+        "3.16c",
+        "point q_3 on the axis of the wrist",
+        Formula("(a1 + e1, 0, e1 + e2)", "m"),
+        lambda: np.array(_POINT),
+        lambda: joint_frames(arm(), np.zeros(6))[4, :3, 3],
+        reason="a1 + e4 is meant: the wrist is one forearm away (E9)",
+    ),
     _listed(1, "(0, -0.070, 0, 0, 0, 1)", "axis 1 passes through the origin, not x = a1 (E1)"),
     _listed(2, "(-0.352, 0, 0.070, 0, 1, 0)"),
     _listed(3, "(-0.712, 0, 0.070, 0, 1, 0)"),
     _listed(4, "(0, 0.712, 0.070, 1, 0, 0)", "−ω × point has no third component here (E2)"),
     _listed(5, "(-0.712, 0, 45, 0, 1, 0)", "decimal point lost: 0.45"),
     _listed(6, "(0, 0.712, 0, 1, 0, 0)"),
-    Item("3.28", "e^{ξ̂1θ1}", Formula("axis through (a1, 0, 0)"),
-         lambda: exp_se3(screw(np.array([a1, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])) * 0.7), lambda: exp_se3(screws()[0] * 0.7),
-         reason="repeats E1: the base axis is displaced by a1"),
-    Item("3.30", "e^{ξ̂3θ3} at θ3 = −π/2", Formula("third entry a1 sin θ + e1(1 − cos θ)"),
-         lambda: exponential_3_30_as_published(-PI / 2), lambda: exp_se3(screws()[2] * (-PI / 2)),
-         reason="(e1 + e2)(1 − cos θ) is meant; 0.36 m off at q_des (E9)"),
-    Item("3.g0", "home position of the tool", Numbers("(0.450, 0, 0.712)", "m"), lambda: wrist(arm(), np.zeros(6)),
-         lambda: fk(arm(), np.zeros(6))[:3, 3], reason="this is the wrist centre; the flange is e6 = 0.065 m further"),
-    Item("3.fk", "DH and exponentials give the same pose", Claim("both describe the same arm"),
-         lambda: worst_pose_difference(screws_as_published({"E1", "E2"})) < 1e-12, lambda: worst_pose_difference(screws()) < 1e-12,
-         notes=_pose_notes),
+    Item(
+        "3.28",
+        "e^{ξ̂1θ1}",
+        Formula("axis through (a1, 0, 0)"),
+        lambda: exp_se3(screw(np.array([a1, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])) * 0.7),
+        lambda: exp_se3(screws()[0] * 0.7),
+        reason="repeats E1: the base axis is displaced by a1",
+    ),
+    Item(
+        "3.30",
+        "e^{ξ̂3θ3} at θ3 = −π/2",
+        Formula("third entry a1 sin θ + e1(1 − cos θ)"),
+        lambda: exponential_3_30_as_published(-PI / 2),
+        lambda: exp_se3(screws()[2] * (-PI / 2)),
+        reason="(e1 + e2)(1 − cos θ) is meant; 0.36 m off at q_des (E9)",
+    ),
+    Item(
+        "3.g0",
+        "home position of the tool",
+        Numbers("(0.450, 0, 0.712)", "m"),
+        lambda: wrist(arm(), np.zeros(6)),
+        lambda: fk(arm(), np.zeros(6))[:3, 3],
+        reason="this is the wrist centre; the flange is e6 = 0.065 m further",
+    ),
+    Item(
+        "3.fk",
+        "DH and exponentials give the same pose",
+        Claim("both describe the same arm"),
+        lambda: worst_pose_difference(screws_as_published({"E1", "E2"})) < 1e-12,
+        lambda: worst_pose_difference(screws()) < 1e-12,
+        notes=_pose_notes,
+    ),
     Item("A1", "reach of axis 5, stretched", Numbers("0.810", "m"), None, lambda: float(wrist(arm(), q_des)[0])),
-)  # fmt: skip
+)

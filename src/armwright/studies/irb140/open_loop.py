@@ -1,4 +1,4 @@
-"""Chapter 5, open loop: the stretched arm held by u_des (OL1), the hanging arm under the same torque (OL2) (002 §5.1)."""
+"""Chapter 5, open loop: the stretched arm held by u_des (OL1), the hanging arm under it (OL2) (002 §5.1)."""
 
 from __future__ import annotations
 
@@ -141,9 +141,13 @@ def inverted() -> bool:
 
 
 def _ol1_notes() -> list[str]:
-    lines = [f"drift under u_des over 10 s: {drift(stretched()):.0e} rad; without torque, as listed, {drift(falling()):.1f} rad in 1 s",
-             f"largest eigenvalue at q_des {np.abs(modes(q_des, u_des())).max():.0e} 1/s: the gravity Hessian is zero, escape is "
-             "algebraic"]  # fmt: skip
+    lines = [
+        f"drift under u_des over 10 s: {drift(stretched()):.0e} rad; without torque, as listed, "
+        f"{drift(falling()):.1f} rad in 1 s",
+        f"largest eigenvalue at q_des {np.abs(modes(q_des, u_des())).max():.0e} 1/s: the gravity Hessian is "
+        "zero, escape is "
+        "algebraic",
+    ]
     lines += [f"joint {e.joint} offset by {e.offset:+g} rad: 1 rad away after {e.time:.2f} s" for e in escapes()]
     E = energy(arm(), falling()["q"], falling()["qd"])
     total = E.kinetic + E.potential
@@ -154,21 +158,32 @@ def _ol1_notes() -> list[str]:
 def _ol2_notes() -> list[str]:
     run = hanging()[0]
     t, apart = formulations_apart()
-    lines = [f"q({s:g} s) = (" + ", ".join(f"{x:.4f}" for x in run["q"][round(1000 * s)]) + ") rad" for s in (0.25, 0.5, 1.0, 2.0)]
-    lines.append("q̈(0) = (" + ", ".join(f"{x:.4f}" for x in forward_dynamics(arm(), q_down, np.zeros(6), u_des())) + ") rad/s²")
+    lines = [
+        f"q({s:g} s) = (" + ", ".join(f"{x:.4f}" for x in run["q"][round(1000 * s)]) + ") rad"
+        for s in (0.25, 0.5, 1.0, 2.0)
+    ]
+    lines.append(
+        "q̈(0) = (" + ", ".join(f"{x:.4f}" for x in forward_dynamics(arm(), q_down, np.zeros(6), u_des())) + ") rad/s²"
+    )
     lines.append(f"Newton–Euler and exponentials: |Δq| ≤ {apart[t <= 2.0].max():.0e} rad up to 2 s")
     begin, rate = chaos()
-    lines.append(f"a perturbation grows {sensitivity()[1][2000]:.0f}-fold by 2 s (exponent {finite_time_exponent(1.0, 3.5):.1f} 1/s from 1 to "
-                 f"3.5 s), then at {rate:.0f} 1/s from {begin:.1f} s: rounding alone parts the formulations by 1e-6 rad at "
-                 f"{parting_time():.2f} s, and by whole turns at 5 s")  # fmt: skip
+    lines.append(
+        f"a perturbation grows {sensitivity()[1][2000]:.0f}-fold by 2 s (exponent "
+        f"{finite_time_exponent(1.0, 3.5):.1f} 1/s from 1 to "
+        f"3.5 s), then at {rate:.0f} 1/s from {begin:.1f} s: rounding alone parts the formulations by 1e-6 rad at "
+        f"{parting_time():.2f} s, and by whole turns at 5 s"
+    )
     lines.append(f"work of u_des equals the energy gained to {power_balance():.0e} (relative)")
     return lines
 
 
 def _posture_notes() -> list[str]:
     up = np.array([0.0, PI, PI / 2, 0.0, 0.0, 0.0])
-    return [f"the inverted posture is q3 = +π/2; its fastest mode grows at {modes(up, gravity_torque(arm(), up)).real[0]:.1f} 1/s",
-            f"hanging, without torque: fastest growth {max(modes(q_down, np.zeros(6)).real[0], 0.0):.1e} 1/s"]  # fmt: skip
+    return [
+        "the inverted posture is q3 = +π/2; its fastest mode grows at "
+        f"{modes(up, gravity_torque(arm(), up)).real[0]:.1f} 1/s",
+        f"hanging, without torque: fastest growth {max(modes(q_down, np.zeros(6)).real[0], 0.0):.1e} 1/s",
+    ]
 
 
 def _draw_sensitivity() -> Any:
@@ -187,9 +202,18 @@ def _draw_sensitivity() -> Any:
     for start, slope, length in ((1.0, finite_time_exponent(1.0, 3.5), 2.5), (begin, rate, 0.5)):
         base = NUDGE * growth[round(1000 * start)] * 30.0
         line = np.array([start, start + length])
-        right.semilogy(line, base * np.exp(slope * (line - start)), color="#4d4d4d", linestyle=(0, (4, 2)), linewidth=1.0)
-        right.annotate(f"exp({slope:.1f} t)" if slope < 10.0 else f"exp({slope:.0f} t)", (line.mean(), base * np.exp(slope * length / 2)),
-                       xytext=(-6, 6), textcoords="offset points", ha="right", fontsize=7.5, color="#4d4d4d")  # fmt: skip
+        right.semilogy(
+            line, base * np.exp(slope * (line - start)), color="#4d4d4d", linestyle=(0, (4, 2)), linewidth=1.0
+        )
+        right.annotate(
+            f"exp({slope:.1f} t)" if slope < 10.0 else f"exp({slope:.0f} t)",
+            (line.mean(), base * np.exp(slope * length / 2)),
+            xytext=(-6, 6),
+            textcoords="offset points",
+            ha="right",
+            fontsize=7.5,
+            color="#4d4d4d",
+        )
     right.axvline(2.0, color="#b2182b", linewidth=0.8)
     right.set_ylim(1e-17, 1e3)
     right.set_xlabel("time [s]")
@@ -199,18 +223,53 @@ def _draw_sensitivity() -> Any:
 
 
 ITEMS: tuple[Item, ...] = (
-    Item("OL1", "stretched arm under u_des", Claim("stays in place"), lambda: drift(falling()) < 1e-6,
-         lambda: drift(stretched()) < 1e-6, notes=_ol1_notes),
-    Item("OL2", "hanging arm under u_des", Claim("unstable"), None, lambda: bool(np.abs(hanging()[0]["q"][2000]).max() > PI),
-         notes=_ol2_notes,
-         pictures=(Picture("OL2: the run to 2 s; right, the distance of a neighbour that starts 1e-9 rad away and that between the two "
-                           "formulations. The red line marks 2 s, up to where runs can be compared.", _draw_sensitivity),)),
-    Item("OL2a", "controllability there", Claim("uncontrollable"), None, lambda: controllability_rank(q_down) < 12,
-         reason="unstable it is under this torque, but every joint has its motor: the pair (A, B) has rank 12"),
-    Item("OL2b", "posture of OL2", Claim("link 2 down, links 4 and 6 an inverted double pendulum on it"), None, inverted,
-         reason="at q2 = π, q3 = −π/2 the whole arm hangs straight down, a stable equilibrium for τ = 0, as listed",
-         notes=_posture_notes),
-    Item("OL2c", "OL2 with the listed τ = 0", Claim("runs away"), None,
-         lambda: bool(np.abs(gravity_torque(arm(), q_down)).max() > 1e-9),
-         reason="the hanging arm needs no torque and stays; only u_des, of which the text speaks, moves it (E16)"),
-)  # fmt: skip
+    Item(
+        "OL1",
+        "stretched arm under u_des",
+        Claim("stays in place"),
+        lambda: drift(falling()) < 1e-6,
+        lambda: drift(stretched()) < 1e-6,
+        notes=_ol1_notes,
+    ),
+    Item(
+        "OL2",
+        "hanging arm under u_des",
+        Claim("unstable"),
+        None,
+        lambda: bool(np.abs(hanging()[0]["q"][2000]).max() > PI),
+        notes=_ol2_notes,
+        pictures=(
+            Picture(
+                "OL2: the run to 2 s; right, the distance of a neighbour that starts 1e-9 rad away and that "
+                "between the two "
+                "formulations. The red line marks 2 s, up to where runs can be compared.",
+                _draw_sensitivity,
+            ),
+        ),
+    ),
+    Item(
+        "OL2a",
+        "controllability there",
+        Claim("uncontrollable"),
+        None,
+        lambda: controllability_rank(q_down) < 12,
+        reason="unstable it is under this torque, but every joint has its motor: the pair (A, B) has rank 12",
+    ),
+    Item(
+        "OL2b",
+        "posture of OL2",
+        Claim("link 2 down, links 4 and 6 an inverted double pendulum on it"),
+        None,
+        inverted,
+        reason="at q2 = π, q3 = −π/2 the whole arm hangs straight down, a stable equilibrium for τ = 0, as listed",
+        notes=_posture_notes,
+    ),
+    Item(
+        "OL2c",
+        "OL2 with the listed τ = 0",
+        Claim("runs away"),
+        None,
+        lambda: bool(np.abs(gravity_torque(arm(), q_down)).max() > 1e-9),
+        reason="the hanging arm needs no torque and stays; only u_des, of which the text speaks, moves it (E16)",
+    ),
+)

@@ -50,21 +50,57 @@ def _notes() -> list[str]:
 
 
 def _centre(link: int, text: str, **options: Any) -> Item:
-    return Item(f"A3.p{link}", f"home centre of mass of link {link}", Numbers(text, "m"), None, lambda: home_centres()[link], **options)
+    return Item(
+        f"A3.p{link}",
+        f"home centre of mass of link {link}",
+        Numbers(text, "m"),
+        None,
+        lambda: home_centres()[link],
+        **options,
+    )
 
 
 ITEMS: tuple[Item, ...] = (
-    Item("T3.1", "total mass with base", Numbers("98", "kg"), None,
-         lambda: sum(body.mass for body in arm().bodies) + BASE_MASS),
-    Item("T3.1a", "one common density", Numbers("(1500, 1500, 1500, 1500)", "kg/m³"), None, densities,
-         reason="only link 6 is near it; masses and cylinder sizes of Table 3.1 give 596 to 1537 (E13)", notes=_notes),
-    Item("T3.1b", "inertias of the cylinders, DH axes", Formula("½ m r², m h²/12 + m r²/4", "kg m²"), inertias_as_published,
-         lambda: np.array([arm().bodies[k - 1].inertia for k in MASSES])),
-    Item("T3.1c", "the same in base axes, home pose", Formula("cylinders along z, z, x, x", "kg m²"),
-         lambda: np.array([_cylinder(link, BASE_AXES[link]) for link in MASSES]), base_inertias),
-    Item("T3.1d", "inertias are those of bodies", Claim("positive definite, triangle inequality"), None,
-         lambda: all(is_physical(arm().bodies[k - 1].inertia) and triangle_gap(arm().bodies[k - 1].inertia) > 0.0 for k in MASSES)),
+    Item(
+        "T3.1",
+        "total mass with base",
+        Numbers("98", "kg"),
+        None,
+        lambda: sum(body.mass for body in arm().bodies) + BASE_MASS,
+    ),
+    Item(
+        "T3.1a",
+        "one common density",
+        Numbers("(1500, 1500, 1500, 1500)", "kg/m³"),
+        None,
+        densities,
+        reason="only link 6 is near it; masses and cylinder sizes of Table 3.1 give 596 to 1537 (E13)",
+        notes=_notes,
+    ),
+    Item(
+        "T3.1b",
+        "inertias of the cylinders, DH axes",
+        Formula("½ m r², m h²/12 + m r²/4", "kg m²"),
+        inertias_as_published,
+        lambda: np.array([arm().bodies[k - 1].inertia for k in MASSES]),
+    ),
+    Item(
+        "T3.1c",
+        "the same in base axes, home pose",
+        Formula("cylinders along z, z, x, x", "kg m²"),
+        lambda: np.array([_cylinder(link, BASE_AXES[link]) for link in MASSES]),
+        base_inertias,
+    ),
+    Item(
+        "T3.1d",
+        "inertias are those of bodies",
+        Claim("positive definite, triangle inequality"),
+        None,
+        lambda: all(
+            is_physical(arm().bodies[k - 1].inertia) and triangle_gap(arm().bodies[k - 1].inertia) > 0.0 for k in MASSES
+        ),
+    ),
     _centre(1, "(0.014, 0.067, 0.264)"),
     _centre(4, "(0.150, 0, 0.712)"),
     _centre(6, "(0.479, 0, 0.712)"),
-)  # fmt: skip
+)

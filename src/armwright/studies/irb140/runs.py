@@ -21,7 +21,9 @@ def run(name: str) -> Any:
     """A run of five seconds, the law acting continuously, as in the thesis's block diagram; stiff integrator."""
     law = pd_gravity(K_p, K_d)
     q_init, q_ref = RUNS[name]
-    return with_storage(simulate(arm(), law, q_ref, 5.0, q0=q_init, continuous=True, integrator="rodas3-adaptive", rate=RATE), law)
+    return with_storage(
+        simulate(arm(), law, q_ref, 5.0, q0=q_init, continuous=True, integrator="rodas3-adaptive", rate=RATE), law
+    )
 
 
 def settling(name: str) -> Array:

@@ -22,7 +22,7 @@ a1, e1, e2, e4, e6 = 0.070, 0.352, 0.360, 0.380, 0.065
 
 MASSES = {1: 27.0, 2: 22.0, 4: 25.0, 6: 1.0}
 CYLINDERS = {1: (0.191, 0.363), 2: (0.151, 0.515), 4: (0.115, 0.583), 6: (0.044, 0.107)}
-"""Table 3.1: link → mass [kg], and radius and height of its cylinder [m]; links 3 and 5 are nothing, the base has 23 kg."""
+"""Table 3.1: link → mass [kg], radius and height of its cylinder [m]; links 3 and 5 are nothing."""
 BASE_MASS = 23.0
 BASE_AXES = {1: "z", 2: "z", 4: "x", 6: "x"}
 """Axis of each cylinder in base axes, home pose."""
@@ -70,7 +70,7 @@ def printed_arm() -> Robot:
 def printed_angles(q: Array) -> Array:
     """Joint angles of the printed DH matrices that give the posture q: (q1, π/2 − q2, −q3, q4, q5 + π, q6)."""
     signs = np.array([1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
-    return signs * np.asarray(q) + np.array([0.0, PI / 2, 0.0, 0.0, PI, 0.0])
+    return np.asarray(signs * q + np.array([0.0, PI / 2, 0.0, 0.0, PI, 0.0]))
 
 
 @cache

@@ -20,9 +20,13 @@ def axis_angle_as_published(axis: Array, angle: float) -> Array:
     """(2.3): entries (2, 3) and (3, 2) carry r_z sin φ where r_x sin φ belongs."""
     x, y, z = axis
     c, s, v = np.cos(angle), np.sin(angle), 1.0 - np.cos(angle)
-    return np.array([[x * x * v + c, x * y * v - z * s, x * z * v + y * s],
-                     [x * y * v + z * s, y * y * v + c, y * z * v - z * s],
-                     [x * z * v - y * s, y * z * v + z * s, z * z * v + c]])  # fmt: skip
+    return np.array(
+        [
+            [x * x * v + c, x * y * v - z * s, x * z * v + y * s],
+            [x * y * v + z * s, y * y * v + c, y * z * v - z * s],
+            [x * z * v - y * s, y * z * v + z * s, z * z * v + c],
+        ]
+    )
 
 
 def rodrigues(axis: Array, angle: float) -> Array:
@@ -68,21 +72,51 @@ def spin_differs_from_derivative() -> bool:
 
 def _rotation_notes() -> list[str]:
     R: Any = axis_angle_as_published(r, phi)
-    return [f"the printed matrix is no rotation: ‖RᵀR − 1‖ = {np.linalg.norm(R.T @ R - np.eye(3)):.3f}, det {np.linalg.det(R):.3f}"]
+    return [
+        f"the printed matrix is no rotation: ‖RᵀR − 1‖ = {np.linalg.norm(R.T @ R - np.eye(3)):.3f}, det "
+        f"{np.linalg.det(R):.3f}"
+    ]
 
 
 ITEMS: tuple[Item, ...] = (
-    Item("2.3", "rotation about an axis r by φ", Formula("R(r, φ), entries (2,3), (3,2) with r_z sin φ"),
-         lambda: axis_angle_as_published(r, phi), lambda: axis_angle(r, phi),
-         reason="r_x sin φ belongs in (2,3) and (3,2); the thesis's own (2.8) has it right", notes=_rotation_notes),
-    Item("2.8", "exponential of a rotation", Formula("1 + ω̂ sin θ + ω̂²(1 − cos θ)"), lambda: rodrigues(r, phi),
-         lambda: exp_so3(r * phi)),
-    Item("2.13", "exponential of a screw motion", Formula("translation e^{ω̂θ}(1 − e^{ω̂θ})q + hθω"),
-         lambda: screw_motion_as_published(r, point, pitch, phi), lambda: exp_se3(screw(point, r, pitch) * phi),
-         reason="the factor e^{ω̂θ} before (1 − e^{ω̂θ}) q is spurious: points of the axis would move"),
-    Item("2.41", "remark: spin α_i against ω̇_i in the link's axes", Claim("α_i ≠ ω̇_i"), None, spin_differs_from_derivative,
-         reason="Rᵀ d(Rω)/dt = ω̇ + ω × ω = ω̇: in the link's own axes they are the same"),
-    Item("2.44", "acceleration by the recursion", Formula("ω × (ω × r) without α × r", "m/s²"),
-         lambda: flange_acceleration_as_published(q_t, qd_t, qdd_t), lambda: acceleration(arm(), q_t, qd_t, qdd_t)[:3],
-         reason="the term α × r is missing"),
-)  # fmt: skip
+    Item(
+        "2.3",
+        "rotation about an axis r by φ",
+        Formula("R(r, φ), entries (2,3), (3,2) with r_z sin φ"),
+        lambda: axis_angle_as_published(r, phi),
+        lambda: axis_angle(r, phi),
+        reason="r_x sin φ belongs in (2,3) and (3,2); the thesis's own (2.8) has it right",
+        notes=_rotation_notes,
+    ),
+    Item(
+        "2.8",
+        "exponential of a rotation",
+        Formula("1 + ω̂ sin θ + ω̂²(1 − cos θ)"),
+        lambda: rodrigues(r, phi),
+        lambda: exp_so3(r * phi),
+    ),
+    Item(
+        "2.13",
+        "exponential of a screw motion",
+        Formula("translation e^{ω̂θ}(1 − e^{ω̂θ})q + hθω"),
+        lambda: screw_motion_as_published(r, point, pitch, phi),
+        lambda: exp_se3(screw(point, r, pitch) * phi),
+        reason="the factor e^{ω̂θ} before (1 − e^{ω̂θ}) q is spurious: points of the axis would move",
+    ),
+    Item(
+        "2.41",
+        "remark: spin α_i against ω̇_i in the link's axes",
+        Claim("α_i ≠ ω̇_i"),
+        None,
+        spin_differs_from_derivative,
+        reason="Rᵀ d(Rω)/dt = ω̇ + ω × ω = ω̇: in the link's own axes they are the same",
+    ),
+    Item(
+        "2.44",
+        "acceleration by the recursion",
+        Formula("ω × (ω × r) without α × r", "m/s²"),
+        lambda: flange_acceleration_as_published(q_t, qd_t, qdd_t),
+        lambda: acceleration(arm(), q_t, qd_t, qdd_t)[:3],
+        reason="the term α × r is missing",
+    ),
+)

@@ -60,7 +60,9 @@ def _plan(kind: str, closed: bool) -> LoopPlan:
 
     program = trace(step, {"x": (12,), "target": (6,)}, name="step")
     output = program.outputs[0].name
-    return LoopPlan({"x": 12, "target": 6}, (stage(program, "inside", writes={output: "x"}),), record=("x",), state=("x",))
+    return LoopPlan(
+        {"x": 12, "target": 6}, (stage(program, "inside", writes={output: "x"}),), record=("x",), state=("x",)
+    )
 
 
 class Twin(NamedTuple):
@@ -89,7 +91,8 @@ def run_twin(kind: str, starts: Array, targets: Array, duration: float, *, close
     begin = time.perf_counter()
     record, _ = loop.run(ticks, substeps=SUBSTEPS)
     seconds = time.perf_counter() - begin
-    return Twin(STEP * SUBSTEPS * np.arange(ticks), record[:, :, :6], seconds, 4 * ticks * SUBSTEPS)
+    instants = np.arange(ticks, dtype=np.float64) * (STEP * SUBSTEPS)
+    return Twin(instants, record[:, :, :6], seconds, 4 * ticks * SUBSTEPS)
 
 
 @cache

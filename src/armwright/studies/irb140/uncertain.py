@@ -1,4 +1,4 @@
-"""Arms that the controller does not know: every link's mass, centre and inertia off by up to 30 %, payloads up to 6 kg."""
+"""Arms that the controller does not know: masses, centres and inertias off by up to 30 %, payloads up to 6 kg."""
 
 from __future__ import annotations
 
@@ -33,8 +33,11 @@ def _disturbed(rng: np.random.Generator, payload: float) -> Robot:
     bodies = []
     for body in arm().bodies:
         mass, centre, inertia = rng.uniform(1.0 - SPREAD, 1.0 + SPREAD, 3)
-        bodies.append(replace(body, mass=mass * body.mass, com=centre * body.com, inertia=mass * inertia * body.inertia)
-                      if body.mass > 0.0 else body)  # fmt: skip
+        bodies.append(
+            replace(body, mass=mass * body.mass, com=centre * body.com, inertia=mass * inertia * body.inertia)
+            if body.mass > 0.0
+            else body
+        )
     return replace(arm(), bodies=tuple(bodies)).with_payload(payload, LOAD_OFFSET)
 
 
@@ -46,15 +49,15 @@ def path() -> Trajectory:
 
 @cache
 def _unknown() -> Array:
-    """π̂ − π (arms, 60): inertial parameters that the nominal arm gets wrong. All arms share the frames of the nominal one."""
+    """π̂ − π (arms, 60): inertial parameters that the nominal arm, in whose frames all are, gets wrong."""
     size = 10 * len(arm().bodies)
     return np.array([parameters(arm())[:size] - parameters(other)[:size] for other in arms()])
 
 
 def torque_errors(q: Array, qd: Array, qd_r: Array, qdd_r: Array) -> Array:
-    """The d of `sliding_mode` (T, arms, 6) [N m] at states (T, 6): Y(q, q̇, q̇_r, q̈_r)(π̂ − π), linear in the parameters."""
+    """The d of `sliding_mode` (T, arms, 6) [N m] at states (T, 6): Y(q, q̇, q̇_r, q̈_r)(π̂ − π)."""
     Y = kernel(arm(), passive_regressor, shapes={"qd_r": 6, "qdd_r": 6})(q, qd, qd_r, qdd_r)
-    return np.einsum("tij,bj->tbi", Y, _unknown())
+    return np.asarray(np.einsum("tij,bj->tbi", Y, _unknown()))
 
 
 @cache
@@ -69,7 +72,9 @@ def inertia_ratio() -> tuple[float, float]:
     """Smallest and largest ‖M⁻¹M̂ − 1‖ over the arms, along the reference; a Lyapunov redesign wants it below 1."""
     q = path().evaluate(np.linspace(0.0, MOVE, 7)).q
     nominal = mass_matrix(arm(), q)
-    Y = kernel(arm(), body_regressor, gravity=False)(q[:, None], np.zeros(6), np.eye(6))  # torques of unit accelerations
+    Y = kernel(arm(), body_regressor, gravity=False)(
+        q[:, None], np.zeros(6), np.eye(6)
+    )  # torques of unit accelerations
     M = nominal[:, None] - np.einsum("tkij,bj->tbik", Y, _unknown())
     off = np.linalg.norm(np.linalg.solve(M, nominal[:, None]) - np.eye(6), ord=2, axis=(2, 3)).max(axis=0)
     return float(off.min()), float(off.max())
