@@ -20,7 +20,7 @@ endif
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo   install, then load an arm, compare its formulations and let it fall (pictures in $(OUT)/)"
+	@echo "make demo   install, then send an arm through a world it does not know (report in $(OUT)/report.html)"
 	@echo "make test   install, lint, types, import contract, tests with coverage"
 	@echo "make bench  install the peers, measure against them, write $(OUT)/bench.json"
 	@echo "make figures  put the figures of $(OUT)/bench.json into the documentation"
@@ -51,7 +51,7 @@ $(VENV)/.docs: $(VENV)/.made pyproject.toml
 	@touch $@
 
 demo: $(VENV)/.demo
-	$(BIN)/armwright tour --out $(OUT)
+	$(BIN)/armwright run collision --out $(OUT)
 
 test: lint types rooms unit
 

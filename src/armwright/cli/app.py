@@ -9,6 +9,7 @@ import typer
 
 from armwright.cli import bench, compare, count, describe, export, reproduce, simulate, tour
 from armwright.cli.output import INTERRUPTED, WRONG, guarded
+from armwright.cli.run import app as jobs
 
 app = typer.Typer(
     name="armwright",
@@ -32,6 +33,7 @@ for command in (
     tour.tour,
 ):
     app.command()(guarded(command))
+app.add_typer(jobs)
 
 
 def _version(wanted: bool) -> None:

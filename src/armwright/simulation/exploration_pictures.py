@@ -138,6 +138,8 @@ def _maps(run: Exploration, figure: Any, width: float) -> None:
         axes.set_title(title, loc="left", pad=2, fontsize=7)
         axes.set_xticks([])
         axes.set_yticks([])
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(True)
     for axes in grid.flat[len(chosen) :]:
         axes.set_axis_off()
 
@@ -155,14 +157,16 @@ def _forces(run: Exploration, figure: Any, width: float) -> None:
         for contact in run.contacts:
             axes.axvline(contact.time, color=MUTED, linewidth=0.6, linestyle=(0, (1, 2)), zorder=0.5)
         axes.set_ylabel(f"{label} [N]")
-        span = max(float(np.percentile(np.abs(a), 99.9)), float(np.abs(b).max(initial=0.0)), 1.0) * 1.15
-        axes.set_ylim(-0.03 * span if label.startswith(r"$\|") else -span, span)
+        both = np.concatenate([np.clip(a, *np.percentile(a, [0.02, 99.98])), b])  # a single spike does not squeeze the rest
+        low, high = min(float(both.min()), -0.5), max(float(both.max()), 0.5)
+        low = 0.0 if label.startswith(r"$\|") else low
+        axes.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
     if limit is not None:
         grid[3].axhline(limit, color=LIMIT, linewidth=0.9, linestyle=(0, (5, 3)), label=f"threshold {limit:g} N")
     grid[0].set_title(f"{run.settings.get('observer', '')} observer · dotted: alarms", loc="left", pad=3, color=MUTED)
     grid[3].set_xlabel("time [s]")
     grid[3].set_xlim(time[0], time[-1])
-    grid[3].legend(loc="upper right", ncols=3, handlelength=1.6)
+    figure.legend(handles=grid[3].get_legend_handles_labels()[0], loc="outside upper right", ncols=3, handlelength=1.6)
 
 
 def _threshold(run: Exploration) -> float | None:
@@ -216,11 +220,11 @@ def _errors(run: Exploration, figure: Any, width: float) -> None:
     axes = figure.subplots()
     error = 1e3 * np.abs(run.recording["error"])
     for i, label in enumerate(run.recording.labels("error")):
-        axes.semilogy(run.recording.time, np.maximum(error[:, i], 1e-7), color=COLOURS[i % len(COLOURS)], linewidth=0.8, label=label)
+        axes.semilogy(run.recording.time, np.maximum(error[:, i], 1e-5), color=COLOURS[i % len(COLOURS)], linewidth=0.8, label=label)
     for contact in run.contacts:
         axes.axvline(contact.time, color=MUTED, linewidth=0.6, linestyle=(0, (1, 2)), zorder=0.5)
     axes.set_xlabel("time [s]")
     axes.set_ylabel("|joint error| [mrad]")
     axes.set_xlim(run.recording.time[0], run.recording.time[-1])
-    axes.set_ylim(max(1e-6, float(np.percentile(error[error > 0.0], 1)) if (error > 0.0).any() else 1e-6), 2.0 * max(float(error.max()), 1e-5))
+    axes.set_ylim(1e-4, 2.0 * max(float(error.max()), 1e-2))
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.4)

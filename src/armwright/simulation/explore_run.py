@@ -176,6 +176,7 @@ class Run:
             position = task.hand.place(session.state[0][: session.parts.n])
             if session.time - begun > length and np.linalg.norm(position - self.goal_point) < task.tolerance:
                 self.end("reached")
+                self.maps[-1] = self._swept(self.map)
                 return None
             if session.time - begun > length + STALLED and not task.published:
                 return self.felt()  # something holds the arm that no alarm told about: it never let go, or pushes too gently

@@ -1,0 +1,140 @@
+"""``armwright run collision``: an arm through a world that nobody told it about; a summary and a report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, fail, guarded, say, say_json, table
+from armwright.errors import NotSupportedError
+
+if TYPE_CHECKING:
+    from armwright.simulation.exploration import Exploration
+
+app = typer.Typer(name="run", help="Whole jobs from one command.", no_args_is_help=True, add_completion=False)
+WRITES = "report.html and recording.npz"
+
+
+@app.callback()
+def _jobs() -> None:
+    """Whole jobs from one command."""
+
+
+@app.command()
+@guarded
+def collision(
+    world: Annotated[str, typer.Option(help="A or B (the layouts of document 000), another world's name, or a .toml file.")] = "A",
+    robot: Annotated[str | None, typer.Option(help="Catalogue name or sheet; ur5 by default.")] = None,
+    start: Annotated[str, typer.Option(help="Cell to begin in: u,v.")] = "2,11",
+    goal: Annotated[str, typer.Option(help="Cell to reach: u,v.")] = "18,7",
+    observer: Annotated[str, typer.Option(help="closed-loop, momentum, kalman, disturbance or scaled-error.")] = "closed-loop",
+    detector: Annotated[str | None, typer.Option(help="norm, adaptive, joints or cusum; the observer's own by default.")] = None,
+    planner: Annotated[str, typer.Option(help="hopfield, hopfield-sum, hopfield-published, dijkstra or astar.")] = "hopfield",
+    reaction: Annotated[str, typer.Option(help="To a contact: back-off, retract, slide or stop.")] = "back-off",
+    contact: Annotated[str, typer.Option(help="What touches: tool (a point) or links (the whole arm).")] = "tool",
+    published: Annotated[bool, typer.Option("--published", help="Document 000 as published: its reduced arm and its rules.")] = False,
+    noise: Annotated[bool, typer.Option("--noise", help="See the joints through a UR5's sensors.")] = False,
+    duration: Annotated[float, typer.Option(help="Seconds before the run is given up.")] = 120.0,
+    budget: Annotated[int, typer.Option(help="Contacts before the run is given up.")] = 200,
+    seed: Annotated[int, typer.Option(help="Of noise and learned thresholds.")] = 0,
+    film: Annotated[bool, typer.Option("--film/--no-film", help="Draw the film (takes longest).")] = True,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help=f"Folder for {WRITES}.")] = None,
+    json: Json = False,
+) -> None:
+    """Send an arm through an unknown world: every bump becomes map, and it arrives anyway."""
+    from armwright.simulation.detection import ur5_sensors
+    from armwright.simulation.explore import explore
+
+    if out is not None and out.exists() and not out.is_dir():
+        fail(f"{out}: not a folder")
+    name = robot or ("ur5-ragazzon-published" if published else "ur5")
+    options: dict[str, Any] = {
+        "observer": observer, "detector": detector, "planner": "hopfield-published" if published else planner,
+        "reaction": reaction.replace("-", " "), "contact": contact, "published": published, "duration": duration,
+        "contact_budget": budget, "seed": seed, "sensors": ur5_sensors() if noise else None,
+    }  # fmt: skip
+    began = time.perf_counter()
+    with _bar(f"{name} in world {world}", json) as tell:
+        run = explore(name, world, _cell(start, "--start"), _cell(goal, "--goal"), progress=tell, **options)
+    took = time.perf_counter() - began
+    files = _write(run, out, film, json) if out is not None else []
+    if json:
+        contacts = [{"time_s": c.time, "began_s": c.began, "cell": list(c.cell), "felt_n": c.felt, "true_n": c.true, "link": c.link,
+                     "shape": c.shape} for c in run.contacts]  # fmt: skip
+        say_json({**run.metrics(), "cells": [list(c) for c in run.cells], "contact_list": contacts, "settings": run.settings,
+                  "seconds": took, "files": files})  # fmt: skip
+    else:
+        print_summary(run, took)
+        for file in files:
+            say(f"wrote {file}")
+    if run.outcome == "interrupted":
+        fail(f"interrupted {run.message}", INTERRUPTED)
+    if not run.reached and run.settings["reaction"] != "stop":
+        raise typer.Exit(NEGATIVE)
+
+
+def _cell(text: str, option: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(word) for word in text.split(","))
+    except ValueError:
+        fail(f"{option} {text}: expected whole numbers such as 2,11")
+
+
+@contextmanager
+def _bar(title: str, quiet: bool) -> Iterator[Callable[[float, int], None] | None]:
+    """Show progress and the number of contacts on a terminal's stderr."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("contacts {task.fields[contacts]}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(title, total=1.0, contacts=0)
+        yield lambda fraction, contacts: bar.update(task, completed=fraction, contacts=contacts)
+
+
+def _write(run: Exploration, out: Path, film: bool, quiet: bool) -> list[str]:
+    """Write recording, film and page; the recording first, it is what cannot be made again."""
+    from armwright.cli.simulate import progress
+
+    out.mkdir(parents=True, exist_ok=True)
+    files: list[Path] = []
+    if len(run.recording):
+        files.append(run.recording.save(out / "recording.npz"))
+    try:
+        with progress("drawing the report", quiet) as tell:
+            done = None if tell is None else lambda k, n: tell(k / n)
+            files.append(run.report(out / "report.html", animation=film, progress=done))
+    except NotSupportedError as error:
+        say(f"no report: {error}")
+    return [str(file) for file in files]
+
+
+def print_summary(run: Exploration, took: float) -> None:
+    """Print one row a contact and the figures of the run."""
+    import numpy as np
+
+    from armwright.simulation.exploration_report import sentence
+
+    rows = []
+    for k, c in enumerate(run.contacts):
+        delay = f"{1e3 * c.delay:.0f}" if np.isfinite(c.delay) else "–"
+        rows.append([str(k + 1), str(c.cell), f"{c.time:.3f}", delay, f"{np.linalg.norm(c.felt):.1f}", f"{np.linalg.norm(c.true):.1f}",
+                     f"{c.link} – {c.shape}" if c.link else "nothing"])  # fmt: skip
+    settings = run.settings
+    title = f"{settings['robot']} in {settings['world']}: {settings['observer']} observer, {settings['planner']}, {settings['reaction']}"
+    table(title, ["contact", "cell", "alarm [s]", "delay [ms]", "felt [N]", "true [N]", "touched"], rows, left=2)
+    m = run.metrics()
+    say(sentence(run))
+    say(f"{m['simulated_s']:.1f} s simulated in {took:.3g} s, compiling included · {m['distinct_cells']} cells marked · largest force "
+        f"{m['largest_force_n']:.1f} N · impulse {m['impulse_ns']:.3g} N s · tool path {m['tool_path_m']:.2f} m · "
+        f"false alarms {m['false_alarms']}")  # fmt: skip
