@@ -109,7 +109,7 @@ def detection_study(
     rate: float = 1000.0,
     substeps: int = 3,
     horizon: float = 0.1,
-    margin: float = 1.2,
+    margin: float = 1.5,
     scales: Sequence[float] = SCALES,
     seed: int = 0,
     progress: Callable[[float], None] | None = None,

@@ -176,10 +176,19 @@ class Session:
         return "end"
 
     def closing_row(self) -> Any:
-        """The state at the end (B, 1, columns), after the last tick; torque and memory are the last ones."""
-        names = self.loop.plan.record
-        columns = [np.full((self.count, 1), self.time), *(self.loop.get(name) for name in names[1:])]
-        return np.concatenate(columns, axis=1)[:, None]
+        """The state at the end (B, 1, columns), with the torque that the law would command there; nothing moves.
+
+        Where sensors or monitors would have to look once more, or Python would have to be called, torque and memory
+        are the last ones.
+        """
+        loop, names = self.loop, self.loop.plan.record
+        if self.callback or self.parts.sensors is not None or self.parts.monitors:
+            values = [np.full((self.count, 1), self.time), *(loop.get(name) for name in names[1:])]
+            return np.concatenate(values, axis=1)[:, None]
+        keep = loop._memory.copy()
+        row, _ = loop.run(1, substeps=0, shared=self.shared_table(1))
+        loop._memory[...] = keep
+        return row
 
     def times(self, ticks: int) -> Any:
         """Times of the next ticks (ticks,), counted from the last event so that rounding does not add up [s]."""
