@@ -13,7 +13,7 @@ from armwright.contact.capsules import LinkCapsule, fixed_column, link_capsules,
 from armwright.contact.cylinders_000 import cylinder_force, tool_cylinders, upright_cylinders
 from armwright.contact.model import contact_pairs, contact_wrench, touches, wrenches_of
 from armwright.contact.model_report import clearance, contact_report
-from armwright.contact.shapes import Box, Capsule, Cylinder, HalfSpace, Sphere
+from armwright.contact.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Sphere
 from armwright.contact.world import World, load_world
 from armwright.dynamics.energy import kinetic_energy, potential_energy
 from armwright.dynamics.newton_euler import rnea
@@ -252,24 +252,10 @@ def test_unreachable_pairs_are_left_out_without_changing_anything():
 
 def test_meshes_take_part_in_reports_but_not_in_compiled_loops():
     pytest.importorskip("coal", reason="coal is an extra")
-    corners = [*np.array([(x, y, z) for x in (-0.15, 0.15) for y in (-0.25, 0.25) for z in (-0.1, 0.1)]), 0.4, 0.1, 0.4]
-    faces = (
-        (0, 1, 3),
-        (0, 3, 2),
-        (4, 6, 7),
-        (4, 7, 5),
-        (0, 4, 5),
-        (0, 5, 1),
-        (2, 3, 7),
-        (2, 7, 6),
-        (0, 2, 6),
-        (0, 6, 4),
-        (1, 5, 7),
-        (1, 7, 3),
-    )
-    from armwright.contact.shapes import Mesh
-
-    mesh = World((Mesh(name="shelf", vertices=tuple(map(tuple, corners)), triangles=faces),))
+    corners = [(x, y, z) for x in (0.25, 0.55) for y in (-0.15, 0.35) for z in (0.3, 0.5)]
+    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    faces = tuple(half for a, b, c, d in quads for half in ((a, b, c), (a, c, d)))
+    mesh = World((Mesh(name="shelf", vertices=tuple(corners), triangles=faces),))
     box = World((SHELF["shelf"],))
     q = configurations(150, 11)
     far, near = clearance(UR5, mesh, q), clearance(UR5, box, q)
