@@ -65,7 +65,7 @@ def learn_thresholds(
     dt: float,
     robot: Robot,
     *,
-    margin: float = 1.2,
+    margin: float = 1.5,
 ) -> ThresholdFit:
     """Learn adaptive thresholds from an observer's output on contact-free runs.
 
