@@ -23,7 +23,6 @@ from armwright.studies.irb140.setting import (
     q_t,
     qd_t,
     qdd_t,
-    screws,
 )
 from armwright.studies.recorded import changes, recorded
 from armwright.studies.run import choose, run_study
@@ -68,7 +67,7 @@ def test_items_are_chosen_by_name():
 
 
 def test_dh_and_exponentials_give_the_same_pose():
-    assert worst_pose_difference(screws()) < 2e-15
+    assert worst_pose_difference() < 2e-15
     for q in postures()[:20]:
         assert np.abs(printed_pose(q) - fk(arm(), q)).max() < 1e-14
     assert np.abs(fk(arm(), q_t)[:3, 3] - (0.345107, 0.082005, 0.606294)).max() < 5e-7

@@ -44,25 +44,23 @@ KINDS = {"Newton–Euler": System, "exponentials": Exponentials}
 
 
 @cache
-def _plan(kind: str, closed: bool) -> LoopPlan:
+def _plan(kind: str) -> LoopPlan:
+    """One step of the arm under a constant torque plus, where `closed` is 1, PD and gravity compensation."""
     tree = tree_of(arm(), regroup=kind == "Newton–Euler")
     law, integrate = pd_gravity(K_p, K_d), method("rk4").step
     model, still = tree_of(arm(), regroup=True), np.zeros(6)
 
-    def step(x: Any, target: Any) -> Any:
+    def step(x: Any, target: Any, torque: Any, closed: Any) -> Any:
         def command(t: Any, q: Any, qd: Any) -> Any:
-            if not closed:
-                return target
             signals = {"arm": model, "t": t, "q": q, "qd": qd, "ref": Reference(target, still, still), "dt": STEP}
-            return run_law(law, signals, law.gains, {})[0]
+            return torque + closed[0] * run_law(law, signals, law.gains, {})[0]
 
         return integrate(KINDS[kind](tree, command), 0.0, x, STEP)[0]
 
-    program = trace(step, {"x": (12,), "target": (6,)}, name="step")
-    output = program.outputs[0].name
-    return LoopPlan(
-        {"x": 12, "target": 6}, (stage(program, "inside", writes={output: "x"}),), record=("x",), state=("x",)
-    )
+    slots = {"x": 12, "target": 6, "torque": 6, "closed": 1}
+    program = trace(step, {name: (size,) for name, size in slots.items()}, name="step")
+    advance = stage(program, "inside", writes={program.outputs[0].name: "x"})
+    return LoopPlan(slots, (advance,), record=("x",), state=("x",))
 
 
 class Twin(NamedTuple):
@@ -84,10 +82,11 @@ def run_twin(kind: str, starts: Array, targets: Array, duration: float, *, close
         duration: [s].
         closed: whether PD + gravity acts.
     """
-    loop = Loop(_plan(kind, closed), len(starts))
+    loop = Loop(_plan(kind), len(starts))
     ticks = round(duration / (STEP * SUBSTEPS))
     loop.set("x", np.concatenate([starts, np.zeros_like(starts)], axis=1))
-    loop.set("target", targets)
+    loop.set("target" if closed else "torque", targets)
+    loop.set("closed", [1.0 if closed else 0.0])
     begin = time.perf_counter()
     record, _ = loop.run(ticks, substeps=SUBSTEPS)
     seconds = time.perf_counter() - begin
