@@ -142,9 +142,7 @@ def _listed(i: int, text: str, reason: str = "") -> Item:
 
 
 def _draw() -> Any:
-    return arm_figure(
-        arm(), [("q = 0", np.zeros(6)), ("q_des", q_des)], axes=True, coms=True, camera=Camera(-75.0, 14.0)
-    )
+    return arm_figure(arm(), [("q = 0", np.zeros(6)), ("q_des", q_des)], axes=True, coms=True)
 
 
 _POINT = (a1 + e1, 0.0, e1 + e2)
