@@ -160,6 +160,7 @@ class Outcomes:
             "solvable_reached": table["solvable"]["reached"] / solvable if solvable else float("nan"),
             "unsolvable_declared": table["unsolvable"]["declared unreachable"] / unsolvable if unsolvable else float("nan"),
             "most_contacts": max((r["contacts"] for r in self.rows), default=0),
+            "largest_force_of_all_n": max((r["largest_force_n"] for r in self.rows), default=0.0),
             "false_alarms": sum(r["false_alarms"] for r in self.rows), **medians,
         }  # fmt: skip
 

@@ -115,6 +115,7 @@ class Run:
         plan = self.task.planner(self.map, self.cell, self.task.goal)
         self.plans.append(plan)
         if not plan.ok:
+            self._step_back(back)
             names = {"unreachable": "unreachable", "goal blocked": "unreachable", "start blocked": "boxed in"}
             return self.end(names.get(plan.status, plan.status), plan.message)
         try:
@@ -139,6 +140,20 @@ class Run:
         self.way = (rows[1 + len(back) :], times[1 + len(back) :])
         self.quiet_until = self.session.time + float(times[len(back)])
         return motion
+
+    def _step_back(self, back: list[Any]) -> None:
+        """Leave what was touched, though there is nowhere to go."""
+        if back:
+            session, rows = self.session, np.concatenate([self.q[None], *(row[None] for row in back)])
+            motion, _ = timed_motion(self.task.hand, rows, self.task.pace, self.size)
+            session.follow(motion)
+            self._wait(motion.duration + SETTLE)
+
+    def _wait(self, seconds: float) -> None:
+        """Run on, whatever is felt."""
+        until = self.session.time + seconds
+        while self.session.time < until - self.session.parts.period:
+            self.session.run(until - self.session.time)
 
     def _retreat(self) -> list[Any]:
         """Postures back along the way that was driven, to the first whose cell is free; none before the first contact."""
@@ -308,9 +323,7 @@ class Run:
         """Stand still where the arm is, pushing no further."""
         session, n = self.session, self.session.parts.n
         session.follow(Reference(session.state[0][:n].copy(), np.zeros(n), np.zeros(n)))
-        until = session.time + SETTLE
-        while session.time < until - session.parts.period:
-            session.run(until - session.time)
+        self._wait(SETTLE)
 
     def _retract(self, contact: Contact) -> None:
         """Put a posture away from the surface, along the felt force, on the trail; not if its cell is known to be blocked."""

@@ -35,6 +35,8 @@ AHEAD = 3  # cells on the planned way to aim at
 LEAVE = 0.6  # cosine to the normal above which the way leads off the surface
 HEADWAY, PATIENCE = 0.25, 1.5  # cells that must be gained within so many seconds
 LONGEST = 60.0  # [s]
+BEHIND = 1e-3  # [m] behind the tool where the surface is put on the map: more would mark cells that nothing touches
+OFF = 0.3  # cells off the surface where the way back leads
 DEEPEST = 0.02  # [m] of the desired position behind the surface
 
 
@@ -58,7 +60,7 @@ def slide(run: Run, contact: Contact) -> None:
     q_ref, qd_ref = run.q, np.zeros(len(run.q))
     point = np.array(contact.actual)
     depth = min(max(float(n @ (point - hand.place(q_ref))), 0.0), DEEPEST)
-    began, lost, best, since = session.time, 0, np.inf, session.time
+    began, lost, best, since, left_at = session.time, 0, np.inf, session.time, point
     while session.time < min(began + LONGEST, run.task.duration - STEP):
         aim, left = _aim(run, point)
         if aim is None:
@@ -94,7 +96,8 @@ def slide(run: Run, contact: Contact) -> None:
         if press >= LOST and turned is not None:
             n = _unit((1.0 - SMOOTH) * n + SMOOTH * turned)
             assert n is not None, "both point the same way"
-            _mark(run, point - 0.35 * size * n)
+            _mark(run, point - BEHIND * n)
+        left_at = _remember(run, point, n, left_at)
         soft = compliance(run, q1, n)
         depth = float(np.clip(depth + INTEGRAL * (FORCE - press) * soft, -0.2 * size, DEEPEST))
     run.q, run.qd = q_ref, 0.0 * q_ref
@@ -131,6 +134,17 @@ def _mark(run: Run, point: Any) -> None:
     cell = tuple(int(c) for c in grid.cell(point))
     if cell != run.task.goal and grid.inside(cell) and not np.asarray(run.map.felt)[grid.index(cell)]:
         run.maps[-1] = run.map.with_felt(cell)
+
+
+def _remember(run: Run, point: Any, n: Any, last: Any) -> Any:
+    """Put a posture just off the surface on the trail every half cell, so that the way back follows the surface."""
+    if np.linalg.norm(point - last) < 0.5 * run.size:
+        return last
+    try:
+        run.trail.append(run.task.hand.postures((point + OFF * run.size * n)[None], run.q, ["point beside the surface"])[0])
+    except InputError:
+        return last
+    return point
 
 
 def _leave(run: Run, point: Any, n: Any) -> None:
