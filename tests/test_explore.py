@@ -73,7 +73,7 @@ def test_first_lag_is_predicted_by_the_compliance_of_the_arm(runs, case):
 
 @pytest.mark.parametrize("case", [("A", "correct"), ("B", "published")], ids=str)
 def test_the_estimate_is_the_true_force_behind_a_second_order_filter(runs, case):
-    """M⁻¹JᵀF through ω²/(s + ω)² per joint, mapped back by (Jᵀ)⁻¹M at the present q, is F̂: an identity of the closed loop."""
+    """M⁻¹JᵀF through ω²/(s + ω)² per joint, mapped back at the present q, is F̂: an identity of the closed loop."""
     run = runs[case]
     rec, kin, arm = run.recording, load("ur5-ragazzon"), load(ARMS[case[1]])
     dt, w = float(rec.time[1] - rec.time[0]), np.array(OMEGA_000)

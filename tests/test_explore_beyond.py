@@ -1,4 +1,4 @@
-"""Beyond document 000: detection in milliseconds, other reactions, three dimensions, whole arms, worlds without a way."""
+"""Beyond document 000: detection in milliseconds, other reactions, three dimensions, whole arms, no way at all."""
 
 from __future__ import annotations
 
@@ -114,7 +114,9 @@ def test_budget_time_and_start_in_contact_have_names(ur5):
     assert explore(ur5, "A", contact_budget=3).outcome == "contact budget"
     assert explore(ur5, "A", duration=2.0).outcome == "out of time"
     start = patch_000().grid.centre((2, 11))
-    world = World((Cylinder(name="here", centre=(start[0] + 0.02, start[1], 0.0), radius=0.03, stiffness=1e4),), name="here")
+    world = World(
+        (Cylinder(name="here", centre=(start[0] + 0.02, start[1], 0.0), radius=0.03, stiffness=1e4),), name="here"
+    )
     run = explore(ur5, world, observer="momentum")
     assert run.outcome == "start in contact" and run.outcome in OUTCOMES
 
@@ -129,7 +131,10 @@ def test_random_worlds_against_the_oracles(ur5):
 
 
 def test_planners_agree_on_the_length_of_the_first_way(ur5):
-    costs = {name: explore(ur5, "A", planner=name, contact_budget=1).plans[0].cost for name in ("hopfield", "dijkstra", "astar")}
+    costs = {
+        name: explore(ur5, "A", planner=name, contact_budget=1).plans[0].cost
+        for name in ("hopfield", "dijkstra", "astar")
+    }
     assert len(set(costs.values())) == 1
     assert explore(ur5, "A", planner=Hopfield(hood="moore")).reached
 

@@ -28,16 +28,26 @@ def _jobs() -> None:
 @app.command()
 @guarded
 def collision(
-    world: Annotated[str, typer.Option(help="A or B (the layouts of document 000), another world's name, or a .toml file.")] = "A",
+    world: Annotated[
+        str, typer.Option(help="A or B (the layouts of document 000), another world's name, or a .toml file.")
+    ] = "A",
     robot: Annotated[str | None, typer.Option(help="Catalogue name or sheet; ur5 by default.")] = None,
     start: Annotated[str, typer.Option(help="Cell to begin in: u,v.")] = "2,11",
     goal: Annotated[str, typer.Option(help="Cell to reach: u,v.")] = "18,7",
-    observer: Annotated[str, typer.Option(help="closed-loop, momentum, kalman, disturbance or scaled-error.")] = "closed-loop",
-    detector: Annotated[str | None, typer.Option(help="norm, adaptive, joints or cusum; the observer's own by default.")] = None,
-    planner: Annotated[str, typer.Option(help="hopfield, hopfield-sum, hopfield-published, dijkstra or astar.")] = "hopfield",
+    observer: Annotated[
+        str, typer.Option(help="closed-loop, momentum, kalman, disturbance or scaled-error.")
+    ] = "closed-loop",
+    detector: Annotated[
+        str | None, typer.Option(help="norm, adaptive, joints or cusum; the observer's own by default.")
+    ] = None,
+    planner: Annotated[
+        str, typer.Option(help="hopfield, hopfield-sum, hopfield-published, dijkstra or astar.")
+    ] = "hopfield",
     reaction: Annotated[str, typer.Option(help="To a contact: back-off, retract, slide or stop.")] = "back-off",
     contact: Annotated[str, typer.Option(help="What touches: tool (a point) or links (the whole arm).")] = "tool",
-    published: Annotated[bool, typer.Option("--published", help="Document 000 as published: its reduced arm and its rules.")] = False,
+    published: Annotated[
+        bool, typer.Option("--published", help="Document 000 as published: its reduced arm and its rules.")
+    ] = False,
     noise: Annotated[bool, typer.Option("--noise", help="See the joints through a UR5's sensors.")] = False,
     duration: Annotated[float, typer.Option(help="Seconds before the run is given up.")] = 120.0,
     budget: Annotated[int, typer.Option(help="Contacts before the run is given up.")] = 200,
@@ -54,20 +64,45 @@ def collision(
         fail(f"{out}: not a folder")
     name = robot or ("ur5-ragazzon-published" if published else "ur5")
     options: dict[str, Any] = {
-        "observer": observer, "detector": detector, "planner": "hopfield-published" if published else planner,
-        "reaction": reaction.replace("-", " "), "contact": contact, "published": published, "duration": duration,
-        "contact_budget": budget, "seed": seed, "sensors": ur5_sensors() if noise else None,
-    }  # fmt: skip
+        "observer": observer,
+        "detector": detector,
+        "planner": "hopfield-published" if published else planner,
+        "reaction": reaction.replace("-", " "),
+        "contact": contact,
+        "published": published,
+        "duration": duration,
+        "contact_budget": budget,
+        "seed": seed,
+        "sensors": ur5_sensors() if noise else None,
+    }
     began = time.perf_counter()
     with _bar(f"{name} in world {world}", json) as tell:
         run = explore(name, world, _cell(start, "--start"), _cell(goal, "--goal"), progress=tell, **options)
     took = time.perf_counter() - began
     files = _write(run, out, film, json) if out is not None else []
     if json:
-        contacts = [{"time_s": c.time, "began_s": c.began, "cell": list(c.cell), "felt_n": c.felt, "true_n": c.true, "link": c.link,
-                     "shape": c.shape} for c in run.contacts]  # fmt: skip
-        say_json({**run.metrics(), "cells": [list(c) for c in run.cells], "contact_list": contacts, "settings": run.settings,
-                  "seconds": took, "files": files})  # fmt: skip
+        contacts = [
+            {
+                "time_s": c.time,
+                "began_s": c.began,
+                "cell": list(c.cell),
+                "felt_n": c.felt,
+                "true_n": c.true,
+                "link": c.link,
+                "shape": c.shape,
+            }
+            for c in run.contacts
+        ]
+        say_json(
+            {
+                **run.metrics(),
+                "cells": [list(c) for c in run.cells],
+                "contact_list": contacts,
+                "settings": run.settings,
+                "seconds": took,
+                "files": files,
+            }
+        )
     else:
         print_summary(run, took)
         for file in files:
@@ -96,7 +131,12 @@ def _bar(title: str, quiet: bool) -> Iterator[Callable[[float, int], None] | Non
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("contacts {task.fields[contacts]}"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("contacts {task.fields[contacts]}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(title, total=1.0, contacts=0)
         yield lambda fraction, contacts: bar.update(task, completed=fraction, contacts=contacts)
@@ -128,13 +168,26 @@ def print_summary(run: Exploration, took: float) -> None:
     rows = []
     for k, c in enumerate(run.contacts):
         delay = f"{1e3 * c.delay:.0f}" if np.isfinite(c.delay) else "–"
-        rows.append([str(k + 1), str(c.cell), f"{c.time:.3f}", delay, f"{np.linalg.norm(c.felt):.1f}", f"{np.linalg.norm(c.true):.1f}",
-                     f"{c.link} – {c.shape}" if c.link else "nothing"])  # fmt: skip
-    settings = run.settings
-    title = f"{settings['robot']} in {settings['world']}: {settings['observer']} observer, {settings['planner']}, {settings['reaction']}"
+        rows.append(
+            [
+                str(k + 1),
+                str(c.cell),
+                f"{c.time:.3f}",
+                delay,
+                f"{np.linalg.norm(c.felt):.1f}",
+                f"{np.linalg.norm(c.true):.1f}",
+                f"{c.link} – {c.shape}" if c.link else "nothing",
+            ]
+        )
+    robot, world, observer, planner, reaction = (
+        run.settings[key] for key in ("robot", "world", "observer", "planner", "reaction")
+    )
+    title = f"{robot} in {world}: {observer} observer, {planner}, {reaction}"
     table(title, ["contact", "cell", "alarm [s]", "delay [ms]", "felt [N]", "true [N]", "touched"], rows, left=2)
     m = run.metrics()
     say(sentence(run))
-    say(f"{m['simulated_s']:.1f} s simulated in {took:.3g} s, compiling included · {m['distinct_cells']} cells marked · largest force "
-        f"{m['largest_force_n']:.1f} N · impulse {m['impulse_ns']:.3g} N s · tool path {m['tool_path_m']:.2f} m · "
-        f"false alarms {m['false_alarms']}")  # fmt: skip
+    say(
+        f"{m['simulated_s']:.1f} s simulated in {took:.3g} s, compiling included · {m['cells_felt']} cells marked · "
+        f"largest force {m['largest_force_n']:.1f} N · impulse {m['impulse_ns']:.3g} N s · "
+        f"tool path {m['tool_path_m']:.2f} m · false alarms {m['false_alarms']}"
+    )

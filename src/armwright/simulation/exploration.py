@@ -16,9 +16,19 @@ if TYPE_CHECKING:
 
 Cell = tuple[int, ...]
 OUTCOMES = (
-    "reached", "unreachable", "boxed in", "contact budget", "out of time", "stopped", "start in contact", "chattering",
-    "out of reach", "gave up", "diverged", "interrupted",
-)  # fmt: skip
+    "reached",
+    "unreachable",
+    "boxed in",
+    "contact budget",
+    "out of time",
+    "stopped",
+    "start in contact",
+    "chattering",
+    "out of reach",
+    "gave up",
+    "diverged",
+    "interrupted",
+)
 
 
 class Contact(NamedTuple):
@@ -54,8 +64,8 @@ class Exploration:
     """A run from start to goal that began with an empty map.
 
     Attributes:
-        recording: everything over time, with ``force`` (true) and ``force_felt`` (estimated) at the tool, base axes, and
-            the tool's position ``tool`` and desired position ``tool_ref``.
+        recording: everything over time, with ``force`` (true) and ``force_felt`` (estimated) at the tool, base axes,
+            and the tool's position ``tool`` and desired position ``tool_ref``.
         maps: before the first contact and after every contact.
         plans: the path planned on each of those maps.
         contacts: what was felt, in order.

@@ -32,15 +32,22 @@ OBSTACLE, EDGE = "#9aa5b1", "#6b7683"
 
 
 def film(
-    run: Exploration, path: str | Path, *, frames: int = FRAMES, fps: float = FPS, size: tuple[int, int] = (860, 460),
-    camera: Camera | None = None, progress: Callable[[int, int], Any] | None = None,
-) -> Path:  # fmt: skip
+    run: Exploration,
+    path: str | Path,
+    *,
+    frames: int = FRAMES,
+    fps: float = FPS,
+    size: tuple[int, int] = (860, 460),
+    camera: Camera | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Path:
     """Write a GIF of a run.
 
     Args:
         run: the exploration.
         path: .gif; an existing file is replaced.
-        frames: pictures in all, spread over the run. fps: shown in a second.
+        frames: pictures in all, spread over the run.
+        fps: pictures shown in a second.
         size: pixels.
         camera: from where to look.
         progress: called with (pictures done, pictures in all).
@@ -68,7 +75,9 @@ def _counted(frames: Iterator[Any], count: int, progress: Callable[[int, int], A
         yield frame
 
 
-def draw(run: Exploration, times: Array, size: tuple[int, int], camera: Camera | None = None) -> Iterator[NDArray[np.uint8]]:
+def draw(
+    run: Exploration, times: Array, size: tuple[int, int], camera: Camera | None = None
+) -> Iterator[NDArray[np.uint8]]:
     """Yield one picture (height, width, 3) for every time [s]."""
     figure_type = need("matplotlib.figure", "plot", "animating").Figure
     canvas_type = need("matplotlib.backends.backend_agg", "plot", "animating").FigureCanvasAgg
@@ -85,8 +94,18 @@ def draw(run: Exploration, times: Array, size: tuple[int, int], camera: Camera |
     way = capsules(robot, q[:: max(1, len(q) // 2000)]).tool[:, :3, 3]
     scene = Scene(left, arms, view, way)
     for k, polygon in enumerate(_outlines(run, view, turn)):
-        left.fill(polygon[:, 0], polygon[:, 1], facecolor=OBSTACLE, edgecolor=EDGE, linewidth=0.5, alpha=0.55, zorder=2.6 + 1e-4 * k)
-    cells = collections.PolyCollection([], facecolors=FELT_FILL, edgecolors="white", linewidths=0.3, alpha=0.9, zorder=2.55)
+        left.fill(
+            polygon[:, 0],
+            polygon[:, 1],
+            facecolor=OBSTACLE,
+            edgecolor=EDGE,
+            linewidth=0.5,
+            alpha=0.55,
+            zorder=2.6 + 1e-4 * k,
+        )
+    cells = collections.PolyCollection(
+        [], facecolors=FELT_FILL, edgecolors="white", linewidths=0.3, alpha=0.9, zorder=2.55
+    )
     left.add_collection(cells)
     plan = plan_of(run)[0]
     right = figure.add_axes((0.64, 0.2, 0.34, 0.7))

@@ -1,4 +1,4 @@
-"""Figures of an exploration: the map after every contact, the path with the truth overlaid, forces, one contact close up."""
+"""Figures of an exploration: maps after every contact, the path over the truth, forces, one contact close up."""
 
 from __future__ import annotations
 
@@ -96,13 +96,17 @@ def _path(run: Exploration, figure: Any, width: float) -> None:
     for axes, plan in zip(grid, plans, strict=True):
         draw_map(axes, run, plan, -1)
         want, tool = plan.flat(run.recording["tool_ref"]), plan.flat(run.recording["tool"])
-        axes.plot(want[:, 0], want[:, 1], color=DESIRED, linewidth=0.8, linestyle=(0, (3, 2)), zorder=4, label="desired")
+        axes.plot(
+            want[:, 0], want[:, 1], color=DESIRED, linewidth=0.8, linestyle=(0, (3, 2)), zorder=4, label="desired"
+        )
         axes.plot(tool[:, 0], tool[:, 1], color=ACTUAL, linewidth=1.2, zorder=4.5, label="actual")
         if run.contacts:
             at = np.array([plan.flat(c.actual) for c in run.contacts])
             push = np.array([plan.flat(c.felt) - plan.flat(np.zeros(3)) for c in run.contacts])
             size = np.maximum(np.linalg.norm(push, axis=1, keepdims=True), 1e-9)
-            axes.quiver(at[:, 0], at[:, 1], *(push / size).T, color=LIMIT, angles="xy", scale=22, width=0.0045, zorder=5.5)
+            axes.quiver(
+                at[:, 0], at[:, 1], *(push / size).T, color=LIMIT, angles="xy", scale=22, width=0.0045, zorder=5.5
+            )
             axes.scatter(at[:, 0], at[:, 1], s=11, color=LIMIT, zorder=5.6, label="alarm, felt force")
             if len(run.contacts) <= 40 and len(plans) == 1:
                 for k, p in enumerate(at):
@@ -115,8 +119,12 @@ def _path(run: Exploration, figure: Any, width: float) -> None:
     handles += [patch(facecolor=FELT_FILL, alpha=0.75, label="felt"), patch(facecolor=SWEPT_FILL, label="swept free")]
     if plans[0].distance is not None:
         handles.append(patch(facecolor=TRUE_FILL, edgecolor=TRUE_EDGE, label="truth"))
-    figure.legend(handles=handles, loc="outside right center" if len(plans) == 1 else "outside lower center",
-                  ncols=1 if len(plans) == 1 else 6, handlelength=1.6)  # fmt: skip
+    figure.legend(
+        handles=handles,
+        loc="outside right center" if len(plans) == 1 else "outside lower center",
+        ncols=1 if len(plans) == 1 else 6,
+        handlelength=1.6,
+    )
 
 
 def _maps(run: Exploration, figure: Any, width: float) -> None:
@@ -134,7 +142,9 @@ def _maps(run: Exploration, figure: Any, width: float) -> None:
         if k > 0 and k <= len(run.contacts):
             axes.scatter(*plan.flat(run.contacts[k - 1].actual), s=9, color=LIMIT, zorder=5)
         ends(axes, run, plan, size=12.0)
-        title = "before" if k == 0 else f"contact {k}, {run.contacts[k - 1].time:.1f} s" if k <= len(run.contacts) else ""
+        title = (
+            "before" if k == 0 else f"contact {k}, {run.contacts[k - 1].time:.1f} s" if k <= len(run.contacts) else ""
+        )
         axes.set_title(title, loc="left", pad=2, fontsize=7)
         axes.set_xticks([])
         axes.set_yticks([])
@@ -157,7 +167,9 @@ def _forces(run: Exploration, figure: Any, width: float) -> None:
         for contact in run.contacts:
             axes.axvline(contact.time, color=MUTED, linewidth=0.6, linestyle=(0, (1, 2)), zorder=0.5)
         axes.set_ylabel(f"{label} [N]")
-        both = np.concatenate([np.clip(a, *np.percentile(a, [0.02, 99.98])), b])  # a single spike does not squeeze the rest
+        both = np.concatenate(
+            [np.clip(a, *np.percentile(a, [0.02, 99.98])), b]
+        )  # a single spike does not squeeze the rest
         low, high = min(float(both.min()), -0.5), max(float(both.max()), 0.5)
         low = 0.0 if label.startswith(r"$\|") else low
         axes.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
@@ -220,7 +232,13 @@ def _errors(run: Exploration, figure: Any, width: float) -> None:
     axes = figure.subplots()
     error = 1e3 * np.abs(run.recording["error"])
     for i, label in enumerate(run.recording.labels("error")):
-        axes.semilogy(run.recording.time, np.maximum(error[:, i], 1e-5), color=COLOURS[i % len(COLOURS)], linewidth=0.8, label=label)
+        axes.semilogy(
+            run.recording.time,
+            np.maximum(error[:, i], 1e-5),
+            color=COLOURS[i % len(COLOURS)],
+            linewidth=0.8,
+            label=label,
+        )
     for contact in run.contacts:
         axes.axvline(contact.time, color=MUTED, linewidth=0.6, linestyle=(0, (1, 2)), zorder=0.5)
     axes.set_xlabel("time [s]")

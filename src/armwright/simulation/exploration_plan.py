@@ -81,7 +81,9 @@ def _plan(run: Exploration, pair: tuple[int, int]) -> Plan:
     names = []
     for direction in axes:
         k = int(np.argmax(np.abs(direction)))
-        names.append(f"{'xyz'[k]} [m]" if abs(direction[k]) > 1.0 - 1e-9 else f"along {np.round(direction, 2).tolist()} [m]")
+        names.append(
+            f"{'xyz'[k]} [m]" if abs(direction[k]) > 1.0 - 1e-9 else f"along {np.round(direction, 2).tolist()} [m]"
+        )
     limits = ((float(low[0]), float(high[0])), (float(low[1]), float(high[1])))
     return Plan(axes, pair, limits, (names[0], names[1]), _raster(run, axes, pair, limits, corners))
 
@@ -104,7 +106,11 @@ def _raster(run: Exploration, axes: Array, pair: tuple[int, int], limits: Any, c
 
 def distance_field(world: World, points: Array) -> Array:
     """Signed distance (…) [m] of points (…, 3) to the nearest shape but floors; meshes count as their boxes."""
-    shapes = [shape.bounding_box() if has_mesh_shape(shape) else shape for shape in world.shapes if not isinstance(shape, HalfSpace)]
+    shapes = [
+        shape.bounding_box() if has_mesh_shape(shape) else shape
+        for shape in world.shapes
+        if not isinstance(shape, HalfSpace)
+    ]
     if not shapes:
         return np.full(points.shape[:-1], np.inf)
 

@@ -19,25 +19,32 @@ if TYPE_CHECKING:
     from armwright.simulation.exploration import Exploration
 
 CAPTIONS = {
-    "path": "Way of the tool over the final map. Red: where an alarm was raised, with the direction of the felt force; grey: what "
-            "really stood there, which the arm was never told.",
-    "maps": "The map before the first contact and after every contact (at most fifteen shown), with the path planned on it.",
+    "path": (
+        "Way of the tool over the final map. Red: where an alarm was raised, with the direction of the felt force; "
+        "grey: what really stood there, which the arm was never told."
+    ),
+    "maps": "The map before and after every contact (at most fifteen shown), with the path planned on it.",
     "forces": "Contact force on the tool, actual and estimated from joint motion alone.",
     "zoom": "The first contact close up: from first touch to alarm.",
     "errors": "Joint errors: the arm yields where it touches.",
-}  # fmt: skip
+}
 
 
 def exploration_report(
-    run: Exploration, path: str | Path, *, animation: bool = True, frames: int | None = None,
+    run: Exploration,
+    path: str | Path,
+    *,
+    animation: bool = True,
+    frames: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
-) -> Path:  # fmt: skip
+) -> Path:
     """Write a self-contained page.
 
     Args:
         run: the exploration.
         path: of the page.
-        animation: draw the film, too. frames: how many pictures it has.
+        animation: draw the film, too.
+        frames: how many pictures it has.
         progress: of the film, called with (pictures done, pictures in all).
     """
     figures = run.metrics()
@@ -46,22 +53,34 @@ def exploration_report(
     if len(run.recording):
         if animation:
             body.append("<h2>Film</h2>" + _film(run, frames, progress))
-        titles = {"path": "The way", "maps": "The map grows", "forces": "Forces", "zoom": "One contact", "errors": "Joint errors"}
+        titles = {
+            "path": "The way",
+            "maps": "The map grows",
+            "forces": "Forces",
+            "zoom": "One contact",
+            "errors": "Joint errors",
+        }
         for view, title in titles.items():
             if view == "zoom" and shown_contact(run) is None:
                 continue
             data = base64.b64encode(png(run, view)).decode()
             caption = _text(CAPTIONS[view])
-            body.append(f'<h2>{title}</h2><figure><img alt="{caption}" src="data:image/png;base64,{data}">'
-                        f"<figcaption>{caption}</figcaption></figure>")  # fmt: skip
+            body.append(
+                f'<h2>{title}</h2><figure><img alt="{caption}" src="data:image/png;base64,{data}">'
+                f"<figcaption>{caption}</figcaption></figure>"
+            )
     if run.contacts:
         body.append("<h2>Contacts</h2>" + contact_table(run))
     body.append(f"<h2>Figures</h2><pre>{_json(figures)}</pre>")
     body.append(f"<h2>Settings</h2><pre>{_json({**run.settings, **run.recording.settings})}</pre>")
     body.append(f"<h2>Made with</h2><pre>{_json({'seed': run.recording.seed, **run.recording.versions})}</pre>")
-    page = ('<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-            f"<title>{_text(head)}</title><style>{_CSS}</style></head><body><main>\n" + "\n".join(body)
-            + "\n</main></body></html>\n")  # fmt: skip
+    page = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{_text(head)}</title><style>{_CSS}</style></head><body><main>\n"
+        + "\n".join(body)
+        + "\n</main></body></html>\n"
+    )
     file = Path(path)
     try:
         file.write_text(page, encoding="utf-8")
@@ -75,8 +94,12 @@ def sentence(run: Exploration) -> str:
     m = run.metrics()
     touched = f"{m['contacts']} contact{'s' if m['contacts'] != 1 else ''}"
     if run.reached:
-        return f"Reached the goal {run.goal} after {run.arrival:.1f} s and {touched}; nobody told it what was in the way."
-    return f"{run.outcome.capitalize()} after {m['simulated_s']:.1f} s and {touched}" + (f": {run.message}." if run.message else ".")
+        return (
+            f"Reached the goal {run.goal} after {run.arrival:.1f} s and {touched}; nobody told it what was in the way."
+        )
+    return f"{run.outcome.capitalize()} after {m['simulated_s']:.1f} s and {touched}" + (
+        f": {run.message}." if run.message else "."
+    )
 
 
 def contact_table(run: Exploration) -> str:
@@ -88,8 +111,19 @@ def contact_table(run: Exploration) -> str:
         cosine = float(c.felt @ c.true) / (felt * true) if felt > 0.0 and true > 0.0 else float("nan")
         angle = f"{np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))):.0f}" if np.isfinite(cosine) else "–"
         known = np.isfinite(c.began)
-        rows.append((str(k + 1), str(c.cell), f"{c.began:.3f}" if known else "–", f"{c.time:.3f}", f"{1e3 * c.delay:.0f}" if known else "–",
-                     f"{felt:.1f}", f"{true:.1f}", angle, f"{c.link} – {c.shape}" if c.link else "nothing: false alarm"))  # fmt: skip
+        rows.append(
+            (
+                str(k + 1),
+                str(c.cell),
+                f"{c.began:.3f}" if known else "–",
+                f"{c.time:.3f}",
+                f"{1e3 * c.delay:.0f}" if known else "–",
+                f"{felt:.1f}",
+                f"{true:.1f}",
+                angle,
+                f"{c.link} – {c.shape}" if c.link else "nothing: false alarm",
+            )
+        )
     return _table(heads, rows)
 
 
@@ -101,15 +135,26 @@ def _film(run: Exploration, frames: int | None, progress: Any) -> str:
         data = base64.b64encode(file.read_bytes()).decode()
     speed = run.metrics()["simulated_s"] / ((frames or FRAMES) / 10.0)
     caption = f"The arm among the obstacles (left) and the map that it makes of them (right), {speed:.1f} × real time."
-    return f'<figure><img alt="film" src="data:image/gif;base64,{data}"><figcaption>{_text(caption)}</figcaption></figure>'
+    return (
+        f'<figure><img alt="film" src="data:image/gif;base64,{data}"><figcaption>{_text(caption)}</figcaption></figure>'
+    )
 
 
 def _cards(m: dict[str, Any]) -> str:
     delay = "–" if not np.isfinite(m["median_delay_s"]) else f"{1e3 * m['median_delay_s']:.0f} ms"
-    cards = [("outcome", m["outcome"]), ("arrival", f"{m['arrival_s']:.1f} s" if m["reached"] else "–"), ("contacts", str(m["contacts"])),
-             ("median delay", delay), ("largest force", f"{m['largest_force_n']:.1f} N"), ("impulse", f"{m['impulse_ns']:.3g} N·s"),
-             ("way of the tool", f"{m['tool_path_m']:.2f} m"), ("false alarms", str(m["false_alarms"]))]  # fmt: skip
-    inner = "".join(f'<div class="card"><b>{_text(value)}</b><span>{_text(label)}</span></div>' for label, value in cards)
+    cards = [
+        ("outcome", m["outcome"]),
+        ("arrival", f"{m['arrival_s']:.1f} s" if m["reached"] else "–"),
+        ("contacts", str(m["contacts"])),
+        ("median delay", delay),
+        ("largest force", f"{m['largest_force_n']:.1f} N"),
+        ("impulse", f"{m['impulse_ns']:.3g} N·s"),
+        ("way of the tool", f"{m['tool_path_m']:.2f} m"),
+        ("false alarms", str(m["false_alarms"])),
+    ]
+    inner = "".join(
+        f'<div class="card"><b>{_text(value)}</b><span>{_text(label)}</span></div>' for label, value in cards
+    )
     return f'<div class="cards">{inner}</div>'
 
 

@@ -1,4 +1,4 @@
-"""`explore`: send an arm through surroundings that nobody told it about. Go, bump, mark, step back, plan around, arrive."""
+"""`explore`: send an arm through surroundings that nobody told it about. Go, bump, mark, plan around, arrive."""
 
 from __future__ import annotations
 
@@ -26,8 +26,16 @@ from armwright.simulation.exploration import Exploration
 from armwright.simulation.explore_field import Field, Touching, field_of, find_world
 from armwright.simulation.explore_learn import learned_thresholds
 from armwright.simulation.explore_motion import Hand
-from armwright.simulation.explore_names import find_detector, find_observer, find_planner, needs_learning, omega, tool_estimate
-from armwright.simulation.explore_run import Loop000, Run, Task
+from armwright.simulation.explore_names import (
+    find_detector,
+    find_observer,
+    find_planner,
+    needs_learning,
+    omega,
+    tool_estimate,
+)
+from armwright.simulation.explore_run import Run
+from armwright.simulation.explore_task import Loop000, Task
 from armwright.simulation.integrators import method as find_method
 from armwright.simulation.plan import Ingredients
 from armwright.simulation.signals import Signal
@@ -84,31 +92,42 @@ def explore(
 
     Args:
         robot: the plant, and the controller's model unless `model` is given; a catalogue name or a `Robot`.
-        world: shapes: a `World`, the name of one ("A" and "B" are the layouts of 000), a .toml file; or the contact force
-            on the tool as a traced function of its position (3,) → (3,) [N], base axes.
-        start, goal: cells of the map, 2-D or 3-D.
+        world: shapes: a `World`, the name of one ("A" and "B" are the layouts of 000), a .toml file; or the contact
+            force on the tool as a traced function of its position (3,) → (3,) [N], base axes.
+        start: cell of the map, 2-D or 3-D.
+        goal: cell of the map.
         where: the map to begin with; the empty patch of 000 by default.
         observer: what gives ``tau_ext``: "closed-loop" (000, the default), "momentum", "kalman", "disturbance",
             "scaled-error", or monitors.
-        detector: what raises the alarm: "norm" (‖F̂‖ > 12 N, 000 §3.7; default with "closed-loop"), "adaptive" (default
-            otherwise), "joints", "cusum", whose thresholds are learned from contact-free motion first, or a monitor.
+        detector: what raises the alarm: "norm" (‖F̂‖ > 12 N, 000 §3.7; default with "closed-loop"), "adaptive"
+            (default otherwise), "joints", "cusum", whose thresholds are learned from contact-free motion first, or a
+            monitor.
         planner: on the grid: "hopfield" (default), "dijkstra", "astar", … or a planner.
-        reaction: to a contact: "back off" (along the way that was driven, to the first free cell, then plan anew), "retract"
-            (along the felt force first), "slide" (along the surface under force control, see `explore_slide`), "stop".
-        contact: what touches: the "tool" point (000) or all "links" as capsules. The cell of the tool then stands for the
-            whole posture, and the desired cell is marked; else the cell where the tool is.
+        reaction: to a contact: "back off" (along the way that was driven, to the first free cell, then plan anew),
+            "retract" (along the felt force first), "slide" (along the surface under force control, see
+            `explore_slide`), "stop".
+        contact: what touches: the "tool" point (000) or all "links" as capsules. The cell of the tool then stands for
+            the whole posture, and the desired cell is marked; else the cell where the tool is.
         law: the controller; computed torque with the gains of 000 by default.
-        kinematics: the arm that FK, IK and the contact see, where it differs from the plant's dynamics (000's published arm).
+        kinematics: the arm that FK, IK and the contact see, where it differs from the plant's dynamics (000's
+            published arm).
         model: the controller's and the observer's own model of the arm.
         seed_q: joint posture that chooses the IK branch; the run begins there if its tool is in the start cell.
         rotation: tool orientation (3, 3), kept throughout.
-        duration, contact_budget: when to give up. seconds_per_cell: pace.
-        rate, substeps: of the loop. continuous: the law acts all the time, as 000 was simulated; by default only with the
-            closed-loop estimate and without sensors, else the torque is held between ticks.
-        published: 000's own rules where they differ: the desired cell is marked, its back-off rule and clamp, its planner, the
-            state of the reference taken over at a trigger, no test whether start or goal are free.
+        duration: [s] after which the run is given up.
+        seconds_per_cell: pace.
+        contact_budget: contacts after which the run is given up.
+        rate: control ticks per second.
+        substeps: RK4 steps per tick.
+        continuous: the law acts all the time, as 000 was simulated; by default only with the closed-loop estimate and
+            without sensors, else the torque is held between ticks.
+        published: 000's own rules where they differ: the desired cell is marked, its back-off rule and clamp, its
+            planner, the state of the reference taken over at a trigger, no test whether start or goal are free.
         tolerance: distance to the goal that counts as arrived [m].
-        drive, friction, sensors, seed: as in `simulate`.
+        drive: motors, as in `simulate`.
+        friction: friction model, as in `simulate`.
+        sensors: joint sensors, as in `simulate`.
+        seed: of noise and of the motions that thresholds are learned from.
         slots: room for so many cylinders in the compiled loop, so that worlds with fewer share it.
         progress: called with (fraction of the duration, contacts so far).
 
@@ -116,8 +135,8 @@ def explore(
         An `Exploration` with a named outcome.
 
     Raises:
-        InputError: before anything is run: a start or goal outside the grid, blocked or out of reach, shapes over the robot's
-            base, thresholds below the noise floor, …
+        InputError: before anything is run: a start or goal outside the grid, blocked or out of reach, shapes over the
+            robot's base, thresholds below the noise floor, …
     """
     arm = _arm(robot)
     if kinematics is None and arm.name in PUBLISHED:
@@ -136,29 +155,67 @@ def explore(
         raise InputError("explore: sensors sample once a tick; they need a law that is held (continuous=False)")
     watch = find_observer(observer, believed, q0, control.gains.get("kp", w * w), rate)
     parts = Ingredients(
-        lanes=field.lanes, model=tree_of(believed, regroup=True), law=control, method=find_method("rk4"), period=1.0 / rate,
-        continuous=acts, drive=drive, friction=friction, sensors=sensors, wrenches=field.wrenches, external=field.external,
+        lanes=field.lanes,
+        model=tree_of(believed, regroup=True),
+        law=control,
+        method=find_method("rk4"),
+        period=1.0 / rate,
+        continuous=acts,
+        drive=drive,
+        friction=friction,
+        sensors=sensors,
+        wrenches=field.wrenches,
+        external=field.external,
         model_key=believed,
-    )  # fmt: skip
+    )
     fit = None
     if needs_learning(detector, observer):
-        fit = learned_thresholds(arm, believed, replace(parts, monitors=as_chain(watch)), hand, grid, q0, seconds_per_cell, substeps, seed)
+        fit = learned_thresholds(
+            arm, believed, replace(parts, monitors=as_chain(watch)), hand, grid, q0, seconds_per_cell, substeps, seed
+        )
     watch = [*watch, tool_estimate(kinematics), find_detector(detector, watch, fit)]
     if sensors is not None:
-        noise = {name: getattr(sensors, name) for name in ("position_noise", "velocity_noise", "position_resolution", "velocity_resolution")}
+        noise = {
+            name: getattr(sensors, name)
+            for name in ("position_noise", "velocity_noise", "position_resolution", "velocity_resolution")
+        }
         check_above_noise(watch[:-1], watch[-1], believed, q0, rate=rate, seed=seed, **noise)
-    session = Loop000([arm], replace(parts, monitors=as_chain(watch)), count=1, substeps=int(substeps), every=1, seeds=[seed])
+    session = Loop000(
+        [arm], replace(parts, monitors=as_chain(watch)), count=1, substeps=int(substeps), every=1, seeds=[seed]
+    )
     session.start(np.concatenate([q0, np.zeros(parts.size - arm.n)]), {}, field.lanes.values)
-    task = Task(hand, field, contact == "links", tuple(goal), find_planner(planner, published=published), reaction,
-                seconds_per_cell, published, duration, contact_budget, tolerance, progress or (lambda fraction, contacts: None))  # fmt: skip
+    task = Task(
+        hand,
+        field,
+        contact == "links",
+        tuple(goal),
+        find_planner(planner, published=published),
+        reaction,
+        seconds_per_cell,
+        published,
+        duration,
+        contact_budget,
+        tolerance,
+        progress or (lambda fraction, contacts: None),
+    )
     run = Run(task, session, grid, tuple(start), q0)
     run.drive()
     settings = {
-        "robot": arm.name, "world": field.world.name if field.world else "force function", "observer": watch[0].name,
-        "detector": watch[-1].name, "planner": task.planner.name, "reaction": reaction, "contact": contact, "published": published,
-        "seconds_per_cell": seconds_per_cell, "contact_budget": contact_budget, "tolerance": tolerance, "start": list(start),
-        "goal": list(goal), "detector_gains": {k: np.asarray(v).tolist() for k, v in watch[-1].gains.items()},
-    }  # fmt: skip
+        "robot": arm.name,
+        "world": field.world.name if field.world else "force function",
+        "observer": watch[0].name,
+        "detector": watch[-1].name,
+        "planner": task.planner.name,
+        "reaction": reaction,
+        "contact": contact,
+        "published": published,
+        "seconds_per_cell": seconds_per_cell,
+        "contact_budget": contact_budget,
+        "tolerance": tolerance,
+        "start": list(start),
+        "goal": list(goal),
+        "detector_gains": {k: np.asarray(v).tolist() for k, v in watch[-1].gains.items()},
+    }
     return _result(run, field, start, settings)
 
 
@@ -184,7 +241,9 @@ def _check(arm: Robot, reaction: str, duration: float, pace: float, budget: int,
         raise InputError(f"explore: contact_budget must be a whole number ≥ 1, got {budget!r}")
     q = np.asarray(seed_q, dtype=np.float64)
     if q.shape != (arm.n,) or not np.isfinite(q).all():
-        raise InputError(f"explore: seed_q must hold {arm.n} finite numbers for robot {arm.name!r}, got shape {q.shape}")
+        raise InputError(
+            f"explore: seed_q must hold {arm.n} finite numbers for robot {arm.name!r}, got shape {q.shape}"
+        )
 
 
 def _ends(hand: Hand, grid: GridMap, start: Cell, goal: Cell, seed_q: Any, published: bool) -> Any:
@@ -196,14 +255,25 @@ def _ends(hand: Hand, grid: GridMap, start: Cell, goal: Cell, seed_q: Any, publi
     for what, cell in (("start", start), ("goal", goal)):
         index = g.index(cell, f"explore: {what} cell")
         if blocked[index] and not published:
-            known = "in the ring that bounds the map" if grid.ring and not np.asarray(grid.felt)[index] else "in a known obstacle"
+            known = (
+                "in the ring that bounds the map"
+                if grid.ring and not np.asarray(grid.felt)[index]
+                else "in a known obstacle"
+            )
             raise InputError(f"explore: the {what} cell {tuple(cell)} is {known}; choose a free one")
     if tuple(start) == tuple(goal):
         raise InputError(f"explore: start and goal are the same cell {tuple(start)}")
     there = fk(hand.robot, seed_q)
-    posed = tuple(int(c) for c in g.cell(there[:3, 3])) == tuple(start) and np.abs(there[:3, :3] - hand.rotation).max() < 1e-3
+    posed = (
+        tuple(int(c) for c in g.cell(there[:3, 3])) == tuple(start)
+        and np.abs(there[:3, :3] - hand.rotation).max() < 1e-3
+    )
     offset = float(np.abs(there[:3, 3] - g.centre(g.cell(there[:3, 3]))).max()) if posed else 0.0
-    q0 = seed_q if posed and offset < 0.5 * float(np.min(np.asarray(g.cell_size))) else hand.postures(g.centre(start)[None], seed_q, [f"start cell {tuple(start)}"])[0]
+    q0 = (
+        seed_q
+        if posed and offset < 0.5 * float(np.min(np.asarray(g.cell_size)))
+        else hand.postures(g.centre(start)[None], seed_q, [f"start cell {tuple(start)}"])[0]
+    )
     hand.postures(g.centre(goal)[None], q0, [f"goal cell {tuple(goal)}"])
     return q0
 
@@ -215,14 +285,29 @@ def _result(run: Run, field: Field, start: Cell, settings: dict[str, Any]) -> Ex
     tool, axes = hand.place(recording["q"]), ("x", "y", "z")
     felt = recording["wrench_ext"][:, :3] if "wrench_ext" in recording else np.zeros((len(recording), 3))
     recording = recording.with_signals(
-        tool=Signal(tool, "m", axes), tool_ref=Signal(hand.place(recording["q_ref"]), "m", axes),
-        force=Signal(field.truth(recording["q"], recording["qd"]).force, "N", axes), force_felt=Signal(felt, "N", axes),
-    )  # fmt: skip
+        tool=Signal(tool, "m", axes),
+        tool_ref=Signal(hand.place(recording["q_ref"]), "m", axes),
+        force=Signal(field.truth(recording["q"], recording["qd"]).force, "N", axes),
+        force_felt=Signal(felt, "N", axes),
+    )
     if run.task.hand.robot is not recording.robot and recording.robot is not None:
         recording = replace(recording, robot=hand.robot)  # what is drawn is what FK and IK saw
     arrival = float("nan")
     if run.outcome == "reached":
         away = np.flatnonzero(np.linalg.norm(tool - goal, axis=1) >= run.task.tolerance)
         arrival = float(recording.time[min(away[-1] + 1 if len(away) else 0, len(tool) - 1)])
-    return Exploration(recording, tuple(run.maps), tuple(run.plans), tuple(run.contacts), tuple(start), run.task.goal, goal,
-                       run.outcome == "reached", arrival, run.outcome, run.message, field.world, settings)  # fmt: skip
+    return Exploration(
+        recording,
+        tuple(run.maps),
+        tuple(run.plans),
+        tuple(run.contacts),
+        tuple(start),
+        run.task.goal,
+        goal,
+        run.outcome == "reached",
+        arrival,
+        run.outcome,
+        run.message,
+        field.world,
+        settings,
+    )

@@ -46,7 +46,7 @@ class FieldTree(Tree):
 
 
 class Truth(NamedTuple):
-    """What really touched, over T samples: force on the arm (T, 3) [N], base axes, and (link, shape) names or None each."""
+    """What really touched, T samples: force on the arm (T, 3) [N], base axes, and (link, shape) names or None each."""
 
     force: Array
     touching: tuple[tuple[str, str] | None, ...]
@@ -75,11 +75,15 @@ def find_world(world: World | str | Path) -> World:
     if isinstance(world, World):
         return world
     if not isinstance(world, (str, Path)):
-        raise InputError(f"world: expected a World, a name, a .toml file or a force function, got {type(world).__name__}")
+        raise InputError(
+            f"world: expected a World, a name, a .toml file or a force function, got {type(world).__name__}"
+        )
     return load_world(PRESETS.get(str(world), world))
 
 
-def field_of(robot: Robot, kinematics: Robot, world: World | Callable[[Any], Any], contact: Touching, *, slots: int | None = None) -> Field:
+def field_of(
+    robot: Robot, kinematics: Robot, world: World | Callable[[Any], Any], contact: Touching, *, slots: int | None = None
+) -> Field:
     """Put an arm among shapes.
 
     Args:
@@ -100,7 +104,10 @@ def field_of(robot: Robot, kinematics: Robot, world: World | Callable[[Any], Any
     if contact == "tool" and _simple(world):
         return _cylinders(robot, kinematics, world, slots)
     if kinematics is not robot:
-        raise InputError(f"world {world.name!r}: an arm with other kinematics than its dynamics touches upright cylinders with its tool only")
+        raise InputError(
+            f"world {world.name!r}: an arm with other kinematics than its dynamics touches upright cylinders with "
+            "its tool only"
+        )
     capsules = (tool_point(robot),) if contact == "tool" else None
 
     def truth(q: Any, qd: Any) -> Truth:
@@ -157,7 +164,7 @@ def _cylinders(robot: Robot, kinematics: Robot, world: World, slots: int | None)
 
 
 def cylinder_forces(cylinders: Any, p: Any) -> Any:
-    """Force (3,) on a point (3,) among upright cylinders (m, 4): F = −k (R − D) v/D within a radius, else 0 (000 §3.8)."""
+    """Force (3,) on a point (3,) among upright cylinders (m, 4): F = −k (R − D) v/D where D < R, else 0 (000 §3.8)."""
     fx, fy = 0.0 * p[0], 0.0 * p[1]
     for k in range(len(cylinders)):
         x, y, radius, stiffness = cylinders[k]
@@ -179,7 +186,9 @@ def _field_torque(kinematics: Robot) -> Callable[..., Any]:
 
 def _of_function(plain: Lanes, kinematics: Robot, force: Any) -> Field:
     if not callable(force):
-        raise InputError(f"world: expected a World, a name, a .toml file or a force function, got {type(force).__name__}")
+        raise InputError(
+            f"world: expected a World, a name, a .toml file or a force function, got {type(force).__name__}"
+        )
 
     def torque(q: Any) -> Any:
         return frame_jacobian(kinematics, q)[:3].T @ force(tool_pose(kinematics, q)[:3, 3])

@@ -24,12 +24,21 @@ TRIES = 200
 
 
 def learned_thresholds(
-    robot: Robot, believed: Robot, parts: Ingredients, hand: Hand, grid: GridMap, q0: Any, pace: float, substeps: int, seed: int
+    robot: Robot,
+    believed: Robot,
+    parts: Ingredients,
+    hand: Hand,
+    grid: GridMap,
+    q0: Any,
+    pace: float,
+    substeps: int,
+    seed: int,
 ) -> ThresholdFit:
     """Move the arm over the map without obstacles and learn what the observer says then.
 
     Args:
-        robot: the plant. believed: the controller's model of it.
+        robot: the plant.
+        believed: the controller's model of it.
         parts: of the loop, observers as its monitors; its surroundings are left out.
         hand: the arm that FK and IK see.
         grid: the map: the motions lead through its cells.

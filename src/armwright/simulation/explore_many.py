@@ -1,8 +1,8 @@
 """Many runs through random worlds: how often the arm arrives, and whether it is right when it says that it cannot.
 
-Two oracles know the whole world. The careful one plans on the cells that no shape touches: what it solves, the arm must
-solve. The generous one asks whether a point could pass at all, on a grid far finer than the map: where it cannot, the arm
-must say so. Between the two, both answers are right.
+Two oracles know the whole world. The careful one plans on the cells that no shape touches: what it solves, the arm
+must solve. The generous one asks whether a point could pass at all, on a grid far finer than the map: where it cannot,
+the arm must say so. Between the two, both answers are right.
 """
 
 from __future__ import annotations
@@ -36,9 +36,17 @@ OUTCOMES = ("reached", "declared unreachable", "gave up", "still in contact")
 Cell = tuple[int, ...]
 
 
-def random_cylinders(seed: int, *, most: int = 24, radius: tuple[float, float] = (0.015, 0.035), start: Cell = START_000,
-                     goal: Cell = GOAL_000, where: GridMap | None = None, stiffness: float = 1e5) -> World:  # fmt: skip
-    """Return a world of upright cylinders on a map: scattered ones, and in most worlds a wall across the way or a ring around the goal.
+def random_cylinders(
+    seed: int,
+    *,
+    most: int = 24,
+    radius: tuple[float, float] = (0.015, 0.035),
+    start: Cell = START_000,
+    goal: Cell = GOAL_000,
+    where: GridMap | None = None,
+    stiffness: float = 1e5,
+) -> World:
+    """Return upright cylinders on a map: scattered ones, and mostly a wall across the way or a ring around the goal.
 
     The surroundings of the start are kept free; the goal may be walled in, or inside a cylinder.
 
@@ -46,7 +54,8 @@ def random_cylinders(seed: int, *, most: int = 24, radius: tuple[float, float] =
         seed: of everything.
         most: cylinders.
         radius: smallest and largest [m].
-        start: cell to keep free. goal: cell to stand in the way of.
+        start: cell to keep free.
+        goal: cell to stand in the way of.
         where: the map; that of 000 by default.
         stiffness: [N/m].
     """
@@ -95,8 +104,14 @@ def distances(world: World, points: Any) -> NDArray[np.float64]:
     return np.asarray((np.linalg.norm(np.asarray(points)[..., None, :] - centre, axis=-1) - radius).min(axis=-1))
 
 
-def truth_about(world: World, start: Cell = START_000, goal: Cell = GOAL_000, where: GridMap | None = None,
-                *, tolerance: float = 3e-3) -> Truth:  # fmt: skip
+def truth_about(
+    world: World,
+    start: Cell = START_000,
+    goal: Cell = GOAL_000,
+    where: GridMap | None = None,
+    *,
+    tolerance: float = 3e-3,
+) -> Truth:
     """Ask both oracles; see the module. A goal counts as reached within `tolerance` [m]."""
     from scipy import ndimage
 
@@ -156,20 +171,32 @@ class Outcomes:
         names = ("contacts", "arrival_s", "impulse_ns", "largest_force_n", "tool_path_m", "median_delay_s")
         medians = {name: float(np.nanmedian([r[name] for r in arrived])) if arrived else float("nan") for name in names}
         return {
-            "label": self.label, "runs": len(self.rows),
+            "label": self.label,
+            "runs": len(self.rows),
             "solvable_reached": table["solvable"]["reached"] / solvable if solvable else float("nan"),
-            "unsolvable_declared": table["unsolvable"]["declared unreachable"] / unsolvable if unsolvable else float("nan"),
+            "unsolvable_declared": table["unsolvable"]["declared unreachable"] / unsolvable
+            if unsolvable
+            else float("nan"),
             "most_contacts": max((r["contacts"] for r in self.rows), default=0),
             "largest_force_of_all_n": max((r["largest_force_n"] for r in self.rows), default=0.0),
-            "false_alarms": sum(r["false_alarms"] for r in self.rows), **medians,
-        }  # fmt: skip
+            "false_alarms": sum(r["false_alarms"] for r in self.rows),
+            **medians,
+        }
 
 
 def explore_many(
-    robot: Robot, worlds: Iterable[World] | int = 200, *, label: str = "", seed: int = 0, start: Cell = START_000,
-    goal: Cell = GOAL_000, where: GridMap | None = None, progress: Callable[[int, int], Any] | None = None,
-    keep: Callable[[Exploration, Truth], Any] | None = None, **options: Any,
-) -> Outcomes:  # fmt: skip
+    robot: Robot,
+    worlds: Iterable[World] | int = 200,
+    *,
+    label: str = "",
+    seed: int = 0,
+    start: Cell = START_000,
+    goal: Cell = GOAL_000,
+    where: GridMap | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+    keep: Callable[[Exploration, Truth], Any] | None = None,
+    **options: Any,
+) -> Outcomes:
     """Explore many worlds of upright cylinders, one compiled loop for all.
 
     Args:
@@ -177,12 +204,18 @@ def explore_many(
         worlds: worlds, or how many random ones.
         label: for tables.
         seed: of the first random world.
-        start, goal, where: cells and map.
+        start: cell to begin in.
+        goal: cell to reach.
+        where: the map.
         progress: called with (runs done, runs in all).
         keep: called with every run and what the oracles say about its world.
         **options: of `explore`; learned thresholds are learned anew for every run unless a detector is given.
     """
-    chosen: Sequence[World] = [random_cylinders(seed + k, start=start, goal=goal, where=where) for k in range(worlds)] if isinstance(worlds, int) else list(worlds)
+    chosen: Sequence[World] = (
+        [random_cylinders(seed + k, start=start, goal=goal, where=where) for k in range(worlds)]
+        if isinstance(worlds, int)
+        else list(worlds)
+    )
     slots = max((len(world) for world in chosen), default=1)
     rows = []
     settings = {"duration": 1200.0, "contact_budget": 200, **options}

@@ -53,14 +53,18 @@ class Hand:
         out, q = [], np.asarray(near, dtype=np.float64)
         for k, name in enumerate(names):
             if found.count[k] == 0:
-                raise InputError(f"explore: the {name} at {np.round(points[k], 4).tolist()} m cannot be reached: {found[k].message}")
+                raise InputError(
+                    f"explore: the {name} at {np.round(points[k], 4).tolist()} m cannot be reached: {found[k].message}"
+                )
             turned = found.solutions[k, : found.count[k]] - q
             turned = np.mod(turned + np.pi, 2.0 * np.pi) - np.pi
             size = np.abs(turned).max(axis=1)
             best = int(np.argmin(size))
             if size[best] > LARGEST_STEP and k > 0:
-                raise InputError(f"explore: the {name} at {np.round(points[k], 4).tolist()} m is reached only by a jump of "
-                                 f"{size[best]:.2f} rad to another branch of the inverse kinematics; start on another branch (seed_q)")  # fmt: skip
+                raise InputError(
+                    f"explore: the {name} at {np.round(points[k], 4).tolist()} m is reached only by a jump of "
+                    f"{size[best]:.2f} rad to another branch of the inverse kinematics; begin on another one (seed_q)"
+                )
             q = q + turned[best]
             out.append(q)
         return np.array(out)
@@ -72,13 +76,17 @@ def published_motion(hand: Hand, grid: GridMap, plan: PathPlan, q: Any, qd: Any,
     if np.linalg.norm(grid.grid.centre(cells[0]) - hand.place(q)) < 1e-6:
         cells = cells[1:]  # the arm is there already: a waypoint twice has no spline
     points = np.array([grid.grid.centre(cell) for cell in cells]).reshape(-1, 3)
-    rows = np.concatenate([q[None], hand.postures(points, q, [f"cell {cell}" for cell in cells])]) if cells else np.array([q, q + 1e-9])
+    rows = (
+        np.concatenate([q[None], hand.postures(points, q, [f"cell {cell}" for cell in cells])])
+        if cells
+        else np.array([q, q + 1e-9])
+    )
     seconds = float(np.floor(pace * len(rows) + 0.5)) or 1.0
     return piecewise_quintic(rows, seconds, qd0=qd)
 
 
 def path_rows(hand: Hand, grid: GridMap, plan: PathPlan, q: Any) -> Array:
-    """Joint rows (m, n) from posture q along a planned path, corners cut where the legs stay in free cells; q excluded."""
+    """Joint rows (m, n) after posture q along a planned path, corners cut where the legs stay in free cells."""
     size = float(np.min(np.asarray(grid.grid.cell_size)))
     points = path_points(grid, plan.path, start=hand.place(q), cut=True, spacing=size)[1:]
     return hand.postures(points, q, [f"way to cell {plan.path[-1]}"] * len(points))
@@ -90,7 +98,8 @@ def timed_motion(hand: Hand, rows: Array, pace: float, size: float) -> tuple[Tra
     Args:
         hand: the arm.
         rows: the first is where the reference is now.
-        pace: seconds per cell. size: of a cell [m].
+        pace: seconds per cell.
+        size: of a cell [m].
     """
     keep = np.concatenate([[True], np.abs(np.diff(rows, axis=0)).max(axis=1) > SAME])
     kept = rows[keep]

@@ -46,7 +46,9 @@ def omega(n: int) -> Any:
     return np.array(OMEGA_000) if n == len(OMEGA_000) else np.full(n, OMEGA_000[0])
 
 
-def find_observer(observer: str | Monitor | Sequence[Monitor] | None, robot: Robot, q: Any, kp: Any, rate: float) -> list[Monitor]:
+def find_observer(
+    observer: str | Monitor | Sequence[Monitor] | None, robot: Robot, q: Any, kp: Any, rate: float
+) -> list[Monitor]:
     """Return the observer as a list of monitors whose last gives ``tau_ext``.
 
     Args:
@@ -75,7 +77,7 @@ def find_observer(observer: str | Monitor | Sequence[Monitor] | None, robot: Rob
 
 
 def find_detector(detector: str | Monitor | None, watched: Sequence[Monitor], fit: ThresholdFit | None) -> Monitor:
-    """Return a detector: by name, as it is, or by default the norm of 000 for its estimate and learned thresholds for others."""
+    """Return a detector: by name, as it is, or by default 000's norm for its estimate, learned thresholds else."""
     if isinstance(detector, Monitor):
         return detector
     if detector is None:
@@ -116,7 +118,9 @@ def find_planner(planner: str | GridPlanner | None, *, published: bool) -> GridP
         planner = "hopfield-published" if published else "hopfield"
     if isinstance(planner, str):
         if planner not in GRID_PLANNERS:
-            raise InputError(f"planner must be one of {', '.join(GRID_PLANNERS)}, or a planner on grids; got {planner!r}")
+            raise InputError(
+                f"planner must be one of {', '.join(GRID_PLANNERS)}, or a planner on grids; got {planner!r}"
+            )
         found: GridPlanner = GRID_PLANNERS[planner]()
         return found
     return planner

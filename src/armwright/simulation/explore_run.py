@@ -6,8 +6,6 @@ and it goes on. Every contact blocks at least one more cell, so that a run ends 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +16,12 @@ from armwright.motion import Trajectory
 from armwright.motion.reference import Reference
 from armwright.planning.marking import back_off_000, mark
 from armwright.simulation.exploration import Contact
-from armwright.simulation.explore_motion import Hand, path_rows, published_motion, timed_motion
-from armwright.simulation.session import Session
+from armwright.simulation.explore_motion import path_rows, published_motion, timed_motion
+from armwright.simulation.explore_task import Loop000, Task
 
 if TYPE_CHECKING:
     from armwright.planning.occupancy import GridMap
-    from armwright.planning.path_plan import GridPlanner, PathPlan
-    from armwright.simulation.explore_field import Field
+    from armwright.planning.path_plan import PathPlan
 
 Cell = tuple[int, ...]
 BOUNCE = 0.1  # [s] a shorter gap between touches belongs to the same episode
@@ -34,39 +31,6 @@ STALLED = 2.0  # [s] after a motion's end without arriving
 CHATTER = 200  # alarms of one contact before the run is given up
 RETRACT = 0.75  # cells along the felt force
 AT_ONCE = 0.05  # [s] an alarm so soon means that the arm began in contact
-
-
-class Loop000(Session):
-    """A session that is given a new reference at every contact; each reference counts until the next."""
-
-    def reference_log(self, t: Any) -> Reference:
-        """The references that were followed at recorded times t (m,), in order, whichever it was then."""
-        parts = [np.zeros((len(t), self.parts.n)) for _ in range(3)]
-        first = [int(np.searchsorted(t, start - 1e-12)) for start, _ in self._references] + [len(t)]
-        for k, (start, reference) in enumerate(self._references):
-            rows = slice(first[k], first[k + 1])
-            if rows.start < rows.stop:
-                for part, values in zip(parts, self._evaluate(start, reference, t[rows]), strict=True):
-                    part[rows] = values
-        return Reference(*parts)
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Everything about a run that does not change on the way; see `explore`."""
-
-    hand: Hand
-    field: Field
-    links: bool
-    goal: Cell
-    planner: GridPlanner
-    reaction: str
-    pace: float
-    published: bool
-    duration: float
-    budget: int
-    tolerance: float
-    progress: Callable[[float, int], Any]
 
 
 class Run:
@@ -156,7 +120,7 @@ class Run:
             self.session.run(until - self.session.time)
 
     def _retreat(self) -> list[Any]:
-        """Postures back along the way that was driven, to the first whose cell is free; none before the first contact."""
+        """Postures back along the way driven, to the first whose cell is free; none before the first contact."""
         if not self.contacts:
             return []
         back = []
@@ -194,12 +158,14 @@ class Run:
                 self.maps[-1] = self._swept(self.map)
                 return None
             if session.time - begun > length + STALLED and not task.published:
-                return self.felt()  # something holds the arm that no alarm told about: it never let go, or pushes too gently
+                return (
+                    self.felt()
+                )  # something holds the arm that no alarm told about: it never let go, or pushes too gently
         self.end("out of time", f"{task.duration:g} s were not enough")
         return None
 
     def _still_touching(self) -> bool:
-        """Whether stepping back did not end the alarm: then the posture stepped back to is no good, and goes off the trail.
+        """Whether stepping back did not end the alarm: then the posture stepped back to is taken off the trail.
 
         An alarm that never ends hides every further contact, for only its rise stops the loop.
         """
@@ -232,7 +198,9 @@ class Run:
         q = session.loop.get("measured")[0, :n] if session.parts.sensors is not None else state[:n]
         desired, actual = task.hand.place(q_ref), task.hand.place(q)
         rows = np.concatenate([chunk[0] for chunk in session.rows[self.chunk :]])[:, : 1 + 2 * n]
-        truth = task.field.truth(np.vstack([rows[:, 1 : 1 + n], state[:n]]), np.vstack([rows[:, 1 + n :], state[n : 2 * n]]))
+        truth = task.field.truth(
+            np.vstack([rows[:, 1 : 1 + n], state[:n]]), np.vstack([rows[:, 1 + n :], state[n : 2 * n]])
+        )
         time = np.append(rows[:, 0], session.time)
         touched = np.flatnonzero(np.abs(truth.force).max(axis=1) > 0.0)
         began, link, shape = float("nan"), "", ""
@@ -245,7 +213,9 @@ class Run:
         point = desired if task.published or task.links else actual
         marked = mark(self.map, point)
         felt = session.loop.get("wrench_ext")[0][:3]
-        return Contact(session.time, began, marked.cell, marked.again, desired, actual, felt, truth.force[-1], link, shape)
+        return Contact(
+            session.time, began, marked.cell, marked.again, desired, actual, felt, truth.force[-1], link, shape
+        )
 
     def react(self, contact: Contact) -> None:
         """Put a contact on the map and choose where to go on from; a run that cannot go on ends."""
@@ -295,12 +265,15 @@ class Run:
         log = np.concatenate([chunk[0] for chunk in session.rows[self.chunk :]])[:, : 1 + n]
         for row, at in zip(rows, times, strict=True):
             k = int(np.searchsorted(log[:, 0], start + at))
-            if k >= len(log) or np.linalg.norm(self.task.hand.place(log[k, 1:]) - self.task.hand.place(row)) > PASSED * self.size:
+            if (
+                k >= len(log)
+                or np.linalg.norm(self.task.hand.place(log[k, 1:]) - self.task.hand.place(row)) > PASSED * self.size
+            ):
                 break
             self.trail.append(row)
 
     def _marked(self, known: GridMap, contact: Contact) -> GridMap:
-        """Mark the contact's cell; if that was marked before, the next cell on the way as well, so that something is learned."""
+        """Mark the contact's cell; if that was marked before, the next on the way, too: something is always learned."""
         grid = mark(known, contact.desired if self.task.links else contact.actual).map
         if contact.again or not known.grid.inside(contact.cell):
             heading = self._heading(contact)
@@ -326,7 +299,7 @@ class Run:
         self._wait(SETTLE)
 
     def _retract(self, contact: Contact) -> None:
-        """Put a posture away from the surface, along the felt force, on the trail; not if its cell is known to be blocked."""
+        """Put a posture away from the surface, along the felt force, on the trail, unless its cell is blocked."""
         size = float(np.linalg.norm(contact.felt))
         if size == 0.0:
             return
@@ -346,4 +319,3 @@ class Run:
         except InputError:
             return
         self.trail.append(row)
-

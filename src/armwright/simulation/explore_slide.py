@@ -1,12 +1,13 @@
 """Sliding along what was touched, under force control (the future work of 000's author).
 
-Hybrid position/force control by the reference: under computed torque the tool yields along the surface normal n like a
-spring of compliance c_n = nᵀ J K_0⁻¹ M⁻¹ Jᵀ n (000 §3.7). So a desired position that lies F·c_n behind the surface presses
-with F. Every `STEP` seconds the normal is taken from the felt force, the depth is corrected by what the felt force lacks
-(integral control), and the desired position moves along the tangent that the planner's way points to. Every cell behind
-the surface is marked as it is passed: one contact shows a whole wall.
+Hybrid position/force control by the reference: under computed torque the tool yields along the surface normal n like
+a spring of compliance c_n = nᵀ J K_0⁻¹ M⁻¹ Jᵀ n (000 §3.7). So a desired position that lies F·c_n behind the surface
+presses with F. Every `STEP` seconds the normal is taken from the felt force, the depth is corrected by what the felt
+force lacks (integral control), and the desired position moves along the tangent that the planner's way points to.
+Every cell behind the surface is marked as it is passed: one contact shows a whole wall.
 
-It ends when contact is lost (the corner has been rounded), when the way leads off the surface, or when it makes no headway.
+It ends when contact is lost (the corner has been rounded), when the way leads off the surface, or when it makes no
+headway.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def compliance(run: Run, q: Any, n: Any) -> float:
 
 
 def slide(run: Run, contact: Contact) -> None:
-    """Slide from a contact until free, off the planned way, or stuck; marks what is felt and leaves a posture to go on from."""
+    """Slide from a contact until free, off the planned way, or stuck; mark what is felt, and leave a way to go on."""
     session, hand, grid = run.session, run.task.hand, run.map.grid
     flat = grid.frame[:, : grid.dim] @ grid.frame[:, : grid.dim].T  # projector onto the map
     n = _unit(flat @ contact.felt)
@@ -141,7 +142,9 @@ def _remember(run: Run, point: Any, n: Any, last: Any) -> Any:
     if np.linalg.norm(point - last) < 0.5 * run.size:
         return last
     try:
-        run.trail.append(run.task.hand.postures((point + OFF * run.size * n)[None], run.q, ["point beside the surface"])[0])
+        run.trail.append(
+            run.task.hand.postures((point + OFF * run.size * n)[None], run.q, ["point beside the surface"])[0]
+        )
     except InputError:
         return last
     return point

@@ -1,0 +1,19 @@
+"""Send a UR5 through a world that nobody told it about: it bumps, maps, steps back, plans around, and arrives."""
+
+from armwright.contact.shapes import Cylinder
+from armwright.contact.world import World
+from armwright.simulation.explore import explore
+
+# Three pillars between start and goal. The arm knows its own body and its motors, nothing else.
+pillars = [(0.33, 0.02), (0.37, -0.02), (0.40, -0.07)]
+world = World(tuple(Cylinder(name=f"pillar-{k}", centre=(x, y, 0.0), radius=0.03) for k, (x, y) in enumerate(pillars)))
+
+for observer, reaction in (("closed-loop", "back off"), ("momentum", "back off"), ("momentum", "slide")):
+    run = explore("ur5", world, start=(2, 11), goal=(18, 7), observer=observer, reaction=reaction)
+    m = run.metrics()
+    print(
+        f"{observer:12s} {reaction:9s} {run.outcome} after {run.arrival:4.1f} s, {m['contacts']} contacts, felt after "
+        f"{1e3 * m['median_delay_s']:3.0f} ms, impulse {m['impulse_ns']:5.1f} N s, {m['cells_felt']} cells on the map"
+    )
+
+# run.report("report.html") writes a page with every figure and a film; run.plot("path") draws one of them.
