@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.spatial import skew
+from armwright.spatial import inverse, skew
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -169,13 +169,6 @@ def _split_turn(R: Array) -> tuple[Array, float]:
     return Rx, theta
 
 
-def _inverse(T: Array) -> Array:
-    out = np.eye(4)
-    out[:3, :3] = T[:3, :3].T
-    out[:3, 3] = -T[:3, :3].T @ T[:3, 3]
-    return out
-
-
 def tree_of(robot: Robot, *, regroup: bool = False) -> Tree:
     """Express `robot` in canonical frames; with `regroup`, in base inertial parameters (see the module text).
 
@@ -206,7 +199,7 @@ def _canonical(robot: Robot) -> Tree:
     R0, p0, offset, m, h, J, T_body_link = [], [], [], [], [], [], []
     for i, body in enumerate(robot.bodies):
         before = frames[body.parent] if body.parent >= 0 else root
-        step = _inverse(before) @ frames[i]
+        step = inverse(before) @ frames[i]
         R = _snap(step[:3, :3], 1.0)
         turn = 0.0
         if robot.joints[body.joint].kind == "revolute":
@@ -214,7 +207,7 @@ def _canonical(robot: Robot) -> Tree:
         R0.append(R)
         p0.append(_snap(step[:3, 3], size))
         offset.append(body.offset + turn)
-        T = _inverse(frames[i]) @ links[i]
+        T = inverse(frames[i]) @ links[i]
         T[:3, :3], T[:3, 3] = _snap(T[:3, :3], 1.0), _snap(T[:3, 3], size)
         T_body_link.append(T)
         com = T[:3, :3] @ body.com + T[:3, 3]
@@ -225,7 +218,7 @@ def _canonical(robot: Robot) -> Tree:
         J.append(_snap(inertia, max(1e-9, 0.1 * float(np.abs(inertia).max()))))
     actuators, nb = robot.actuators, len(robot.bodies)
     K = actuators.gear
-    tool_body = _inverse(frames[robot.tip]) @ links[robot.tip] if robot.tip >= 0 else _inverse(root)
+    tool_body = inverse(frames[robot.tip]) @ links[robot.tip] if robot.tip >= 0 else inverse(root)
     T_tip_tool = tool_body @ robot.T_tip_tool
     T_tip_tool[:3, :3], T_tip_tool[:3, 3] = _snap(T_tip_tool[:3, :3], 1.0), _snap(T_tip_tool[:3, 3], size)
     T_base_root = robot.T_base_root @ root
