@@ -142,6 +142,10 @@ def explore(
     if kinematics is None and arm.name in PUBLISHED:
         kinematics = _arm(PUBLISHED[arm.name])
     _check(arm, reaction, duration, seconds_per_cell, contact_budget, tolerance, seed_q)
+    if reaction == "slide" and contact == "links":
+        raise InputError(
+            "explore: sliding needs the tool's force; contacts on other links do not tell it (contact='tool')"
+        )
     kin, believed = kinematics or arm, model or arm
     field = field_of(arm, kin, find_world(world) if isinstance(world, (str, Path)) else world, contact, slots=slots)
     grid = where if where is not None else patch_000(ring=True)

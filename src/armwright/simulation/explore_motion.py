@@ -66,6 +66,12 @@ class Hand:
                     f"{size[best]:.2f} rad to another branch of the inverse kinematics; begin on another one (seed_q)"
                 )
             q = q + turned[best]
+            beyond = np.flatnonzero((q > self.robot.upper + 1e-9) | (q < self.robot.lower - 1e-9))
+            if len(beyond):
+                raise InputError(
+                    f"explore: the {name} at {np.round(points[k], 4).tolist()} m takes joint "
+                    f"{self.robot.joints[beyond[0]].name} beyond its limit, to {q[beyond[0]]:.3f}; begin with another seed_q"
+                )
             out.append(q)
         return np.array(out)
 
