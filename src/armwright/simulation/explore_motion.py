@@ -68,9 +68,10 @@ class Hand:
             q = q + turned[best]
             beyond = np.flatnonzero((q > self.robot.upper + 1e-9) | (q < self.robot.lower - 1e-9))
             if len(beyond):
+                joint = self.robot.joints[beyond[0]].name
                 raise InputError(
-                    f"explore: the {name} at {np.round(points[k], 4).tolist()} m takes joint "
-                    f"{self.robot.joints[beyond[0]].name} beyond its limit, to {q[beyond[0]]:.3f}; begin with another seed_q"
+                    f"explore: the {name} at {np.round(points[k], 4).tolist()} m takes joint {joint} beyond its limit, "
+                    f"to {q[beyond[0]]:.3f}; begin with another seed_q"
                 )
             out.append(q)
         return np.array(out)
@@ -91,10 +92,10 @@ def published_motion(hand: Hand, grid: GridMap, plan: PathPlan, q: Any, qd: Any,
     return piecewise_quintic(rows, seconds, qd0=qd)
 
 
-def path_rows(hand: Hand, grid: GridMap, plan: PathPlan, q: Any) -> Array:
-    """Joint rows (m, n) after posture q along a planned path, corners cut where the legs stay in free cells."""
+def path_rows(hand: Hand, grid: GridMap, plan: PathPlan, q: Any, *, cut: bool) -> Array:
+    """Joint rows (m, n) after posture q along a planned path, corners cut (if `cut`) where legs stay in free cells."""
     size = float(np.min(np.asarray(grid.grid.cell_size)))
-    points = path_points(grid, plan.path, start=hand.place(q), cut=True, spacing=size)[1:]
+    points = path_points(grid, plan.path, start=hand.place(q), cut=cut, spacing=size)[1:]
     return hand.postures(points, q, [f"way to cell {plan.path[-1]}"] * len(points))
 
 

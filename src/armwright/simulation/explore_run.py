@@ -1,7 +1,7 @@
 """A run under way: plan, follow, bump, mark, react, until there is an outcome.
 
 The loop (reference → law → arm → observer → detector) is compiled; an alarm stops it, Python changes map and reference,
-and it goes on. Every contact blocks at least one more cell, so that a run ends after finitely many.
+and it goes on. Of two contacts at least one blocks one more cell, so that a run ends after finitely many.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class Run:
         self.goal_point = grid.grid.centre(task.goal)
         self.size = float(np.min(np.asarray(grid.grid.cell_size)))
         self.bounces = 0
+        self.careful = False  # keep to the middle of the cells: the last contact taught nothing new
         self.chunk = 0  # first recorded chunk of the present leg
         self.way: tuple[Any, Any] = (np.array([q0]), np.zeros(1))
         self.quiet_until = 0.0
@@ -73,11 +74,10 @@ class Run:
             self.end("diverged", str(error))
 
     def _leg(self) -> None:
-        back = [] if self.task.published else self._retreat()
-        if self.outcome:
-            return
-        plan = self.task.planner(self.map, self.cell, self.task.goal)
-        self.plans.append(plan)
+        plan, back = self._plan()
+        if plan is None:
+            return self.end("boxed in", "every cell on the way back to the start has been felt to be blocked")
+        self.plans[len(self.maps) - 1 :] = [plan]
         if not plan.ok:
             self._step_back(back)
             names = {"unreachable": "unreachable", "goal blocked": "unreachable", "start blocked": "boxed in"}
@@ -98,7 +98,7 @@ class Run:
         task = self.task
         if task.published:
             return published_motion(task.hand, self.map, plan, self.q, self.qd, task.pace)
-        forward = path_rows(task.hand, self.map, plan, back[-1] if back else self.q)
+        forward = path_rows(task.hand, self.map, plan, back[-1] if back else self.q, cut=not self.careful)
         rows = np.concatenate([self.q[None], *(row[None] for row in back), forward])
         motion, times = timed_motion(task.hand, rows, task.pace, self.size)
         self.way = (rows[1 + len(back) :], times[1 + len(back) :])
@@ -119,21 +119,30 @@ class Run:
         while self.session.time < until - self.session.parts.period:
             self.session.run(until - self.session.time)
 
-    def _retreat(self) -> list[Any]:
-        """Postures back along the way driven, to the first whose cell is free; none before the first contact."""
-        if not self.contacts:
-            return []
-        back = []
-        while self.trail:
-            row = self.trail[-1]
+    def _plan(self) -> tuple[PathPlan | None, list[Any]]:
+        """Plan from the nearest posture back along the way driven whose cell is free and from where there is a way.
+
+        Returns:
+            The plan, and the postures to step back along first. Without any way, the plan from the nearest free cell,
+            which says so; None if no cell on the trail is free.
+        """
+        task, grid = self.task, self.map.grid
+        if task.published or not self.contacts:
+            return task.planner(self.map, self.cell, task.goal), []
+        blocked, tried, back = self.map.blocked(), set(), []
+        nearest: tuple[PathPlan | None, list[Any]] = (None, [])
+        for row in reversed(self.trail):
             back.append(row)
-            cell = tuple(int(c) for c in self.map.grid.cell(self.task.hand.place(row)))
-            if self.map.grid.inside(cell) and not self.map.blocked()[self.map.grid.index(cell)]:
-                self.cell = cell
-                return back
-            self.trail.pop()
-        self.end("boxed in", "every cell on the way back to the start has been felt to be blocked")
-        return back
+            cell = tuple(int(c) for c in grid.cell(task.hand.place(row)))
+            if cell in tried or not grid.inside(cell) or blocked[grid.index(cell)]:
+                continue
+            tried.add(cell)
+            plan = task.planner(self.map, cell, task.goal)
+            if plan.ok:
+                del self.trail[len(self.trail) - len(back) + 1 :]
+                return plan, back
+            nearest = nearest if nearest[0] is not None else (plan, list(back))
+        return nearest
 
     def _until_contact(self, length: float) -> Contact | None:
         """Run until a contact, the goal or the end of time; None if there is an outcome."""
@@ -273,15 +282,20 @@ class Run:
             self.trail.append(row)
 
     def _marked(self, known: GridMap, contact: Contact) -> GridMap:
-        """Mark the contact's cell; if that was marked before, the next on the way, too: something is always learned."""
+        """Mark the contact's cell.
+
+        If that is known already, the next leg keeps to the middle of its cells; if that does not help either, the next
+        cell on the way is marked, too. So every other contact at least teaches something.
+        """
         grid = mark(known, contact.desired if self.task.links else contact.actual).map
-        if contact.again or not known.grid.inside(contact.cell):
-            heading = self._heading(contact)
-            if heading is not None:
-                grid = grid.with_felt(heading)
+        nothing_new = contact.again or not known.grid.inside(contact.cell)
+        if nothing_new and self.careful:
+            heading = self._heading()
+            grid = grid if heading is None else grid.with_felt(heading)
+        self.careful = nothing_new and not self.careful
         return grid
 
-    def _heading(self, contact: Contact) -> Cell | None:
+    def _heading(self) -> Cell | None:
         """The next free cell on the planned way."""
         rows, times = self.way
         ahead = rows[times > self.session.time - self.session._references[-1][0] - 1e-9]
