@@ -39,14 +39,14 @@ def score(rng, runs, disturb):
     """Share of right links in two senses of "observable", and how many contacts were in each.
 
     loaded: the contact loads its link's own joint by more than four standard deviations of the estimate.
-    distinct: without any error, the torques leave no more than 5 % for all other links together.
+    distinct: without any error, the torques leave no more than 1 % for all other links together.
     The third entry counts what the result itself claims to know.
     """
     right, seen = np.zeros(3, dtype=int), np.zeros(3, dtype=int)
     for _ in range(runs):
         q, body, _, _, tau = random_contact(rng)
         S, error = disturb(q)
-        ideal = isolate(UR5, q, tau, S, locate=False)
+        ideal = isolate(UR5, q, tau, S, locate=False, confidence=0.99)
         found = isolate(UR5, q, tau + error, S, locate=False)
         loaded = abs(tau[body]) > 4.0 * np.sqrt(S[body, body])
         distinct = ideal.outcome == "link" and ideal.body == body
@@ -75,10 +75,10 @@ def wrong(rng):
 )
 def test_link_is_found(disturb, promise):
     rng = np.random.default_rng(11)
-    (loaded, distinct, claimed), seen = score(rng, 800, disturb(rng))
+    (loaded, distinct, claimed), seen = score(rng, 1000, disturb(rng))
     assert seen.min() > 100
     assert distinct > promise
-    assert claimed > 0.99  # what it claims to know, it knows
+    assert claimed > 0.94  # claims are made from 95 % on, unobservable contacts included
     assert loaded > 0.95  # counts contacts that another link would explain as well
 
 

@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 Outcome = Literal["no contact", "ambiguous", "link", "located"]
 FORCES = (15.0, 40.0, 100.0, 250.0)
 """Levels of force that are considered alike [N]."""
-SPACING, AROUND = 0.04, 8
+SPACING, AROUND = 0.03, 16
 UNKNOWNS = 5
+RESOLUTION = 0.003
+"""Share of the largest torque below which differences say nothing about the link: the grid is no finer."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,9 @@ _Place = tuple["Array | None", "Array | None", "Array | None", tuple[float, floa
 _NOWHERE: _Place = (None, None, None, (np.inf, np.inf), 0)
 
 
-def _evidence(now: _Setting, surface: Surface, u: Array, theta: Array, cell: float) -> tuple[Array, Array]:
+def _evidence(
+    now: _Setting, surface: Surface, u: Array, theta: Array, cell: tuple[float, float] = (0.0, 0.0)
+) -> tuple[Array, Array]:
     """Return log evidence (m, levels) and mean force (m, levels, 3) of pushes at surface points."""
     points, normals = surface.at(u, theta)
     linear, angular = pushes(now.robot, now.q, surface.body, points)
@@ -112,8 +116,12 @@ def _evidence(now: _Setting, surface: Surface, u: Array, theta: Array, cell: flo
     mm = normals[:, :, None] * normals[:, None, :]
     root = tangent * np.eye(3) + (1.0 - tangent) * mm  # square root of P/σ²
     A = now.W @ np.swapaxes(linear, -1, -2) @ root
-    spread = (cell / np.sqrt(12.0)) * (now.W @ angular.T)
-    B = A @ np.swapaxes(A, -1, -2) + (2.0 / 3.0) * spread @ spread.T
+    # a cell stands for pushes up to half its size away, along the link and around it: moments across and about its axis
+    turn = (now.W @ angular.T).T
+    axis, share = surface.R[:, 2], 1.0 / np.sqrt(12.0)
+    aside = share * cell[0] * np.cross(axis, normals) @ turn
+    about = share * cell[1] * axis @ turn
+    B = A @ np.swapaxes(A, -1, -2) + aside[:, :, None] * aside[:, None, :] + np.outer(about, about)
     eigenvalues, V = np.linalg.eigh(B)
     square = np.array(FORCES) ** 2
     scale = 1.0 + square[:, None] * np.maximum(eigenvalues, 0.0)[:, None, :]
@@ -204,11 +212,15 @@ def isolate(
     still = fixed_column(robot, parts)
     found = surfaces(robot, x, tuple(part for part in parts if part not in still))
     now = _Setting(robot, x, W, y, max(friction, 0.02))
+    # the grid cannot follow torques more finely than this
+    coarse = np.linalg.inv(W.T @ W) + (RESOLUTION * float(np.max(np.abs(tau)))) ** 2 * np.eye(robot.n)
+    V = np.linalg.inv(np.linalg.cholesky(coarse))
+    rough = _Setting(robot, x, V, V @ tau, now.friction)
     per_link: dict[int, list[tuple[Array, Surface, Array, Array]]] = {}
     mass: dict[int, list[float]] = {}
     for surface in found:
         u, theta, cell = surface.grid(SPACING, AROUND)
-        log, _ = _evidence(now, surface, u, theta, cell)
+        log, _ = _evidence(rough, surface, u, theta, cell)
         area = (surface.high - surface.low) * max(surface.radius, 1e-3) / log.size
         per_link.setdefault(surface.body, []).append((log, surface, u, theta))
         mass.setdefault(surface.body, []).append(_logsum(log) + float(np.log(area)))
@@ -229,7 +241,7 @@ def isolate(
         reason = f"several links explain the torques: {others}"
     elif point is None:
         outcome, reason = "link", "the place was not looked for"
-    elif max(std) > place:
+    elif max(std) > place or rank < 3:
         outcome = "link"
         joints = len(robot.tree.ancestors(candidates[0].body))
         reason = (
@@ -250,7 +262,7 @@ def _locate(now: _Setting, tau: Array, link: list[tuple[Array, Surface, Array, A
             starts.append((float(best[k]), surface, float(u[k]), float(theta[k])))
         meeting = _on_force_line(now, tau, surface)
         if meeting is not None:
-            value = _evidence(now, surface, np.array([meeting[0]]), np.array([meeting[1]]), 0.0)[0].max()
+            value = _evidence(now, surface, np.array([meeting[0]]), np.array([meeting[1]]))[0].max()
             starts.append((float(value), surface, *meeting))
     starts.sort(key=lambda entry: -entry[0])
     result: tuple[float, Surface, float, float] | None = None
@@ -260,7 +272,7 @@ def _locate(now: _Setting, tau: Array, link: list[tuple[Array, Surface, Array, A
             result = (found[0], surface, found[1], found[2])
     assert result is not None
     _, face, along, around = result
-    log, forces = _evidence(now, face, np.array([along]), np.array([around]), 0.0)
+    log, forces = _evidence(now, face, np.array([along]), np.array([around]))
     force = forces[0, int(np.argmax(log[0]))]
     points, normals = face.at(np.array([along]), np.array([around]))
     std, rank = _certainty(now, face, along, around, force)
@@ -275,7 +287,7 @@ def _refine(now: _Setting, surface: Surface, u: float, theta: float) -> tuple[fl
     while width > 1e-4:
         us = np.clip(np.repeat(u + width * patch, 5), surface.low, surface.high)
         thetas = np.tile(theta + width / size * patch, 5)
-        log = _evidence(now, surface, us, thetas, 0.0)[0].max(axis=1)
+        log = _evidence(now, surface, us, thetas)[0].max(axis=1)
         k = int(np.argmax(log))
         edge = k // 5 in (0, 4) or k % 5 in (0, 4)
         if log[k] <= best:
@@ -310,11 +322,16 @@ def _certainty(
     """Standard deviations of the place (along, around) and the number of unknowns that the torques fix."""
     size, h = max(surface.radius, 1e-3), 1e-4
     places = [(u, theta), (u + h, theta), (u - h, theta), (u, theta + h / size), (u, theta - h / size)]
-    points, _ = surface.at(np.array([p[0] for p in places]), np.array([p[1] for p in places]))
+    points, normals = surface.at(np.array([p[0] for p in places]), np.array([p[1] for p in places]))
+    # the force keeps its lean: it turns with the normal from place to place
+    tangents = np.cross(surface.R[:, 2], normals)
+    tangents /= np.maximum(np.linalg.norm(tangents, axis=1, keepdims=True), 1e-9)
+    frames = np.stack([normals, tangents, np.cross(normals, tangents)], axis=-1)
+    forces = frames @ (frames[0].T @ force)
     linear, _ = pushes(now.robot, now.q, surface.body, points)
-    torque = np.einsum("mkn,k->mn", linear, force) @ now.W.T
+    torque = np.einsum("mkn,mk->mn", linear, forces) @ now.W.T
     G = np.column_stack([(torque[1] - torque[2]) / (2 * h), (torque[3] - torque[4]) / (2 * h), now.W @ linear[0].T])
-    normal = surface.at(np.array([u]), np.array([theta]))[1][0]
+    normal = normals[0]
     level = max(float(np.linalg.norm(force)), 10.0)
     lean = max(now.friction / np.sqrt(2.0), 0.02)
     prior = np.zeros((UNKNOWNS, UNKNOWNS))

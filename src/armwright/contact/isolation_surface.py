@@ -53,14 +53,14 @@ class Surface:
         slope = float(np.arctan2(z - along, np.hypot(x, y)))
         return along + slope * self.radius, float(np.arctan2(y, x))
 
-    def grid(self, spacing: float, around: int) -> tuple[Array, Array, float]:
-        """Return u and theta of a grid over the surface and the typical distance of its points."""
+    def grid(self, spacing: float, around: int) -> tuple[Array, Array, tuple[float, float]]:
+        """Return u and theta of a grid over the surface and the size of its cells along and around."""
         count = max(3, int(np.ceil((self.high - self.low) / spacing)))
         step = (self.high - self.low) / count
         u, theta = np.meshgrid(
             self.low + step * (np.arange(count) + 0.5), 2.0 * np.pi * np.arange(around) / around, indexing="ij"
         )
-        return u.ravel(), theta.ravel(), float(max(step, 2.0 * np.pi * self.radius / around))
+        return u.ravel(), theta.ravel(), (float(step), 2.0 * np.pi * self.radius / around)
 
 
 def surfaces(robot: Robot, q: Array, capsules: tuple[LinkCapsule, ...]) -> list[Surface]:
