@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -194,6 +195,34 @@ def test_command_line(tmp_path, capsys):
     assert page.count("data:image/png;base64") == 5 and "http://" not in page and "https://" not in page
     assert main(["run", "collision", "--world", "nowhere"]) == 2
     assert main(["run", "collision", "--start", "a,b"]) == 2
+
+
+def test_interrupt_on_the_command_line_writes_what_there_is(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("matplotlib", reason="the report draws figures")
+    from armwright.simulation.explore_run import Run
+
+    felt, calls = Run.felt, []
+
+    def interrupted(self):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return felt(self)
+
+    monkeypatch.setattr(Run, "felt", interrupted)
+    assert main(["run", "collision", "--no-film", "-o", str(tmp_path)]) == 130
+    assert "interrupted" in capsys.readouterr().err
+    assert "Interrupted after" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert (tmp_path / "recording.npz").stat().st_size > 1000
+
+
+def test_wrong_model_is_answered_by_wider_thresholds(ur5):
+    """Masses 10 % off: thresholds learned with that model keep quiet in free motion; contacts are still felt soon."""
+    bodies = tuple(replace(body, mass=1.1 * body.mass, inertia=1.1 * body.inertia) for body in ur5.bodies)
+    wrong = replace(ur5, bodies=bodies)
+    run = explore(ur5, "A", observer="momentum", model=wrong, sensors=ur5_sensors())
+    assert run.outcome == "reached" and run.metrics()["false_alarms"] == 0
+    assert run.metrics()["median_delay_s"] < 0.05
 
 
 def test_film_and_figures(tmp_path, ur5):
