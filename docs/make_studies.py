@@ -1,0 +1,65 @@
+"""Verdicts and figures of the documents' pages, from the studies: ``python docs/make_studies.py [003 …]``.
+
+Runs the studies and rewrites what stands between the markers in ``docs/documents/<number>.md``; the figures named below
+go to ``docs/img``.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+
+from armwright.studies.registry import available, load_study
+from armwright.studies.run import Outcome, run_study
+
+BEGIN, END = "<!-- verdicts: begin -->", "<!-- verdicts: end -->"
+DOCS = Path(__file__).resolve().parent
+FIGURES = {
+    "003": {"Q7": "ellipsoids", "Q8": "iterations", "Q11": "avoidance", "Q16": "grid"},
+    "002": {"3.3": "frames", "A3": "listing", "OL2": "open_loop", "X26": "robust"},
+    "000": {},
+}
+"""Study → prefix of item ids → name of the figure: the last picture of these items."""
+
+
+def counts(outcome: Outcome) -> str:
+    """Return the line that counts the verdicts."""
+    return " · ".join(f"{count} {kind}" for kind, count in sorted(outcome.counts().items()))
+
+
+def markdown(outcome: Outcome) -> str:
+    """Return the counts and the table of everything that does not agree."""
+    lines = [f"**{len(outcome.results)} items: {counts(outcome)}.**", ""]
+    lines += ["| item | printed | correct | verdict |", "|---|---|---|---|"]
+    for result in outcome.results:
+        if result.verdict.kind != "agrees":
+            printed = f"{result.item.printed.text} {result.item.printed.unit}".strip()
+            value = result.write(result.correct) if result.correct is not None else "–"
+            verdict = f"*{result.verdict.kind}*: {result.verdict.reason}"
+            cells = (f"**{result.item.id}** {result.item.title}", printed, value, verdict)
+            lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+def insert(page: Path, text: str) -> None:
+    """Replace what stands between the markers of a page."""
+    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
+def draw(study: str) -> None:
+    """Write the chosen figures of a study."""
+    for prefix, name in FIGURES[study].items():
+        pictures = [p for item in load_study(study).items if item.id.startswith(prefix) for p in item.pictures]
+        figure = pictures[-1].draw()
+        figure.savefig(DOCS / "img" / f"study_{study}_{name}.png", dpi=100, bbox_inches="tight")
+
+
+if __name__ == "__main__":
+    mpl.use("Agg")
+    for number in sys.argv[1:] or available():
+        page = DOCS / "documents" / f"{number}.md"
+        insert(page, markdown(run_study(load_study(number))))
+        draw(number)
