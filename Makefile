@@ -37,7 +37,7 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made pyproject.toml
-	$(PIP) -e '.[dev,plot,symbolic,check]'
+	$(PIP) -e '.[dev,plot,symbolic,check,log,time,plan]'
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/.made pyproject.toml
