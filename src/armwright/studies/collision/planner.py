@@ -1,0 +1,234 @@
+"""Chapter 6: the Hopfield planner, its bounds and its optimality (E2), and the map between cells and workspace."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from armwright.planning import Dijkstra, GridMap, Hopfield, HopfieldPublished, display, lyapunov, patch_000, stability
+from armwright.planning.hopfield_published import inputs
+from armwright.planning.path_plan import problem
+from armwright.studies.collision.setting import Array, beta
+from armwright.studies.item import Claim, Formula, Item, Numbers, Picture
+from armwright.studies.pictures import new_figure
+
+START, GOAL = (2, 11), (18, 7)
+SHAPE = (20, 20)
+MAPS_TRIED = 600
+
+
+class Case(NamedTuple):
+    """A map with its ends."""
+
+    where: GridMap
+    start: tuple[int, int]
+    goal: tuple[int, int]
+
+
+@cache
+def demo() -> dict[str, Case]:
+    """Four maps in place of the report's, which were only in figures."""
+    wall = [(10, v) for v in range(1, 13)]
+    trap = [(13, v) for v in range(6, 15)] + [(u, v) for v in (6, 14) for u in range(8, 13)]
+    gaps = zip((4, 7, 10, 13, 16), (19, 2, 19, 2, 19), strict=True)
+    snake = [(u, v) for u, gap in gaps for v in range(1, 21) if v != gap]
+    return {
+        "empty": Case(patch_000(), START, GOAL),
+        "wall": Case(patch_000().with_felt(*wall), START, GOAL),
+        "U-trap": Case(patch_000().with_felt(*trap), START, GOAL),
+        "serpentine": Case(patch_000().with_felt(*snake), (2, 2), (19, 19)),
+    }
+
+
+def lengths(planner: Any) -> Array:
+    """Steps from start to goal on the four maps."""
+    return np.array([float(planner(*case).steps) for case in demo().values()])
+
+
+def activity(name: str, sweeps: int | None = None) -> Array:
+    """σ of the published network on one of the four maps."""
+    case = demo()[name]
+    return HopfieldPublished(beta, sweeps).activity(case.where, case.goal)
+
+
+def sweeps_suffice() -> bool:
+    """Whether doubling the 199 sweeps leaves σ as it is, to 1e-12 relative, on all four maps."""
+    for name in demo():
+        once, twice = activity(name), activity(name, 398)
+        if not (np.abs(twice - once) <= 1e-12 * once).all():
+            return False
+    return True
+
+
+@cache
+def longer_paths() -> tuple[int, int]:
+    """Random maps, a tenth to a third filled, on which the published path is longer than the shortest; and all maps."""
+    rng = np.random.default_rng(0)
+    longer = tried = 0
+    while tried < MAPS_TRIED:
+        blocked = rng.random(SHAPE) < rng.uniform(0.1, 0.35)
+        blocked[[0, -1]] = blocked[:, [0, -1]] = True
+        blocked[1, 10] = blocked[17, 6] = False
+        shortest = Dijkstra()(blocked, (1, 10), (17, 6))
+        if shortest.ok:
+            tried += 1
+            longer += HopfieldPublished()(blocked, (1, 10), (17, 6)).steps > shortest.steps
+    return longer, tried
+
+
+def boxed_in_path_is_free(planner: Any) -> bool:
+    """Whether what the planner reports from a start with no way out keeps off obstacles; no path at all does."""
+    box = patch_000().with_felt((3, 11), (2, 12), (2, 10))
+    blocked = box.blocked()
+    return not any(blocked[u - 1, v - 1] for u, v in planner(box, START, GOAL).path)
+
+
+def energy_of_network(sign: float, sweeps: int | None = None) -> float:
+    """L on the wall map, at rest or earlier; the report's definition has +½ Σ T σσ (sign = 1), its derivation −½."""
+    case = demo()["wall"]
+    sigma, drive = activity("wall", sweeps), inputs(problem(*case))
+    right = lyapunov(sigma, drive, beta)
+    links = -(right + (drive * sigma).sum() - (sigma**2).sum() / (2.0 * beta))
+    return float(right + (1.0 + sign) * links)
+
+
+def cells_of_the_patch() -> Array:
+    """All cells (400, 2)."""
+    return np.stack(np.meshgrid(np.arange(1, 21), np.arange(1, 21), indexing="ij"), axis=-1).reshape(-1, 2)
+
+
+def map_is_its_inverse() -> bool:
+    """Whether every cell comes back from its centre."""
+    grid, cells = patch_000().grid, cells_of_the_patch()
+    return bool(np.array_equal(grid.cell(grid.centre(cells)), cells))
+
+
+def _demo_notes() -> list[str]:
+    out = []
+    for name, case in demo().items():
+        plan = HopfieldPublished(beta)(*case)
+        sigma = activity(name)[case.start[0] - 1, case.start[1] - 1]
+        out.append(f"{name}, {case.start} → {case.goal}: {plan.steps:.0f} steps, σ at the start {sigma:.2e}")
+    path = HopfieldPublished(beta)(*demo()["empty"]).path
+    out.append("empty map, by the tie rule: straight to (14, 11), then " + ", ".join(str(c) for c in path[13:]))
+    return out
+
+
+def _optimality_notes() -> list[str]:
+    longer, tried = longer_paths()
+    return [
+        f"{longer} of {tried} random solvable maps have a longer path than needed (β = 0.1); σ sums over all walks, so "
+        "many slightly longer routes outweigh one short corridor"
+    ]
+
+
+def _energy_notes() -> list[str]:
+    out = []
+    for text, sign in (("+", 1.0), ("−", -1.0)):
+        change = np.diff([energy_of_network(sign, n) for n in range(1, 12)])
+        out.append(f"with {text}: {(change > 0.0).sum()} of the first 10 sweeps raise L, by {change.max():.2e} at most")
+    return out
+
+
+def _bound_notes() -> list[str]:
+    out = []
+    for text, shape, self_link in (
+        ("20×20, as coded", SHAPE, False),
+        ("18×18 inside the ring", (18, 18), False),
+        ("20×20 with self-link, as the equation has it", SHAPE, True),
+    ):
+        s = stability(shape, self_link=self_link)
+        out.append(f"{text}: λ = {s.lambda_min:.3f} … {s.lambda_max:.3f}, β < {s.beta_bound:.4f}")
+    return out
+
+
+def _picture() -> Any:
+    figure = new_figure(7.4, 2.1)
+    panels = figure.subplots(1, 4)
+    for panel, (name, case) in zip(panels, demo().items(), strict=True):
+        shown = display(case.where, HopfieldPublished(beta)(*case), case.start, case.goal)
+        panel.imshow(shown.T, origin="lower", cmap="viridis", extent=(0.5, 20.5, 0.5, 20.5), vmin=0.0, vmax=2.0)
+        panel.set_title(name, loc="left", fontsize=8)
+        panel.set_xlabel("u")
+        panel.set_xticks([1, 10, 20])
+        panel.set_yticks([1, 10, 20])
+    panels[0].set_ylabel("v")
+    return figure
+
+
+ITEMS: tuple[Item, ...] = (
+    Item(
+        "6.L",
+        "Lyapunov function of the network, at rest on a map",
+        Formula("L = +½ Σ T_ij σ_i σ_j − Σ I_i σ_i + Σ G(σ_i)", tolerance=1e-12),
+        lambda: energy_of_network(1.0),
+        lambda: energy_of_network(-1.0),
+        reason="the first sign is −, as the report's own ΔL has it; with + the sweeps raise L",
+        notes=_energy_notes,
+    ),
+    Item(
+        "6.lam",
+        "largest eigenvalue of T on 20×20",
+        Numbers("3.0"),
+        lambda: abs(stability(SHAPE, self_link=True).lambda_min),
+        lambda: stability(SHAPE).lambda_max,
+        reason="3.0 is |λ_min| with self-links; as coded λ = ±3.955, and with self-links λ_max = 4.955",
+        notes=_bound_notes,
+    ),
+    Item(
+        "6.bound",
+        "bound on β for convergence to a single fixed point",
+        Formula("β < 1/3"),
+        lambda: 1.0 / 3.0,
+        lambda: stability(SHAPE).beta_bound,
+        reason="from the wrong eigenvalue: 0.2528 as coded, 0.2018 with self-links",
+    ),
+    Item(
+        "6.beta",
+        "β = 0.1 is small enough",
+        Claim("converges"),
+        lambda: stability(SHAPE, self_link=True).holds(beta),
+        lambda: stability(SHAPE).holds(beta),
+    ),
+    Item("6.N", "199 sweeps are enough", Claim("fixed number, no test"), sweeps_suffice, sweeps_suffice),
+    Item(
+        "6.E2a",
+        "path lengths on four maps (stand-ins: the report's are lost)",
+        Formula("1-norm optimal", "steps"),
+        lambda: lengths(HopfieldPublished(beta)),
+        lambda: lengths(Dijkstra()),
+        notes=_demo_notes,
+        pictures=(Picture("The four maps with the published planner's paths, drawn as the report does.", _picture),),
+    ),
+    Item(
+        "6.E2b",
+        "paths are 1-norm optimal on any map",
+        Claim("optimal"),
+        None,
+        lambda: longer_paths()[0] == 0,
+        reason="not always: σ counts all walks to the goal, and many longer ones can outweigh the shortest",
+        notes=_optimality_notes,
+    ),
+    Item(
+        "6.box",
+        "a path that is reported keeps off obstacles",
+        Claim("obstacles have σ = 0"),
+        lambda: boxed_in_path_is_free(HopfieldPublished(beta)),
+        lambda: boxed_in_path_is_free(HopfieldPublished(beta)),
+        reason="where all neighbours have σ = 0 the ≥ of the code steps into an obstacle and reports success",
+        notes=lambda: [
+            f"the corrected planner says {Hopfield()(patch_000().with_felt((3, 11), (2, 12), (2, 10)), START, GOAL).status!r}"
+        ],
+    ),
+    Item(
+        "6.map",
+        "centres of the cells",
+        Formula("x = 0.0263 u + 0.1238, y = 0.0263 v − 0.2762, z = 0", "m"),
+        lambda: np.column_stack([0.0263 * cells_of_the_patch() + [0.1238, -0.2762], np.zeros(400)]),
+        lambda: patch_000().grid.centre(cells_of_the_patch()),
+        notes=lambda: ["goal cell (18, 7): (" + ", ".join(f"{x:.4f}" for x in patch_000().grid.centre(GOAL)) + ") m"],
+    ),
+    Item("6.inv", "cell of a point is the inverse of that", Claim("rounded"), None, map_is_its_inverse),
+)
