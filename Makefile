@@ -32,21 +32,21 @@ $(VENV)/.made:
 	$(MAKE_VENV)
 	@touch $@
 
-$(VENV)/.demo: $(VENV)/.made pyproject.toml
+$(VENV)/.demo: $(VENV)/.made pyproject.toml Makefile
 	$(PIP) -e '.[plot]'
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.made pyproject.toml
+$(VENV)/.dev: $(VENV)/.made pyproject.toml Makefile
 	$(PIP) -e '.[dev,plot,symbolic,check,log,time,plan]'
 	@touch $@
 
-$(VENV)/.peers: $(VENV)/.made pyproject.toml
+$(VENV)/.peers: $(VENV)/.made pyproject.toml Makefile
 	$(PIP) -e '.[plot,check]'
 	-$(PIP) casadi
 	-$(PIP) roboticstoolbox-python
 	@touch $@
 
-$(VENV)/.docs: $(VENV)/.made pyproject.toml
+$(VENV)/.docs: $(VENV)/.made pyproject.toml Makefile
 	$(PIP) -e '.[docs]'
 	@touch $@
 
