@@ -27,9 +27,7 @@ def printed(names: tuple[str, ...]) -> Callable[[], Array]:
 def entries(robot: Robot, names: tuple[str, ...], q: Any = q_t) -> Array:
     """The same entries of an arm, (len(names), ...)."""
     M, g = mass_matrix(robot, q), gravity_torque(robot, q)
-    return np.array(
-        [M[..., int(k[1]) - 1, int(k[2]) - 1] if k[0] == "m" else g[..., int(k[1]) - 1] for k in names]
-    )
+    return np.array([M[..., int(k[1]) - 1, int(k[2]) - 1] if k[0] == "m" else g[..., int(k[1]) - 1] for k in names])
 
 
 @cache

@@ -83,28 +83,50 @@ def marks_inside(robot: Robot) -> bool:
     return all(np.mean(depth_of_marks(robot, w) > 0.0) >= 0.5 for w in LAYOUTS)
 
 
-def unregistered(robot: Robot) -> Array:
-    """Touches at least 0.1 s apart that no alarm follows within 2 s, on layouts A and B."""
-    out = []
-    for w in LAYOUTS:
-        t = run(robot, w).recording.time
-        touching = t[np.linalg.norm(run(robot, w).recording["force"], axis=1) > 0.0]
-        begins = touching[np.concatenate([[True], np.diff(touching) > 0.1])]
-        alarms = np.array([c.time for c in run(robot, w).contacts])
-        out.append(float(sum(not ((alarms >= b) & (alarms < b + 2.0)).any() for b in begins)))
-    return np.array(out)
+class Touch(NamedTuple):
+    """A touch without alarm: when it began [s] and the largest ‖F̂‖ in the 2 s after it [N]."""
+
+    began: float
+    felt: float
+
+
+def unregistered(robot: Robot, layout: str) -> list[Touch]:
+    """Touches, at least 0.1 s after the one before, that no alarm follows within 2 s."""
+    rec = run(robot, layout).recording
+    t, felt = rec.time, np.linalg.norm(rec["force_felt"], axis=1)
+    touching = t[np.linalg.norm(rec["force"], axis=1) > 0.0]
+    begins = touching[np.concatenate([[True], np.diff(touching) > 0.1])]
+    alarms = np.array([c.time for c in run(robot, layout).contacts])
+    missed = [b for b in begins if not ((alarms >= b) & (alarms < b + 2.0)).any()]
+    return [Touch(float(b), float(felt[(t >= b) & (t < b + 2.0)].max())) for b in missed]
+
+
+def missed(robot: Robot) -> Array:
+    """Number of such touches on layouts A and B."""
+    return np.array([float(len(unregistered(robot, w))) for w in LAYOUTS])
+
+
+class Spike(NamedTuple):
+    """The first bounce: its peak [N], and ‖F̂‖ [N] at the peak and until the arm is off the wall again."""
+
+    peak: float
+    felt_at_peak: float
+    felt_at_end: float
+
+
+def spike(robot: Robot, layout: str) -> Spike:
+    """Measure the first bounce off the first obstacle."""
+    rec = run(robot, layout).recording
+    force, felt = np.linalg.norm(rec["force"], axis=1), np.linalg.norm(rec["force_felt"], axis=1)
+    first = int(np.argmax(force > 0.0))
+    off = first + int(np.argmax(force[first:] == 0.0))
+    top = first + int(np.argmax(force[first:off]))
+    return Spike(float(force[top]), float(felt[top]), float(felt[off]))
 
 
 def spike_is_missed(robot: Robot) -> bool:
-    """Whether F̂ shows less than a tenth of the first force peak while it lasts (the first touch, until F is 0)."""
-    for w in LAYOUTS:
-        rec = run(robot, w).recording
-        force, felt = np.linalg.norm(rec["force"], axis=1), np.linalg.norm(rec["force_felt"], axis=1)
-        first = int(np.argmax(force > 0.0))
-        last = first + int(np.argmax(force[first:] == 0.0))
-        if not felt[first : last + 1].max() < 0.1 * force[first : last + 1].max():
-            return False
-    return True
+    """Whether F̂ shows less than a twentieth of the first peak when it happens, on both layouts."""
+    return all(spike(robot, w).felt_at_peak < 0.05 * spike(robot, w).peak for w in LAYOUTS)
 
 
 def correlation(robot: Robot, layout: str) -> tuple[float, float, float]:
@@ -118,8 +140,8 @@ def correlation(robot: Robot, layout: str) -> tuple[float, float, float]:
 
 
 def follows(robot: Robot) -> bool:
-    """Whether the slow parts of ‖F‖ and ‖F̂‖ go together: correlation above ½ on both layouts."""
-    return all(correlation(robot, w)[0] > 0.5 for w in LAYOUTS)
+    """Whether the slow parts of ‖F‖ and ‖F̂‖ go together: more than half of the variance is common."""
+    return all(correlation(robot, w)[0] ** 2 > 0.5 for w in LAYOUTS)
 
 
 def predicted_lag(robot: Robot, layout: str) -> float:
@@ -161,6 +183,12 @@ def _lag_notes() -> list[str]:
                 f"layout {w}, {name}: lags {min(lags):.2f} … {max(lags):.2f} s; the first {lags[0]:.3f} s, predicted "
                 f"from the compliance of the flange {predicted_lag(robot, w):.3f} s"
             )
+    fast = explore(arm(), "A", observer="momentum", published=True, duration=50.0)
+    lags = [c.delay for c in fast.contacts]
+    out.append(
+        f"layout A, correct, with the momentum observer that the report gave up and learned thresholds (no noise): "
+        f"first {1e3 * lags[0]:.0f} ms, median {1e3 * np.median(lags):.0f} ms, {fast.outcome} at {fast.arrival:.1f} s"
+    )
     return out
 
 
@@ -182,6 +210,27 @@ def _depth_notes() -> list[str]:
     return out
 
 
+def _spike_notes() -> list[str]:
+    out = []
+    for name, robot in (("as published", reduced()), ("correct", arm())):
+        for w in LAYOUTS:
+            x = spike(robot, w)
+            out.append(
+                f"layout {w}, {name}: first peak {x.peak:.1f} N, F̂ then {x.felt_at_peak:.2f} N, and "
+                f"{x.felt_at_end:.2f} N when the arm has bounced off"
+            )
+    return out
+
+
+def _missed_notes() -> list[str]:
+    out = []
+    for name, robot in (("as published", reduced()), ("correct", arm())):
+        for w in LAYOUTS:
+            for x in unregistered(robot, w):
+                out.append(f"layout {w}, {name}: touch at {x.began:.2f} s, F̂ {x.felt:.1f} N at most: below f_min")
+    return out
+
+
 def _error_notes() -> list[str]:
     held = held_error(free_run())
     error, felt = (np.abs(free_run().recording[k]).max() for k in ("error", "force_felt"))
@@ -200,15 +249,29 @@ ITEMS: tuple[Item, ...] = (
         lambda: reaches(arm()),
         notes=_table,
         pictures=(
-            Picture("Map after every contact, layout A, by the report's rules and dynamics.",
-                    lambda: run(reduced(), "A").plot("maps")),
+            Picture(
+                "Map after every contact, layout A, by the report's rules and dynamics.",
+                lambda: run(reduced(), "A").plot("maps"),
+            ),
             Picture("The way over the final map, layout B, correct dynamics.", lambda: run(arm(), "B").plot("path")),
         ),
     ),
-    Item("7.E3b", "arrival", Undetermined("time axes lost", "s"), lambda: arrivals(reduced()), lambda: arrivals(arm()),
-         reason=LOST),
-    Item("7.E3c", "number of contacts", Undetermined("count in a figure"), lambda: counts(reduced()),
-         lambda: counts(arm()), reason=LOST),
+    Item(
+        "7.E3b",
+        "arrival",
+        Undetermined("time axes lost", "s"),
+        lambda: arrivals(reduced()),
+        lambda: arrivals(arm()),
+        reason=LOST,
+    ),
+    Item(
+        "7.E3c",
+        "number of contacts",
+        Undetermined("count in a figure"),
+        lambda: counts(reduced()),
+        lambda: counts(arm()),
+        reason=LOST,
+    ),
     Item(
         "7.E3d",
         "marked cells are often inside the objects",
@@ -234,15 +297,29 @@ ITEMS: tuple[Item, ...] = (
         lambda: follows(arm()),
         notes=_follow_notes,
         pictures=(
-            Picture("F and F̂, layout A, by the report's rules and dynamics.",
-                    lambda: run(reduced(), "A").plot("forces")),
+            Picture(
+                "F and F̂, layout A, by the report's rules and dynamics.", lambda: run(reduced(), "A").plot("forces")
+            ),
             Picture("First contact of that run.", lambda: run(reduced(), "A").plot("zoom")),
         ),
     ),
-    Item("7.E3g", "the estimate misses the spike of the impact", Claim("invisible"), lambda: spike_is_missed(reduced()),
-         lambda: spike_is_missed(arm())),
-    Item("7.E3h", "touches that were never registered", Undetermined("one"), lambda: unregistered(reduced()),
-         lambda: unregistered(arm()), reason=LOST),
+    Item(
+        "7.E3g",
+        "the estimate misses the spike of the impact",
+        Claim("invisible"),
+        lambda: spike_is_missed(reduced()),
+        lambda: spike_is_missed(arm()),
+        notes=_spike_notes,
+    ),
+    Item(
+        "7.E3h",
+        "touches that were never registered",
+        Undetermined("one"),
+        lambda: missed(reduced()),
+        lambda: missed(arm()),
+        reason=LOST + "; there the arm brushes past the end of a wall, too lightly for f_min",
+        notes=_missed_notes,
+    ),
     Item(
         "7.E3i",
         "q̃ of 1e-3 rad in free motion comes from numerics and the resolution of the trajectory",
