@@ -75,6 +75,7 @@ figures:
 	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) bench/figures.py $(OUT)/bench.json README.md docs/speed.md
 
 docs: $(VENV)/.docs
+	$(BIN)/python docs/make_reference.py
 	$(BIN)/mkdocs build --quiet --strict --site-dir site
 
 clean:
