@@ -133,7 +133,7 @@ class _Law:
         return tau, after
 
 
-def _traced(
+def traced_stage(
     function: Callable[[dict[str, Any]], dict[str, Any]], shapes: Mapping[str, tuple[int, ...]], name: str
 ) -> Program:
     """Trace a function of a dictionary of slots that returns a dictionary of slots."""
@@ -170,7 +170,7 @@ def law_stage(parts: Ingredients) -> Stage:
         out["tau"] = tau
         return out | {f"memory_{k}": v for k, v in after.items()}
 
-    return stage(_traced(body, shapes, "law"), "before")
+    return stage(traced_stage(body, shapes, "law"), "before")
 
 
 def monitor_stage(parts: Ingredients) -> Stage:
@@ -194,7 +194,7 @@ def monitor_stage(parts: Ingredients) -> Stage:
         values = {slot_name(name): np.atleast_1d(value) for name, value in out.items()}
         return values | {f"monitor{k}_{name}": value for k, memory in enumerate(kept) for name, value in memory.items()}
 
-    return stage(_traced(body, shapes, "monitors"), "before")
+    return stage(traced_stage(body, shapes, "monitors"), "before")
 
 
 def slot_name(label: str) -> str:
@@ -202,37 +202,57 @@ def slot_name(label: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in label)
 
 
+def system_slots(parts: Ingredients, continuous: bool) -> dict[str, tuple[int, ...]]:
+    """Slots that the differential equation reads besides its state: torque or law and references, time, parameters."""
+    n = parts.n
+    slots: dict[str, tuple[int, ...]] = {"t": (1,)}
+    slots |= {"ref_next": (3 * n,), **_Law(parts).shapes} if continuous else {"tau": (n,)}
+    if parts.lanes.places:
+        slots["parameters"] = (len(parts.lanes.places),)
+    return slots
+
+
+def system_of(parts: Ingredients, continuous: bool, s: Mapping[str, Any]) -> System:
+    """The differential equation with its inputs from slots `s`."""
+    n, law, dt, start = parts.n, _Law(parts), parts.period, s["t"][0]
+
+    def torque(past: Any, q: Any, qd: Any) -> Any:
+        if not continuous:
+            return s["tau"]
+        ref = hermite(past / dt, dt, _reference(s["ref"], n), _reference(s["ref_next"], n))
+        return law(start + past, q, qd, ref, s)[0]
+
+    tree = parts.lanes.fill(s.get("parameters"))
+
+    def acting(function: Callable[..., Any] | None) -> Callable[[Any, Any, Any], Any] | None:
+        if function is None:
+            return None
+        return lambda past, q, qd: call_by_name(function, {"arm": tree, "t": start + past, "q": q, "qd": qd})
+
+    extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
+    return System(tree, torque, parts.drive, parts.friction, acting(parts.wrenches), acting(parts.external), extra)
+
+
+def step_end(parts: Ingredients, tree: Tree, start: Any, x: Any, past: Any, x1: Any, past1: Any) -> dict[str, Any]:
+    """What every step ends with: stops at the joint limits, the time since the tick, and the events."""
+    n = parts.n
+    out: dict[str, Any] = {"past": np.array([past1]), "x": _clamped(x1, parts.clamp, n)}
+    if parts.events:
+        after = {"arm": tree, "t": start + past1, "q": out["x"][:n], "qd": out["x"][n : 2 * n]}
+        out["event"] = np.array([call_by_name(f, after) for f in parts.events.values()])
+        out["x_before"], out["past_before"] = x, np.array([past])
+    return out
+
+
 def step_program(parts: Ingredients, *, command: str = "held") -> Program:
     """One integrator step. Slots: x, h, tau (held) or ref, ref_next, t (continuous), past (time since the tick)."""
-    n, law, dt = parts.n, _Law(parts), parts.period
-    shapes: dict[str, tuple[int, ...]] = {"x": (parts.size,), "h": (1,), "past": (1,), "t": (1,)}
     continuous = command == "law"
-    shapes |= {"ref_next": (3 * n,), **law.shapes} if continuous else {"tau": (n,)}
-    if parts.lanes.places:
-        shapes["parameters"] = (len(parts.lanes.places),)
+    shapes = {"x": (parts.size,), "h": (1,), "past": (1,), **system_slots(parts, continuous)}
     if parts.method.adaptive:
         shapes["left"] = (1,)
 
     def body(s: dict[str, Any]) -> dict[str, Any]:
-        start = s["t"][0]
-
-        def torque(past: Any, q: Any, qd: Any) -> Any:
-            if not continuous:
-                return s["tau"]
-            ref = hermite(past / dt, dt, _reference(s["ref"], n), _reference(s["ref_next"], n))
-            return law(start + past, q, qd, ref, s)[0]
-
-        tree = parts.lanes.fill(s.get("parameters"))
-
-        def acting(function: Callable[..., Any] | None) -> Callable[[Any, Any, Any], Any] | None:
-            if function is None:
-                return None
-            return lambda past, q, qd: call_by_name(function, {"arm": tree, "t": start + past, "q": q, "qd": qd})
-
-        extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
-        system = System(
-            tree, torque, parts.drive, parts.friction, acting(parts.wrenches), acting(parts.external), extra
-        )
+        system = system_of(parts, continuous, s)
         x, h, past = s["x"], s["h"][0], s["past"][0]
         out: dict[str, Any] = {}
         if parts.method.adaptive:
@@ -240,18 +260,11 @@ def step_program(parts: Ingredients, *, command: str = "held") -> Program:
             new, error = parts.method.step(system, past, x, h)
             x1, moved, out["h"] = _accept(parts.method, x, new, error, h, s["h"][0], s["left"][0])
             out["left"] = np.array([s["left"][0] - moved])
-            out["past"] = np.array([past + moved])
         else:
-            x1, _ = parts.method.step(system, past, x, h)
-            out["past"] = np.array([past + h])
-        out["x"] = _clamped(x1, parts.clamp, n)
-        if parts.events:
-            after = {"arm": tree, "t": start + out["past"][0], "q": out["x"][:n], "qd": out["x"][n : 2 * n]}
-            out["event"] = np.array([call_by_name(f, after) for f in parts.events.values()])
-            out["x_before"], out["past_before"] = x, np.array([past])
-        return out
+            (x1, _), moved = parts.method.step(system, past, x, h), h
+        return out | step_end(parts, system.tree, s["t"][0], x, past, x1, past + moved)
 
-    return _traced(body, shapes, "step")
+    return traced_stage(body, shapes, "step")
 
 
 def _accept(method: Method, x: Any, new: Any, error: Any, h: Any, asked: Any, left: Any) -> tuple[Any, Any, Any]:
@@ -293,16 +306,20 @@ def _clamped(x: Any, limits: tuple[Any, Any] | None, n: int) -> Any:
 def loop_plan(parts: Ingredients, *, law_in_loop: bool = True) -> LoopPlan:
     """Put the stages and slots together."""
     n = parts.n
-    step = stage(step_program(parts, command="law" if parts.continuous else "held"), "inside")
     stages = [law_stage(parts)] if law_in_loop else []
     stages += [monitor_stage(parts)] if parts.monitors else []
-    stages.append(step)
+    if parts.method.name == "rk4":
+        from armwright.simulation.staged import rk4_stages  # builds on this module
+
+        stages += rk4_stages(parts)
+    else:
+        stages.append(stage(step_program(parts, command="law" if parts.continuous else "held"), "inside"))
     slots: dict[str, int] = {"x": parts.size, "tau": n, "t": 1, "past": 1, "h": 1, "ref": 3 * n}
     for part in stages:
         for signals, names in ((part.program.inputs, part.reads), (part.program.outputs, part.writes)):
             slots |= {names[s.name]: s.size for s in signals}
     adaptive = parts.method.adaptive
-    reset = _traced(lambda s: {"past": 0.0 * s["t"], **({"left": 0.0 * s["t"] + parts.period} if adaptive else {})},
+    reset = traced_stage(lambda s: {"past": 0.0 * s["t"], **({"left": 0.0 * s["t"] + parts.period} if adaptive else {})},
                     {"t": (1,)}, "reset")  # fmt: skip
     shared = ["t", "ref", *(["ref_next"] if parts.continuous else [])]
     lanes = []

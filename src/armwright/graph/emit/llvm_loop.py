@@ -85,10 +85,12 @@ def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
     declarations: set[str] = set()
     functions: list[str] = []
     calls: dict[str, list[str]] = {"before": [], "inside": [], "after": []}
-    for k, stage in enumerate(plan.stages):
-        label = f"{name}_stage{k}"
-        functions.append(_stage(plan, stage, label, width, fma, declarations))
-        calls[stage.when].append(f"call void @{label}(ptr %memory)")
+    labels: dict[int, str] = {}
+    for stage in plan.stages:
+        if id(stage) not in labels:  # a stage that occurs several times is one function, called several times
+            labels[id(stage)] = f"{name}_stage{len(labels)}"
+            functions.append(_stage(plan, stage, labels[id(stage)], width, fma, declarations))
+        calls[stage.when].append(f"call void @{labels[id(stage)]}(ptr %memory)")
     w = Writer(width, fma=fma)
     w.raw("entry:")
     w.line("br label %head")
