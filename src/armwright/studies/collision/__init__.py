@@ -13,14 +13,14 @@ STUDY = Study(
     (*kinematics.ITEMS, *dynamics.ITEMS, *drop.ITEMS, *estimate.ITEMS, *planner.ITEMS, *experiment.ITEMS),
     remarks=(
         "M and g are judged as the appendix prints them; m11, m22 and large parts of C q̇ are damaged there.",
-        "One table lists −a2, −a3 (magnitudes), the next a = −0.425, −0.39243 (signed): they are not to be negated twice.",
+        "One table lists −a2, −a3 (magnitudes), the next a = −0.425, −0.39243 (signed): not to be negated twice.",
         "The rotation printed as R from frame i−1 to i is its transpose; the code is right.",
-        "The potential energy is printed with + and no word on the sign of g; with g pointing down it is −Σ m_i gᵀ r_ci.",
+        "The potential energy has a + and no word on the sign of g; with g pointing down it is −Σ m_i gᵀ r_ci.",
         "The norm of F̂ adds N and N m.",
-        "Whether the trigger fires on the level or on the rising edge is not said; the edge gives one trigger a contact.",
+        "Whether the trigger fires on the level or on the edge is not said; the edge gives one trigger a contact.",
         "After backing off only u is clamped, and only from below; the ring can be indexed on the other sides.",
         "The table of 5000 rows holds 50 segments: the serpentine's 102 do not fit.",
-        "Number, places and radii of the obstacles, and the four maps of the planner, were only in figures. The stand-ins "
-        "keep what the text says of them.",
+        "Number, places and radii of the obstacles, and the four maps of the planner, were only in figures. The "
+        "stand-ins keep what the text says of them.",
     ),
 )

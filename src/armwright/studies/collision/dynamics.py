@@ -80,9 +80,9 @@ def _notes() -> list[str]:
     return out
 
 
-def _item(id: str, title: str, text: str, names: tuple[str, ...], unit: str, reason: str = MISSING) -> Item:
+def _item(name: str, title: str, text: str, names: tuple[str, ...], unit: str, reason: str = MISSING) -> Item:
     shown = f"{text}: " + ", ".join(names)
-    return Item(id, title, Formula(shown, unit, 1e-8), printed(names), lambda: entries(arm(), names), reason)
+    return Item(name, title, Formula(shown, unit, 1e-8), printed(names), lambda: entries(arm(), names), reason)
 
 
 ITEMS: tuple[Item, ...] = (

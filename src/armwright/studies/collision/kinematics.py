@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from armwright.dynamics import bias, coriolis_matrix
@@ -27,7 +29,7 @@ def activation_is_continuous() -> bool:
 def offsets() -> Array:
     """r_{i−1,i} in axes of frame i (6, 3) [m]: what FK at rest says, frame by frame."""
     T = as_published.frames(np.zeros(6))
-    return np.array([B[:3, :3].T @ (B[:3, 3] - A[:3, 3]) for A, B in zip(T[:-1], T[1:], strict=True)])
+    return np.array([B[:3, :3].T @ (B[:3, 3] - A[:3, 3]) for A, B in pairwise(T)])
 
 
 def cylinders() -> Array:
@@ -48,6 +50,11 @@ def by_hand() -> Array:
         row["xyz".index(axis)] = 0.5 * body.mass * r * r
         out.append(row)
     return np.array(out)
+
+
+def rotation_at_start() -> Array:
+    """Tool rotation at q_0, row by row (9,)."""
+    return np.asarray(fk(arm(), q_0)[:3, :3]).ravel()
 
 
 def skewness(last: float) -> float:
@@ -78,7 +85,7 @@ def _christoffel_notes() -> list[str]:
     off = np.abs(as_published.christoffel_torque(arm(), q_t, qd_t, 1.0) - right).max()
     worst = np.abs(as_published.christoffel_torque(arm(), q_t, qd_t, -1.0) - right).max()
     return [
-        f"at speeds of about 1 rad/s the printed sign is off by up to {off:.3f} N m; with − the rest is {worst:.0e} N m",
+        f"at about 1 rad/s the printed sign is off by up to {off:.3f} N m; with − {worst:.0e} N m are left",
         f"symmetric part of Ṁ − 2C: {skewness(1.0):.3f} with +, {skewness(-1.0):.0e} with −",
     ]
 
@@ -145,7 +152,7 @@ ITEMS: tuple[Item, ...] = (
         "independent entries of a skew-symmetric matrix like Ṁ − 2C",
         Claim("three", 3),
         None,
-        lambda: int(len(np.triu_indices_from(coriolis_matrix(arm(), q_t, qd_t), 1)[0])),
+        lambda: len(np.triu_indices_from(coriolis_matrix(arm(), q_t, qd_t), 1)[0]),
         reason="three is right for 3×3 only; a 6×6 one has fifteen",
     ),
     Item(
@@ -154,7 +161,7 @@ ITEMS: tuple[Item, ...] = (
         # q_0 has four decimals: four angles of ±0.00005 rad add up to ±0.0002
         Numbers("0 1 0, 1 0 0, 0 0 -1", reading=(4e-4,) * 9),
         None,
-        lambda: fk(arm(), q_0)[:3, :3].ravel(),
-        notes=lambda: [f"largest deviation from R_t: {np.abs(fk(arm(), q_0)[:3, :3] - R_t).max():.1e}"],
+        rotation_at_start,
+        notes=lambda: [f"largest deviation from R_t: {np.abs(rotation_at_start() - R_t.ravel()).max():.1e}"],
     ),
 )

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from armwright.planning import Dijkstra, GridMap, Hopfield, HopfieldPublished, display, lyapunov, patch_000, stability
 from armwright.planning.hopfield_published import inputs
@@ -98,9 +99,9 @@ def energy_of_network(sign: float, sweeps: int | None = None) -> float:
     return float(right + (1.0 + sign) * links)
 
 
-def cells_of_the_patch() -> Array:
+def cells_of_the_patch() -> NDArray[np.intp]:
     """All cells (400, 2)."""
-    return np.stack(np.meshgrid(np.arange(1, 21), np.arange(1, 21), indexing="ij"), axis=-1).reshape(-1, 2)
+    return np.argwhere(np.ones(SHAPE, dtype=bool)) + 1
 
 
 def map_is_its_inverse() -> bool:
