@@ -11,6 +11,8 @@ from armwright import robot as robot
 from armwright import simulation as simulation
 from armwright import spatial as spatial
 from armwright import studies as studies
+from armwright.contact import World as World
+from armwright.contact import load_world as load_world
 from armwright.dynamics import METHODS as METHODS
 from armwright.dynamics import base_parameters as base_parameters
 from armwright.dynamics import bias as bias
@@ -56,7 +58,7 @@ from armwright.kinematics import twist as twist
 from armwright.motion import Reference as Reference
 from armwright.motion import Trajectory as Trajectory
 from armwright.robot.check import check as check
-from armwright.robot.kernels import compile as compile
+from armwright.robot.kernels import compile as compile  # noqa: A004 - the verb the product is about
 from armwright.robot.load import load as load
 from armwright.robot.load import robots as robots
 from armwright.robot.model import Robot as Robot
@@ -66,8 +68,6 @@ from armwright.robot.parts import Friction as Friction
 from armwright.robot.parts import Joint as Joint
 from armwright.robot.parts import Limits as Limits
 from armwright.robot.parts import Source as Source
-from armwright.contact import World as World
-from armwright.contact import load_world as load_world
 from armwright.simulation import Recording as Recording
 from armwright.simulation import simulate as simulate
 from armwright.simulation.detection import detection_study as detection_study

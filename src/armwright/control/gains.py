@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
 from armwright.control.checks import gain
 from armwright.control.compiled import law_kernel
 from armwright.control.law import Law, as_law, initial_memory

@@ -83,7 +83,8 @@ def friction_torque(tree: Tree, qd: Any) -> Any:
     out = tree.viscous @ qd
     if present(tree.coulomb):
         signs = coulomb_sign(tree, qd)
-        out = np.array([out[k] + (tree.coulomb[k] * signs[k] if present(tree.coulomb[k]) else 0.0) for k in range(tree.n)])
+        dry = [c * sign if present(c) else 0.0 for c, sign in zip(tree.coulomb, signs, strict=True)]
+        out = np.array([out[k] + dry[k] for k in range(tree.n)])
     return out
 
 

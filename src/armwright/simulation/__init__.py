@@ -1,7 +1,7 @@
 """Time: the loop of reference, law, drive, arm and sensors, compiled into one step, and what it recorded."""
 
 from armwright.simulation.drives import Drive, drive_of
-from armwright.simulation.friction import FrictionModel, Frictionless, LuGre, Stribeck
+from armwright.simulation.friction import Frictionless, FrictionModel, LuGre, Stribeck
 from armwright.simulation.integrators import METHODS as INTEGRATORS
 from armwright.simulation.recording import Recording
 from armwright.simulation.recordings import Recordings

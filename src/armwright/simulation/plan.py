@@ -319,8 +319,12 @@ def loop_plan(parts: Ingredients, *, law_in_loop: bool = True) -> LoopPlan:
         for signals, names in ((part.program.inputs, part.reads), (part.program.outputs, part.writes)):
             slots |= {names[s.name]: s.size for s in signals}
     adaptive = parts.method.adaptive
-    reset = traced_stage(lambda s: {"past": 0.0 * s["t"], **({"left": 0.0 * s["t"] + parts.period} if adaptive else {})},
-                    {"t": (1,)}, "reset")  # fmt: skip
+
+    def begin(s: dict[str, Any]) -> dict[str, Any]:
+        none = 0.0 * s["t"]
+        return {"past": none, "left": none + parts.period} if adaptive else {"past": none}
+
+    reset = traced_stage(begin, {"t": (1,)}, "reset")
     shared = ["t", "ref", *(["ref_next"] if parts.continuous else [])]
     lanes = []
     if parts.sensors is not None and law_in_loop:

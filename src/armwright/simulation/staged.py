@@ -1,7 +1,7 @@
 """RK4 in stages: the derivative is traced and compiled once and called four times a step.
 
-The same numbers as `integrators.rk4` in a quarter of the code: less to trace, to compile and to fetch. With many contacts the
-derivative is large, and one long step would take half a minute to compile.
+The same numbers as `integrators.rk4` in a quarter of the code: less to trace, to compile and to fetch. With many
+contacts the derivative is large, and one long step would take half a minute to compile.
 """
 
 from __future__ import annotations
