@@ -74,6 +74,11 @@ bench: $(VENV)/.peers
 figures:
 	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) bench/figures.py $(OUT)/bench.json README.md docs/speed.md
 
+# verdicts, errata and figures of the documents' pages, from the studies themselves
+.PHONY: docs-studies
+docs-studies: $(VENV)/.docs
+	MPLBACKEND=Agg $(BIN)/python docs/make_studies.py
+
 docs: $(VENV)/.docs
 	$(BIN)/python docs/make_reference.py
 	$(BIN)/mkdocs build --quiet --strict --site-dir site

@@ -19,7 +19,7 @@ DOCS = Path(__file__).resolve().parent
 FIGURES = {
     "003": {"Q7": "ellipsoids", "Q8": "iterations", "Q11": "avoidance", "Q16": "grid"},
     "002": {"3.3": "frames", "A3": "listing", "OL2": "open_loop", "X26": "robust"},
-    "000": {"3.E1": "drop", "7.E3": "path", "6.E2a": "planner"},
+    "000": {"3.E1": "drop", "6.E2a": "planner", "7.E3a": "path", "7.E3f": "contact"},
 }
 """Study → prefix of item ids → name of the figure: the last picture of these items."""
 
