@@ -10,7 +10,15 @@ STUDY = Study(
     "Collision handling of a UR5 without external sensors",
     "M. R. P. Ragazzon: Robot Manipulator Collision Handling in Unknown Environment without using External Sensors, "
     "TTK4550 project report, NTNU, 2012",
-    (*kinematics.ITEMS, *dynamics.ITEMS, *drop.ITEMS, *estimate.ITEMS, *planner.ITEMS, *experiment.ITEMS),
+    (
+        *kinematics.ITEMS,
+        *dynamics.ITEMS,
+        *drop.ITEMS,
+        *estimate.ITEMS,
+        *planner.ITEMS,
+        *kinematics.START,
+        *experiment.ITEMS,
+    ),
     remarks=(
         "M and g are judged as the appendix prints them; m11, m22 and large parts of C q̇ are damaged there.",
         "One table lists −a2, −a3 (magnitudes), the next a = −0.425, −0.39243 (signed): not to be negated twice.",

@@ -155,6 +155,8 @@ ITEMS: tuple[Item, ...] = (
         lambda: len(np.triu_indices_from(coriolis_matrix(arm(), q_t, qd_t), 1)[0]),
         reason="three is right for 3×3 only; a 6×6 one has fifteen",
     ),
+)
+START: tuple[Item, ...] = (
     Item(
         "6.q0",
         "tool rotation at the start posture q_0",
