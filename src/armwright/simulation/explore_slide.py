@@ -38,6 +38,7 @@ HEADWAY, PATIENCE = 0.25, 1.5  # cells that must be gained within so many second
 LONGEST = 60.0  # [s]
 BEHIND = 1e-3  # [m] behind the tool where the surface is put on the map: more would mark cells that nothing touches
 OFF = 0.3  # cells off the surface where the way back leads
+HARDEST = 2.0  # times `FORCE` that the desired position may press with at most: soft necks are not to be forced
 DEEPEST = 0.02  # [m] of the desired position behind the surface
 
 
@@ -76,6 +77,8 @@ def slide(run: Run, contact: Contact) -> None:
         target = point + speed * STEP * tangent - depth * n
         if grid.dim == 2:
             target = target - grid.frame[:, 2] * float(grid.frame[:, 2] @ (target - grid.origin))
+        if not (_allowed(run, target) and _allowed(run, target + depth * n)):
+            break
         try:
             q1 = hand.postures(target[None], q_ref, ["point to slide to"])[0]
         except InputError:
@@ -100,9 +103,19 @@ def slide(run: Run, contact: Contact) -> None:
             _mark(run, point - BEHIND * n)
         left_at = _remember(run, point, n, left_at)
         soft = compliance(run, q1, n)
-        depth = float(np.clip(depth + INTEGRAL * (FORCE - press) * soft, -0.2 * size, DEEPEST))
+        deepest = min(DEEPEST, HARDEST * FORCE * soft)
+        depth = float(np.clip(depth + INTEGRAL * (FORCE - press) * soft, -0.2 * size, deepest))
     run.q, run.qd = q_ref, 0.0 * q_ref
     _leave(run, point, n)
+
+
+def _allowed(run: Run, point: Any) -> bool:
+    """Whether a point lies within the map, the ring that bounds it excluded."""
+    grid = run.map.grid
+    cell = grid.cell(point)
+    edge = np.asarray(grid.shape) - 1 + grid.first
+    on_ring = run.map.ring and bool(((cell == grid.first) | (cell == edge)).any())
+    return bool(grid.inside(cell)) and not on_ring
 
 
 def _aim(run: Run, point: Any) -> tuple[Any, float]:
@@ -125,8 +138,8 @@ def _beside(run: Run, point: Any) -> Any:
     cell, blocked = grid.cell(point), run.map.blocked()
     around = np.stack(np.meshgrid(*[np.arange(-2, 3)] * grid.dim, indexing="ij"), -1).reshape(-1, grid.dim) + cell
     around = around[grid.inside(around)]
-    free = [c for c in around.tolist() if not blocked[grid.index(c)]]
-    return tuple(min(free, key=lambda c: float(np.linalg.norm(grid.centre(c) - point)))) if free else None
+    free = [tuple(c) for c in around.tolist() if not blocked[grid.index(c)]]
+    return min(free, key=lambda c: float(np.linalg.norm(grid.centre(np.array(c)) - point))) if free else None
 
 
 def _mark(run: Run, point: Any) -> None:
