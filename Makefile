@@ -37,7 +37,7 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml Makefile
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made pyproject.toml Makefile
-	$(PIP) -e '.[dev,plot,symbolic,check,log,time,plan]'
+	$(PIP) -e '.[dev,docs,plot,symbolic,check,log,time,plan]'
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/.made pyproject.toml Makefile
