@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.contact.model import has_mesh
-from armwright.contact.shapes import HalfSpace
+from armwright.contact.shapes import HalfSpace, Mesh
 from armwright.contact.shapes_distance import signed_distance
 from armwright.graph import compile_function
 
@@ -92,7 +91,7 @@ def _raster(run: Exploration, axes: Array, pair: tuple[int, int], limits: Any, c
     if run.world is None or not len(run.world):
         return None
     grid = run.maps[0].grid
-    a, b = (np.linspace(*limit, FINE) for limit in limits)
+    a, b = (np.linspace(low, high, FINE) for low, high in limits)
     third = np.cross(axes[0], axes[1])
     if grid.dim == 2:
         depths = np.array([float(third @ grid.origin)])
@@ -107,7 +106,7 @@ def _raster(run: Exploration, axes: Array, pair: tuple[int, int], limits: Any, c
 def distance_field(world: World, points: Array) -> Array:
     """Signed distance (…) [m] of points (…, 3) to the nearest shape but floors; meshes count as their boxes."""
     shapes = [
-        shape.bounding_box() if has_mesh_shape(shape) else shape
+        shape.bounding_box() if isinstance(shape, Mesh) else shape
         for shape in world.shapes
         if not isinstance(shape, HalfSpace)
     ]
@@ -121,10 +120,3 @@ def distance_field(world: World, points: Array) -> Array:
         return d
 
     return np.asarray(compile_function(nearest, {"p": (3,)}, name="nearest_shape")(points))
-
-
-def has_mesh_shape(shape: Any) -> bool:
-    """Whether a shape is a mesh."""
-    from armwright.contact.world import World
-
-    return has_mesh(World((shape,)))
