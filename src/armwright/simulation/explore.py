@@ -35,9 +35,10 @@ from armwright.simulation.explore_names import (
     tool_estimate,
 )
 from armwright.simulation.explore_run import Run
-from armwright.simulation.explore_task import Loop000, Task
+from armwright.simulation.explore_task import Task
 from armwright.simulation.integrators import method as find_method
 from armwright.simulation.plan import Ingredients
+from armwright.simulation.session import Session
 from armwright.simulation.signals import Signal
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def explore(
             for name in ("position_noise", "velocity_noise", "position_resolution", "velocity_resolution")
         }
         check_above_noise(watch[:-1], watch[-1], believed, q0, rate=rate, seed=seed, **noise)
-    session = Loop000(
+    session = Session(
         [arm], replace(parts, monitors=as_chain(watch)), count=1, substeps=int(substeps), every=1, seeds=[seed]
     )
     session.start(np.concatenate([q0, np.zeros(parts.size - arm.n)]), {}, field.lanes.values)

@@ -17,7 +17,8 @@ from armwright.motion.reference import Reference
 from armwright.planning.marking import back_off_000, mark
 from armwright.simulation.exploration import Contact
 from armwright.simulation.explore_motion import path_rows, published_motion, timed_motion
-from armwright.simulation.explore_task import Loop000, Task
+from armwright.simulation.explore_task import Task
+from armwright.simulation.session import Session
 
 if TYPE_CHECKING:
     from armwright.planning.occupancy import GridMap
@@ -36,7 +37,7 @@ AT_ONCE = 0.05  # [s] an alarm so soon means that the arm began in contact
 class Run:
     """The state of a run."""
 
-    def __init__(self, task: Task, session: Loop000, grid: GridMap, start: Cell, q0: Any) -> None:
+    def __init__(self, task: Task, session: Session, grid: GridMap, start: Cell, q0: Any) -> None:
         """Begin at rest at q0 in cell `start` of an empty or known map."""
         self.task, self.session = task, session
         self.maps: list[GridMap] = [grid]

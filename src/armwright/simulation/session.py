@@ -132,12 +132,14 @@ class Session:
         return self._evaluate(start, reference, t)
 
     def reference_log(self, t: Any) -> Reference:
-        """The references that were followed at recorded times t (m,), whichever it was then."""
+        """The references that were followed at recorded times t (m,), in order; each counts until the next."""
         parts = [np.zeros((len(t), self.parts.n)) for _ in range(3)]
-        for start, reference in self._references:
-            later = np.asarray(t) >= start - 1e-12
-            for part, values in zip(parts, self._evaluate(start, reference, t[later]), strict=True):
-                part[later] = values
+        first = [int(np.searchsorted(t, start - 1e-12)) for start, _ in self._references] + [len(t)]
+        for k, (start, reference) in enumerate(self._references):
+            rows = slice(first[k], first[k + 1])
+            if rows.start < rows.stop:
+                for part, values in zip(parts, self._evaluate(start, reference, t[rows]), strict=True):
+                    part[rows] = values
         return Reference(*parts)
 
     def _evaluate(self, start: float, reference: Trajectory | Reference, t: Any) -> Reference:
