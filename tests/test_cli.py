@@ -221,3 +221,12 @@ raise SystemExit(armwright.cli.main(["show", "ur5"]))
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert err.decode().strip() == "armwright: interrupted"
+
+
+def test_show_draws_the_arm(tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="drawing needs armwright[plot]")
+    picture = tmp_path / "arm.png"
+    assert run(capsys, "show", "cea", "--draw", str(picture))[0] == 0
+    assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 20_000
+    code, _, err = run(capsys, "show", "cea", "--draw", str(tmp_path / "missing" / "arm.png"))
+    assert code == 2 and "cannot draw" in err

@@ -10,7 +10,7 @@ import pytest
 
 from armwright.cli import main
 from armwright.contact.shapes import Box, Capsule, Cylinder
-from armwright.contact.world import World
+from armwright.contact.world import World, worlds
 from armwright.errors import ArmwrightError, InputError
 from armwright.planning import Hopfield, grid_map, patch_000
 from armwright.robot.load import load
@@ -237,3 +237,9 @@ def test_film_and_figures(tmp_path, ur5):
         run.plot("moon")
     with pytest.raises(InputError, match="gif"):
         run.animate(tmp_path / "x.mp4")
+
+
+@pytest.mark.parametrize("name", worlds())
+def test_every_world_that_is_shipped_is_crossed(name):
+    run = explore(load("ur5"), name)
+    assert run.outcome == "reached" and run.contacts

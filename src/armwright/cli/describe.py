@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from armwright.cli.output import NEGATIVE, Json, RobotName, number, say, say_json, table
-from armwright.errors import DescriptionError
+from armwright.errors import DescriptionError, InputError
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -29,15 +30,42 @@ def robots(json: Json = False) -> None:
               [[row["name"], row["title"], shortened(row["source"]), row["n"]] for row in listing], left=3)  # fmt: skip
 
 
-def show(robot: RobotName, json: Json = False) -> None:
+def show(
+    robot: RobotName,
+    draw: Annotated[
+        Path | None,
+        typer.Option("--draw", help="Draw the arm to this PNG: frames, joint axes, centres of mass, manipulability."),
+    ] = None,
+    json: Json = False,
+) -> None:
     """Show an arm's sheet: joints, bodies, motors, and where each number comes from."""
     from armwright.robot.load import load
 
     arm = load(robot)
+    if draw is not None:
+        draw_arm(arm, draw)
     if json:
         say_json(description(arm))
     else:
         print_sheet(arm)
+
+
+def draw_arm(arm: Robot, path: Path) -> None:
+    """Draw the arm at q = 0 and in a bent posture, with everything its sheet says about it."""
+    import numpy as np
+
+    from armwright.kinematics import manipulability
+    from armwright.studies.pictures import Ball, arm_figure
+
+    bent = np.clip(0.6 * (-1.0) ** np.arange(arm.n), arm.lower, arm.upper)
+    ellipsoid = manipulability(arm, bent)
+    scale = 0.25 * float(np.linalg.norm(arm.T_tip_tool[:3, 3]) + 1.0) / max(float(ellipsoid.half_lengths.max()), 1e-9)
+    balls = {"bent, with manipulability": Ball(ellipsoid.axes, scale * ellipsoid.half_lengths)}
+    figure = arm_figure(arm, [("q = 0", np.zeros(arm.n)), (next(iter(balls)), bent)], axes=True, coms=True, balls=balls)
+    try:
+        figure.savefig(path, dpi=160)
+    except (OSError, ValueError) as error:
+        raise InputError(f"show: cannot draw to {path}: {error}") from error
 
 
 def check(
