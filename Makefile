@@ -7,6 +7,7 @@ OUT    ?= out
 BIN    := $(VENV)/bin
 UV     := $(shell command -v uv 2>/dev/null)
 PYTEST_FLAGS ?=
+WORKERS ?= auto
 
 ifeq ($(UV),)
 MAKE_VENV = $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
@@ -65,7 +66,7 @@ rooms: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.dev
-	MPLBACKEND=Agg $(BIN)/pytest --cov --cov-report=term $(PYTEST_FLAGS)
+	MPLBACKEND=Agg $(BIN)/pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term $(PYTEST_FLAGS)
 
 bench: $(VENV)/.peers
 	@mkdir -p $(OUT)
