@@ -142,15 +142,20 @@ class Trajectory:
 
     def _in_order(self, piece: NDArray[np.int64], x: Array, moving: NDArray[np.bool_]) -> Reference:
         """Values at many instants in order of time: one matrix product a piece, of powers with coefficients."""
-        size, n = self.coefficients.shape[1:]
-        speed = differentiate(self.coefficients)
-        rates = [np.pad(c, ((0, 0), (0, size - c.shape[1]), (0, 0))) for c in (speed, differentiate(speed))]
-        table = np.concatenate([self.coefficients, *rates], axis=2)
+        m, size, n = self.coefficients.shape
+        table, c = np.zeros((m, size, 3 * n)), self.coefficients
+        for k in range(3):
+            table[:, : c.shape[1], k * n : (k + 1) * n] = c
+            c = differentiate(c)
         out = np.empty((len(x), 3 * n))
         starts = np.flatnonzero(np.diff(piece, prepend=-1))
         for first, last in zip(starts, [*starts[1:], len(x)], strict=True):
-            out[first:last] = np.vander(x[first:last], size, increasing=True) @ table[piece[first]]
-        out[~moving, n:] = 0.0
+            powers = np.ones((size, last - first))
+            for k in range(1, size):
+                np.multiply(powers[k - 1], x[first:last], out=powers[k])
+            np.matmul(powers.T, table[piece[first]], out=out[first:last])
+        if not moving.all():
+            out[~moving, n:] = 0.0
         return Reference(out[:, :n], out[:, n : 2 * n], out[:, 2 * n :])
 
     def _at(self, piece: NDArray[np.int64], x: Array, moving: NDArray[np.bool_] | None = None) -> Reference:

@@ -201,14 +201,17 @@ class Session:
         """What all lanes are given in the next ticks (ticks, columns): time, references, which measurements are new."""
         plan = self.loop.plan
         t = self.times(ticks + 1)
-        ref = np.concatenate(self.reference_at(t), axis=-1)
-        columns = [t[:-1, None], ref[:-1]]
-        if "ref_next" in plan.shared:
-            columns.append(ref[1:])
-        if "fresh" in plan.shared:
+        ref, n = self.reference_at(t), self.parts.n
+        table = np.empty((ticks, len(plan.shared_slots)))
+        table[:, 0] = t[:-1]
+        for k, part in enumerate(ref):
+            table[:, 1 + k * n : 1 + (k + 1) * n] = part[:-1]
+            if "ref_next" in plan.shared:
+                table[:, 1 + (3 + k) * n : 1 + (4 + k) * n] = part[1:]
+        if "fresh" in plan.shared:  # the last column
             assert self.parts.sensors is not None
-            columns.append(((np.arange(ticks) + self.tick) % self.parts.sensors.every == 0)[:, None])
-        return np.concatenate(columns, axis=1)
+            table[:, -1] = (np.arange(ticks) + self.tick) % self.parts.sensors.every == 0
+        return table
 
     def tables(self, ticks: int) -> tuple[Any, Any]:
         """The shared table and what each lane is given, its noise (B, ticks, 2n)."""
