@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+
+from hypothesis import HealthCheck, settings
 
 # Set before armwright is imported anywhere; parallel workers and subprocesses of tests inherit it.
 _MADE_HERE = None
 if "ARMWRIGHT_CACHE_DIR" not in os.environ:
     _MADE_HERE = os.environ["ARMWRIGHT_CACHE_DIR"] = tempfile.mkdtemp(prefix="armwright-test-cache-")
 os.environ.setdefault("MPLBACKEND", "Agg")
-
-import shutil
-
-from hypothesis import HealthCheck, settings
 
 # Machines differ in speed, results must not: no deadlines, the same examples in every run.
 settings.register_profile("armwright", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
