@@ -86,6 +86,7 @@ def explore(
     friction: FrictionModel | None = None,
     sensors: JointSensors | None = None,
     seed: int = 0,
+    learn_seed: int | None = None,
     slots: int | None = None,
     progress: Callable[[float, int], Any] | None = None,
 ) -> Exploration:
@@ -128,7 +129,8 @@ def explore(
         drive: motors, as in `simulate`.
         friction: friction model, as in `simulate`.
         sensors: joint sensors, as in `simulate`.
-        seed: of noise and of the motions that thresholds are learned from.
+        seed: of noise and, unless `learn_seed` is given, of the motions that thresholds are learned from.
+        learn_seed: of those motions alone: runs that share it (and arm, map, pace, …) learn once.
         slots: room for so many cylinders in the compiled loop, so that worlds with fewer share it.
         progress: called with (fraction of the duration, contacts so far).
 
@@ -176,7 +178,15 @@ def explore(
     fit = None
     if needs_learning(detector, observer):
         fit = learned_thresholds(
-            arm, believed, replace(parts, monitors=as_chain(watch)), hand, grid, q0, seconds_per_cell, substeps, seed
+            arm,
+            believed,
+            replace(parts, monitors=as_chain(watch)),
+            hand,
+            grid,
+            q0,
+            seconds_per_cell,
+            substeps,
+            seed if learn_seed is None else learn_seed,
         )
     watch = [*watch, tool_estimate(kinematics), find_detector(detector, watch, fit)]
     if sensors is not None:

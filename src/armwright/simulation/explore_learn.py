@@ -36,6 +36,8 @@ def learned_thresholds(
 ) -> ThresholdFit:
     """Move the arm over the map without obstacles and learn what the observer says then.
 
+    What was learned is kept with the robot: the same question a second time costs nothing.
+
     Args:
         robot: the plant.
         believed: the controller's model of it.
@@ -47,10 +49,42 @@ def learned_thresholds(
         substeps: of the loop.
         seed: of the cells and of the noise.
     """
+    quiet = replace(parts, wrenches=None, external=None, stop_on_alarm=False)
+    loop, g = quiet.key(), grid.grid
+    if loop is None:
+        return _learn(robot, believed, quiet, hand, grid, q0, pace, substeps, seed)
+    arrays = (q0, hand.rotation, g.origin, g.axes, g.cell_size, grid.blocked())
+    key = (
+        "thresholds",
+        loop,
+        hand.robot,
+        g.shape,
+        g.first,
+        pace,
+        substeps,
+        seed,
+        *(np.asarray(a).tobytes() for a in arrays),
+    )
+    if key not in robot._cache:
+        robot._cache[key] = _learn(robot, believed, quiet, hand, grid, q0, pace, substeps, seed)
+    known: ThresholdFit = robot._cache[key]
+    return known
+
+
+def _learn(
+    robot: Robot,
+    believed: Robot,
+    quiet: Ingredients,
+    hand: Hand,
+    grid: GridMap,
+    q0: Any,
+    pace: float,
+    substeps: int,
+    seed: int,
+) -> ThresholdFit:
     rng = np.random.default_rng([seed, 7])
     g = grid.grid
     size = float(np.min(np.asarray(g.cell_size)))
-    quiet = replace(parts, wrenches=None, external=None, stop_on_alarm=False)
     rows, here = [q0], g.cell(hand.place(q0))
     free = np.argwhere(~grid.blocked()) + g.first
     for _ in range(TRIES):
@@ -68,7 +102,7 @@ def learned_thresholds(
     motion, _ = timed_motion(hand, np.array(rows), pace, size)
     session = Session([robot], quiet, count=1, substeps=int(substeps), every=1, seeds=[seed + 1])
     session.follow(motion)
-    session.start(np.concatenate([q0, np.zeros(parts.size - robot.n)]), {}, parts.lanes.values)
+    session.start(np.concatenate([q0, np.zeros(quiet.size - robot.n)]), {}, quiet.lanes.values)
     session.run(motion.duration)
     recording = session.recording()
     length = len(recording) // RUNS
@@ -77,4 +111,4 @@ def learned_thresholds(
         return recording[name][: RUNS * length].reshape(RUNS, length, robot.n)
 
     ref = Reference(*(runs(name) for name in ("q_ref", "qd_ref", "qdd_ref")))
-    return learn_thresholds(runs("tau_ext"), ref, parts.period, believed, margin=MARGIN)
+    return learn_thresholds(runs("tau_ext"), ref, quiet.period, believed, margin=MARGIN)
