@@ -196,7 +196,15 @@ class Loop:
         self._memory[:, start : start + size] = padded.reshape(self.groups, self.width, size).transpose(0, 2, 1)
 
     def run(
-        self, ticks: int, *, substeps: int = 1, shared: Any = None, lanes: Any = None, every: int = 1, phase: int = 0
+        self,
+        ticks: int,
+        *,
+        substeps: int = 1,
+        shared: Any = None,
+        lanes: Any = None,
+        every: int = 1,
+        phase: int = 0,
+        out: Any = None,
     ) -> tuple[Any, list[Outcome]]:
         """Run `ticks` ticks of every lane.
 
@@ -207,6 +215,7 @@ class Loop:
             lanes: (count, ticks, columns) table.
             every: record every so many ticks, starting where (tick + phase) is a multiple of it.
             phase: ticks since the last recorded one.
+            out: (count, rows, columns) to write the record to; a single lane writes there directly.
 
         Returns:
             The record (count, rows, columns), rows recorded until the end (or until each group stopped: later rows
@@ -214,8 +223,11 @@ class Loop:
         """
         plan = self.plan
         shared = _table(shared, (ticks, len(plan.shared_slots)), "shared")
-        rows = (ticks + phase + every - 1) // every - (phase + every - 1) // every
-        record = np.empty((self.groups, rows, len(plan.record_slots), self.width))
+        rows = recorded_rows(ticks, every, phase)
+        if out is not None and self.width == 1:
+            record = out.reshape(self.groups, rows, len(plan.record_slots), 1)
+        else:
+            record = np.empty((self.groups, rows, len(plan.record_slots), self.width))
         if plan.lane_slots:
             given = _table(lanes, (self.count, ticks, len(plan.lane_slots)), "lanes")
             padded = np.concatenate([given, np.repeat(given[-1:], self.groups * self.width - self.count, axis=0)])
@@ -242,9 +254,21 @@ class Loop:
         for group, outcome in enumerate(outcomes):
             if outcome.reason != "end":  # the tick in which it stopped has been recorded; an alarm lets its tick end
                 started = outcome.ticks + (outcome.reason != "alarm")
-                record[group, (started + phase + every - 1) // every - (phase + every - 1) // every :] = np.nan
-        shape = (self.groups * self.width, rows, len(plan.record_slots))
-        return record.transpose(0, 3, 1, 2).reshape(shape)[: self.count], outcomes
+                record[group, recorded_rows(started, every, phase) :] = np.nan
+        by_lane = record.transpose(0, 3, 1, 2)  # (groups, width, rows, columns)
+        if out is None or self.count % self.width:
+            flat = by_lane.reshape(-1, *by_lane.shape[2:])[: self.count]
+            if out is None:
+                return flat, outcomes
+            out[...] = flat
+        elif self.width > 1:
+            out.reshape(by_lane.shape)[...] = by_lane
+        return out, outcomes
+
+
+def recorded_rows(ticks: int, every: int, phase: int) -> int:
+    """Rows that `ticks` ticks record, every so many, starting where (tick + phase) is a multiple of it."""
+    return (ticks + phase + every - 1) // every - (phase + every - 1) // every
 
 
 def _table(value: Any, shape: tuple[int, ...], what: str) -> Any:

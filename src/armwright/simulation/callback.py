@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError, SimulationError
-from armwright.graph.loop import Outcome
+from armwright.graph.loop import Outcome, recorded_rows
 from armwright.motion.reference import Reference
 
 if TYPE_CHECKING:
@@ -70,12 +70,13 @@ def is_finite(x: Any) -> bool:
 
 
 class _Rows:
-    """Rows recorded in this chunk, in one block that can be handed over at any time."""
+    """Rows recorded in this stretch, straight into the session's log; whatever happens, they are handed over."""
 
-    def __init__(self, session: Session, most: int) -> None:
-        self.session = session
-        self.block = np.empty((most, len(session.loop.plan.record_slots)))
-        self.count = 0
+    def __init__(self, session: Session, ticks: int) -> None:
+        self.log = session.log
+        block, given = self.log.tail(recorded_rows(ticks, session.every, session.phase))
+        self.block, self.count = block[0], 0
+        self.shared = session.given_table(ticks, given)
 
     def add(self, t: float, x: Any, tau: Any) -> None:
         """Record one tick."""
@@ -85,15 +86,13 @@ class _Rows:
 
     def add_row(self, row: Any) -> None:
         """Record what the loop recorded of one tick."""
-        if self.session.phase == 0:
-            self.block[self.count] = row
-            self.count += 1
+        self.block[self.count] = row
+        self.count += 1
 
     def hand_over(self) -> None:
-        """Give what was recorded to the session."""
-        if self.count:
-            self.session.rows.append(self.block[None, : self.count].copy())
-            self.count = 0
+        """Keep what was recorded; the rest of this stretch is not run."""
+        self.log.commit(self.count)
+        self.count = 0
 
 
 def run_ticks(session: Session, ticks: int) -> str:
@@ -112,18 +111,18 @@ def _fast(session: Session, ticks: int, rows: _Rows) -> str:
     """Fixed steps without events: the step alone, from Python."""
     caller, step = session.caller, session.single_step()
     x, h = session.state[0], np.array([session.step])
-    times = session.times(ticks)
-    q, qd, qdd = session.reference_at(times)
+    n = session.parts.n
+    times, q, qd, qdd = np.split(rows.shared[:, : 1 + 3 * n], (1, 1 + n, 1 + 2 * n), axis=1)
     pasts = [np.array([s * session.step]) for s in range(session.substeps)]
     tau = session.loop.get("tau")[0]
     kernel, index = step.kernel, step.index  # called without its wrapper: a microsecond counts here
     sensed, every, phase, done = session.parts.sensors is not None, session.every, session.phase, 0
     try:
-        for k, t in enumerate(times.tolist()):
+        for k, t in enumerate(times[:, 0].tolist()):
             tau = caller.torque(t, x, Reference(q[k], qd[k], qdd[k]))
             if (phase + k) % every == 0:
                 rows.add(t, x, tau)
-            now = times[k : k + 1]
+            now = times[k]
             for past in pasts:
                 x = kernel(x, h, past, now, tau)[index]
             if not is_finite(x):
@@ -145,15 +144,16 @@ def _fast(session: Session, ticks: int, rows: _Rows) -> str:
 def _general(session: Session, ticks: int, rows: _Rows) -> str:
     """Tick by tick through the compiled loop, which knows about events, monitors and adaptive steps."""
     caller, loop, n = session.caller, session.loop, session.parts.n
-    for _ in range(ticks):
-        shared, _ = session.tables(1)
+    for k in range(ticks):
+        shared = rows.shared[k : k + 1]
         x, ref = loop.get("x")[0], shared[0, 1 : 1 + 3 * n]
         tau = caller.torque(session.time, x, Reference(ref[:n], ref[n : 2 * n], ref[2 * n :]))
         loop.set("tau", tau)
         if "measured" in loop.plan.slots:
             loop.set("measured", caller.seen)
         record, outcomes = loop.run(1, substeps=session.most_substeps, shared=shared)
-        rows.add_row(record[0, 0])
+        if session.phase == 0:
+            rows.add_row(record[0, 0])
         reason = outcomes[0].reason
         if reason == "event":
             return session.stop_at_event()

@@ -227,7 +227,7 @@ class Bench:
             np.concatenate([start.q, start.qd, np.zeros(parts.size - 2 * self.robot.n)]), {}, parts.lanes.values
         )
         session.run(length)
-        rows, n, plan = np.concatenate(session.rows, axis=1), self.robot.n, session.loop.plan
+        rows, n, plan = session.log.rows(), self.robot.n, session.loop.plan
         first = {}
         column = 0
         for name in plan.record:

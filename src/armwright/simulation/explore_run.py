@@ -88,7 +88,7 @@ class Run:
         except InputError as error:
             return self.end("out of reach", str(error).removeprefix("explore: "))
         self.session.follow(motion)
-        self.chunk = len(self.session.rows)
+        self.chunk = self.session.log.count
         contact = self._until_contact(motion.duration)
         if contact is None:
             return None
@@ -207,7 +207,7 @@ class Run:
         state = session.state[0]
         q = session.loop.get("measured")[0, :n] if session.parts.sensors is not None else state[:n]
         desired, actual = task.hand.place(q_ref), task.hand.place(q)
-        rows = np.concatenate([chunk[0] for chunk in session.rows[self.chunk :]])[:, : 1 + 2 * n]
+        rows = session.log.rows(self.chunk)[0, :, : 1 + 2 * n]
         truth = task.field.truth(
             np.vstack([rows[:, 1 : 1 + n], state[:n]]), np.vstack([rows[:, 1 + n :], state[n : 2 * n]])
         )
@@ -264,7 +264,7 @@ class Run:
 
     def _swept(self, grid: GridMap) -> GridMap:
         n = self.session.parts.n
-        rows = np.concatenate([chunk[0, ::5] for chunk in self.session.rows[self.chunk :]])[:, 1 : 1 + n]
+        rows = self.session.log.rows(self.chunk)[0, ::5, 1 : 1 + n]
         return grid.sweep(self.task.hand.place(rows)) if len(rows) else grid
 
     def _pass_on(self) -> None:
@@ -272,7 +272,7 @@ class Run:
         session, n = self.session, self.session.parts.n
         rows, times = self.way
         start = session._references[-1][0]
-        log = np.concatenate([chunk[0] for chunk in session.rows[self.chunk :]])[:, : 1 + n]
+        log = session.log.rows(self.chunk)[0, :, : 1 + n]
         for row, at in zip(rows, times, strict=True):
             k = int(np.searchsorted(log[:, 0], start + at))
             if (

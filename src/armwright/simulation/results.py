@@ -27,19 +27,10 @@ def units(robot: Robot) -> tuple[str, str, str, str]:
     return "rad", "rad/s", "rad/s^2", "N m"
 
 
-def recording_of(session: Session, settings: Mapping[str, Any]) -> Any:
-    """Return the `Recording` (one simulation) or `Recordings` (a batch) of what a session recorded so far."""
-    robot, parts, n = session.robot, session.parts, session.parts.n
-    width = 1 + parts.size + n
-    last = session.closing_row()
-    latest = max((float(np.nanmax(chunk[..., 0])) for chunk in session.rows if chunk.size), default=-1.0)
-    new = session.rows and session.consistent and np.isfinite(last).all() and session.time > latest
-    ends = [last[..., : session.rows[-1].shape[-1]]] if new else []
-    rows = np.concatenate([*session.rows, *ends], axis=1) if session.rows else np.zeros((session.count, 0, width))
-    time = rows[..., 0].max(axis=0, initial=-np.inf, where=np.isfinite(rows[..., 0]))
-    labels = tuple(joint.name for joint in robot.joints)
-    u = units(robot)
-    ref = session.reference_log(time)
+def columns_of(session: Session, rows: Any, given: Any) -> dict[str, tuple[Any, str]]:
+    """Name the columns of rows (B, T, columns) and of what all lanes were given (T, columns): values, unit by name."""
+    parts, n = session.parts, session.parts.n
+    u = units(session.robot)
     columns: dict[str, tuple[Any, str]] = {
         "q": (rows[..., 1 : 1 + n], u[0]),
         "qd": (rows[..., 1 + n : 1 + 2 * n], u[1]),
@@ -49,32 +40,81 @@ def recording_of(session: Session, settings: Mapping[str, Any]) -> Any:
         columns["tau_command"] = columns["tau"]
         columns["tau"] = (_applied(session, rows), u[3])
     shape = columns["q"][0].shape
-    for name, values, unit in zip(("q_ref", "qd_ref", "qdd_ref"), ref, u[:3], strict=True):
-        columns[name] = (np.broadcast_to(values, shape), unit)
+    for k, name in enumerate(("q_ref", "qd_ref", "qdd_ref")):
+        columns[name] = (np.broadcast_to(given[:, 1 + k * n : 1 + (k + 1) * n], shape), u[k])
     columns["error"] = (columns["q_ref"][0] - columns["q"][0], u[0])
     for k, name in enumerate(parts.extra_names):
         columns[name] = (rows[..., 1 + (2 + k) * n : 1 + (3 + k) * n], "N m" if name == "motor_torque" else "rad")
-    memory_start = width
+    start = 1 + parts.size + n
     for slot in session.loop.plan.record[3:]:
         size = session.loop.plan.slots[slot]
-        columns[slot] = (rows[..., memory_start : memory_start + size], "")
-        memory_start += size
-    signals = {
-        name: Signal(values if session.count > 1 else values[0], unit, labels if values.shape[-1] == n else ())
-        for name, (values, unit) in columns.items()
+        columns[slot] = (rows[..., start : start + size], "")
+        start += size
+    return columns
+
+
+def signals_of(session: Session, rows: Any, given: Any) -> dict[str, Signal]:
+    """Signals of rows: (T, …) of a single simulation, (B, T, …) of a batch."""
+    labels = tuple(joint.name for joint in session.robot.joints)
+    return {
+        name: Signal(
+            values if session.count > 1 else values[0], unit, labels if values.shape[-1] == len(labels) else ()
+        )
+        for name, (values, unit) in columns_of(session, rows, given).items()
     }
-    meta: dict[str, Any] = {
-        "settings": {"law": parts.law.name,
-                     "gains": {k: np.asarray(v).tolist() for k, v in parts.law.gains.items() if np.ndim(v) < 2},
-                     "integrator": parts.method.name, "rate": 1.0 / parts.period, "substeps": session.substeps,
-                     "continuous": parts.continuous, **settings},
-    }  # fmt: skip
+
+
+def settings_of(session: Session, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What a session was asked to do, as it is written into recordings."""
+    parts = session.parts
+    return {
+        "law": parts.law.name,
+        "gains": {k: np.asarray(v).tolist() for k, v in parts.law.gains.items() if np.ndim(v) < 2},
+        "integrator": parts.method.name,
+        "rate": 1.0 / parts.period,
+        "substeps": session.substeps,
+        "continuous": parts.continuous,
+        **settings,
+    }
+
+
+def closing(session: Session) -> tuple[Any, Any] | None:
+    """The row of the present moment and what is given then, (B, 1, columns) and (1, columns); None if it is no new one.
+
+    There is none after a divergence, before the first row, or where an interrupt left the state ahead of the clock.
+    """
+    log = session.log
+    if not log.count or not session.consistent:
+        return None
+    row, given = session.closing_row(), session.shared_table(1)
+    new = np.isfinite(row).all() and session.time > float(log.given(log.count - 1)[0, 0])
+    return (row, given) if new else None
+
+
+def recording_of(session: Session, settings: Mapping[str, Any]) -> Any:
+    """Return the `Recording` (one simulation) or `Recordings` (a batch) of what a session recorded so far."""
+    log, end = session.log, closing(session)
+    since = log.first
+    if end is not None:
+        last, given = log.tail(1)
+        last[...], given[...] = end
+        log.commit(1)
+    rows, table = log.rows(since), log.given(since)
+    if end is not None:
+        log.commit(-1)  # the recording looks at it; the log goes on without
+        log.seal()
+    signals, asked = signals_of(session, rows, table), settings_of(session, settings)
     if session.count > 1:
-        whole = np.isfinite(rows[..., : 1 + parts.size]).all(axis=-1).sum(axis=1)
-        lengths = () if (whole == len(time)).all() else tuple(int(k) for k in whole)
-        return Recordings(time, signals, robots=session.robots, lengths=lengths, seeds=session.seeds, **meta)
+        whole = np.isfinite(rows[..., : 1 + session.parts.size]).all(axis=-1).sum(axis=1)
+        lengths = () if (whole == len(table)).all() else tuple(int(k) for k in whole)
+        return Recordings(
+            table[:, 0], signals, robots=session.robots, lengths=lengths, seeds=session.seeds, settings=asked
+        )
     events = tuple(Event(t, name) for t, name in session.happened)
-    return Recording(time, signals, robot=robot, events=events, outcome=session.outcome, seed=session.seeds[0], **meta)
+    return Recording(
+        table[:, 0], signals, robot=session.robot, events=events, outcome=session.outcome, seed=session.seeds[0],
+        settings=asked,
+    )  # fmt: skip
 
 
 def _applied(session: Session, rows: Any) -> Any:

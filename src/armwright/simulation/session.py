@@ -12,15 +12,17 @@ from armwright.contact.monitor import initial_memory as monitor_memory
 from armwright.control.law import initial_memory
 from armwright.errors import ArmwrightWarning, InputError, TraceError
 from armwright.graph.kernel import make_kernel
-from armwright.graph.loop import Loop, LoopPlan, Outcome
+from armwright.graph.loop import Loop, LoopPlan, Outcome, recorded_rows
 from armwright.motion import Trajectory
 from armwright.motion.reference import Reference
 from armwright.simulation import callback, trouble
 from armwright.simulation.crossing import event_values, first_crossing
+from armwright.simulation.log import Log
 from armwright.simulation.plan import Ingredients, loop_plan, step_program
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
+    from armwright.simulation.stream import Stream
 
 MOST_TICKS, LEAST_TICKS = 65536, 256  # between looks at the clock and the progress bar
 TABLE = 4_000_000  # numbers that the tables of one stretch of ticks may hold
@@ -32,7 +34,8 @@ class Session:
     """The state of a loop, its clock, its reference and what it recorded.
 
     Attributes:
-        time: simulated time [s]. rows: recorded chunks (B, rows, columns). outcome: why the last run stopped.
+        time: simulated time [s]. log: what was recorded. outcome: why the last run stopped.
+        stream: the file that rows are written to while they are recorded, if any.
     """
 
     def __init__(
@@ -52,7 +55,6 @@ class Session:
         self.callback = False
         self.consistent = True
         self.caller: Any = None
-        self.rows: list[Any] = []
         self.happened: list[tuple[float, str]] = []
         self._references: list[tuple[float, Trajectory | Reference]] = [(0.0, Reference(*np.zeros((3, parts.n))))]
         try:
@@ -69,6 +71,8 @@ class Session:
             )
             plan = loop_plan(parts, law_in_loop=False)
         self.loop = Loop(plan, count)
+        self.log = Log(count, len(plan.record_slots), len(plan.shared_slots))
+        self.stream: Stream | None = None
         self._step_kernel: Any = None
 
     @property
@@ -131,17 +135,6 @@ class Session:
         start, reference = self._references[-1]
         return self._evaluate(start, reference, t)
 
-    def reference_log(self, t: Any) -> Reference:
-        """The references that were followed at recorded times t (m,), in order; each counts until the next."""
-        parts = [np.zeros((len(t), self.parts.n)) for _ in range(3)]
-        first = [int(np.searchsorted(t, start - 1e-12)) for start, _ in self._references] + [len(t)]
-        for k, (start, reference) in enumerate(self._references):
-            rows = slice(first[k], first[k + 1])
-            if rows.start < rows.stop:
-                for part, values in zip(parts, self._evaluate(start, reference, t[rows]), strict=True):
-                    part[rows] = values
-        return Reference(*parts)
-
     def _evaluate(self, start: float, reference: Trajectory | Reference, t: Any) -> Reference:
         if isinstance(reference, Trajectory):
             return reference.evaluate(np.asarray(t) - start)
@@ -165,9 +158,15 @@ class Session:
         stretch = min(MOST_TICKS, max(LEAST_TICKS, TABLE // (self.count * columns)))
         if progress is not None:
             stretch = min(stretch, max(LEAST_TICKS, total // 50))
+        if self.stream is None or not self.stream.forgetful:
+            self.log.reserve(recorded_rows(total, self.every, self.phase) + 1)  # one more for the closing row
         while remaining > 0:
             ticks = min(stretch, remaining)
-            done = callback.run_ticks(self, ticks) if self.callback else self._compiled_ticks(ticks)
+            try:
+                done = callback.run_ticks(self, ticks) if self.callback else self._compiled_ticks(ticks)
+            finally:
+                if self.stream is not None:
+                    self.stream.take()
             remaining -= ticks
             if progress is not None:
                 progress(1.0 - remaining / total)
@@ -197,12 +196,12 @@ class Session:
         time, tick = self._origin
         return time + (self.tick - tick + np.arange(ticks)) * self.parts.period
 
-    def shared_table(self, ticks: int) -> Any:
+    def shared_table(self, ticks: int, out: Any = None) -> Any:
         """What all lanes are given in the next ticks (ticks, columns): time, references, which measurements are new."""
         plan = self.loop.plan
         t = self.times(ticks + 1)
         ref, n = self.reference_at(t), self.parts.n
-        table = np.empty((ticks, len(plan.shared_slots)))
+        table = np.empty((ticks, len(plan.shared_slots))) if out is None else out
         table[:, 0] = t[:-1]
         for k, part in enumerate(ref):
             table[:, 1 + k * n : 1 + (k + 1) * n] = part[:-1]
@@ -213,23 +212,28 @@ class Session:
             table[:, -1] = (np.arange(ticks) + self.tick) % self.parts.sensors.every == 0
         return table
 
-    def tables(self, ticks: int) -> tuple[Any, Any]:
-        """The shared table and what each lane is given, its noise (B, ticks, 2n)."""
+    def lane_table(self, ticks: int) -> Any:
+        """What each lane is given in the next ticks, its noise (B, ticks, 2n); None without sensors."""
         if not self.loop.plan.lanes:
-            return self.shared_table(ticks), None
+            return None
         n = self.parts.n
         lanes = np.zeros((self.count, ticks, 2 * n))
         for lane, source in enumerate(self.noise):
             lanes[lane] = source.standard_normal((ticks, 2 * n))
-        return self.shared_table(ticks), lanes
+        return lanes
 
     def _compiled_ticks(self, ticks: int) -> str:
-        shared, lanes = self.tables(ticks)
+        rows, given = self.log.tail(recorded_rows(ticks, self.every, self.phase))
+        shared, lanes = self.given_table(ticks, given), self.lane_table(ticks)
         self.consistent = False  # an interrupt in between leaves the state ahead of the clock
-        record, outcomes = self.loop.run(ticks, substeps=self.most_substeps, shared=shared, lanes=lanes,
-                                         every=self.every, phase=self.phase)  # fmt: skip
+        _, outcomes = self.loop.run(ticks, substeps=self.most_substeps, shared=shared, lanes=lanes, every=self.every,
+                                    phase=self.phase, out=rows)  # fmt: skip
         done = min(outcomes, key=lambda outcome: outcome.ticks)
-        self._keep(record, ticks, outcomes)
+        if done.ticks < ticks and self.count == 1:
+            # the tick in which it stopped has been recorded too; an alarm lets its tick end
+            self.log.commit(recorded_rows(done.ticks + (done.reason != "alarm"), self.every, self.phase))
+        else:
+            self.log.commit(len(given))
         self.advance(ticks if done.reason == "end" else done.ticks)
         self.consistent = True
         if done.reason == "event":
@@ -240,14 +244,13 @@ class Session:
             self.diverged(outcomes)
         return "end"
 
-    def _keep(self, record: Any, ticks: int, outcomes: list[Outcome]) -> None:
-        shortest = min(outcome.ticks for outcome in outcomes)
-        if shortest < ticks and self.count == 1:
-            # the tick in which it stopped has been recorded too; an alarm lets its tick end
-            started = shortest if outcomes[0].reason == "alarm" else shortest + 1
-            before = (self.phase + self.every - 1) // self.every
-            record = record[:, : (started + self.phase + self.every - 1) // self.every - before]
-        self.rows.append(record)
+    def given_table(self, ticks: int, given: Any) -> Any:
+        """The shared table, and its rows of recorded ticks in `given` (rows, columns)."""
+        if self.every == 1:
+            return self.shared_table(ticks, given)
+        table = self.shared_table(ticks)
+        given[...] = table[-self.phase % self.every :: self.every]
+        return table
 
     def advance(self, ticks: int) -> None:
         """Move the clock on."""

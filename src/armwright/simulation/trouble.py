@@ -96,8 +96,7 @@ def diverged(session: Session, outcomes: list[Outcome]) -> None:
     bad = np.flatnonzero(~np.isfinite(np.concatenate([x, tau], axis=1)).all(axis=1))
     lane = int(bad[0]) if len(bad) else 0
     which = f" (simulation {lane})" if session.count > 1 else ""
-    empty = np.zeros((0, 1 + parts.size))
-    rows = np.concatenate([empty, *(chunk[lane, :, : 1 + parts.size] for chunk in session.rows)])
+    rows = session.log.rows()[lane, :, : 1 + parts.size]
     last = rows[np.isfinite(rows).all(axis=1)]
     if any(outcome.reason == "stuck" for outcome in outcomes):
         raise SimulationError(
