@@ -1,0 +1,170 @@
+"""Standard normals that need no memory: each is a function of a seed, a tick and a component.
+
+Threefry-2x64 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) turns the counter
+(tick, pair) under the key (seed, stream) into two words; Box and Muller's formula turns those into the components
+2·pair and 2·pair + 1. A run can therefore be repeated or gone on with from any tick, and the numbers do not depend on
+how ticks, lanes and threads are cut. Compiled (`emit.llvm_noise`); without a compiler NumPy gives the same words and,
+up to the rounding of log, sin and cos, the same numbers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.graph import jit
+from armwright.graph.emit.llvm_noise import PARITY, ROTATIONS, ROUNDS, TWO_PI, noise_ir
+from armwright.graph.kernel import backend, compiled
+from armwright.graph.threads import run_jobs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Words = NDArray[np.uint64]
+
+STREAM = 0x6A6F696E74730001  # second word of the key: noise of joint sensors; other uses take other streams
+MOST_SEED = 2**64 - 1
+AHEAD = 256  # ticks that `Source.row` computes at once
+_P, _I, _U = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64
+
+
+def keys(seeds: Sequence[int] | Any) -> Words:
+    """Return seeds as words (B,); raise `InputError` unless all are whole numbers from 0 to 2⁶⁴ − 1."""
+    values = [seeds] if np.ndim(seeds) == 0 else list(seeds)
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MOST_SEED:
+            raise InputError(f"noise: seeds must be whole numbers from 0 to 2^64 - 1 = {MOST_SEED}, got {value!r}")
+    if not values:
+        raise InputError("noise: at least one seed is needed")
+    return np.array([int(value) for value in values], dtype=np.uint64)
+
+
+def threefry(counter: tuple[Any, Any], key: tuple[Any, Any]) -> tuple[Words, Words]:
+    """Threefry-2x64-20 in NumPy: two words of a counter under a key, arrays that broadcast."""
+    schedule = [np.asarray(word, dtype=np.uint64) for word in key]
+    schedule.append(schedule[0] ^ schedule[1] ^ np.uint64(PARITY))
+    with np.errstate(over="ignore"):  # words wrap
+        x0 = np.asarray(counter[0], dtype=np.uint64) + schedule[0]
+        x1 = np.asarray(counter[1], dtype=np.uint64) + schedule[1]
+        for turn in range(ROUNDS):
+            by = ROTATIONS[turn % 8]
+            x0 = x0 + x1
+            x1 = ((x1 << np.uint64(by)) | (x1 >> np.uint64(64 - by))) ^ x0
+            if turn % 4 == 3:
+                n = turn // 4 + 1
+                x0 = x0 + schedule[n % 3]
+                x1 = x1 + (schedule[(n + 1) % 3] + np.uint64(n))
+    return x0, x1
+
+
+def normals(
+    seeds: Sequence[int] | Any, first: int, ticks: int, width: int, out: Any = None, *, stream: int = STREAM
+) -> Any:
+    """Return standard normals (B, ticks, width): `width` components at ticks first, first + 1, … of each seed.
+
+    Args:
+        seeds: (B,) whole numbers from 0 to 2⁶⁴ − 1, or what `keys` made of them.
+        first: number of the first tick, ≥ 0.
+        ticks: how many.
+        width: components of a tick.
+        out: a C-contiguous float64 array (B, ticks, width) to fill.
+        stream: another stream gives other numbers for the same seeds.
+    """
+    words = seeds if isinstance(seeds, np.ndarray) and seeds.dtype == np.uint64 else keys(seeds)
+    _check(first, ticks, width)
+    out = _target(out, (len(words), ticks, width))
+    if width % 2:  # the last pair of every tick gives one number only
+        out[...] = normals(words, first, ticks, width + 1, stream=stream)[..., :width]
+    elif backend() == "numpy":
+        out[...] = _numpy_normals(words, first, ticks, width, stream)
+    elif out.size:
+        fill, size = _function(1), out[0].nbytes
+        key, start = words.ctypes.data, out.ctypes.data
+
+        def job(lane: int) -> None:
+            fill(key + 8 * lane, stream, first, width // 2, ticks * (width // 2), start + lane * size)
+
+        run_jobs(job, len(words))
+    return out
+
+
+def side_by_side(words: Words, first: int, ticks: int, width: int, out: Any, *, stream: int = STREAM) -> None:
+    """Fill out (ticks, width, lanes) with the normals of words (lanes,), as `Loop` takes those of one group of lanes.
+
+    The same numbers as `normals`, other order. `width` must be even and out C-contiguous.
+    """
+    if backend() == "numpy":
+        out[...] = _numpy_normals(words, first, ticks, width, stream).transpose(1, 2, 0)
+    elif out.size:
+        _function(len(words))(words.ctypes.data, stream, first, width // 2, ticks * (width // 2), out.ctypes.data)
+
+
+class Source:
+    """The noise of a batch of simulations, written to the same memory again and again.
+
+    Attributes:
+        words: the seeds (B,) as words. width: components of a tick.
+    """
+
+    def __init__(self, seeds: Sequence[int] | Any, width: int) -> None:
+        """Check the seeds; nothing is drawn yet."""
+        self.words, self.width = keys(seeds), width
+        self._table: Any = np.empty((len(self.words), 0, width))
+        self._rows: Any = None
+        self._first = 0
+
+    def table(self, first: int, ticks: int) -> Any:
+        """Normals (B, ticks, width); valid until the next call."""
+        if self._table.shape[1] != ticks:
+            self._table = np.empty((len(self.words), ticks, self.width))
+        return normals(self.words, first, ticks, self.width, self._table)
+
+    def row(self, tick: int) -> Any:
+        """Normals (width,) of the first simulation at one tick; those of the next ticks are computed with them."""
+        if self._rows is None or not 0 <= tick - self._first < AHEAD:
+            self._rows, self._first = normals(self.words[:1], tick, AHEAD, self.width)[0], tick
+        return self._rows[tick - self._first]
+
+
+@lru_cache(maxsize=8)
+def _function(side: int) -> Callable[..., None]:
+    """The compiled loop for `side` lanes side by side."""
+    host = jit.host()
+    width = max(2 * host.width, side)  # two registers at a time: measured best of 1, 2, 3, 4, 6, 8
+    if width % side:
+        width = side
+    name = f"armwright_noise_{side}"
+    text = noise_ir(name, side=side, width=width, fma=host.fma, register=host.width)
+    return ctypes.CFUNCTYPE(None, _P, _U, _I, _I, _I, _P)(compiled(("noise", text), name, lambda: text))
+
+
+def _numpy_normals(words: Words, first: int, ticks: int, width: int, stream: int) -> Any:
+    """The same numbers from NumPy (B, ticks, width), width even."""
+    tick = np.arange(ticks, dtype=np.uint64)[:, None] + np.uint64(first)
+    pair = np.arange(width // 2, dtype=np.uint64)
+    x0, x1 = threefry((tick, pair), (words[:, None, None], np.uint64(stream)))
+    unit = 2.0**-52  # 52 bits of each word: exact numbers in (0, 1] and [−½, ½)
+    u = 1.0 - (x0 >> np.uint64(12)).astype(np.float64) * unit
+    angle = ((x1 >> np.uint64(12)).astype(np.float64) * unit - 0.5) * TWO_PI
+    radius = np.sqrt(-2.0 * np.log(u))
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1).reshape(len(words), ticks, width)
+
+
+def _check(first: int, ticks: int, width: int) -> None:
+    for what, value, least in (("first", first, 0), ("ticks", ticks, 0), ("width", width, 1)):
+        if int(value) != value or not least <= value < 1 << 62:
+            raise InputError(f"noise: {what} must be a whole number ≥ {least} (below 2^62), got {value!r}")
+
+
+def _target(out: Any, shape: tuple[int, ...]) -> Any:
+    if out is None:
+        return np.empty(shape)
+    good = isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.c_contiguous and out.flags.writeable
+    if not good or out.shape != shape:
+        raise InputError(f"noise: out must be a writeable, C-contiguous float64 array of shape {shape}")
+    return out
