@@ -79,7 +79,7 @@ def simulate(
     began, trouble = time.perf_counter(), ""
     try:
         with progress(f"{arm.name}: {chosen.name}", json) as tell:
-            recording = run(loaded, chosen, follow, duration, progress=tell, **options)
+            recording = run(loaded, chosen, follow, duration, progress=tell, save=_streamed(out), **options)
     except SimulationError as error:
         if not isinstance(error.recording, Recording) or not len(error.recording):
             raise  # nothing was run
@@ -163,6 +163,11 @@ def _check_files(out: Path | None, plot: Path | None, animate: Path | None, repo
             fail(f"{path}: no such folder")
     if plot is not None and plot.exists() and not plot.is_dir():
         fail(f"{plot}: not a folder")
+
+
+def _streamed(out: Path | None) -> Path | None:
+    """The file to write while the run goes on: an NPZ archive has to be written in one piece."""
+    return None if out is None or out.suffix.lower() == ".npz" else out
 
 
 def _drive(arm: Robot) -> Any:

@@ -26,7 +26,7 @@ class _Block:
 
     @property
     def room(self) -> int:
-        return self.rows.shape[1] - self.count
+        return int(self.rows.shape[1]) - self.count
 
 
 class Log:
@@ -66,7 +66,7 @@ class Log:
         self._blocks[-1].count += rows
 
     def seal(self) -> None:
-        """Write no more into the last block: somebody looks into it, its first row after the committed ones included."""
+        """Write no more into the last block: somebody looks into it and at the row after its last."""
         if self._blocks:
             block = self._blocks[-1]
             block.rows, block.given = block.rows[:, : block.count], block.given[: block.count]

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.contact.monitor import initial_memory as monitor_memory
 from armwright.control.law import initial_memory
-from armwright.errors import ArmwrightWarning, InputError, TraceError
-from armwright.graph.kernel import make_kernel
+from armwright.errors import ArmwrightError, ArmwrightWarning, InputError, TraceError
 from armwright.graph.loop import Loop, LoopPlan, Outcome, recorded_rows
 from armwright.motion import Trajectory
 from armwright.motion.reference import Reference
 from armwright.simulation import callback, trouble
 from armwright.simulation.crossing import event_values, first_crossing
 from armwright.simulation.log import Log
-from armwright.simulation.plan import Ingredients, loop_plan, step_program
+from armwright.simulation.plan import Ingredients, loop_plan
+from armwright.simulation.single_step import StepCall, step_call
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.simulation.stream import Stream
 
-MOST_TICKS, LEAST_TICKS = 65536, 256  # between looks at the clock and the progress bar
+MOST_TICKS, LEAST_TICKS = 4096, 256  # of one stretch: its tables stay in the cache, and progress is shown
+CALLED_TICKS = 512  # of one stretch, where Python is called at every tick
 TABLE = 4_000_000  # numbers that the tables of one stretch of ticks may hold
 MOST_STEPS = 100_000  # of an adaptive integrator in one tick
 Progress = Callable[[float], None]
@@ -73,7 +76,7 @@ class Session:
         self.loop = Loop(plan, count)
         self.log = Log(count, len(plan.record_slots), len(plan.shared_slots))
         self.stream: Stream | None = None
-        self._step_kernel: Any = None
+        self._step: StepCall | None = None
 
     @property
     def most_substeps(self) -> int:
@@ -146,6 +149,36 @@ class Session:
 
         return recording_of(self, settings)
 
+    def save(self, path: str | Path, *, keep: float | None = None, **settings: Any) -> None:
+        """Write to a file while it runs from now on (.mcap, .parquet, .csv); `close` ends it.
+
+        Args:
+            path: the file.
+            keep: seconds that stay in memory, so that a long run needs no more than that; None keeps all.
+            **settings: written into the file beside what the session knows.
+        """
+        from armwright.simulation.stream import Stream
+
+        if self.stream is not None:
+            raise InputError(f"save: this session is being written to {self.stream.path} already")
+        self.stream = Stream(self, path, settings, keep)
+
+    def close(self, outcome: str | None = None) -> None:
+        """End the file that `save` began, with the outcome of the last run unless another is given."""
+        if self.stream is not None:
+            self.stream.close(self.outcome if outcome is None else outcome)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        """Close the file; after an exception its outcome names it, and a second failure does not hide the first."""
+        if kind is None or self.outcome == "diverged":
+            self.close()
+            return
+        with contextlib.suppress(ArmwrightError):
+            self.close(f"interrupted by {kind.__name__}" + (f": {error}" if str(error) else ""))
+
     def run(self, duration: float, progress: Progress | None = None) -> str:
         """Run for `duration` seconds or until an event; return "end" or the event's name."""
         if not (np.isfinite(duration) and duration >= 0.5 * self.parts.period):
@@ -155,7 +188,8 @@ class Session:
         remaining = max(1, round(duration / self.parts.period))
         total = remaining
         columns = len(self.loop.plan.lane_slots) + len(self.loop.plan.record_slots)
-        stretch = min(MOST_TICKS, max(LEAST_TICKS, TABLE // (self.count * columns)))
+        most = CALLED_TICKS if self.callback else MOST_TICKS
+        stretch = min(most, max(LEAST_TICKS, TABLE // (self.count * columns)))
         if progress is not None:
             stretch = min(stretch, max(LEAST_TICKS, total // 50))
         if self.stream is None or not self.stream.forgetful:
@@ -277,18 +311,11 @@ class Session:
         self.happened.append((self.time, name))
         return name
 
-    def single_step(self) -> Any:
-        """The inside stage as a kernel of its own: x, h, past, t, tau → x (and more)."""
-        if self._step_kernel is None:
-            known = self.parts.step_key()
-            key = None if known is None else ("step", *known)
-            self._step_kernel = self.robot._cache.get(key) if key else None
-            if self._step_kernel is None:
-                program = step_program(self.parts, command="law" if self.parts.continuous else "held")
-                self._step_kernel = _StepCall(make_kernel(program, check_finite=False), program)
-                if key:
-                    self.robot._cache[key] = self._step_kernel
-        return self._step_kernel
+    def single_step(self) -> StepCall:
+        """The inside stage as a kernel of its own; compiled when it is first asked for."""
+        if self._step is None:
+            self._step = step_call(self.robot, self.parts)
+        return self._step
 
     def check_step(self) -> None:
         """Raise `SimulationError` if the step cannot be stable at the present state (see `trouble`)."""
@@ -297,21 +324,3 @@ class Session:
     def diverged(self, outcomes: list[Outcome]) -> None:
         """Raise `SimulationError` with the moment, the joint and the likely cause."""
         trouble.diverged(self, outcomes)
-
-
-class _StepCall:
-    """The step kernel with its inputs in a fixed order, returning the next state only."""
-
-    def __init__(self, kernel: Any, program: Any) -> None:
-        self.kernel, self.single = kernel, kernel.program.single
-        self.order = [s.name for s in program.inputs]
-        self.index = [s.name for s in program.outputs].index("x")
-
-    def by_name(self, slots: Mapping[str, Any]) -> Any:
-        """Call with a dictionary of slots."""
-        result = self.kernel(*(slots[name] for name in self.order))
-        return result if self.single else result[self.index]
-
-    def __call__(self, x: Any, h: Any, past: Any, t: Any, tau: Any) -> Any:
-        """Call with the slots of a held torque."""
-        return self.kernel(x, h, past, t, tau)[self.index]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -142,6 +143,8 @@ def simulate(
     reference: Trajectory | ArrayLike | None = None,
     duration: float | None = None,
     *,
+    save: str | Path | None = None,
+    keep: float | None = None,
     progress: Callable[[float], None] | None = None,
     **options: Any,
 ) -> Any:
@@ -154,6 +157,10 @@ def simulate(
             cannot be traced is called from Python once a tick.
         reference: a `Trajectory`, a constant posture (n,), or None to hold the start.
         duration: [s], rounded to whole ticks; the trajectory's by default. A longer run holds the trajectory's end.
+        save: file that is written while the run goes on (.mcap, .parquet, .csv): after Ctrl-C, a crash, a full disk
+            it opens up to the last stretch.
+        keep: with `save`, seconds of the run that stay in memory and are returned (to within a stretch of ticks);
+            everything by default.
         progress: called with the fraction done.
         **options:
             q0, qd0: initial state, (n,) or (B, n); the reference's start at rest by default.
@@ -181,30 +188,37 @@ def simulate(
         A `Recording`, or `Recordings` for a batch.
 
     Raises:
-        SimulationError: the step cannot be stable, the state diverged or a law returned NaN; `.recording` holds what
-            was recorded.
+        SimulationError: the step cannot be stable, the state diverged, a law returned NaN or the disk is full;
+            `.recording` holds what was recorded.
     """
     session = prepare(robot, law, reference, **options)
     length = _duration(duration, reference)
-    kept = (
-        round(length / session.parts.period)
-        / session.every
-        * session.count
-        * (session.parts.size + 2 * session.parts.n)
-    )
-    if kept > MOST_ROWS:
-        raise InputError(
-            f"simulate: {kept:.3g} numbers would be recorded; raise every (now {session.every}) or shorten the run"
-        )
+    if keep is not None and save is None:
+        raise InputError("simulate: keep=… forgets what has been written; it needs a file to write to (save=…)")
+    _check_room(session, length if keep is None else min(keep, length))
     settings = {"duration": length, **{k: v for k, v in options.items() if isinstance(v, str | int | float | bool)}}
+    if save is not None:
+        session.save(save, keep=keep, **settings)
     try:
-        session.run(length, progress)
+        with session:
+            try:
+                session.run(length, progress)
+            except KeyboardInterrupt:
+                session.outcome = "interrupted"
     except SimulationError as error:
         error.recording = recording_of(session, settings)
         raise
-    except KeyboardInterrupt:
-        session.outcome = "interrupted"
     return recording_of(session, settings)
+
+
+def _check_room(session: Session, length: float) -> None:
+    kept = round(length / session.parts.period) / session.every * session.count
+    numbers = kept * (session.parts.size + 2 * session.parts.n)
+    if numbers > MOST_ROWS:
+        raise InputError(
+            f"simulate: {numbers:.3g} numbers would be recorded; raise every (now {session.every}), shorten the run, "
+            "or write it to a file and keep little of it in memory (save=…, keep=…)"
+        )
 
 
 def _duration(duration: float | None, reference: Any) -> float:

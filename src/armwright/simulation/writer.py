@@ -80,6 +80,11 @@ class RecordingWriter:
             raise ArmwrightError(f"{self.path}: cannot be written ({error.strerror or error})") from error
 
     @property
+    def open(self) -> bool:
+        """Whether more can be appended: not closed, and no write has failed."""
+        return self._open
+
+    @property
     def samples(self) -> int:
         """Samples that are safely in the file."""
         return int(self._sink.samples)

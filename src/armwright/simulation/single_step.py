@@ -1,0 +1,45 @@
+"""One integrator step as a kernel of its own: for laws that Python calls, and for finding an event within a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from armwright.graph.kernel import make_kernel
+from armwright.simulation.plan import step_program
+
+if TYPE_CHECKING:
+    from armwright.graph.program import Program
+    from armwright.robot.model import Robot
+    from armwright.simulation.plan import Ingredients
+
+
+class StepCall:
+    """The step kernel with its inputs in a fixed order, returning the next state only.
+
+    Attributes:
+        kernel: x, h, past, t, tau → outputs (for a held torque). index: of x among the outputs.
+    """
+
+    def __init__(self, kernel: Any, program: Program) -> None:
+        """Look up the order of inputs and outputs."""
+        self.kernel, self.single = kernel, kernel.program.single
+        self.order = [s.name for s in program.inputs]
+        self.index = [s.name for s in program.outputs].index("x")
+
+    def by_name(self, slots: Mapping[str, Any]) -> Any:
+        """Call with a dictionary of slots."""
+        result = self.kernel(*(slots[name] for name in self.order))
+        return result if self.single else result[self.index]
+
+
+def step_call(robot: Robot, parts: Ingredients) -> StepCall:
+    """Compile the step, or take the one that an earlier simulation of this robot compiled."""
+    known = parts.step_key()
+    found: StepCall | None = robot._cache.get(("step", *known)) if known is not None else None
+    if found is None:
+        program = step_program(parts, command="law" if parts.continuous else "held")
+        found = StepCall(make_kernel(program, check_finite=False), program)
+        if known is not None:
+            robot._cache["step", *known] = found
+    return found
