@@ -1,10 +1,11 @@
 """Standard normals that need no memory: each is a function of a seed, a tick and a component.
 
 Threefry-2x64 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) turns the counter
-(tick, pair) under the key (seed, stream) into two words; Box and Muller's formula turns those into the components
-2·pair and 2·pair + 1. A run can therefore be repeated or gone on with from any tick, and the numbers do not depend on
-how ticks, lanes and threads are cut. Compiled (`emit.llvm_noise`); without a compiler NumPy gives the same words and,
-up to the rounding of log, sin and cos, the same numbers.
+(tick div 2, pair) under the key (seed, stream) into two words, one for an even tick and one for the odd tick after it;
+Box and Muller's formula turns a word into the components 2·pair and 2·pair + 1. A run can therefore be repeated or
+gone on with from any tick, and the numbers do not depend on how ticks, lanes and threads are cut. Compiled
+(`emit.llvm_noise`); without a compiler NumPy gives the same words and, up to the rounding of log, sin and cos, the
+same numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.graph import jit
-from armwright.graph.emit.llvm_noise import PARITY, ROTATIONS, ROUNDS, TWO_PI, noise_ir
+from armwright.graph.emit.llvm_noise import PARITY, PI_HALF, ROTATIONS, ROUNDS, noise_ir
 from armwright.graph.kernel import backend, compiled
 from armwright.graph.threads import run_jobs
 
@@ -83,25 +84,39 @@ def normals(
     elif backend() == "numpy":
         out[...] = _numpy_normals(words, first, ticks, width, stream)
     elif out.size:
-        fill, size = _function(1), out[0].nbytes
-        key, start = words.ctypes.data, out.ctypes.data
+        key, start, size = words.ctypes.data, out.ctypes.data, out[0].nbytes
 
         def job(lane: int) -> None:
-            fill(key + 8 * lane, stream, first, width // 2, ticks * (width // 2), start + lane * size)
+            _fill(1, key + 8 * lane, stream, first, ticks, width // 2, start + lane * size)
 
         run_jobs(job, len(words))
     return out
 
 
 def side_by_side(words: Words, first: int, ticks: int, width: int, out: Any, *, stream: int = STREAM) -> None:
-    """Fill out (ticks, width, lanes) with the normals of words (lanes,), as `Loop` takes those of one group of lanes.
+    """Fill out (ticks, width, lanes) with the normals of words (lanes,), as a loop takes those of one group of lanes.
 
-    The same numbers as `normals`, other order. `width` must be even and out C-contiguous.
+    The same numbers as `normals` in another order. `width` must be even, words and out C-contiguous.
     """
     if backend() == "numpy":
         out[...] = _numpy_normals(words, first, ticks, width, stream).transpose(1, 2, 0)
     elif out.size:
-        _function(len(words))(words.ctypes.data, stream, first, width // 2, ticks * (width // 2), out.ctypes.data)
+        _fill(len(words), words.ctypes.data, stream, first, ticks, width // 2, out.ctypes.data)
+
+
+def _fill(side: int, key: int, stream: int, first: int, ticks: int, pairs: int, target: int) -> None:
+    """Write (ticks, 2·pairs, side) numbers to an address; the function makes two ticks at a time, from an even one."""
+    function, row = _function(side), 16 * pairs * side
+    spare = (ctypes.c_double * (4 * pairs * side))() if first % 2 or (first + ticks) % 2 else None
+    at = ctypes.addressof(spare) if spare is not None else 0
+    if first % 2:
+        function(key, stream, first // 2, pairs, pairs, at)
+        ctypes.memmove(target, at + row, row)
+        first, ticks, target = first + 1, ticks - 1, target + row
+    function(key, stream, first // 2, pairs, ticks // 2 * pairs, target)
+    if ticks % 2:
+        function(key, stream, (first + ticks) // 2, pairs, pairs, at)
+        ctypes.memmove(target + (ticks - 1) * row, at, row)
 
 
 class Source:
@@ -147,12 +162,15 @@ def _numpy_normals(words: Words, first: int, ticks: int, width: int, stream: int
     """The same numbers from NumPy (B, ticks, width), width even."""
     tick = np.arange(ticks, dtype=np.uint64)[:, None] + np.uint64(first)
     pair = np.arange(width // 2, dtype=np.uint64)
-    x0, x1 = threefry((tick, pair), (words[:, None, None], np.uint64(stream)))
-    unit = 2.0**-52  # 52 bits of each word: exact numbers in (0, 1] and [−½, ½)
-    u = 1.0 - (x0 >> np.uint64(12)).astype(np.float64) * unit
-    angle = ((x1 >> np.uint64(12)).astype(np.float64) * unit - 0.5) * TWO_PI
+    both = threefry((tick >> np.uint64(1), pair), (words[:, None, None], np.uint64(stream)))
+    word = np.where(tick % np.uint64(2) == 0, *both)
+    u = 1.0 - (word >> np.uint64(12)).astype(np.float64) * 2.0**-52  # exact, in (0, 1]
+    angle = ((word % np.uint64(1 << 30)).astype(np.float64) * 2.0**-30 - 0.5) * PI_HALF
+    cosine = np.where(word & np.uint64(1 << 30), -np.cos(angle), np.cos(angle))
+    sine, turned = np.sin(angle), (word & np.uint64(1 << 31)) != 0
     radius = np.sqrt(-2.0 * np.log(u))
-    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1).reshape(len(words), ticks, width)
+    parts = [radius * np.where(turned, sine, cosine), radius * np.where(turned, cosine, sine)]
+    return np.stack(parts, axis=-1).reshape(len(words), ticks, width)
 
 
 def _check(first: int, ticks: int, width: int) -> None:
