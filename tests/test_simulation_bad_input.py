@@ -211,3 +211,17 @@ def test_run_in_pieces_is_the_run_in_one(robot):
     whole = simulate(robot, LAW, [0.5, 0.5], 3.0, **GOOD)
     pieces = session.recording()
     assert (pieces["q"] == whole["q"]).all() and np.abs(pieces.time - whole.time).max() < 1e-12
+
+
+def test_every_simulation_of_a_batch_is_checked():
+    """One gain among many that cannot be stable: it is found, and named."""
+    robot = load("ur5")
+    kp = np.full((20, 6), 100.0)
+    kd = np.full((20, 6), 20.0)
+    kd[13, 5] = 1e6
+    with pytest.raises(SimulationError, match=r"simulation 13: this law held for 1 ms cannot be stable.*wrist_3"):
+        simulate(robot, computed_torque(kp, kd), np.zeros(6), 0.1)
+    arms = [load("planar2").with_payload(0.0 if k == 3 else 200.0) for k in range(6)]
+    with pytest.raises(SimulationError, match=r"simulation 3: this law held for 1 ms cannot be stable"):
+        simulate(arms, pd(100.0, 6000.0), [0.0, 1.5], 0.1)
+    simulate([arm for k, arm in enumerate(arms) if k != 3], pd(100.0, 6000.0), [0.0, 1.5], 0.1)

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armwright.control import computed_torque
+from armwright.control import adaptation_rates, adaptive, adaptive_parameters, computed_torque
 from armwright.dynamics import energy, forward_dynamics, mass_matrix
 from armwright.kinematics import fk
 from armwright.motion import quintic
 from armwright.robot.load import load
 from armwright.robot.parts import Friction
-from armwright.simulation import Frictionless, LuGre, Stribeck, simulate, with_energy
+from armwright.simulation import Frictionless, LuGre, Stribeck, simulate, with_energy, with_storage
 from dynamics_support import random_arm
 
 
@@ -119,3 +119,19 @@ def test_computed_torque_error_obeys_its_linear_law():
     recording = simulate(robot, computed_torque(w * w, 2 * w), path, 1.5, q0=np.full(6, -e0), continuous=True)
     expected = e0 * (1.0 + w * recording.time) * np.exp(-w * recording.time)
     assert np.abs(recording["error"] - expected[:, None]).max() < 1e-8
+
+
+def test_an_adaptive_law_spends_its_storage_while_it_learns():
+    """V = ½ sᵀMs + ½ θ̃ᵀΓ⁻¹θ̃ with the estimate of every instant: dV = −∫ sᵀk s dt, up to the hold of a tick."""
+    robot = random_arm(7, 3, prismatic=0.0)
+    true = np.array(list(adaptive_parameters(robot).values()))
+    law = adaptive(robot, 5.0, 4.0, adaptation_rates(robot, 0.5), start=1.3 * true)
+    path = quintic(np.zeros(3), [0.8, -0.5, 0.6], 1.0)
+    run = with_storage(simulate(robot, law, path, 2.0, rate=20_000.0, every=20), law)
+    s = run["qd"] - run["qd_ref"] + 4.0 * (run["q"] - run["q_ref"])
+    power = 5.0 * (s * s).sum(axis=1)
+    spent = np.concatenate([[0.0], np.cumsum(0.5 * (power[:-1] + power[1:]) * np.diff(run.time))])
+    V = run["storage"]
+    assert V[0] > 1.0 and spent[-1] > 0.05 * V[0]
+    assert np.abs(V[0] - V - spent).max() < 1e-3 * V[0]
+    assert np.abs(run["memory_estimate"][-1] - run["memory_estimate"][0]).max() > 0.01

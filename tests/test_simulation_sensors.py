@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
-from armwright.control import pd_gravity
+from armwright.control import computed_torque, impedance, pd_gravity
+from armwright.dynamics import gravity_torque, inverse_dynamics
+from armwright.dynamics.newton_euler import rnea
 from armwright.errors import ArmwrightWarning, InputError
 from armwright.kinematics import fk
 from armwright.robot.load import load
-from armwright.simulation import JointSensors, accelerometer, force_sensor, simulate
+from armwright.simulation import (
+    Drive,
+    JointSensors,
+    Recording,
+    Sensor,
+    Signal,
+    accelerometer,
+    force_sensor,
+    simulate,
+    with_acceleration,
+    with_wrench,
+)
 
 REST = [0.3, -0.4]
 
@@ -141,9 +156,106 @@ def test_accelerometer_in_free_fall_and_on_a_lever():
 def test_force_sensor_turns_with_the_tool():
     robot, rng = load("ur5"), np.random.default_rng(2)
     q, wrench = rng.normal(size=6), rng.normal(size=6)
-    reading = force_sensor(robot, q, wrench, bias=0.5)
+    reading = force_sensor(robot, q, wrench)
     R = fk(robot, q)[:3, :3]
-    assert np.abs(R @ (reading[:3] - 0.5) - wrench[:3]).max() < 1e-12
-    assert np.abs(R @ (reading[3:] - 0.5) - wrench[3:]).max() < 1e-12
-    many = force_sensor(robot, np.tile(q, (4000, 1)), np.tile(wrench, (4000, 1)), noise=0.2, seed=5)
-    assert many.std(axis=0) == pytest.approx(0.2, rel=0.06)
+    assert np.abs(R @ reading[:3] - wrench[:3]).max() < 1e-12
+    assert np.abs(R @ reading[3:] - wrench[3:]).max() < 1e-12
+
+
+def test_a_sensor_samples_late_holds_and_rounds():
+    time = np.arange(0.0, 2.0, 1e-3)
+    truth = np.stack([3.0 * time, 1.0 - time], axis=-1)  # linear: interpolation is exact
+    read = Sensor(rate=125.0, delay=0.0025, bias=0.1).read(time, truth)
+    taken = np.floor(time * 125.0 + 1e-9) / 125.0  # the latest sample
+    late = np.clip(taken - 0.0025, 0.0, None)
+    assert read == pytest.approx(np.stack([3.0 * late, 1.0 - late], axis=-1) + 0.1, abs=1e-12)
+    assert len(np.unique(read[:, 0])) == 250
+    rounded = Sensor(resolution=(0.25, 0.5), largest=2.0).read(time, truth)
+    assert np.abs(rounded[:, 0] - np.minimum(truth[:, 0], 2.0)).max() <= 0.125 + 1e-12
+    assert set(np.unique(rounded[:, 1])) == {-1.0, -0.5, 0.0, 0.5, 1.0}
+
+
+def test_noise_of_a_sensor_is_seeded_and_drawn_once_a_sample():
+    time, zero = np.arange(0.0, 50.0, 1e-3), np.zeros((50_000, 2))
+    sensor = Sensor(rate=500.0, noise=(0.2, 2.0))
+    read = sensor.read(time, zero, seed=5)
+    assert np.array_equal(read, sensor.read(time, zero, seed=5))
+    assert not np.array_equal(read, sensor.read(time, zero, seed=6))
+    assert np.array_equal(read[::2], read[1::2])
+    assert read.std(axis=0) == pytest.approx((0.2, 2.0), rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"rate": 0.0}, {"delay": -1.0}, {"noise": np.nan}, {"resolution": -1.0}, {"largest": 0.0}, {"bias": np.inf}],
+)
+def test_impossible_readings_are_refused(options):
+    with pytest.raises(InputError, match="sensor: "):
+        Sensor(**options)
+
+
+def test_sensors_read_a_recorded_run():
+    """Current and acceleration of a held arm: what holds it up, and gravity."""
+    robot = load("ur5")
+    q0 = np.array([0.1, -1.0, 1.0, 0.2, 0.5, 0.3])
+    run = with_acceleration(simulate(robot, computed_torque(100.0, 20.0), q0, 0.2))
+    drive = Drive(100.0 * np.eye(6), np.inf, np.inf, torque_constant=0.1)
+    current = Sensor(rate=125.0, resolution=1e-3).read(run.time, drive.current(run["tau"]))
+    assert np.abs(current * 10.0 - gravity_torque(robot, q0)).max() < 0.5 * 1e-3 * 10.0 + 1e-9
+    felt = Sensor(rate=1000.0, noise=0.05).read(run.time, accelerometer(robot, run["q"], run["qd"], run["qdd"]), seed=1)
+    assert np.linalg.norm(felt.mean(axis=0)) == pytest.approx(9.81, abs=0.02)
+
+
+# -- the wrist, in the loop -----------------------------------------------------------------------------------------
+
+
+def push(t):
+    """A force that comes and goes at the tool, base axes."""
+    return np.array([10.0 * np.sin(3.0 * t), 5.0, 8.0 * np.cos(2.0 * t), 0.0, 0.2, 0.1])
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_a_law_feels_what_the_recording_says(called):
+    robot = load("ur5")
+    q0 = np.array([0.1, -1.0, 1.0, 0.2, 0.5, 0.3])
+
+    def law(arm, q, qd, ref, wrench):
+        assert not called or isinstance(float(q[0]), float)  # a traced value has no float
+        return rnea(arm, q, qd, 100.0 * (ref.q - q) - 20.0 * qd) + 1e-4 * wrench
+
+    with pytest.warns(ArmwrightWarning) if called else contextlib.nullcontext():
+        run = simulate(robot, law, q0, 0.2, q0=q0, wrench=push)
+    felt = with_wrench(run, push)["wrench"]
+    assert felt == pytest.approx(np.array([push(t) for t in run.time]), abs=1e-12)
+    command = 100.0 * (run["q_ref"] - run["q"]) - 20.0 * run["qd"]
+    rest = run["tau"] - inverse_dynamics(robot, run["q"], run["qd"], command)
+    assert rest[:-1] == pytest.approx(1e-4 * felt[:-1], abs=1e-9)
+
+
+def test_a_wrench_on_the_last_link_is_felt_at_the_tool():
+    """Only what the tool's link carries is felt, moved from the link's origin to the tool."""
+    robot = load("ur5")
+    rng = np.random.default_rng(4)
+    wrenches = rng.normal(size=(len(robot.bodies), 6))
+    q = rng.normal(size=(3, 6))
+    run = Recording(np.arange(3.0), {"q": Signal(q), "qd": Signal(0.0 * q)}, robot=robot)
+    felt = with_wrench(run, wrenches)["wrench"]
+    f, m = wrenches[robot.tip, :3], wrenches[robot.tip, 3:]
+    for k in range(3):
+        lever = fk(robot, q[k], robot.bodies[robot.tip].name)[:3, 3] - fk(robot, q[k])[:3, 3]
+        assert felt[k] == pytest.approx(np.concatenate([f, m + np.cross(lever, f)]), abs=1e-12)
+
+
+def test_a_chosen_inertia_appears_at_the_tool():
+    """Impedance with M_d: under a measured constant force the tool moves like M_d ẍ + D ẋ + K x = F from rest."""
+    robot = load("ur5")
+    q0 = np.array([0.1, -1.2, 1.6, -0.4, 1.3, 0.3])
+    M_d, D, K, F = 7.0, 90.0, 400.0, 6.0
+    law = impedance(K, D, inertia=M_d)
+    wrench = np.array([F, 0.0, 0.0, 0.0, 0.0, 0.0])
+    run = simulate(robot, law, q0, 0.8, q0=q0, wrench=wrench, continuous=True)
+    x = fk(robot, run["q"])[:, :3, 3] - fk(robot, q0)[:3, 3]
+    a, b = np.roots([M_d, D, K])
+    expected = F / K * (1.0 + (b * np.exp(a * run.time) - a * np.exp(b * run.time)) / (a - b))
+    assert np.abs(x[:, 0] - expected).max() < 1e-6
+    assert np.abs(x[:, 1:]).max() < 1e-6

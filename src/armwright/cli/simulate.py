@@ -195,7 +195,7 @@ def _complete(recording: Recording, law: Law | None) -> Recording:
     if not len(recording):
         return recording
     recording = with_energy(recording)
-    return with_storage(recording, law) if law is not None and law.storage is not None and not law.memory else recording
+    return with_storage(recording, law) if law is not None and law.storage is not None else recording
 
 
 @contextmanager

@@ -6,10 +6,12 @@ from armwright.simulation.integrators import METHODS as INTEGRATORS
 from armwright.simulation.recording import Recording
 from armwright.simulation.recordings import Recordings
 from armwright.simulation.results import with_acceleration, with_energy, with_storage
+from armwright.simulation.sampling import Sensor
 from armwright.simulation.sensors import JointSensors, accelerometer, force_sensor
 from armwright.simulation.session import Session
 from armwright.simulation.signals import Event, Signal
 from armwright.simulation.simulate import prepare, simulate
+from armwright.simulation.wrist import with_wrench
 
 __all__ = [
     "INTEGRATORS",
@@ -21,6 +23,7 @@ __all__ = [
     "LuGre",
     "Recording",
     "Recordings",
+    "Sensor",
     "Session",
     "Signal",
     "Stribeck",
@@ -32,4 +35,5 @@ __all__ = [
     "with_acceleration",
     "with_energy",
     "with_storage",
+    "with_wrench",
 ]

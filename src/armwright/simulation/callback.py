@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError, SimulationError
+from armwright.graph import compile_function
 from armwright.graph.loop import Outcome, recorded_rows
 from armwright.motion.reference import Reference
+from armwright.simulation.wrist import tool_wrench
 
 if TYPE_CHECKING:
     from armwright.simulation.session import Session
@@ -25,6 +27,7 @@ class Caller:
         wanted = inspect.signature(self.law.function).parameters
         fixed: dict[str, Any] = {"arm": parts.model_key or session.robot, "dt": parts.period, **self.law.gains}
         self.wanted = tuple(name for name in wanted if name in ("t", "q", "qd", "ref"))
+        self.wrist = _wrist(session) if "wrench" in wanted and parts.wrenches is not None else None
         self.fixed = {name: fixed[name] for name in wanted if name in fixed}
         self.memory: dict[str, Any] = dict(session.memory)
         delay = 0 if parts.sensors is None else parts.sensors.delay
@@ -38,7 +41,10 @@ class Caller:
             seen = self._sense(x)
         self.seen = seen[: 2 * n]
         given = {"t": t, "q": seen[:n], "qd": seen[n : 2 * n], "ref": ref}
-        answer = self.law.function(**self.fixed, **self.memory, **{name: given[name] for name in self.wanted})
+        arguments = {name: given[name] for name in self.wanted}
+        if self.wrist is not None:
+            arguments["wrench"] = self.wrist(t, x[:n], x[n : 2 * n])
+        answer = self.law.function(**self.fixed, **self.memory, **arguments)
         if isinstance(answer, tuple):
             answer, kept = answer
             self.memory = {**self.memory, **kept}
@@ -62,6 +68,18 @@ class Caller:
         seen = np.concatenate(sensors.read(x[:n], x[n : 2 * n], noise)) if fresh else self.line[0]
         self.line = [seen, *self.line[:-1]]
         return self.line[-1]
+
+
+def _wrist(session: Session) -> Any:
+    """What a sensor at the wrist feels, as a kernel of t, q and qd."""
+    parts = session.parts
+    assert parts.wrenches is not None
+    function, tree = parts.wrenches, parts.lanes.tree
+
+    def felt(t: Any, q: Any, qd: Any) -> Any:
+        return np.array(tool_wrench(function, tree, t, q, qd))
+
+    return compile_function(felt, {"t": (), "q": (parts.n,), "qd": (parts.n,)}, name="tool_wrench")
 
 
 def is_finite(x: Any) -> bool:

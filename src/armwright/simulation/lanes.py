@@ -35,9 +35,10 @@ class Lanes:
         if not self.places:
             return self.tree
         fields: dict[str, Any] = {}
+        kind = np.float64 if np.asarray(parameters).dtype == np.float64 else object
         for value, (name, index) in zip(parameters, self.places, strict=True):
             if name not in fields:
-                fields[name] = np.array(getattr(self.tree, name), dtype=object)
+                fields[name] = np.array(getattr(self.tree, name), dtype=kind)
             fields[name].ravel()[index] = value
         return replace(self.tree, **fields)
 

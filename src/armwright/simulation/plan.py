@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from armwright.motion.reference import Reference
 from armwright.simulation.integrators import Method
 from armwright.simulation.reuse import NotComparable, fingerprint
 from armwright.simulation.system import System
+from armwright.simulation.wrist import tool_wrench
 
 if TYPE_CHECKING:
     from armwright.contact.monitor import Monitor
@@ -120,15 +122,23 @@ class _Law:
         self.memory = {f"memory_{k}": tuple(np.shape(v)) for k, v in initial_memory(law, n).items()}
         self.varying = {f"gain_{k}": tuple(np.shape(law.gains[k])[1:]) for k in parts.gains_vary}
         self.shapes: dict[str, tuple[int, ...]] = {"t": (1,), "ref": (3 * n,), **self.memory, **self.varying}
-        if parts.model is None and parts.lanes.places:
+        self.feels = parts.wrenches is not None and "wrench" in signature(law.function).parameters
+        if (parts.model is None or self.feels) and parts.lanes.places:
             self.shapes["parameters"] = (len(parts.lanes.places),)
 
-    def __call__(self, t: Any, q: Any, qd: Any, ref: Any, slots: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def __call__(
+        self, t: Any, q: Any, qd: Any, ref: Any, slots: Mapping[str, Any], true: Any = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Torque and new memory at what is measured; `true` is (q, qd) where that differs."""
         parts = self.parts
         gains = {k: slots[f"gain_{k}"] if k in parts.gains_vary else v for k, v in parts.law.gains.items()}
         memory = {k: slots[f"memory_{k}"] for k in parts.law.memory}
         model = parts.lanes.fill(slots.get("parameters")) if parts.model is None else parts.model
         signals = {"arm": model, "t": t, "q": q, "qd": qd, "ref": ref, "dt": parts.period}
+        if self.feels:
+            assert parts.wrenches is not None
+            plant = parts.lanes.fill(slots.get("parameters"))
+            signals["wrench"] = tool_wrench(parts.wrenches, plant, t, *(true or (q, qd)))
         tau, after = run(parts.law, signals, gains, memory)
         return tau, after
 
@@ -166,7 +176,8 @@ def law_stage(parts: Ingredients) -> Stage:
             out["line"] = np.concatenate([measured, s["line"][: -2 * n]]) if sensors.delay else measured
             q, qd = out["line"][-2 * n : -n], out["line"][-n:]
             out["measured"] = np.concatenate([q, qd])
-        tau, after = law(s["t"][0], q, qd, _reference(s["ref"], n), s)
+        true = s["x"][:n], s["x"][n : 2 * n]
+        tau, after = law(s["t"][0], q, qd, _reference(s["ref"], n), s, true)
         out["tau"] = tau
         return out | {f"memory_{k}": v for k, v in after.items()}
 

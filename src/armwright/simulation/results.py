@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.control.law import run_storage
+from armwright.control.law import initial_memory, run_storage
 from armwright.dynamics import energy, forward_dynamics
+from armwright.errors import InputError
 from armwright.graph import compile_function
 from armwright.motion.reference import Reference
 from armwright.simulation.recording import Recording
@@ -146,15 +147,23 @@ def with_acceleration(recording: Recording) -> Recording:
 
 
 def with_storage(recording: Recording, law: Any) -> Recording:
-    """Add the law's Lyapunov or storage function along the run."""
+    """Add the law's Lyapunov or storage function along the run, with the memory that it had at every instant."""
     robot = recording.robot
     assert robot is not None
-    n = robot.n
+    n, start = robot.n, initial_memory(law, robot.n)
+    missing = [name for name in start if f"memory_{name}" not in recording]
+    if missing:
+        raise InputError(f"with_storage: law {law.name!r} needs its recorded memory: {', '.join(missing)}")
+    sizes = [value.size for value in start.values()]
 
-    def storage(t: Any, q: Any, qd: Any, ref: Any) -> Any:
+    def storage(t: Any, q: Any, qd: Any, ref: Any, memory: Any) -> Any:
+        parts = np.split(memory, np.cumsum(sizes)[:-1]) if sizes else []
+        kept = {name: part.reshape(value.shape) for (name, value), part in zip(start.items(), parts, strict=True)}
         signals = {"arm": robot, "t": t, "q": q, "qd": qd, "ref": Reference(ref[:n], ref[n : 2 * n], ref[2 * n :])}
-        return run_storage(law, signals, law.gains, law.memory)
+        return run_storage(law, signals, law.gains, kept)
 
-    k = compile_function(storage, {"t": (), "q": (n,), "qd": (n,), "ref": (3 * n,)})
+    k = compile_function(storage, {"t": (), "q": (n,), "qd": (n,), "ref": (3 * n,), "memory": (sum(sizes),)})
     ref = np.concatenate([recording["q_ref"], recording["qd_ref"], recording["qdd_ref"]], axis=-1)
-    return recording.with_signals(storage=Signal(k(recording.time, recording["q"], recording["qd"], ref), "J"))
+    memory = np.concatenate([np.zeros((len(recording), 0)), *(recording[f"memory_{name}"] for name in start)], axis=-1)
+    value = k(recording.time, recording["q"], recording["qd"], ref, memory)
+    return recording.with_signals(storage=Signal(value, "J"))

@@ -1,7 +1,7 @@
 """What the controller sees: sampled, delayed, noisy, quantised positions and velocities; other sensors after the run.
 
-In the loop the law reads measured q and qd. Force/torque sensor, accelerometer and motor current are functions of the
-recorded motion.
+In the loop the law reads measured q and qd, and the wrench at the wrist (`wrist`). Force/torque sensor, accelerometer
+and motor current (`Drive.current`) are functions of the recorded motion; a `Sensor` makes real readings of them.
 """
 
 from __future__ import annotations
@@ -63,9 +63,7 @@ def _quantised(x: Any, resolution: Any) -> Any:
     return np.array([np.floor(x[k] / steps[k] + 0.5) * steps[k] if steps[k] else x[k] for k in range(len(x))])
 
 
-def accelerometer(
-    robot: Robot, q: Any, qd: Any, qdd: Any, *, T_tool_sensor: Any = None, noise: float = 0.0, seed: int = 0
-) -> Any:
+def accelerometer(robot: Robot, q: Any, qd: Any, qdd: Any, *, T_tool_sensor: Any = None) -> Any:
     """Specific force (..., 3) in sensor axes [m/s²] at the tool: f = Rᵀ(a − g) (004 §3.11, sign corrected).
 
     At rest it reads +9.81 upwards. The lever arm counts: a = a_tool + α × r + ω × (ω × r).
@@ -74,15 +72,12 @@ def accelerometer(
     carrier = robot.with_tool(robot.T_tip_tool @ T)
     R = fk(carrier, q)[..., :3, :3]
     a = acceleration(carrier, q, qd, qdd)[..., :3] - robot.gravity
-    f = np.einsum("...ji,...j->...i", R, a)
-    return f + noise * np.random.default_rng(seed).standard_normal(f.shape) if noise else f
+    return np.einsum("...ji,...j->...i", R, a)
 
 
-def force_sensor(robot: Robot, q: Any, wrench: Any, *, noise: Any = 0.0, bias: Any = 0.0, seed: int = 0) -> Any:
-    """Reading (..., 6) of a wrist sensor in tool axes: the world's wrench (base axes, at the tool), bias and noise."""
+def force_sensor(robot: Robot, q: Any, wrench: Any) -> Any:
+    """Reading (..., 6) of a wrist sensor in tool axes, of the world's wrench (..., 6) at the tool in base axes."""
     R = fk(robot, q)[..., :3, :3]
     w = np.asarray(wrench, dtype=np.float64)
-    turned = np.concatenate(
-        [np.einsum("...ji,...j->...i", R, w[..., :3]), np.einsum("...ji,...j->...i", R, w[..., 3:])], axis=-1
-    )
-    return turned + np.asarray(bias) + np.asarray(noise) * np.random.default_rng(seed).standard_normal(turned.shape)
+    parts = [np.einsum("...ji,...j->...i", R, w[..., :3]), np.einsum("...ji,...j->...i", R, w[..., 3:])]
+    return np.concatenate(parts, axis=-1)

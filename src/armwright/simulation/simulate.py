@@ -117,7 +117,7 @@ def prepare(
         drive=drive,
         friction=friction,
         sensors=sensors,
-        wrenches=_wrench_function(wrench),
+        wrenches=wrench_function(wrench),
         external=external,
         events=watched,
         clamp=(arm.lower, arm.upper) if limits == "clamp" else None,
@@ -153,8 +153,8 @@ def simulate(
     Args:
         robot: the plant; a sequence of robots that differ in numbers only gives a batch.
         law: a control law (`armwright.control`) or a NumPy function of (q, qd, ref, …); zero torque if omitted. A
-            function that
-            cannot be traced is called from Python once a tick.
+            function that cannot be traced is called from Python once a tick. A law that names ``wrench`` is given what
+            a sensor at the wrist feels of `wrench`: (6,) at the tool, base axes.
         reference: a `Trajectory`, a constant posture (n,), or None to hold the start.
         duration: [s], rounded to whole ticks; the trajectory's by default. A longer run holds the trajectory's end.
         save: file that is written while the run goes on (.mcap, .parquet, .csv): after Ctrl-C, a crash, a full disk
@@ -272,7 +272,8 @@ def _reference(reference: Any, start: Any, n: int) -> Trajectory | Reference:
     return Reference(target, np.zeros(n), np.zeros(n))
 
 
-def _wrench_function(wrench: Any) -> Callable[..., Any] | None:
+def wrench_function(wrench: Any) -> Callable[..., Any] | None:
+    """Return the wrench of `simulate` as a function; a constant one, (6,) at the tool or (nb, 6), gives itself."""
     if wrench is None:
         return None
     if callable(wrench):

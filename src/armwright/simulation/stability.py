@@ -27,15 +27,6 @@ class Linear(NamedTuple):
     K: Any
 
 
-def tick_jacobian(tick: Callable[[Any], Any], x: Any, step: float = 1e-6) -> Any:
-    """∂x⁺/∂x of one tick by central differences; `tick` maps (m, N) states to (m, N)."""
-    N = len(x)
-    moved = step * np.maximum(1.0, np.abs(x))
-    states = np.concatenate([x + np.diag(moved), x - np.diag(moved)])
-    after = tick(states)
-    return ((after[:N] - after[N:]) / (2.0 * moved[:, None])).T
-
-
 def growth(J: Any) -> tuple[float, Any]:
     """Largest eigenvalue modulus of a tick's Jacobian and its eigenvector."""
     if not np.isfinite(J).all():

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.control.law import run
 from armwright.errors import SimulationError
-from armwright.graph.loop import Loop, Outcome
+from armwright.graph.loop import Outcome
 from armwright.motion.reference import Reference
 from armwright.simulation import stability
 from armwright.simulation.system import System
+from armwright.simulation.wrist import tool_wrench
 
 if TYPE_CHECKING:
     from armwright.simulation.session import Session
 
 MOVING = 0.1  # rad/s (m/s): speed at which dry friction has a slope
+MOST_LANES = 64  # of a batch whose eigenvalues are computed: those with the largest Jacobians
 PLAUSIBLE = 1e6  # states beyond this are a result of divergence, not its cause
 
 
@@ -25,32 +28,42 @@ def check_step(session: Session) -> None:
     parts, n = session.parts, session.parts.n
     if session.caller is not None or session.callback or parts.method.adaptive:
         return
-    keep = session.loop._memory.copy()
-    x = session.state[0]
+    x = session.state
     if np.any(parts.lanes.tree.coulomb != 0.0) and parts.friction is None:
         # at rest Coulomb friction jumps: its slope says nothing about the step
-        x[n : 2 * n] = np.where(np.abs(x[n : 2 * n]) < MOVING, MOVING, x[n : 2 * n])
-    shared = session.shared_table(1)
-    probe = Loop(session.loop.plan, 1) if session.count > 1 else session.loop
-    if probe is not session.loop:
-        probe._memory[0, :, 0] = keep[0, :, 0]
-    base = probe._memory.copy()
-    lanes = np.zeros((1, 1, len(probe.plan.lane_slots))) if probe.plan.lanes else None
+        x[:, n : 2 * n] = np.where(np.abs(x[:, n : 2 * n]) < MOVING, MOVING, x[:, n : 2 * n])
+    J = tick_jacobians(session, x)
+    suspects = np.argsort(-np.nan_to_num(np.abs(J).sum(axis=2).max(axis=1), nan=np.inf), kind="stable")[:MOST_LANES]
+    for lane in suspects.tolist():
+        radius, direction = stability.growth(J[lane])
+        if np.log(radius) > stability.IMPLAUSIBLE_RATE * parts.period and not stability.unstable(
+            linearised(session, x[lane], lane)
+        ):
+            joint = session.robot.joints[int(np.argmax(direction)) % n].name
+            which = f"simulation {lane}: " if session.count > 1 else ""
+            raise SimulationError(which + explain(session, x[lane], joint, lane))
+
+
+def tick_jacobians(session: Session, x: Any) -> Any:
+    """∂x⁺/∂x (B, N, N) of one tick of every simulation at states x (B, N), by central differences of the loop."""
+    loop = session.loop
+    keep, shared = loop._memory.copy(), session.shared_table(1)
+    lanes = np.zeros((session.count, 1, len(loop.plan.lane_slots))) if loop.plan.lanes else None
+    moved = _perturbation(session) * np.maximum(1.0, np.abs(x))
 
     def tick(states: Any) -> Any:
-        after = np.empty_like(states)
-        for k, state in enumerate(states):
-            probe._memory[...] = base
-            probe.set("x", state)
-            probe.run(1, substeps=session.substeps, shared=shared, lanes=lanes)
-            after[k] = probe.get("x")[0]
-        return after
+        loop._memory[...] = keep
+        loop.set("x", states)
+        loop.run(1, substeps=session.substeps, shared=shared, lanes=lanes)
+        return loop.get("x")
 
-    radius, direction = stability.growth(stability.tick_jacobian(tick, x, _perturbation(session)))
-    session.loop._memory[...] = keep
-    if np.log(radius) > stability.IMPLAUSIBLE_RATE * parts.period and not stability.unstable(linearised(session, x)):
-        joint = session.robot.joints[int(np.argmax(direction)) % n].name
-        raise SimulationError(explain(session, x, joint))
+    columns = []
+    for k in range(x.shape[1]):
+        step = np.zeros_like(x)
+        step[:, k] = moved[:, k]
+        columns.append((tick(x + step) - tick(x - step)) / (2.0 * moved[:, k : k + 1]))
+    loop._memory[...] = keep
+    return np.stack(columns, axis=-1)
 
 
 def _perturbation(session: Session) -> float:
@@ -62,29 +75,34 @@ def _perturbation(session: Session) -> float:
     return max(1e-6, 50.5 * coarse)
 
 
-def linearised(session: Session, x: Any) -> stability.Linear:
-    """The loop around state x: arm, drive and friction, and the law."""
+def linearised(session: Session, x: Any, lane: int = 0) -> stability.Linear:
+    """The loop of one simulation around state x: arm, drive and friction, and the law."""
     parts = session.parts
     n, ref = parts.n, Reference(*(part[0] for part in session.reference_at(np.array([session.time]))))
-    model = parts.lanes.tree if parts.model is None else parts.model
+    values = parts.lanes.values
+    plant = parts.lanes.fill(values[min(lane, len(values) - 1)])
+    model = plant if parts.model is None else parts.model
+    feels = parts.wrenches is not None and "wrench" in signature(parts.law.function).parameters
 
     def law(z: Any) -> Any:
         signals = {"arm": model, "t": session.time, "q": z[:n], "qd": z[n : 2 * n], "ref": ref, "dt": parts.period}
-        gains = {k: v[0] if k in parts.gains_vary else v for k, v in parts.law.gains.items()}
+        if feels:
+            signals["wrench"] = tool_wrench(parts.wrenches, plant, session.time, z[:n], z[n : 2 * n])  # type: ignore[arg-type]
+        gains = {k: v[lane] if k in parts.gains_vary else v for k, v in parts.law.gains.items()}
         return np.asarray(run(parts.law, signals, gains, session.memory).tau, dtype=np.float64)
 
     extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
 
     def derivative(z: Any, u: Any) -> Any:
-        return System(parts.lanes.tree, lambda *_: u, parts.drive, parts.friction, None, None, extra).derivative(0.0, z)
+        return System(plant, lambda *_: u, parts.drive, parts.friction, None, None, extra).derivative(0.0, z)
 
     return stability.linearise(derivative, law, x, law(x))
 
 
-def explain(session: Session, x: Any, joint: str) -> str:
+def explain(session: Session, x: Any, joint: str, lane: int = 0) -> str:
     """Say what step would be stable at x."""
     parts = session.parts
-    return stability.explain(linearised(session, x), parts.method, period=parts.period, step=session.step,
+    return stability.explain(linearised(session, x, lane), parts.method, period=parts.period, step=session.step,
                              continuous=parts.continuous, joint=joint)  # fmt: skip
 
 
@@ -118,7 +136,7 @@ def diverged(session: Session, outcomes: list[Outcome]) -> None:
     joint = session.robot.joints[int(np.argmax(np.abs(qd)))].name
     try:
         with np.errstate(all="ignore"):
-            cause = explain(session, last[max(0, len(last) - 10)][1:], joint)
+            cause = explain(session, last[max(0, len(last) - 10)][1:], joint, lane)
     except (FloatingPointError, np.linalg.LinAlgError, ValueError, TypeError):
         cause = "the state grew without bound"
     raise SimulationError(

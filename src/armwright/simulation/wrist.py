@@ -1,0 +1,60 @@
+"""What a sensor at the wrist feels: the wrench of the world on the tool, for a law in the loop and for a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.graph import compile_function
+from armwright.graph.program import call_by_name
+from armwright.kinematics.forward import frame_pose, tool_pose
+from armwright.simulation.signals import Signal
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+    from armwright.simulation.recording import Recording
+
+AXES = ("fx", "fy", "fz", "mx", "my", "mz")
+
+
+def tool_wrench(function: Callable[..., Any], arm: Robot | Tree, t: Any, q: Any, qd: Any) -> Any:
+    """World's wrench (6,) on the tool's link at the tool, base axes, from a wrench function of `simulate` (traced).
+
+    A function that gives (nb, 6), one wrench a link at its origin, leaves out what touches the other links: a sensor
+    between the arm and its tool does not feel that.
+    """
+    w = call_by_name(function, {"arm": arm, "t": t, "q": q, "qd": qd})
+    if np.ndim(w) == 1:
+        return w
+    tip = arm.tip
+    f, m = w[tip][:3], w[tip][3:]
+    lever = frame_pose(arm, q, tip)[:3, 3] - tool_pose(arm, q)[:3, 3]
+    return np.concatenate([f, m + np.cross(lever, f)])
+
+
+def with_wrench(recording: Recording, wrench: Any) -> Recording:
+    """Add the world's wrench on the tool (T, 6) [N, N m], base axes, at the tool, along a run.
+
+    Args:
+        recording: with q and qd, and its robot.
+        wrench: what `simulate` was given: (6,), (nb, 6) or a function of (arm, t, q, qd).
+    """
+    robot = recording.robot
+    if robot is None:
+        raise InputError("with_wrench: the recording does not know its robot")
+    from armwright.simulation.simulate import wrench_function
+
+    function = wrench_function(wrench)
+    if function is None:
+        raise InputError("with_wrench: no wrench given")
+
+    def felt(t: Any, q: Any, qd: Any) -> Any:
+        return np.array(tool_wrench(function, robot, t, q, qd))
+
+    kernel = compile_function(felt, {"t": (), "q": (robot.n,), "qd": (robot.n,)}, name="tool_wrench")
+    values = kernel(recording.time, recording["q"], recording["qd"])
+    return recording.with_signals(wrench=Signal(values, "", AXES))
