@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, fail, guarded, say, say_json, table
+from armwright.cli.run_worlds import worlds
 from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
@@ -113,87 +114,7 @@ def collision(
         raise typer.Exit(NEGATIVE)
 
 
-VARIANTS: dict[str, dict[str, Any]] = {
-    "closed-loop, back off": {},
-    "closed-loop, retract": {"reaction": "retract"},
-    "closed-loop, slide": {"reaction": "slide"},
-    "closed-loop, back off, dijkstra": {"planner": "dijkstra"},
-    "momentum with noise, back off": {"observer": "momentum", "noise": True},
-    "momentum with noise, slide": {"observer": "momentum", "noise": True, "reaction": "slide"},
-}
-
-
-@app.command()
-@guarded
-def worlds(
-    count: Annotated[int, typer.Option(help="Random worlds a variant.", min=1, max=100_000)] = 200,
-    robot: Annotated[str, typer.Option(help="Catalogue name or sheet.")] = "ur5",
-    variant: Annotated[list[str] | None, typer.Option(help=f"One of: {'; '.join(VARIANTS)}. Repeat for more.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the first world.")] = 0,
-    json: Json = False,
-) -> None:
-    """Explore random worlds and compare the outcome with what oracles know that see everything."""
-    from armwright.cli.simulate import progress
-    from armwright.robot.load import load
-    from armwright.simulation.detection import ur5_sensors
-    from armwright.simulation.explore_many import explore_many
-
-    chosen = variant or list(VARIANTS)
-    unknown = [name for name in chosen if name not in VARIANTS]
-    if unknown:
-        fail(f"--variant {unknown[0]}: choose from {'; '.join(VARIANTS)}")
-    arm, results = load(robot), []
-    for name in chosen:
-        options = dict(VARIANTS[name])
-        sensors = ur5_sensors() if options.pop("noise", False) else None
-        with progress(name, json) as tell:
-            done = None if tell is None else lambda k, n, tell=tell: tell(k / n)
-            results.append(explore_many(arm, count, label=name, seed=seed, sensors=sensors, progress=done, **options))
-    if json:
-        say_json([{**result.summary(), "table": result.table()} for result in results])
-    else:
-        ends = ("reached", "declared unreachable", "gave up", "still in contact")
-        rows = [
-            [result.label, truth, *(row[end] for end in ends)]
-            for result in results
-            for truth, row in result.table().items()
-        ]
-        table(
-            f"{count} random worlds each: what the oracles say, how the runs ended",
-            ["variant", "world", *ends],
-            rows,
-            left=2,
-        )
-        heads = [
-            "variant",
-            "contacts",
-            "arrival [s]",
-            "delay [ms]",
-            "impulse [N s]",
-            "force [N]",
-            "path [m]",
-            "false alarms",
-        ]
-        summaries = [result.summary() for result in results]
-        rows = [
-            [
-                s["label"],
-                s["contacts"],
-                s["arrival_s"],
-                1e3 * s["median_delay_s"],
-                s["impulse_ns"],
-                s["largest_force_n"],
-                s["tool_path_m"],
-                s["false_alarms"],
-            ]
-            for s in summaries
-        ]
-        table("Medians over the runs that arrived", heads, rows)
-    right = all(
-        s["solvable_reached"] >= 0.99 and not s["unsolvable_declared"] < 1.0 for s in (r.summary() for r in results)
-    )
-    if not right:
-        raise typer.Exit(NEGATIVE)
+app.command()(worlds)
 
 
 def _cell(text: str, option: str) -> tuple[int, ...]:

@@ -1,142 +1,43 @@
 """Many runs through random worlds: how often the arm arrives, and whether it is right when it says that it cannot.
 
-Two oracles know the whole world. The careful one plans on the cells that no shape touches: what it solves, the arm
-must solve. The generous one asks whether a point could pass at all, on a grid far finer than the map: where it cannot,
-the arm must say so. Between the two, both answers are right.
+The oracles that judge it are those of `explore_worlds`; `explore_compare` does this for several variants at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.contact.shapes import Cylinder
-from armwright.contact.world import World
-from armwright.errors import InputError
-from armwright.planning.marking import GOAL_000, START_000, patch_000
-from armwright.planning.search import Dijkstra
+from armwright.planning.marking import GOAL_000, START_000
 from armwright.simulation.explore import explore
+from armwright.simulation.explore_worlds import Truth, distances, random_cylinders, truth_about
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from armwright.contact.world import World
     from armwright.planning.occupancy import GridMap
     from armwright.robot.model import Robot
     from armwright.simulation.exploration import Exploration
 
-Truth = Literal["solvable", "unsolvable", "narrow"]
-ROUND = 1.5e-3  # [m] a cell counts as touched if a shape comes within this
-GAP = 0.03  # [m] between the centres of a wall
-SQUEEZE = 1.5e-3  # [m] surfaces are soft: a point slips through a neck this tight without being felt (12 N at 1e5 N/m)
-FINE = 12  # points along a cell's edge for the generous oracle
+__all__ = [
+    "OUTCOMES",
+    "Outcomes",
+    "Truth",
+    "distances",
+    "explore_many",
+    "explore_one",
+    "kind_of_end",
+    "random_cylinders",
+    "truth_about",
+]
+
 OUTCOMES = ("reached", "declared unreachable", "gave up", "still in contact")
+TRUTHS: tuple[Truth, ...] = ("solvable", "narrow", "unsolvable")
+COMPARED = ("contacts", "impulse_ns", "largest_force_n", "tool_path_m", "arrival_s", "median_delay_s")
+PATIENT = {"duration": 1200.0, "contact_budget": 200}
 Cell = tuple[int, ...]
-
-
-def random_cylinders(
-    seed: int,
-    *,
-    most: int = 24,
-    radius: tuple[float, float] = (0.015, 0.035),
-    start: Cell = START_000,
-    goal: Cell = GOAL_000,
-    where: GridMap | None = None,
-    stiffness: float = 1e5,
-) -> World:
-    """Return upright cylinders on a map: scattered ones, and mostly a wall across the way or a ring around the goal.
-
-    The surroundings of the start are kept free; the goal may be walled in, or inside a cylinder.
-
-    Args:
-        seed: of everything.
-        most: cylinders.
-        radius: smallest and largest [m].
-        start: cell to keep free.
-        goal: cell to stand in the way of.
-        where: the map; that of 000 by default.
-        stiffness: [N/m].
-    """
-    grid = (where or patch_000()).grid
-    if grid.dim != 2:
-        raise InputError("random cylinders stand on a 2-D map")
-    rng = np.random.default_rng(seed)
-    low, high = grid.centre((grid.first + 1,) * 2)[:2], grid.centre(np.array(grid.shape) - 2 + grid.first)[:2]
-    home, end = grid.centre(start)[:2], grid.centre(goal)[:2]
-    centres: list[Any] = []
-    kind = rng.choice(["scatter", "wall", "wall", "ring"])
-    if kind == "wall":  # across the straight way, straight or bent
-        count = int(rng.integers(most // 3, most))
-        way = end - home
-        heading, bend = np.arctan2(way[1], way[0]) + np.pi / 2.0 + rng.normal(0.0, 0.4), rng.normal(0.0, 0.12)
-        p = home + rng.uniform(0.25, 0.8) * way
-        for side in (1.0, -1.0):
-            at, turn = p, heading if side > 0.0 else heading + np.pi
-            for _ in range(max(1, round(count * rng.uniform(0.2, 0.8)))):
-                at = at + GAP * np.array([np.cos(turn), np.sin(turn)])
-                turn += side * bend
-                centres.append(at)
-        centres = [p, *centres][:most]
-    elif kind == "ring":  # around the goal, closed or with a gap
-        count = int(rng.integers(most // 2, most + 1))
-        size = GAP * most / (2.0 * np.pi)
-        first = rng.uniform(-np.pi, np.pi)
-        angles = first + 2.0 * np.pi * np.arange(count) / most
-        centres = [end + size * np.array([np.cos(x), np.sin(x)]) for x in angles]
-    while len(centres) < most and rng.uniform() < 0.85:
-        centres.append(rng.uniform(low, high))
-    shapes = []
-    for k, p in enumerate(centres):
-        r = float(rng.uniform(*radius))
-        if np.linalg.norm(p - home) > r + 1.2 * float(np.max(grid.cell_size)) and np.linalg.norm(p) > r + 0.12:
-            shapes.append(Cylinder(name=f"c{k}", centre=(float(p[0]), float(p[1]), 0.0), radius=r, stiffness=stiffness))
-    return World(tuple(shapes), name=f"random-{seed}")
-
-
-def distances(world: World, points: Any) -> NDArray[np.float64]:
-    """Distance (…) [m] of points (…, 2) to the nearest of a world's upright cylinders; negative inside."""
-    shapes: list[Any] = list(world.shapes)
-    if not shapes:
-        return np.full(np.shape(points)[:-1], np.inf)
-    centre, radius = np.array([s.centre[:2] for s in shapes]), np.array([s.radius for s in shapes])
-    return np.asarray((np.linalg.norm(np.asarray(points)[..., None, :] - centre, axis=-1) - radius).min(axis=-1))
-
-
-def truth_about(
-    world: World,
-    start: Cell = START_000,
-    goal: Cell = GOAL_000,
-    where: GridMap | None = None,
-    *,
-    tolerance: float = 3e-3,
-) -> Truth:
-    """Ask both oracles; see the module. A goal counts as reached within `tolerance` [m]."""
-    from scipy import ndimage
-
-    grid_map = where or patch_000()
-    grid = grid_map.grid
-    cells = np.stack(np.meshgrid(*(np.arange(s) + grid.first for s in grid.shape), indexing="ij"), -1)
-    size = np.asarray(grid.cell_size)
-    # the distance function is exact to a cell's nearest point by sampling its box densely enough for the margin
-    inside = (np.arange(FINE) + 0.5) / FINE - 0.5
-    offsets = np.stack(np.meshgrid(inside, inside, indexing="ij"), -1)
-    axes = np.asarray(grid.axes)
-    points = grid.centre(cells)[:, :, None, None] + (offsets * size) @ axes
-    far = distances(world, points[..., :2])
-    half = float(np.max(size)) / FINE / np.sqrt(2.0)
-    touched = (far < ROUND + half).any(axis=(-1, -2))
-    blocked = grid_map.blocked()
-    if Dijkstra()(touched | blocked, grid.index(start), grid.index(goal)).ok:
-        return "solvable"
-    fine = (far > -half - SQUEEZE).transpose(0, 2, 1, 3) & ~blocked[:, None, :, None]
-    fine = fine.reshape(grid.shape[0] * FINE, grid.shape[1] * FINE)
-    labels, _ = ndimage.label(fine)
-    flat = points.transpose(0, 2, 1, 3, 4).reshape(*fine.shape, 3)
-    near_goal = np.linalg.norm(flat - grid.centre(goal), axis=-1) < tolerance + 2.0 * half
-    begin = labels[tuple(i * FINE + FINE // 2 for i in grid.index(start))]
-    return "narrow" if begin and (labels[near_goal] == begin).any() else "unsolvable"
 
 
 def kind_of_end(run: Exploration) -> str:
@@ -161,18 +62,27 @@ class Outcomes:
 
     def table(self) -> dict[Truth, dict[str, int]]:
         """Runs by what the oracles say and how they ended."""
-        kinds: tuple[Truth, ...] = ("solvable", "narrow", "unsolvable")
-        return {t: {o: sum(r["truth"] == t and r["end"] == o for r in self.rows) for o in OUTCOMES} for t in kinds}
+        return {t: {o: sum(r["truth"] == t and r["end"] == o for r in self.rows) for o in OUTCOMES} for t in TRUTHS}
 
-    def summary(self) -> dict[str, Any]:
-        """Shares that were right, and medians over the runs that arrived."""
-        table, arrived = self.table(), [r for r in self.rows if r["end"] == "reached"]
+    def missed(self) -> tuple[dict[str, Any], ...]:
+        """Runs that were wrong: a solvable world not reached, an unsolvable one not declared, an arrival in one."""
+        right = {"solvable": ("reached",), "unsolvable": ("declared unreachable",), "narrow": OUTCOMES[:2]}
+        return tuple(r for r in self.rows if r["end"] not in right[r["truth"]])
+
+    def arrived(self, among: Collection[str] | None = None) -> tuple[dict[str, Any], ...]:
+        """Runs that reached the goal, in the worlds named by `among` or in all."""
+        return tuple(r for r in self.rows if r["end"] == "reached" and (among is None or r["world"] in among))
+
+    def summary(self, among: Collection[str] | None = None) -> dict[str, Any]:
+        """Shares that were right, and medians and 95th percentiles over the runs that arrived (in worlds `among`)."""
+        table, arrived = self.table(), self.arrived(among)
         solvable, unsolvable = sum(table["solvable"].values()), sum(table["unsolvable"].values())
-        names = ("contacts", "arrival_s", "impulse_ns", "largest_force_n", "tool_path_m", "median_delay_s")
-        medians = {name: float(np.nanmedian([r[name] for r in arrived])) if arrived else float("nan") for name in names}
+        medians = {name: _quantile(arrived, name, 0.5) for name in COMPARED}
+        high = {f"{name}_p95": _quantile(arrived, name, 0.95) for name in COMPARED}
         return {
             "label": self.label,
             "runs": len(self.rows),
+            "compared": len(arrived),
             "solvable_reached": table["solvable"]["reached"] / solvable if solvable else float("nan"),
             "unsolvable_declared": table["unsolvable"]["declared unreachable"] / unsolvable
             if unsolvable
@@ -181,7 +91,43 @@ class Outcomes:
             "largest_force_of_all_n": max((r["largest_force_n"] for r in self.rows), default=0.0),
             "false_alarms": sum(r["false_alarms"] for r in self.rows),
             **medians,
+            **high,
         }
+
+    @property
+    def right(self) -> bool:
+        """Whether more than 99 % of the solvable worlds were reached and every unsolvable one was declared."""
+        s = self.summary()
+        return not s["solvable_reached"] <= 0.99 and not s["unsolvable_declared"] < 1.0
+
+
+def _quantile(rows: Sequence[dict[str, Any]], name: str, q: float) -> float:
+    values = np.array([r[name] for r in rows], dtype=np.float64)
+    values = values[np.isfinite(values)]  # a run without a contact has no delay
+    return float(np.quantile(values, q)) if len(values) else float("nan")
+
+
+def explore_one(
+    robot: Robot,
+    world: World,
+    truth: Truth,
+    start: Cell = START_000,
+    goal: Cell = GOAL_000,
+    *,
+    keep: Callable[[Exploration, Truth], Any] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Explore one world; return its row of `Outcomes`.
+
+    Raises:
+        KeyboardInterrupt: the run was interrupted, which says nothing about the world.
+    """
+    run = explore(robot, world, start, goal, **{**PATIENT, **options})
+    if run.outcome == "interrupted":
+        raise KeyboardInterrupt
+    if keep is not None:
+        keep(run, truth)
+    return {"world": world.name, "truth": truth, "end": kind_of_end(run), **run.metrics()}
 
 
 def explore_many(
@@ -197,34 +143,30 @@ def explore_many(
     keep: Callable[[Exploration, Truth], Any] | None = None,
     **options: Any,
 ) -> Outcomes:
-    """Explore many worlds of upright cylinders, one compiled loop for all.
+    """Explore many worlds of upright cylinders: one compiled loop for all, thresholds learned once.
 
     Args:
         robot: the arm.
         worlds: worlds, or how many random ones.
         label: for tables.
-        seed: of the first random world.
+        seed: of the first random world and of the thresholds; the noise of world k has seed + k.
         start: cell to begin in.
         goal: cell to reach.
         where: the map.
         progress: called with (runs done, runs in all).
         keep: called with every run and what the oracles say about its world.
-        **options: of `explore`; learned thresholds are learned anew for every run unless a detector is given.
+        **options: of `explore`.
     """
     chosen: Sequence[World] = (
         [random_cylinders(seed + k, start=start, goal=goal, where=where) for k in range(worlds)]
         if isinstance(worlds, int)
         else list(worlds)
     )
-    slots = max((len(world) for world in chosen), default=1)
+    common = {"where": where, "slots": max((len(world) for world in chosen), default=1), "learn_seed": seed, **options}
     rows = []
-    settings = {"duration": 1200.0, "contact_budget": 200, **options}
     for k, world in enumerate(chosen):
-        run = explore(robot, world, start, goal, where=where, slots=slots, **settings)
         truth = truth_about(world, start, goal, where)
-        rows.append({"world": world.name, "truth": truth, "end": kind_of_end(run), **run.metrics()})
-        if keep is not None:
-            keep(run, truth)
+        rows.append(explore_one(robot, world, truth, start, goal, keep=keep, seed=seed + k, **common))
         if progress is not None:
             progress(k + 1, len(chosen))
     return Outcomes(label or ", ".join(str(v) for v in options.values() if isinstance(v, str)), tuple(rows))

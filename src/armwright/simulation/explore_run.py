@@ -16,7 +16,7 @@ from armwright.motion import Trajectory
 from armwright.motion.reference import Reference
 from armwright.planning.marking import back_off_000, mark
 from armwright.simulation.exploration import Contact
-from armwright.simulation.explore_motion import path_rows, published_motion, timed_motion
+from armwright.simulation.explore_motion import glide, path_rows, published_motion, timed_motion
 from armwright.simulation.explore_task import Task
 from armwright.simulation.session import Session
 
@@ -31,6 +31,9 @@ PASSED = 0.2  # cells within which the tool came by a waypoint
 STALLED = 2.0  # [s] after a motion's end without arriving
 CHATTER = 200  # alarms of one contact before the run is given up
 RETRACT = 0.75  # cells along the felt force
+WATCH = 0.1  # [s] between looks at the force while stepping back
+PUSH = 12.0  # [N] more than the least since then, or rising above twice that: it pushes against something else
+WITHDRAW = 0.3  # [s]
 AT_ONCE = 0.05  # [s] an alarm so soon means that the arm began in contact
 
 
@@ -149,17 +152,28 @@ class Run:
         """Run until a contact, the goal or the end of time; None if there is an outcome."""
         session, task = self.session, self.task
         begun = session.time
-        tick = session.parts.period
+        tick, least = session.parts.period, np.inf
+        last = float(np.linalg.norm(self.contacts[-1].felt)) if self.contacts else np.inf
         while session.time < task.duration - 0.5 * tick:
             left = min(task.duration - session.time, max(SETTLE, length + SETTLE - (session.time - begun)))
             back = self.quiet_until - session.time
-            what = session.run(min(left, back) if back > 0.5 * tick else left)
+            what = session.run(min(left, back, WATCH) if back > 0.5 * tick else left)
             task.progress(session.time / task.duration, len(self.contacts))
             if what == "alarm":
                 contact = self.felt()
                 if self._bounced(contact):
                     continue
                 return contact
+            if back > 0.5 * tick and not (task.published or task.links):
+                # the alarm may still be on from the last contact: then only the force tells about another one
+                force = float(np.linalg.norm(session.loop.get("wrench_ext")[0][:3]))
+                least = min(least, force)
+                if force > least + PUSH or force > max(last, 2.0 * PUSH):
+                    self.trail = self.trail[:-1] or self.trail
+                    contact = self.felt()
+                    self._withdraw()
+                    return contact
+                last = force
             if back > 0.5 * tick and session.time >= self.quiet_until - 0.5 * tick and self._still_touching():
                 return None  # farther back
             position = task.hand.place(session.state[0][: session.parts.n])
@@ -173,6 +187,15 @@ class Run:
                 )  # something holds the arm that no alarm told about: it never let go, or pushes too gently
         self.end("out of time", f"{task.duration:g} s were not enough")
         return None
+
+    def _withdraw(self) -> None:
+        """Bring the reference to where the arm is, so that it pushes no more."""
+        session, n = self.session, self.session.parts.n
+        q = session.loop.get("measured")[0, :n] if session.parts.sensors is not None else session.state[0][:n]
+        still = np.zeros(n)
+        session.follow(glide(Reference(self.q, still, still), q.copy(), still, WITHDRAW))
+        self._wait(WITHDRAW)
+        self.q, self.qd = q.copy(), still
 
     def _still_touching(self) -> bool:
         """Whether stepping back did not end the alarm: then the posture stepped back to is taken off the trail.

@@ -4,6 +4,11 @@ Hybrid position/force control by the reference: under computed torque the tool y
 a spring of compliance c_n = nᵀ J K_0⁻¹ M⁻¹ Jᵀ n (000 §3.7). So a desired position that lies F·c_n behind the surface
 presses with F. Every `STEP` seconds the normal is taken from the felt force, the depth is corrected by what the felt
 force lacks (integral control), and the desired position moves along the tangent that the planner's way points to.
+
+A second surface (the corner between two walls, the notch between two cylinders) is met at the speed of sliding, and a
+stiff one turns speed into force: v √(k m). So the desired position moves on from where it is, not from where the tool
+bounced to; it never comes nearer to the surface faster than `APPROACH`, slows down as the felt force uses up the
+`MARGIN` above the wanted one, and leads the tool by no more than what presses with `FORCE` against whatever stops it.
 Every cell behind the surface is marked as it is passed: one contact shows a whole wall.
 
 It ends when contact is lost (the corner has been rounded), when the way leads off the surface, or when it makes no
@@ -40,6 +45,9 @@ BEHIND = 1e-3  # [m] behind the tool where the surface is put on the map: more w
 OFF = 0.3  # cells off the surface where the way back leads
 HARDEST = 2.0  # times `FORCE` that the desired position may press with at most: soft necks are not to be forced
 DEEPEST = 0.02  # [m] of the desired position behind the surface
+APPROACH, RETREAT = 0.5, 2.0  # of the sliding speed, along the normal, into the surface and away from it
+MARGIN = 12.0  # [N] above `FORCE` at which sliding has slowed down to
+SLOWEST = 0.2  # of its speed
 
 
 def compliance(run: Run, q: Any, n: Any) -> float:
@@ -60,8 +68,9 @@ def slide(run: Run, contact: Contact) -> None:
         return
     size, speed = run.size, run.size / run.task.pace
     q_ref, qd_ref = run.q, np.zeros(len(run.q))
-    point = np.array(contact.actual)
-    depth = min(max(float(n @ (point - hand.place(q_ref))), 0.0), DEEPEST)
+    ref, point, felt = hand.place(q_ref), np.array(contact.actual), flat @ contact.felt
+    depth = min(max(float(n @ (point - ref)), 0.0), DEEPEST)
+    soft = compliance(run, q_ref, n)
     began, lost, best, since, left_at = session.time, 0, np.inf, session.time, point
     while session.time < min(began + LONGEST, run.task.duration - STEP):
         aim, left = _aim(run, point)
@@ -74,7 +83,13 @@ def slide(run: Run, contact: Contact) -> None:
             best, since = left, session.time
         elif session.time - since > PATIENCE:
             break
-        target = point + speed * STEP * tangent - depth * n
+        over = (float(np.linalg.norm(felt)) - FORCE) / MARGIN
+        ahead = speed * STEP * min(max(1.0 - over, SLOWEST), 1.0)
+        lead = float(tangent @ (ref - point))
+        most = FORCE * soft
+        ahead = min(max(min(ahead, most - lead), -most - lead, -RETREAT * speed * STEP), RETREAT * speed * STEP)
+        inward = min(max(float(n @ (ref - point)) + depth, -RETREAT * speed * STEP), APPROACH * speed * STEP)
+        target = ref + ahead * tangent - inward * n
         if grid.dim == 2:
             target = target - grid.frame[:, 2] * float(grid.frame[:, 2] @ (target - grid.origin))
         if not (_allowed(run, target) and _allowed(run, target + depth * n)):
@@ -83,13 +98,14 @@ def slide(run: Run, contact: Contact) -> None:
             q1 = hand.postures(target[None], q_ref, ["point to slide to"])[0]
         except InputError:
             break
-        qd1 = np.linalg.lstsq(jacobian(hand.robot, q1), np.concatenate([speed * tangent, np.zeros(3)]), rcond=None)[0]
+        twist = np.concatenate([(target - ref) / STEP, np.zeros(3)])
+        qd1 = np.linalg.lstsq(jacobian(hand.robot, q1), twist, rcond=None)[0]
         session.follow(glide(Reference(q_ref, qd_ref, 0.0 * qd_ref), q1, qd1, STEP))
         until = session.time + STEP
         while session.time < until - 0.5 * session.parts.period:
             session.run(until - session.time)
         run.task.progress(session.time / run.task.duration, len(run.contacts))
-        q_ref, qd_ref = q1, qd1
+        q_ref, qd_ref, ref = q1, qd1, target
         point = hand.place(session.state[0][: session.parts.n])
         felt = flat @ session.loop.get("wrench_ext")[0][:3]
         press = float(n @ felt)
@@ -138,8 +154,11 @@ def _beside(run: Run, point: Any) -> Any:
     cell, blocked = grid.cell(point), run.map.blocked()
     around = np.stack(np.meshgrid(*[np.arange(-2, 3)] * grid.dim, indexing="ij"), -1).reshape(-1, grid.dim) + cell
     around = around[grid.inside(around)]
-    free = [tuple(c) for c in around.tolist() if not blocked[grid.index(c)]]
-    return min(free, key=lambda c: float(np.linalg.norm(grid.centre(np.array(c)) - point))) if free else None
+    free = around[~blocked[tuple((around - grid.first).T)]]
+    if not len(free):
+        return None
+    away = ((grid.centre(free) - point) ** 2).sum(axis=1)
+    return tuple(int(c) for c in free[int(np.argmin(away))])
 
 
 def _mark(run: Run, point: Any) -> None:
