@@ -5,6 +5,7 @@ from __future__ import annotations
 import html.parser
 import re
 import stat
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ pytest.importorskip("matplotlib", reason="armwright[plot] is not installed")
 
 import armwright as aw
 from armwright.errors import ArmwrightError, InputError, NotSupportedError
-from armwright.simulation.animation import draw_frames
+from armwright.simulation.animation import draw_frames, ffmpeg
 from armwright.simulation.recording import Recording
 from armwright.simulation.signals import Event, Signal
 from armwright.simulation.skeleton import Camera, band, camera_for, capsules, upright
@@ -159,6 +160,7 @@ def test_a_film_shows_the_arm_moving(tmp_path: Path) -> None:
 def test_mp4_needs_ffmpeg_and_hands_it_every_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rec = falling(seconds=1.0)
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("armwright.simulation.animation.find_spec", lambda name: None)
     with pytest.raises(NotSupportedError, match="needs the ffmpeg program"):
         rec.animate(tmp_path / "a.mp4")
     stand_in = tmp_path / "ffmpeg"
@@ -169,6 +171,25 @@ def test_mp4_needs_ffmpeg_and_hands_it_every_picture(tmp_path: Path, monkeypatch
     stand_in.write_text("#!/bin/sh\necho no such codec >&2\nexit 1\n")
     with pytest.raises(ArmwrightError, match="ffmpeg failed: no such codec"):
         rec.animate(tmp_path / "a.mp4", fps=4, size=(80, 64))
+
+
+def test_an_mp4_plays_what_was_drawn(tmp_path: Path) -> None:
+    """Decoded again: as many pictures, each like the drawn one up to the loss of the codec."""
+    program = ffmpeg()
+    if program is None:
+        pytest.skip("no ffmpeg program (pip install imageio-ffmpeg)")
+    rec = falling(seconds=1.0)
+    rec.animate(tmp_path / "a.mp4", fps=10, size=(160, 120))
+    raw = subprocess.run(
+        [program, "-loglevel", "error", "-i", tmp_path / "a.mp4", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"],
+        capture_output=True, check=True, timeout=60,
+    ).stdout  # fmt: skip
+    film = np.frombuffer(raw, np.uint8).reshape(-1, 120, 160, 3).astype(int)
+    drawn = np.stack(list(draw_frames(rec, 0.1 * np.arange(11), size=(160, 120)))).astype(int)
+    assert film.shape == drawn.shape
+    unlike = np.abs(film[:, None] - drawn[None]).mean(axis=(2, 3, 4))  # of every decoded to every drawn picture
+    assert np.array_equal(np.argmin(unlike, axis=1), np.arange(11))
+    assert np.diag(unlike).max() < 3.0
 
 
 class Page(html.parser.HTMLParser):

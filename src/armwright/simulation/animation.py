@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +44,7 @@ def animate(
 
     Args:
         recording: with its robot and a signal ``q`` (T, n).
-        path: .gif, or .mp4 (needs the ffmpeg program); an existing file is replaced.
+        path: .gif, or .mp4 (needs the ffmpeg program, see `ffmpeg`); an existing file is replaced.
         fps: pictures a second; GIF viewers round to hundredths of a second, 50 at most.
         size: width and height in pixels (even numbers for .mp4).
         speed: seconds of the recording per second of the film.
@@ -58,8 +61,11 @@ def animate(
     gif = file.suffix.lower() == ".gif"
     if gif and fps > 50.0:
         raise InputError(f"fps: a GIF shows at most 50 pictures a second, got {fps:g}")
-    if not gif and shutil.which("ffmpeg") is None:
-        raise NotSupportedError(f"{file}: writing .mp4 needs the ffmpeg program on the PATH; .gif needs nothing more")
+    if not gif and ffmpeg() is None:
+        raise NotSupportedError(
+            f"{file}: writing .mp4 needs the ffmpeg program, on the PATH or from pip install imageio-ffmpeg; "
+            ".gif needs nothing more"
+        )
     times = _times(recording, fps, speed)
     frames = draw_frames(recording, times, size=size, camera=camera, title=title)
     if progress is not None:
@@ -147,12 +153,21 @@ def _write_gif(frames: Iterator[NDArray[np.uint8]], sample: NDArray[np.uint8], p
         first.save(file, "GIF", save_all=True, append_images=films, duration=10 * hundredths, loop=0, optimize=False)
 
 
+def ffmpeg() -> str | None:
+    """Where the ffmpeg program is: on the PATH, else in the imageio-ffmpeg package; None if nowhere."""
+    found = shutil.which("ffmpeg")
+    if found is None and find_spec("imageio_ffmpeg") is not None:
+        with contextlib.suppress(RuntimeError):  # a package without its program
+            found = str(import_module("imageio_ffmpeg").get_ffmpeg_exe())
+    return found
+
+
 def _write_mp4(frames: Iterator[NDArray[np.uint8]], path: Path, fps: float, size: tuple[int, int]) -> None:
     width, height = size
     if width % 2 or height % 2:
         raise InputError(f"size: .mp4 needs even numbers of pixels, got {size}")
     command = [
-        "ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}",
+        ffmpeg() or "ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}",
         "-r", f"{fps:g}", "-i", "-", "-an", "-c:v", "libx264", "-crf", "18", "-pix_fmt", "yuv420p",
         str(path.absolute()),
     ]  # fmt: skip
