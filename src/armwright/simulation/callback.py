@@ -63,7 +63,7 @@ class Caller:
     def _sense(self, x: Any) -> Any:
         session, sensors, n = self.session, self.session.parts.sensors, self.n
         assert sensors is not None
-        noise = session.noise[0].standard_normal(2 * n) if sensors.noisy else np.zeros(2 * n)
+        noise = np.zeros(2 * n) if session.noise is None else session.noise.row(session.noise_tick)
         fresh = session.tick % sensors.every == 0
         seen = np.concatenate(sensors.read(x[:n], x[n : 2 * n], noise)) if fresh else self.line[0]
         self.line = [seen, *self.line[:-1]]

@@ -14,6 +14,7 @@ from armwright.contact.monitor import initial_memory as monitor_memory
 from armwright.control.law import initial_memory
 from armwright.errors import ArmwrightError, ArmwrightWarning, InputError, TraceError
 from armwright.graph.loop import Loop, LoopPlan, Outcome, recorded_rows
+from armwright.graph.noise import Source
 from armwright.motion import Trajectory
 from armwright.motion.reference import Reference
 from armwright.simulation import callback, trouble
@@ -49,7 +50,7 @@ class Session:
         self.substeps, self.every, self.seeds = substeps, every, tuple(seeds)
         self.step = parts.period / substeps
         noisy = parts.sensors is not None and parts.sensors.noisy
-        self.noise = [np.random.Generator(np.random.SFC64(seed)) for seed in self.seeds] if noisy else []
+        self.noise = Source(self.seeds, 2 * parts.n) if noisy else None
         self.time = 0.0
         self.tick = 0
         self._origin = (0.0, 0)  # time and tick from which the clock counts
@@ -246,15 +247,18 @@ class Session:
             table[:, -1] = (np.arange(ticks) + self.tick) % self.parts.sensors.every == 0
         return table
 
+    @property
+    def noise_tick(self) -> int:
+        """Number of the next noise: the tick's, and one more for every stop, as a tick cut short has had its own."""
+        return self.tick + len(self.happened)
+
     def lane_table(self, ticks: int) -> Any:
         """What each lane is given in the next ticks, its noise (B, ticks, 2n); None without sensors."""
         if not self.loop.plan.lanes:
             return None
-        n = self.parts.n
-        lanes = np.zeros((self.count, ticks, 2 * n))
-        for lane, source in enumerate(self.noise):
-            lanes[lane] = source.standard_normal((ticks, 2 * n))
-        return lanes
+        if self.noise is None:
+            return np.zeros((self.count, ticks, 2 * self.parts.n))
+        return self.noise.table(self.noise_tick, ticks)
 
     def _compiled_ticks(self, ticks: int) -> str:
         rows, given = self.log.tail(recorded_rows(ticks, self.every, self.phase))
