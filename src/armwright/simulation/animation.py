@@ -167,7 +167,8 @@ def _write_mp4(frames: Iterator[NDArray[np.uint8]], path: Path, fps: float, size
     if width % 2 or height % 2:
         raise InputError(f"size: .mp4 needs even numbers of pixels, got {size}")
     command = [
-        ffmpeg() or "ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}",
+        ffmpeg() or "ffmpeg", "-y", "-loglevel", "error",
+        "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}",
         "-r", f"{fps:g}", "-i", "-", "-an", "-c:v", "libx264", "-crf", "18", "-pix_fmt", "yuv420p",
         str(path.absolute()),
     ]  # fmt: skip
