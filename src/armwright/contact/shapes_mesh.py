@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from armwright.contact.geometry import UPRIGHT_FALLBACK, basis
 from armwright.contact.shapes import Mesh
-from armwright.errors import DescriptionError, InputError, NotSupportedError
+from armwright.errors import ArmwrightWarning, DescriptionError, InputError, NotSupportedError
 
 SPECK = 1e-9
 """Radius of the ball and of the capsule that stand for a point and a segment [m]."""
@@ -93,6 +94,9 @@ def nearest_to_mesh(mesh: Mesh, a: Any, d: Any) -> float:
 def load_mesh(path: str | Path, *, name: str | None = None, scale: float = 1.0, **surface: float) -> Mesh:
     """Read a triangle mesh (STL, OBJ, …) with coal's loader.
 
+    A mesh whose triangles all look inwards is turned outwards. One that is not closed has no inside: you are warned,
+    for a point behind its surface then counts as outside.
+
     Args:
         path: the file.
         name: of the shape; the file's stem by default.
@@ -108,12 +112,43 @@ def load_mesh(path: str | Path, *, name: str | None = None, scale: float = 1.0, 
     try:
         model = coal.MeshLoader().load(str(file), np.full(3, float(scale)))
     except Exception as error:  # noqa: BLE001 - the loader raises whatever its importers do
-        raise DescriptionError(f"cannot read the mesh: {error}", where=str(file), rule="mesh") from None
+        raise DescriptionError(f"cannot read the mesh: {_reason(error)}", where=str(file), rule="mesh") from None
     points = np.array(model.vertices())
-    faces = []
-    for k in range(model.num_tris):
-        corner = model.tri_indices(k)
-        faces.append((int(corner[0]), int(corner[1]), int(corner[2])))
-    return Mesh(
-        name=name or file.stem, vertices=tuple(tuple(p) for p in points.tolist()), triangles=tuple(faces), **surface
-    )
+    corners = [model.tri_indices(k) for k in range(model.num_tris)]
+    faces = np.array([[int(c[0]), int(c[1]), int(c[2])] for c in corners], dtype=np.int64).reshape(-1, 3)
+    if not np.isfinite(points).all():
+        raise DescriptionError("the mesh has vertices that are not finite", where=str(file), rule="mesh")
+    if not _closed(faces):
+        warnings.warn(
+            f"{file}: the mesh is not closed (an edge does not belong to two triangles that run along it in opposite "
+            "directions), so that points behind its surface count as outside",
+            ArmwrightWarning,
+            stacklevel=2,
+        )
+    elif float(np.linalg.det(points[faces]).sum()) < 0.0:  # six times the enclosed volume
+        faces = faces[:, ::-1]
+    try:
+        return Mesh(
+            name=name or file.stem,
+            vertices=tuple(tuple(p) for p in points.tolist()),
+            triangles=tuple(tuple(f) for f in faces.tolist()),
+            **surface,
+        )
+    except InputError as error:
+        raise DescriptionError(str(error), where=str(file), rule="mesh") from None
+
+
+def _reason(error: Exception) -> str:
+    """What the importer found, without where in its own code."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [
+        line for line in lines if not line.startswith(("From file:", "in function:", "at line:", "message:", "Hint:"))
+    ]
+    return "; ".join(told).rstrip(".") or "the file holds no triangles"
+
+
+def _closed(faces: Any) -> bool:
+    """Whether every edge is run along once in each direction."""
+    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+    ahead, times = np.unique(edges, axis=0, return_counts=True)
+    return bool((times == 1).all()) and np.array_equal(ahead, np.unique(edges[:, ::-1], axis=0))
