@@ -25,18 +25,39 @@ MAX_SHAPES = 10_000
 
 
 @dataclass(frozen=True)
+class Errand:
+    """What an arm may be asked to do in a world: from posture `start` to posture `goal` [rad, m], for one robot."""
+
+    robot: str
+    start: tuple[float, ...]
+    goal: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Check that both are postures of one arm."""
+        for what in ("start", "goal"):
+            values = tuple(float(v) for v in getattr(self, what))
+            if not values or not np.isfinite(values).all():
+                raise InputError(f"errand: {what} must be finite joint coordinates, got {values}")
+            object.__setattr__(self, what, values)
+        if len(self.start) != len(self.goal):
+            raise InputError(f"errand: start has {len(self.start)} joint coordinates, goal {len(self.goal)}")
+
+
+@dataclass(frozen=True)
 class World:
     """What stands in the workspace.
 
     Attributes:
         shapes: with unique names, base frame.
         name, title, notes: as in the file.
+        errand: postures to begin and to end in, for which the world was made; None if it says nothing.
     """
 
     shapes: tuple[Shape, ...] = ()
     name: str = "world"
     title: str = ""
     notes: str = ""
+    errand: Errand | None = None
 
     def __post_init__(self) -> None:
         """Check that the shapes are shapes and their names unique."""

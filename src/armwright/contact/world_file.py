@@ -21,6 +21,11 @@ The format by example::
     units = ["m", "m", "m"]
     rows = [[0.4, 0.1, 0.03], [0.4, 0.2, 0.03]]
 
+    [errand]                                      # if the world was made for one: postures of an arm
+    robot = "ur5"
+    start = { value = [0, -90, 90, 0, 90, 0], unit = "deg" }
+    goal = { value = [60, -90, 90, 0, 90, 0], unit = "deg" }
+
 Further kinds: ``sphere`` (centre, radius), ``capsule`` (start, end, radius), ``box`` (centre, size, and rpy or
 rotation), ``mesh`` (``file`` beside the world's with ``unit``, or vertices and triangles).
 """
@@ -34,7 +39,7 @@ from typing import Any
 import numpy as np
 
 from armwright.contact.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere, kind_of
-from armwright.contact.world import MAX_SHAPES, World
+from armwright.contact.world import MAX_SHAPES, Errand, World
 from armwright.errors import DescriptionError, InputError
 from armwright.robot.sheet_files import file_text
 from armwright.robot.sheet_geometry import direction
@@ -43,7 +48,7 @@ from armwright.robot.sheet_units import check_unit, to_si
 from armwright.robot.sheet_values import columns_of, listed, matrix, real, scalar, take, vector
 from armwright.spatial.euler import rotation_from_rpy
 
-SECTIONS = ("name", "title", "notes", "sources", "surface", "shapes")
+SECTIONS = ("name", "title", "notes", "sources", "surface", "shapes", "errand")
 SURFACE = ("stiffness", "damping", "friction")
 _STIFFNESS_UNITS = {"N/m": 1.0, "N/mm": 1e3, "kN/m": 1e3}
 _KEYS = {
@@ -81,9 +86,28 @@ def world_from_text(content: str, file: str = "world", folder: Path | None = Non
         if len(shapes) > MAX_SHAPES:
             raise tree.refuse(f"at most {MAX_SHAPES} shapes", "size", "shapes")
     try:
-        return World(tuple(shapes), tree.text_of("name"), tree.text_of("title", ""), tree.text_of("notes", ""))
+        about = (tree.text_of("name"), tree.text_of("title", ""), tree.text_of("notes", ""))
+        return World(tuple(shapes), *about, _errand(tree.table("errand")))
     except InputError as error:
         raise DescriptionError(str(error), where=tree.where("shapes"), rule="world") from None
+
+
+def _errand(table: Table | None) -> Errand | None:
+    if table is None:
+        return None
+    table.only("robot", "start", "goal")
+    rows = []
+    for key in ("start", "goal"):
+        q = _need(table, key)
+        unit = check_unit(q.entries.get("unit"), ("angle", "length"), q.refuse)
+        value = q.entries["value"]
+        if not isinstance(value, list) or not value:
+            raise q.refuse("must be a list of joint coordinates", "type")
+        rows.append(tuple(to_si(real(v, q), unit) for v in value))
+    try:
+        return Errand(table.text_of("robot"), *rows)
+    except InputError as error:
+        raise table.refuse(str(error), "errand") from None
 
 
 def _no_extends(name: str) -> tuple[str, str]:
@@ -243,4 +267,8 @@ def world_text(world: World) -> str:
             lines.append(
                 f"{key} = {_numbers(value)}" if plain else f'{key} = {{ value = {_numbers(value)}, unit = "{unit}" }}'
             )
+    if world.errand is not None:
+        lines += ["", "[errand]", f"robot = {_text(world.errand.robot)}"]
+        for key in ("start", "goal"):
+            lines.append(f'{key} = {{ value = {_numbers(list(getattr(world.errand, key)))}, unit = "rad" }}')
     return "\n".join(lines) + "\n"

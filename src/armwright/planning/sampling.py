@@ -121,6 +121,21 @@ def rrt_connect(colliding: Colliding, start: ArrayLike, goal: ArrayLike, lower: 
     return JointPlan("gave up", np.zeros((0, space.n)), float("inf"), nodes, space.checks, name, text)
 
 
+def connected(colliding: Colliding, start: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, step: float = 0.3,
+              resolution: float = 0.02, seed: int = 0, iterations: int = 300,
+              edge_free: EdgeFree | None = None) -> Array:  # fmt: skip
+    """Return configurations (m, n) that are joined to `start` by free motions: how far one gets from there.
+
+    Arguments as in `rrt_connect`. A region that looks closed may have an exit that was not found.
+    """
+    space = Space(colliding, start, start, lower, upper, resolution, edge_free)
+    rng, tree = np.random.default_rng(seed), _Tree(space.start)
+    for _ in range(iterations):
+        target = rng.uniform(space.lower, space.upper)
+        _extend(space, tree, tree.nearest(target), target, step, False)
+    return tree.q[: tree.size].copy()
+
+
 @dataclass(frozen=True, slots=True)
 class RRTConnect:
     """`rrt_connect` with its options fixed: ``RRTConnect(seed=3)(colliding, start, goal, lower, upper)``."""

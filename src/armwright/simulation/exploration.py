@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from armwright.contact.world import World
     from armwright.planning.occupancy import GridMap
     from armwright.planning.path_plan import PathPlan
+    from armwright.simulation.explore_places import Places
     from armwright.simulation.recording import Recording
 
 Cell = tuple[int, ...]
@@ -40,6 +41,9 @@ class Contact(NamedTuple):
         desired, actual: tool positions (3,) at the alarm [m].
         felt, true: estimated and true contact force on the arm (3,) [N].
         link, shape: what really touched what; "" if nothing did.
+        q: posture (n,) in which it was felt, where the whole arm is explored with.
+        places: where it may have been, see `explore_places.Places`; None for contacts of the tool.
+        true_point: where it really was (3,) [m], None if nothing touched or only the tool could.
     """
 
     time: float
@@ -52,6 +56,9 @@ class Contact(NamedTuple):
     true: Any
     link: str = ""
     shape: str = ""
+    q: Any = None
+    places: Places | None = None
+    true_point: Any = None
 
     @property
     def delay(self) -> float:

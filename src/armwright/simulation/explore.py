@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from armwright.robot.model import Robot
 from armwright.robot.tree import tree_of
 from armwright.simulation.exploration import Exploration
 from armwright.simulation.explore_field import Field, Touching, field_of, find_world
+from armwright.simulation.explore_joints import explore_joints, plans_joints
 from armwright.simulation.explore_learn import learned_thresholds
 from armwright.simulation.explore_motion import Hand
 from armwright.simulation.explore_names import (
@@ -44,6 +45,7 @@ from armwright.simulation.signals import Signal
 if TYPE_CHECKING:
     from armwright.contact.monitor import Monitor
     from armwright.control.law import Law
+    from armwright.planning.joint_plan import JointPlanner
     from armwright.planning.occupancy import GridMap
     from armwright.planning.path_plan import GridPlanner
     from armwright.simulation.drives import Drive
@@ -60,15 +62,15 @@ PUBLISHED = {"ur5-ragazzon-published": "ur5-ragazzon"}  # dynamics → the arm t
 def explore(
     robot: Robot | str,
     world: World | str | Path | Callable[[Any], Any],
-    start: Cell = START_000,
-    goal: Cell = GOAL_000,
+    start: Any = None,
+    goal: Any = None,
     *,
     where: GridMap | None = None,
     observer: str | Monitor | Sequence[Monitor] | None = None,
     detector: str | Monitor | None = None,
-    planner: str | GridPlanner | None = None,
+    planner: str | GridPlanner | JointPlanner | None = None,
     reaction: Reaction = "back off",
-    contact: Touching = "tool",
+    contact: Touching | None = None,
     law: Law | None = None,
     kinematics: Robot | None = None,
     model: Robot | None = None,
@@ -88,28 +90,37 @@ def explore(
     seed: int = 0,
     learn_seed: int | None = None,
     slots: int | None = None,
+    speed: float = 0.25,
+    margin: float = 0.015,
     progress: Callable[[float, int], Any] | None = None,
 ) -> Exploration:
     """Send the arm from one cell of a map to another through surroundings that nobody told it about.
+
+    With a planner in joint space, start and goal are postures and the whole arm finds its way, see `explore_joints`:
+    what any link touches is located as far as the joint torques tell, and the path keeps the whole arm clear of it.
 
     Args:
         robot: the plant, and the controller's model unless `model` is given; a catalogue name or a `Robot`.
         world: shapes: a `World`, the name of one ("A" and "B" are the layouts of 000), a .toml file; or the contact
             force on the tool as a traced function of its position (3,) → (3,) [N], base axes.
-        start: cell of the map, 2-D or 3-D.
-        goal: cell of the map.
+        start: cell of the map, 2-D or 3-D; (2, 11) of 000's patch by default. In joint space a posture (n,), by
+            default that of the world's file.
+        goal: cell of the map; (18, 7) by default. In joint space a posture (n,), a tool pose (4, 4) or a tool position
+            (3,), solved by inverse kinematics; by default that of the world's file.
         where: the map to begin with; the empty patch of 000 by default.
         observer: what gives ``tau_ext``: "closed-loop" (000, the default), "momentum", "kalman", "disturbance",
             "scaled-error", or monitors.
         detector: what raises the alarm: "norm" (‖F̂‖ > 12 N, 000 §3.7; default with "closed-loop"), "adaptive"
             (default otherwise), "joints", "cusum", whose thresholds are learned from contact-free motion first, or a
             monitor.
-        planner: on the grid: "hopfield" (default), "dijkstra", "astar", … or a planner.
+        planner: on the grid: "hopfield" (default), "dijkstra", "astar", … or a planner. In joint space: "rrt-connect",
+            "ompl", or a planner such as `RRTConnect(seed=3)`.
         reaction: to a contact: "back off" (along the way that was driven, to the first free cell, then plan anew),
             "retract" (along the felt force first), "slide" (along the surface under force control, see
             `explore_slide`), "stop".
         contact: what touches: the "tool" point (000) or all "links" as capsules. The cell of the tool then stands for
-            the whole posture, and the desired cell is marked; else the cell where the tool is.
+            the whole posture, and the desired cell is marked; else the cell where the tool is. By default the tool on
+            grids, the links in joint space.
         law: the controller; computed torque with the gains of 000 by default.
         kinematics: the arm that FK, IK and the contact see, where it differs from the plant's dynamics (000's
             published arm).
@@ -132,10 +143,12 @@ def explore(
         seed: of noise and, unless `learn_seed` is given, of the motions that thresholds are learned from.
         learn_seed: of those motions alone: runs that share it (and arm, map, pace, …) learn once.
         slots: room for so many cylinders in the compiled loop, so that worlds with fewer share it.
+        speed: in joint space: pace of the arm's fastest part [m/s].
+        margin: in joint space: distance that the whole arm keeps to felt places [m].
         progress: called with (fraction of the duration, contacts so far).
 
     Returns:
-        An `Exploration` with a named outcome.
+        An `Exploration` with a named outcome; a `JointExploration` for a run in joint space.
 
     Raises:
         InputError: before anything is run: a start or goal outside the grid, blocked or out of reach, shapes over the
@@ -144,6 +157,21 @@ def explore(
     arm = _arm(robot)
     if kinematics is None and arm.name in PUBLISHED:
         kinematics = _arm(PUBLISHED[arm.name])
+    if plans_joints(planner):
+        _check(arm, reaction, duration, seconds_per_cell, contact_budget, tolerance, np.zeros(arm.n))
+        if published or kinematics is not None or where is not None or contact == "tool":
+            raise InputError(
+                "explore: planning in joint space is for the whole arm: contact='links', without a map (where), "
+                "published or kinematics"
+            )
+        return explore_joints(
+            arm, find_world(world) if isinstance(world, (str, Path)) else world, start, goal, planner=planner,
+            observer=observer, detector=detector, reaction=reaction, law=law, model=model, duration=duration,
+            contact_budget=contact_budget, rate=rate, substeps=substeps, tolerance=tolerance, drive=drive,
+            friction=friction, sensors=sensors, seed=seed, speed=speed, margin=margin, progress=progress,
+        )  # fmt: skip
+    contact = contact or "tool"
+    start, goal = START_000 if start is None else start, GOAL_000 if goal is None else goal
     _check(arm, reaction, duration, seconds_per_cell, contact_budget, tolerance, seed_q)
     if reaction == "slide" and contact == "links":
         raise InputError(
@@ -204,7 +232,7 @@ def explore(
         field,
         contact == "links",
         tuple(goal),
-        find_planner(planner, published=published),
+        find_planner(cast("str | GridPlanner | None", planner), published=published),
         reaction,
         seconds_per_cell,
         published,
