@@ -36,7 +36,7 @@ _P, _I, _U = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64
 
 def keys(seeds: Sequence[int] | Any) -> Words:
     """Return seeds as words (B,); raise `InputError` unless all are whole numbers from 0 to 2⁶⁴ − 1."""
-    values = [seeds] if np.ndim(seeds) == 0 else list(seeds)
+    values: list[Any] = [seeds] if np.ndim(seeds) == 0 else list(seeds)
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MOST_SEED:
             raise InputError(f"noise: seeds must be whole numbers from 0 to 2^64 - 1 = {MOST_SEED}, got {value!r}")
@@ -93,17 +93,6 @@ def normals(
     return out
 
 
-def side_by_side(words: Words, first: int, ticks: int, width: int, out: Any, *, stream: int = STREAM) -> None:
-    """Fill out (ticks, width, lanes) with the normals of words (lanes,), as a loop takes those of one group of lanes.
-
-    The same numbers as `normals` in another order. `width` must be even, words and out C-contiguous.
-    """
-    if backend() == "numpy":
-        out[...] = _numpy_normals(words, first, ticks, width, stream).transpose(1, 2, 0)
-    elif out.size:
-        _fill(len(words), words.ctypes.data, stream, first, ticks, width // 2, out.ctypes.data)
-
-
 def _fill(side: int, key: int, stream: int, first: int, ticks: int, pairs: int, target: int) -> None:
     """Write (ticks, 2·pairs, side) numbers to an address; the function makes two ticks at a time, from an even one."""
     function, row = _function(side), 16 * pairs * side
@@ -138,6 +127,28 @@ class Source:
         if self._table.shape[1] != ticks:
             self._table = np.empty((len(self.words), ticks, self.width))
         return normals(self.words, first, ticks, self.width, self._table)
+
+    def filler(self, first: int, ticks: int, side: int) -> Callable[[int, int], None]:
+        """Return a function that writes the numbers of one group of lanes where a loop reads them.
+
+        ``fill(group, address)`` writes float64 (ticks, width, side): the same numbers as `table` in another order, of
+        the lanes group·side …; idle lanes of the last group repeat the last one. The width must be even.
+        """
+        words = np.concatenate([self.words, np.repeat(self.words[-1:], -len(self.words) % side)])
+        if backend() == "numpy":
+
+            def slow(group: int, address: int) -> None:
+                drawn = _numpy_normals(words[group * side : (group + 1) * side], first, ticks, self.width, STREAM)
+                flat = np.ascontiguousarray(drawn.transpose(1, 2, 0))
+                ctypes.memmove(address, flat.ctypes.data, flat.nbytes)
+
+            return slow
+        key, step, pairs = words.ctypes.data, 8 * side, self.width // 2
+
+        def fill(group: int, address: int, _keep: Words = words) -> None:
+            _fill(side, key + group * step, STREAM, first, ticks, pairs, address)
+
+        return fill
 
     def row(self, tick: int) -> Any:
         """Normals (width,) of the first simulation at one tick; those of the next ticks are computed with them."""

@@ -228,6 +228,8 @@ def noise_ir(name: str, *, side: int, width: int, fma: bool, register: int) -> s
     w.line("br i1 %more, label %body, label %end")
     w.raw("end:")
     w.line("ret void")
-    wide = f' "prefer-vector-width"="{64 * register}" "min-legal-vector-width"="{64 * register}"' if register > 2 else ""
+    wide = (
+        f' "prefer-vector-width"="{64 * register}" "min-legal-vector-width"="{64 * register}"' if register > 2 else ""
+    )
     head = f"define void @{name}(ptr %keys, i64 %stream, i64 %first, i64 %pairs, i64 %blocks, ptr %out) #0 {{"
     return "\n".join([head, *w.lines, "}", *sorted(w.declarations), f"attributes #0 = {{ nounwind{wide} }}", ""])
