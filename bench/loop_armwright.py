@@ -47,7 +47,7 @@ class Runner:
 
     def __call__(self) -> Any:
         session = self.session
-        session.rows.clear()
+        session.log.forget(session.log.count)
         session.loop.set("x", self.x)
         session.follow(self.reference)
         session.run(self.duration)
@@ -134,7 +134,7 @@ def _still(robot: Any, law: Any, goal: Any, options: dict[str, Any]) -> Callable
     x = session.state
 
     def run() -> Any:
-        session.rows.clear()
+        session.log.forget(session.log.count)
         session.loop.set("x", x)
         session.run(5.0)
         return session

@@ -274,3 +274,21 @@ NAN4 = [0.0, np.nan, 0.0, 0.0]
 def test_bad_input_is_refused_with_what_would_be_valid(call, says):
     with pytest.raises(InputError, match=says):
         call()
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, 5, 7])
+def test_many_instants_at_once_are_each_of_them(degree):
+    """The compiled table against Horner, in any order, at breaks, before the start and after the end, in any cut."""
+    rng = np.random.default_rng(degree)
+    breaks = np.concatenate([[0.0], np.cumsum(rng.uniform(0.1, 1.0, 5))])
+    path = Trajectory(breaks, rng.normal(size=(5, degree + 1, 4)))
+    t = np.concatenate([rng.uniform(-1.0, breaks[-1] + 1.0, 2000), breaks, [0.0, breaks[-1]]])
+    rng.shuffle(t)
+    for times in (t, np.sort(t)):
+        many = path.evaluate(times)
+        single = [path.evaluate(instant) for instant in times]
+        for k in range(3):
+            assert many[k] == pytest.approx(np.array([row[k] for row in single]), rel=1e-12, abs=1e-13)
+        cut = [path.evaluate(part) for part in np.split(times, [300, 700])]
+        for k in range(3):
+            assert np.array_equal(many[k], np.concatenate([part[k] for part in cut]))

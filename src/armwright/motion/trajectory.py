@@ -10,6 +10,7 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.motion.inputs import joint_vector, positive
 from armwright.motion.reference import Reference
+from armwright.motion.reference_table import fill_table
 from armwright.motion.roots import extreme
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-MANY = 16  # instants above which a matrix product pays
+MANY = 256  # instants above which the compiled table pays
 
 
 class Peaks(NamedTuple):
@@ -133,30 +134,14 @@ class Trajectory:
             raise InputError(f"t: expected times in seconds, got {t!r}") from error
         if np.isnan(time).any():
             raise InputError("t: times must be numbers, got NaN")
+        if time.ndim == 1 and time.size > MANY:
+            table = np.empty((time.size, 3 * self.n))
+            if fill_table(self.breaks, self.coefficients, time, table):
+                return Reference(*np.split(table, 3, axis=1))
         inside = (time >= 0.0) & (time <= self.duration)
         clipped = np.clip(time, 0.0, self.duration)
         piece = np.searchsorted(self.breaks[1:-1], clipped, side="right")
-        if time.ndim == 1 and time.size > MANY and (np.diff(piece) >= 0).all():
-            return self._in_order(piece, clipped - self.breaks[piece], inside)
         return self._at(piece, clipped - self.breaks[piece], inside)
-
-    def _in_order(self, piece: NDArray[np.int64], x: Array, moving: NDArray[np.bool_]) -> Reference:
-        """Values at many instants in order of time: one matrix product a piece, of powers with coefficients."""
-        m, size, n = self.coefficients.shape
-        table, c = np.zeros((m, size, 3 * n)), self.coefficients
-        for k in range(3):
-            table[:, : c.shape[1], k * n : (k + 1) * n] = c
-            c = differentiate(c)
-        out = np.empty((len(x), 3 * n))
-        starts = np.flatnonzero(np.diff(piece, prepend=-1))
-        for first, last in zip(starts, [*starts[1:], len(x)], strict=True):
-            powers = np.ones((size, last - first))
-            for k in range(1, size):
-                np.multiply(powers[k - 1], x[first:last], out=powers[k])
-            np.matmul(powers.T, table[piece[first]], out=out[first:last])
-        if not moving.all():
-            out[~moving, n:] = 0.0
-        return Reference(out[:, :n], out[:, n : 2 * n], out[:, 2 * n :])
 
     def _at(self, piece: NDArray[np.int64], x: Array, moving: NDArray[np.bool_] | None = None) -> Reference:
         speed = differentiate(self.coefficients)

@@ -17,6 +17,7 @@ from armwright.graph.loop import Loop, LoopPlan, Outcome, recorded_rows
 from armwright.graph.noise import Source
 from armwright.motion import Trajectory
 from armwright.motion.reference import Reference
+from armwright.motion.reference_table import fill_table
 from armwright.simulation import callback, trouble
 from armwright.simulation.crossing import event_values, first_crossing
 from armwright.simulation.log import Log
@@ -139,6 +140,14 @@ class Session:
         start, reference = self._references[-1]
         return self._evaluate(start, reference, t)
 
+    def _refer(self, t: Any, out: Any) -> None:
+        """Write the reference at simulated times t (m,) into rows out (m, 3n)."""
+        start, reference = self._references[-1]
+        if isinstance(reference, Trajectory):
+            fill_table(reference.breaks, reference.coefficients, t - start, out)
+        else:
+            out[...] = np.concatenate(reference)
+
     def _evaluate(self, start: float, reference: Trajectory | Reference, t: Any) -> Reference:
         if isinstance(reference, Trajectory):
             return reference.evaluate(np.asarray(t) - start)
@@ -233,15 +242,13 @@ class Session:
 
     def shared_table(self, ticks: int, out: Any = None) -> Any:
         """What all lanes are given in the next ticks (ticks, columns): time, references, which measurements are new."""
-        plan = self.loop.plan
+        plan, n = self.loop.plan, self.parts.n
         t = self.times(ticks + 1)
-        ref, n = self.reference_at(t), self.parts.n
         table = np.empty((ticks, len(plan.shared_slots))) if out is None else out
         table[:, 0] = t[:-1]
-        for k, part in enumerate(ref):
-            table[:, 1 + k * n : 1 + (k + 1) * n] = part[:-1]
-            if "ref_next" in plan.shared:
-                table[:, 1 + (3 + k) * n : 1 + (4 + k) * n] = part[1:]
+        self._refer(t[:-1], table[:, 1 : 1 + 3 * n])
+        if "ref_next" in plan.shared:
+            self._refer(t[1:], table[:, 1 + 3 * n : 1 + 6 * n])
         if "fresh" in plan.shared:  # the last column
             assert self.parts.sensors is not None
             table[:, -1] = (np.arange(ticks) + self.tick) % self.parts.sensors.every == 0
