@@ -65,7 +65,7 @@ def inertia_gains(robot: Robot, q: ArrayLike, w: ArrayLike, zeta: ArrayLike = 1.
 
 
 class Linear(NamedTuple):
-    """Loop at rest: arm (A (2n, 2n), B (2n, n)) and law K (n, 2n), τ = K (δq, δq̇)."""
+    """Loop around a state: ẋ = A x + B τ under τ = K x; at rest x = (δq, δq̇), A (2n, 2n), B (2n, n), K (n, 2n)."""
 
     A: Array
     B: Array

@@ -1,30 +1,23 @@
 """Steps that cannot be stable: found before the run, with the limit and what would work.
 
 A loop is linearised numerically around its present state: the compiled tick is run on perturbed states. If the largest
-factor by which one tick
-multiplies a small deviation means a growth faster than any arm can fall, the cause is the step, not the physics.
+factor by which one tick multiplies a small deviation means a growth faster than any arm can fall, the cause is the
+step, not the physics.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.control.gains import Linear, hold_radius
 from armwright.simulation.integrators import Method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 IMPLAUSIBLE_RATE = 100.0  # 1/s: an inverted forearm falls with 10 to 30
-
-
-class Linear(NamedTuple):
-    """ẋ = A x + B u under a law u = K x."""
-
-    A: Any
-    B: Any
-    K: Any
 
 
 def growth(J: Any) -> tuple[float, Any]:
@@ -36,23 +29,12 @@ def growth(J: Any) -> tuple[float, Any]:
     return float(np.abs(values[k])), np.abs(vectors[:, k])
 
 
-def held_radius(linear: Linear, period: float) -> float:
-    """Spectral radius of the sampled loop with the torque held for `period` (003 E8)."""
-    from scipy.linalg import expm
-
-    N, m = linear.B.shape
-    block = np.zeros((N + m, N + m))
-    block[:N, :N], block[:N, N:] = linear.A * period, linear.B * period
-    F = expm(block)
-    return float(np.abs(np.linalg.eigvals(F[:N, :N] + F[:N, N:] @ linear.K)).max())
-
-
 def largest_period(linear: Linear) -> float:
     """Longest control period for which the held loop does not grow faster than the continuous one, by bisection [s]."""
     own = max(0.0, float(np.linalg.eigvals(linear.A + linear.B @ linear.K).real.max()))
 
     def stable(period: float) -> bool:
-        return held_radius(linear, period) <= float(np.exp((own + 1.0) * period))
+        return hold_radius(linear, period) <= float(np.exp((own + 1.0) * period))
 
     return _bisect(stable)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.control.gains import Linear
 from armwright.control.law import run
 from armwright.errors import SimulationError
 from armwright.graph.loop import Outcome
@@ -75,7 +76,7 @@ def _perturbation(session: Session) -> float:
     return max(1e-6, 50.5 * coarse)
 
 
-def linearised(session: Session, x: Any, lane: int = 0) -> stability.Linear:
+def linearised(session: Session, x: Any, lane: int = 0) -> Linear:
     """The loop of one simulation around state x: arm, drive and friction, and the law."""
     parts = session.parts
     n, ref = parts.n, Reference(*(part[0] for part in session.reference_at(np.array([session.time]))))
