@@ -15,7 +15,8 @@ ROOMS = ["spatial", "graph", "kinematics", "dynamics", "motion", "control", "con
 MORE = {
     "robot": (
         "load.load load.robots model.Robot parts.Joint parts.Body parts.Limits parts.Friction parts.Actuators "
-        "parts.Source check.check kernels.compile"
+        "parts.Source dh.from_dh dh.from_mdh dh.to_dh dh.to_mdh screws.from_screws screws.to_screws "
+        "chain_parts.ChainParts check.check kernels.compile"
     ),
     "errors": (
         "ArmwrightError InputError DescriptionError NotSupportedError TraceError CompileError SimulationError "

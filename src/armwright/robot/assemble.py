@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
 from armwright.errors import InputError, NotSupportedError
+from armwright.robot.chain_parts import ChainParts
 from armwright.robot.model import EARTH_GRAVITY, Robot
-from armwright.robot.parts import Actuators, Body, Friction, Joint, JointKind, Limits, Source, frozen
+from armwright.robot.parts import Actuators, Body, Friction, Joint, JointKind, Limits, frozen
 from armwright.spatial import axis_angle, pose, rotation_pose, translation
 
 if TYPE_CHECKING:
@@ -65,46 +66,41 @@ def _limits(value: Any) -> Limits:
 def assemble(
     placements: Sequence[Placement],
     kinds: Sequence[JointKind],
-    *,
-    name: str,
-    masses: ArrayLike | None = None,
-    coms: ArrayLike | None = None,
-    inertias: ArrayLike | None = None,
-    joint_names: Sequence[str] | None = None,
-    body_names: Sequence[str] | None = None,
-    limits: Sequence[Limits | tuple[float, float]] | None = None,
-    friction: Sequence[Friction] | None = None,
-    actuators: Actuators | None = None,
     T_base_root: ArrayLike | None = None,
     tool: ArrayLike | None = None,
-    gravity: ArrayLike = EARTH_GRAVITY,
-    sources: dict[str, Source] | None = None,
-    notes: str = "",
+    **parts: Unpack[ChainParts],
 ) -> Robot:
-    """Put a serial chain together; what is omitted is massless, unlimited, frictionless, ideal, at the identity."""
+    """Put a serial chain together; poses that are omitted are the identity, for the rest see `ChainParts`."""
+    strange = sorted(set(parts) - ChainParts.__optional_keys__)
+    if strange:
+        raise InputError(
+            f"unknown: {', '.join(strange)}; a chain takes {', '.join(sorted(ChainParts.__optional_keys__))}"
+        )
     n = len(placements)
+    masses, coms, inertias = parts.get("masses"), parts.get("coms"), parts.get("inertias")
     m = np.zeros(n) if masses is None else frozen(masses, (n,), "masses")
     c = np.zeros((n, 3)) if coms is None else frozen(coms, (n, 3), "coms")
     inertia = np.zeros((n, 3, 3)) if inertias is None else frozen(inertias, (n, 3, 3), "inertias")
-    joint_labels = _listed(joint_names, n, "joint_names", lambda i: f"joint_{i + 1}")
-    body_labels = _listed(body_names, n, "body_names", lambda i: f"link_{i + 1}")
-    ranges = _listed(limits, n, "limits", lambda i: Limits())
-    frictions = _listed(friction, n, "friction", lambda i: Friction())
+    joint_labels = _listed(parts.get("joint_names"), n, "joint_names", lambda i: f"joint_{i + 1}")
+    body_labels = _listed(parts.get("body_names"), n, "body_names", lambda i: f"link_{i + 1}")
+    ranges = _listed(parts.get("limits"), n, "limits", lambda i: Limits())
+    frictions = _listed(parts.get("friction"), n, "friction", lambda i: Friction())
+    actuators = parts.get("actuators")
     bodies = tuple(
         Body(body_labels[i], i - 1, i, *placement, mass=float(m[i]), com=c[i], inertia=inertia[i])
         for i, placement in enumerate(placements)
     )
     return Robot(
-        name=name,
+        name=parts.get("name", "arm"),
         joints=tuple(Joint(joint_labels[i], kinds[i], _limits(ranges[i]), frictions[i]) for i in range(n)),
         bodies=bodies,
         actuators=Actuators.none(n) if actuators is None else actuators,
         T_base_root=np.eye(4) if T_base_root is None else np.asarray(T_base_root, dtype=np.float64),
         tip=n - 1,
         T_tip_tool=np.eye(4) if tool is None else np.asarray(tool, dtype=np.float64),
-        gravity=np.asarray(gravity, dtype=np.float64),
-        sources={} if sources is None else dict(sources),
-        notes=notes,
+        gravity=np.asarray(parts.get("gravity", EARTH_GRAVITY), dtype=np.float64),
+        sources=dict(parts.get("sources") or {}),
+        notes=parts.get("notes", ""),
     )
 
 

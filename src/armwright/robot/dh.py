@@ -9,16 +9,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
 from armwright.errors import InputError, NotSupportedError
 from armwright.robot.assemble import Placement, assemble, chain_home, chain_tool, joint_kinds, orthonormal, reexpressed
+from armwright.robot.chain_parts import ChainParts, ChainTable, described
 from armwright.robot.common_normal import Line, distal_frames, proximal_frames
-from armwright.robot.model import EARTH_GRAVITY
-from armwright.robot.parts import Actuators, Friction, JointKind, Limits, Source
+from armwright.robot.parts import JointKind
 from armwright.robot.step import turn
 from armwright.spatial import inverse
 
@@ -60,101 +60,49 @@ def _rows(table: ArrayLike, columns: str) -> Array:
 def from_dh(
     table: ArrayLike,
     *,
-    name: str = "arm",
     kinds: Sequence[str] | None = None,
-    masses: ArrayLike | None = None,
-    coms: ArrayLike | None = None,
-    inertias: ArrayLike | None = None,
-    joint_names: Sequence[str] | None = None,
-    body_names: Sequence[str] | None = None,
-    limits: Sequence[Limits | tuple[float, float]] | None = None,
-    friction: Sequence[Friction] | None = None,
-    actuators: Actuators | None = None,
     T_base_root: ArrayLike | None = None,
     tool: ArrayLike | None = None,
-    gravity: ArrayLike = EARTH_GRAVITY,
-    sources: dict[str, Source] | None = None,
-    notes: str = "",
+    **parts: Unpack[ChainParts],
 ) -> Robot:
     """Build an arm from a standard (distal) DH table, A = Rz(theta+q) Tz(d) Tx(a) Rx(alpha) (004 eq. 2.19).
 
     Args:
         table: (n, 4), columns theta offset [rad], d [m], a [m], alpha [rad].
-        name: of the arm.
         kinds: "revolute" or "prismatic" for each joint (also "R", "P"); all revolute if omitted.
-        masses: (n,) [kg].
-        coms: (n, 3) centres of mass in the DH link frames [m].
-        inertias: (n, 3, 3) about the centres of mass, DH link axes [kg m²].
-        joint_names: of the n joints; "joint_1", … if omitted.
-        body_names: of the n links; "link_1", … if omitted.
-        limits: one `Limits` or (lower, upper) a joint.
-        friction: one `Friction` a joint.
-        actuators: motors and gears.
         T_base_root: pose of DH frame 0 in the base frame.
         tool: pose of the tool in DH frame n.
-        gravity: in the base frame [m/s²].
-        sources: provenance by dotted path.
-        notes: free text.
+        **parts: name, masses, coms, inertias, limits, …; see `ChainParts`.
     """
     rows = _rows(table, "theta, d, a, alpha")
     placements = [Placement(np.eye(4), _Z, _rz_tz(theta, d) @ _tx_rx(a, alpha)) for theta, d, a, alpha in rows]
-    return assemble(
-        placements, joint_kinds(kinds, len(rows)), name=name, masses=masses, coms=coms, inertias=inertias,
-        joint_names=joint_names, body_names=body_names, limits=limits, friction=friction, actuators=actuators,
-        T_base_root=T_base_root, tool=tool, gravity=gravity, sources=sources, notes=notes,
-    )  # fmt: skip
+    return assemble(placements, joint_kinds(kinds, len(rows)), T_base_root, tool, **parts)
 
 
 def from_mdh(
     table: ArrayLike,
     *,
-    name: str = "arm",
     kinds: Sequence[str] | None = None,
-    masses: ArrayLike | None = None,
-    coms: ArrayLike | None = None,
-    inertias: ArrayLike | None = None,
-    joint_names: Sequence[str] | None = None,
-    body_names: Sequence[str] | None = None,
-    limits: Sequence[Limits | tuple[float, float]] | None = None,
-    friction: Sequence[Friction] | None = None,
-    actuators: Actuators | None = None,
     T_base_root: ArrayLike | None = None,
     tool: ArrayLike | None = None,
-    gravity: ArrayLike = EARTH_GRAVITY,
-    sources: dict[str, Source] | None = None,
-    notes: str = "",
+    **parts: Unpack[ChainParts],
 ) -> Robot:
     """Build an arm from a modified (proximal) DH table, A = Rx(alpha) Tx(a) Rz(theta+q) Tz(d) (003 §4.1).
 
     Args:
         table: (n, 4), columns alpha [rad], a [m], theta offset [rad], d [m]. (003 writes d for a and r for d.)
-        name: of the arm.
         kinds: "revolute" or "prismatic" for each joint (also "R", "P"); all revolute if omitted.
-        masses: (n,) [kg].
-        coms: (n, 3) centres of mass in the DH link frames [m].
-        inertias: (n, 3, 3) about the centres of mass, DH link axes [kg m²].
-        joint_names: of the n joints; "joint_1", … if omitted.
-        body_names: of the n links; "link_1", … if omitted.
-        limits: one `Limits` or (lower, upper) a joint.
-        friction: one `Friction` a joint.
-        actuators: motors and gears.
         T_base_root: pose of DH frame 0 in the base frame.
         tool: pose of the tool in DH frame n.
-        gravity: in the base frame [m/s²].
-        sources: provenance by dotted path.
-        notes: free text.
+        **parts: name, masses, coms, inertias, limits, …; see `ChainParts`.
     """
     rows = _rows(table, "alpha, a, theta, d")
     placements = [Placement(_tx_rx(a, alpha) @ _rz_tz(theta, d), _Z, np.eye(4)) for alpha, a, theta, d in rows]
-    return assemble(
-        placements, joint_kinds(kinds, len(rows)), name=name, masses=masses, coms=coms, inertias=inertias,
-        joint_names=joint_names, body_names=body_names, limits=limits, friction=friction, actuators=actuators,
-        T_base_root=T_base_root, tool=tool, gravity=gravity, sources=sources, notes=notes,
-    )  # fmt: skip
+    return assemble(placements, joint_kinds(kinds, len(rows)), T_base_root, tool, **parts)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DHTable:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class DHTable(ChainTable):
     """A serial chain as a DH table, with all that the table itself cannot hold. `robot()` rebuilds the arm.
 
     Attributes:
@@ -171,18 +119,6 @@ class DHTable:
     kinds: tuple[JointKind, ...]
     T_base_root: Array
     T_tip_tool: Array
-    masses: Array
-    coms: Array
-    inertias: Array
-    name: str
-    joint_names: tuple[str, ...]
-    body_names: tuple[str, ...]
-    limits: tuple[Limits, ...]
-    friction: tuple[Friction, ...]
-    actuators: Actuators
-    gravity: Array
-    sources: dict[str, Source] = field(default_factory=dict)
-    notes: str = ""
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -191,9 +127,8 @@ class DHTable:
 
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments of `from_dh` or `from_mdh`, whichever the convention is."""
-        names = ("table", "name", "kinds", "masses", "coms", "inertias", "joint_names", "body_names", "limits",
-                 "friction", "actuators", "T_base_root", "gravity", "sources", "notes")  # fmt: skip
-        return {**{label: getattr(self, label) for label in names}, "tool": self.T_tip_tool}
+        geometry = {label: getattr(self, label) for label in ("table", "kinds", "T_base_root")}
+        return {**geometry, "tool": self.T_tip_tool, **self.parts()}
 
     def robot(self) -> Robot:
         """Build the arm: same forward kinematics, tool Jacobian and dynamics as the one that was converted."""
@@ -251,15 +186,7 @@ def _to_table(robot: Robot, convention: Convention) -> DHTable:
         masses=masses,
         coms=coms,
         inertias=inertias,
-        name=robot.name,
-        joint_names=tuple(joint.name for joint in robot.joints),
-        body_names=tuple(body.name for body in robot.bodies),
-        limits=tuple(joint.limits for joint in robot.joints),
-        friction=tuple(joint.friction for joint in robot.joints),
-        actuators=robot.actuators,
-        gravity=robot.gravity,
-        sources=dict(robot.sources),
-        notes=robot.notes,
+        **described(robot),
     )
     rebuilt = result.robot()
     probes = [np.cos(np.arange(n) + k) for k in range(3)]

@@ -8,16 +8,15 @@ base coordinates and base axes at q = 0 as well, so that no link frame is needed
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from armwright.errors import InputError, NotSupportedError
 from armwright.robot.assemble import Placement, assemble, chain_home, orthonormal, reexpressed
-from armwright.robot.model import EARTH_GRAVITY
-from armwright.robot.parts import Actuators, Friction, JointKind, Limits, Source, frozen, frozen_pose
+from armwright.robot.chain_parts import ChainParts, ChainTable, described
+from armwright.robot.parts import JointKind, frozen, frozen_pose
 from armwright.spatial import screw, slide, translation
 
 if TYPE_CHECKING:
@@ -45,23 +44,7 @@ def _read_screw(xi: Array, index: int) -> tuple[JointKind, Array, Array | None]:
     return "revolute", w / turning, np.cross(w, v)
 
 
-def from_screws(
-    screws: ArrayLike,
-    home: ArrayLike,
-    *,
-    name: str = "arm",
-    masses: ArrayLike | None = None,
-    coms: ArrayLike | None = None,
-    inertias: ArrayLike | None = None,
-    joint_names: Sequence[str] | None = None,
-    body_names: Sequence[str] | None = None,
-    limits: Sequence[Limits | tuple[float, float]] | None = None,
-    friction: Sequence[Friction] | None = None,
-    actuators: Actuators | None = None,
-    gravity: ArrayLike = EARTH_GRAVITY,
-    sources: dict[str, Source] | None = None,
-    notes: str = "",
-) -> Robot:
+def from_screws(screws: ArrayLike, home: ArrayLike, **parts: Unpack[ChainParts]) -> Robot:
     """Build an arm from space screws and the tool's home pose.
 
     Link frames are parallel to the base frame at q = 0, with origins on the joint axes (nearest to the base origin;
@@ -70,18 +53,8 @@ def from_screws(
     Args:
         screws: (n, 6), ``[v; w]`` linear first, base frame at q = 0. Revolute: unit w, v ⟂ w; prismatic: w = 0, unit v.
         home: T_base_tool at q = 0 (4, 4).
-        name: of the arm.
-        masses: (n,) [kg].
-        coms: (n, 3) centres of mass in base coordinates at q = 0 [m].
-        inertias: (n, 3, 3) about the centres of mass, in base axes at q = 0 [kg m²].
-        joint_names: of the n joints; "joint_1", … if omitted.
-        body_names: of the n links; "link_1", … if omitted.
-        limits: one `Limits` or (lower, upper) a joint.
-        friction: one `Friction` a joint.
-        actuators: motors and gears.
-        gravity: in the base frame [m/s²].
-        sources: provenance by dotted path.
-        notes: free text.
+        **parts: name, masses, coms, inertias, limits, …; see `ChainParts`. Centres of mass and inertias in base
+            coordinates and axes at q = 0.
     """
     n = np.shape(screws)[0] if np.ndim(screws) else 0
     rows = frozen(np.reshape(screws, (0, 6)) if n == 0 else screws, (n, 6), "screws")
@@ -97,20 +70,16 @@ def from_screws(
         placements.append(Placement(translation(origin - before), axis, np.eye(4)))
         origins.append(origin)
         before = origin
-    local = None
+    coms = parts.get("coms")
     if coms is not None:
-        local = frozen(coms, (n, 3), "coms") - np.array(origins).reshape(n, 3)
-    elif masses is not None and np.any(np.asarray(masses)):
+        parts["coms"] = frozen(coms, (n, 3), "coms") - np.array(origins).reshape(n, 3)
+    elif np.any(np.asarray(parts.get("masses", 0.0), dtype=np.float64)):
         raise InputError("coms: masses without centres of mass; give (n, 3) in base coordinates at q = 0")
-    return assemble(
-        placements, kinds, name=name, masses=masses, coms=local, inertias=inertias, joint_names=joint_names,
-        body_names=body_names, limits=limits, friction=friction, actuators=actuators,
-        tool=translation(-before) @ T_home, gravity=gravity, sources=sources, notes=notes,
-    )  # fmt: skip
+    return assemble(placements, kinds, None, translation(-before) @ T_home, **parts)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScrewTable:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ScrewTable(ChainTable):
     """A serial chain as screws, home pose and inertias at q = 0, all in the base frame. `robot()` rebuilds the arm.
 
     Attributes:
@@ -122,18 +91,6 @@ class ScrewTable:
 
     screws: Array
     home: Array
-    masses: Array
-    coms: Array
-    inertias: Array
-    name: str
-    joint_names: tuple[str, ...]
-    body_names: tuple[str, ...]
-    limits: tuple[Limits, ...]
-    friction: tuple[Friction, ...]
-    actuators: Actuators
-    gravity: Array
-    sources: dict[str, Source] = field(default_factory=dict)
-    notes: str = ""
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -142,9 +99,7 @@ class ScrewTable:
 
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments of `from_screws`."""
-        names = ("screws", "home", "name", "masses", "coms", "inertias", "joint_names", "body_names", "limits",
-                 "friction", "actuators", "gravity", "sources", "notes")  # fmt: skip
-        return {label: getattr(self, label) for label in names}
+        return {"screws": self.screws, "home": self.home, **self.parts()}
 
     def robot(self) -> Robot:
         """Build the arm: same forward kinematics, tool Jacobian and dynamics as the one that was converted."""
@@ -168,13 +123,5 @@ def to_screws(robot: Robot) -> ScrewTable:
         masses=masses,
         coms=coms,
         inertias=inertias,
-        name=robot.name,
-        joint_names=tuple(joint.name for joint in robot.joints),
-        body_names=tuple(body.name for body in robot.bodies),
-        limits=tuple(joint.limits for joint in robot.joints),
-        friction=tuple(joint.friction for joint in robot.joints),
-        actuators=robot.actuators,
-        gravity=robot.gravity,
-        sources=dict(robot.sources),
-        notes=robot.notes,
+        **described(robot),
     )
