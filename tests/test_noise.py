@@ -14,6 +14,8 @@ from armwright.graph import jit, noise
 from armwright.graph.emit import llvm_noise
 from armwright.graph.emit.llvm_math import Writer
 from armwright.graph.threads import set_threads, threads
+from armwright.robot.load import load
+from armwright.simulation import JointSensors, prepare
 
 ONES = 2**64 - 1
 # counter, key, words: Threefry-2x64 with 20 rounds in the file kat_vectors of Random123
@@ -232,3 +234,18 @@ def test_bad_arguments():
         noise.normals([0], 0, 4, 2, np.empty((1, 4, 3)))
     with pytest.raises(InputError, match="at least one seed"):
         noise.normals([], 0, 4, 2)
+
+
+def test_a_tick_that_an_event_cut_short_is_followed_by_new_noise():
+    robot, sensors = load("planar2"), JointSensors(position_noise=1e-3, velocity_noise=1e-3)
+    event = {"below": lambda q: 0.2 - q[0]}
+    session = prepare(robot, None, None, q0=[0.3, -0.4], sensors=sensors, events=event, seed=11)
+    assert session.run(1.0) == "below"
+    stopped = session.tick
+    session.run(0.05)
+    recording = session.recording()
+    true = np.concatenate([recording["q"], recording["qd"]], axis=1)
+    z = ((recording["measured"] - true) / 1e-3)[: stopped + 40]
+    drawn = noise.normals([11], 0, stopped + 40, 4)[0]
+    assert np.abs(z - drawn).max() < 1e-9
+    assert stopped > 2
