@@ -92,7 +92,7 @@ class Isolation:
 
 
 @dataclass(frozen=True, eq=False)
-class _Setting:
+class Setting:
     """What all hypotheses share; `W` whitens torques: W Σ Wᵀ = 1."""
 
     robot: Robot
@@ -106,8 +106,8 @@ _Place = tuple["Array | None", "Array | None", "Array | None", tuple[float, floa
 _NOWHERE: _Place = (None, None, None, (np.inf, np.inf), 0)
 
 
-def _evidence(
-    now: _Setting, surface: Surface, u: Array, theta: Array, cell: tuple[float, float] = (0.0, 0.0)
+def evidence(
+    now: Setting, surface: Surface, u: Array, theta: Array, cell: tuple[float, float] = (0.0, 0.0)
 ) -> tuple[Array, Array]:
     """Return log evidence (m, levels) and mean force (m, levels, 3) of pushes at surface points."""
     points, normals = surface.at(u, theta)
@@ -141,12 +141,12 @@ def _variance(A: Array, root: Array, normals: Array, V: Array, scale: Array, squ
     return np.asarray(square - square**2 * np.sum(seen[:, None, :] ** 2 / scale, axis=-1))
 
 
-def _logsum(values: Array) -> float:
+def logsum(values: Array) -> float:
     top = float(np.max(values))
     return top + float(np.log(np.sum(np.exp(values - top))))
 
 
-def _checked(robot: Robot, q: ArrayLike, tau: ArrayLike, noise: ArrayLike) -> tuple[Array, Array, Array]:
+def checked(robot: Robot, q: ArrayLike, tau: ArrayLike, noise: ArrayLike) -> tuple[Array, Array, Array]:
     n = robot.n
     x, t, S = (np.asarray(value, dtype=np.float64) for value in (q, tau, noise))
     for name, value in (("q", x), ("tau_ext", t)):
@@ -198,7 +198,7 @@ def isolate(
     Returns:
         An `Isolation`; its outcome and reason say what is not known.
     """
-    x, tau, W = _checked(robot, q, tau_ext, noise)
+    x, tau, W = checked(robot, q, tau_ext, noise)
     if not (0.5 < confidence < 1.0 and 0.0 < alarm < 1.0 and place > 0.0 and friction >= 0.0):
         raise InputError("isolate: need 0.5 < confidence < 1, 0 < alarm < 1, place > 0 and friction ≥ 0")
     y = W @ tau
@@ -211,22 +211,22 @@ def isolate(
     parts = link_capsules(robot) if capsules is None else tuple(capsules)
     still = fixed_column(robot, parts)
     found = surfaces(robot, x, tuple(part for part in parts if part not in still))
-    now = _Setting(robot, x, W, y, max(friction, 0.02))
+    now = Setting(robot, x, W, y, max(friction, 0.02))
     # the grid cannot follow torques more finely than this
     coarse = np.linalg.inv(W.T @ W) + (RESOLUTION * float(np.max(np.abs(tau)))) ** 2 * np.eye(robot.n)
     V = np.linalg.inv(np.linalg.cholesky(coarse))
-    rough = _Setting(robot, x, V, V @ tau, now.friction)
+    rough = Setting(robot, x, V, V @ tau, now.friction)
     per_link: dict[int, list[tuple[Array, Surface, Array, Array]]] = {}
     mass: dict[int, list[float]] = {}
     for surface in found:
         u, theta, cell = surface.grid(SPACING, AROUND)
-        log, _ = _evidence(rough, surface, u, theta, cell)
+        log, _ = evidence(rough, surface, u, theta, cell)
         area = (surface.high - surface.low) * max(surface.radius, 1e-3) / log.size
         per_link.setdefault(surface.body, []).append((log, surface, u, theta))
-        mass.setdefault(surface.body, []).append(_logsum(log) + float(np.log(area)))
+        mass.setdefault(surface.body, []).append(logsum(log) + float(np.log(area)))
     bodies = list(per_link)
-    logs = np.array([_logsum(np.array(mass[b])) for b in bodies])
-    share = np.exp(logs - _logsum(logs))
+    logs = np.array([logsum(np.array(mass[b])) for b in bodies])
+    share = np.exp(logs - logsum(logs))
     order = np.argsort(-share)
     candidates = tuple(
         Candidate(bodies[k], robot.bodies[bodies[k]].name, float(share[k]))
@@ -253,7 +253,7 @@ def isolate(
     return Isolation(outcome, candidates, point, normal, force, std, rank, level, reason)
 
 
-def _locate(now: _Setting, tau: Array, link: list[tuple[Array, Surface, Array, Array]]) -> _Place:
+def _locate(now: Setting, tau: Array, link: list[tuple[Array, Surface, Array, Array]]) -> _Place:
     """Refine the best surface point of a link; return point, normal, force, standard deviations and rank."""
     starts: list[tuple[float, Surface, float, float]] = []
     for log, surface, u, theta in link:
@@ -262,7 +262,7 @@ def _locate(now: _Setting, tau: Array, link: list[tuple[Array, Surface, Array, A
             starts.append((float(best[k]), surface, float(u[k]), float(theta[k])))
         meeting = _on_force_line(now, tau, surface)
         if meeting is not None:
-            value = _evidence(now, surface, np.array([meeting[0]]), np.array([meeting[1]]))[0].max()
+            value = evidence(now, surface, np.array([meeting[0]]), np.array([meeting[1]]))[0].max()
             starts.append((float(value), surface, *meeting))
     starts.sort(key=lambda entry: -entry[0])
     result: tuple[float, Surface, float, float] | None = None
@@ -272,14 +272,14 @@ def _locate(now: _Setting, tau: Array, link: list[tuple[Array, Surface, Array, A
             result = (found[0], surface, found[1], found[2])
     assert result is not None
     _, face, along, around = result
-    log, forces = _evidence(now, face, np.array([along]), np.array([around]))
+    log, forces = evidence(now, face, np.array([along]), np.array([around]))
     force = forces[0, int(np.argmax(log[0]))]
     points, normals = face.at(np.array([along]), np.array([around]))
     std, rank = _certainty(now, face, along, around, force)
     return points[0], normals[0], force, std, rank
 
 
-def _refine(now: _Setting, surface: Surface, u: float, theta: float) -> tuple[float, float, float]:
+def _refine(now: Setting, surface: Surface, u: float, theta: float) -> tuple[float, float, float]:
     """Climb to the likeliest place nearby on ever finer 5×5 patches; return log evidence, u and theta."""
     width, size = SPACING, max(surface.radius, 0.01)
     patch = np.linspace(-1.0, 1.0, 5)
@@ -287,7 +287,7 @@ def _refine(now: _Setting, surface: Surface, u: float, theta: float) -> tuple[fl
     while width > 1e-4:
         us = np.clip(np.repeat(u + width * patch, 5), surface.low, surface.high)
         thetas = np.tile(theta + width / size * patch, 5)
-        log = _evidence(now, surface, us, thetas)[0].max(axis=1)
+        log = evidence(now, surface, us, thetas)[0].max(axis=1)
         k = int(np.argmax(log))
         edge = k // 5 in (0, 4) or k % 5 in (0, 4)
         if log[k] <= best:
@@ -298,7 +298,7 @@ def _refine(now: _Setting, surface: Surface, u: float, theta: float) -> tuple[fl
     return best, u, theta
 
 
-def _on_force_line(now: _Setting, tau: Array, surface: Surface) -> tuple[float, float] | None:
+def _on_force_line(now: Setting, tau: Array, surface: Surface) -> tuple[float, float] | None:
     """Where the line of the only wrench that explains the torques enters the link, if its Jacobian has full rank."""
     linear, angular = pushes(now.robot, now.q, surface.body, np.zeros((1, 3)))
     J = np.concatenate([linear[0], angular])  # a point at the base's origin: moments are about it
@@ -317,7 +317,7 @@ def _on_force_line(now: _Setting, tau: Array, surface: Surface) -> tuple[float, 
 
 
 def _certainty(
-    now: _Setting, surface: Surface, u: float, theta: float, force: Array
+    now: Setting, surface: Surface, u: float, theta: float, force: Array
 ) -> tuple[tuple[float, float], int]:
     """Standard deviations of the place (along, around) and the number of unknowns that the torques fix."""
     size, h = max(surface.radius, 1e-3), 1e-4

@@ -126,7 +126,7 @@ class WholeArm:
         return True
 
 
-def _ends(arm: Any, q: Any, links: LinkCapsules) -> list[tuple[Any, Any]]:
+def link_ends(arm: Any, q: Any, links: LinkCapsules) -> list[tuple[Any, Any]]:
     """Ends of all capsules in the base frame at one configuration, floats or symbols."""
     poses = link_poses(arm, q)
     out = []
@@ -145,26 +145,26 @@ def _least(values: list[Any]) -> Any:
 
 def capsule_gap(arm: Any, q: Any, a: Any, b: Any, radius: Any, links: LinkCapsules) -> Any:
     """Return the gap between the arm and one capsule a–b, at one configuration."""
-    ends = _ends(arm, q, links)
+    ends = link_ends(arm, q, links)
     return _least([segment_segment(x, y, a, b) - r - radius for (x, y), r in zip(ends, links.radius, strict=True)])
 
 
 def box_gap(arm: Any, q: Any, centre: Any, half: Any, R: Any, links: LinkCapsules) -> Any:
     """Return the gap between the arm and one box, at one configuration."""
-    ends = [(R.T @ (x - centre), R.T @ (y - centre)) for x, y in _ends(arm, q, links)]
+    ends = [(R.T @ (x - centre), R.T @ (y - centre)) for x, y in link_ends(arm, q, links)]
     return _least([segment_box(x, y, half) - r for (x, y), r in zip(ends, links.radius, strict=True)])
 
 
 def plane_gap(arm: Any, q: Any, plane: Any, links: LinkCapsules, ignore: tuple[int, ...]) -> Any:
     """Return the gap between the arm (without the bodies `ignore`) and one half-space, at one configuration."""
     n, c = plane[:3], plane[3]
-    parts = zip(_ends(arm, q, links), links.body, links.radius, strict=True)
+    parts = zip(link_ends(arm, q, links), links.body, links.radius, strict=True)
     return _least([np.minimum(n @ x, n @ y) - c - r for (x, y), i, r in parts if int(i) not in ignore])
 
 
 def self_gap(arm: Any, q: Any, links: LinkCapsules, pairs: tuple[tuple[int, int], ...]) -> Any:
     """Return the smallest gap between pairs of the arm's own capsules, at one configuration."""
-    ends, r = _ends(arm, q, links), links.radius
+    ends, r = link_ends(arm, q, links), links.radius
     return _least([segment_segment(*ends[i], *ends[j]) - r[i] - r[j] for i, j in pairs])
 
 

@@ -29,7 +29,7 @@ from armwright.simulation.integrators import method as find_method
 from armwright.simulation.joint_exploration import JointExploration, exploration_of
 from armwright.simulation.plan import Ingredients
 from armwright.simulation.session import Session
-from armwright.simulation.touch_map import empty_map
+from armwright.simulation.touch_map import empty_map, link_ends
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,8 +44,9 @@ AROUND = 2.0  # [rad] about start and goal that is searched
 CELL = 0.05  # [m] of the grid that the maps are drawn on
 QUIET = 0.05  # [N m] that an estimate of torque is never more certain than
 NAMES = {"ompl": "ompl-rrt-connect"}
-ITERATIONS, QUICK = 4000, 800
+ITERATIONS, QUICK = 2500, 300
 QUICK_SECONDS = 2.0
+SAMPLES = 512  # postures that tell how far the arm reaches
 
 
 def plans_joints(planner: Any) -> bool:
@@ -207,9 +208,9 @@ def quick_planner(planner: JointPlanner) -> JointPlanner:
 
 def reach_grid(robot: Robot) -> GridMap:
     """Return an empty grid over all that the arm can reach, for drawing: what planners see is exact, see `TouchMap`."""
-    root = robot.T_base_root[:3, 3]
-    reach = sum(float(np.linalg.norm(body.T_parent_joint[:3, 3])) for body in robot.bodies)
-    reach += float(np.linalg.norm(robot.T_tip_tool[:3, 3])) + float(np.max(contact_capsules(robot).radius, initial=0.0))
+    root, links = robot.T_base_root[:3, 3], contact_capsules(robot)
+    Q = np.random.default_rng(0).uniform(robot.lower, robot.upper, (SAMPLES, robot.n))
+    reach = float(np.linalg.norm(link_ends(robot, links, Q) - root, axis=-1).max()) + float(links.radius.max())
     cell = max(CELL, reach / 30.0)
     count = 2 * int(np.ceil(reach / cell)) + 1
     return grid_map((count, count, count), root - 0.5 * (count - 1) * cell, cell)

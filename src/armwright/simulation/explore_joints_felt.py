@@ -11,7 +11,7 @@ from armwright.kinematics import fk
 from armwright.motion.reference import Reference
 from armwright.simulation.exploration import Contact
 from armwright.simulation.explore_motion import glide
-from armwright.simulation.explore_places import Places, find_places, push_size
+from armwright.simulation.explore_places import Places, find_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,21 +101,9 @@ def contact_of(run: JointRun, felt: Felt) -> Contact:
         force, point = truth.total_force[truth.step[main]], truth.point[main]
     desired = fk(task.believed, session.reference_at(np.array([felt.time])).q[0])[:3, 3]
     likely = felt.places.points[0] if len(felt.places.points) else desired
-    size = _force(run, felt)
     cell = tuple(int(c) for c in run.grids[-1].grid.cell(likely))
     again = bool(len(run.map.points) and np.linalg.norm(run.map.points - likely, axis=1).min() < 0.01)
     actual = fk(task.believed, felt.q)[:3, 3]
     return Contact(
-        felt.time, began, cell, again, desired, actual, size, force, link, shape, felt.q, felt.places, point
+        felt.time, began, cell, again, desired, actual, felt.places.force, force, link, shape, felt.q, felt.places, point
     )  # fmt: skip
-
-
-def _force(run: JointRun, felt: Felt) -> Array:
-    """Force on the arm as felt (3,) [N]: that of isolation where it located it, else the push at the likeliest place."""
-    places = felt.places
-    if places.sure and places.isolation.force is not None:
-        return np.array(places.isolation.force)
-    if not len(places.points):
-        return np.zeros(3)
-    size = push_size(run.task.believed, felt.q, places.body, places.points[0], places.normal, felt.tau)
-    return np.asarray(-size * places.normal)

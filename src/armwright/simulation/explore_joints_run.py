@@ -34,14 +34,16 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 CAUTIONS = (
-    Caution("all", RADIUS, 1.0, np.inf),
-    Caution("likely", RADIUS, 1.0, np.inf),
-    Caution("sure", RADIUS, 0.5, np.inf),
-    Caution("sure", 0.004, 0.0, BLOCKS),
+    Caution("all", RADIUS, 1.0, np.inf, False),
+    Caution("likely", RADIUS, 1.0, np.inf, True),
+    Caution("likely", 0.005, 0.4, np.inf, False),
+    Caution("sure", RADIUS, 0.5, np.inf, False),
+    Caution("sure", 0.004, 0.0, BLOCKS, True),
 )
 STILL = 0.1  # [s] in which the arm listens before it moves
 STALLED = 1.5  # [s] after a motion's end without arriving
 SLICE = 0.5  # [s] between signs of progress
+SPARE = 0.004  # [m] more than is asked for, so that most paths can be proved to keep the margin
 DOUBT = 0.05  # [s] before an alarm in which the arm may have touched already
 STEP = 0.01  # [m] of motion between postures of the trail
 CONFINED = 0.12  # [m]: an arm of which no part gets farther is boxed in
@@ -145,7 +147,7 @@ class JointRun:
             open_ = goals[known.clearance(goals) > 0.0]
             refused, last = len(goals) - len(open_), (known, start)
             for goal in open_[:2]:
-                plan = self._planned(known, start, goal, caution is CAUTIONS[-1])
+                plan = self._planned(known, start, goal, caution.patient)
                 if plan.ok:
                     self.planning += clock.perf_counter() - began
                     return plan, back, known
@@ -155,11 +157,13 @@ class JointRun:
         self.planning += clock.perf_counter() - began
         return None
 
-    def _planned(self, known: KnownArm, start: Array, goal: Array, last: bool) -> JointPlan:
+    def _planned(self, known: KnownArm, start: Array, goal: Array, patient: bool) -> JointPlan:
         """Plan by looking at postures; a path is then proved to be free in between, or sought again with proofs."""
         task = self.task
-        planner = task.planner if last else task.quick
-        plan = planner(known.__call__, start, goal, task.lower, task.upper)
+        planner = task.planner if patient else task.quick
+        wide = known.wider(SPARE)
+        chosen = wide if (wide.clearance(np.stack([start, goal])) > 0.0).all() else known
+        plan = planner(chosen.__call__, start, goal, task.lower, task.upper)
         if plan.ok and not all(known.motion_free(a, b) for a, b in pairwise(plan.path)):
             return planner(known, start, goal, task.lower, task.upper)
         return plan

@@ -52,12 +52,16 @@ class JointTask:
 
 
 class Caution(NamedTuple):
-    """Which known places are kept away from, and how far: their radius, the margin's share, the most about postures."""
+    """Which known places are kept away from, and how far: their radius, the margin's share, the most about postures.
+
+    Patient: worth all the planner's time.
+    """
 
     trust: Trust
     radius: float
     share: float
     most: float
+    patient: bool
 
     def arm(self, known: TouchMap, margin: float) -> KnownArm:
         """The arm among what is known."""

@@ -1,11 +1,14 @@
 """Where the arm was touched, as far as the joint torques tell, made into places for the map.
 
-If isolation locates the contact, that is the place. If not, all places remain that
+If isolation locates the contact, that is the place. If not, every patch of the links' surfaces has a probability:
 
-  * lie on a link that could have been touched,
-  * explain the torques by a push: some f ≥ 0 with tau_ext ≈ −f J_cᵀ m, m the link's outward normal there,
-  * were moving towards something: m·v > 0, v the velocity of the link there before the contact,
-  * have not been swept free by the arm itself before.
+  * the evidence of a push there (`contact_patches`): some force within the friction cone explains the torques;
+  * times how fast it moved towards new things: m·v, m its outward normal, v the velocity of the link there before the
+    contact: patches meet new things as often as they sweep new space;
+  * zero where the arm itself has swept before.
+
+The likeliest patches that together hold most of the probability are kept as places of doubt, unless they lie so close
+together that they are one place.
 """
 
 from __future__ import annotations
@@ -17,36 +20,41 @@ import numpy as np
 
 from armwright.contact.capsules import LinkCapsule, link_capsules
 from armwright.contact.isolation import Isolation, isolate
-from armwright.contact.isolation_surface import pushes, surfaces
+from armwright.contact.isolation_posterior import contact_patches
 from armwright.simulation.touch_map import DEEP, TouchMap, depth_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from armwright.robot.model import Robot
-
     Array = NDArray[np.float64]
 
-SPACING, AROUND = 0.02, 24
-WITHIN = 9.0  # χ² above the best place that still explains the torques
-SHARE = 0.02  # of the torques that the observer's lag and the grid leave unexplained
+SHARE = 0.02  # of the torques that the observer's lag leaves unexplained
+ENOUGH = 0.9  # of the probability that the kept places hold together
 APART = 0.03  # [m] between the places that are kept
-STRONGEST = 200.0  # [N]: a place is out of the question if only a harder push there explains the torques
-SLOW = 0.05  # of the fastest end's speed, below which a place is not taken to have moved towards anything
 MOST = 12  # of them
+SLOW = 0.02  # of the fastest patch's speed, below which a place is not taken to have moved towards anything
+CLOSE = 0.02  # [m] spread of the probability at which it is one place
 INSIDE = 0.015  # [m] in swept space where a located place cannot be right
 
 
 class Places(NamedTuple):
-    """Where a contact may have been: points (m, 3), the likeliest first; sure if there is one and isolation located it.
+    """Where a contact may have been.
 
-    The normal (3,) points out of the link at the likeliest place; body is that link's index, -1 if nothing is known.
+    Attributes:
+        points: (m, 3) the likeliest first [m]. share: (m,) of the probability that each stands for.
+        sure: whether it is one place: isolation located it, or what the arm swept leaves no other.
+        normal: (3,) out of the link at the likeliest place. force: (3,) on the link there [N].
+        body: that link's index, -1 if nothing is known. links: probability of each link by name, motion included.
+        isolation: what the torques alone say.
     """
 
     points: Array
+    share: Array
     sure: bool
     normal: Array
+    force: Array
     body: int
+    links: dict[str, float]
     isolation: Isolation
 
 
@@ -72,60 +80,49 @@ def find_places(
     parts = tuple(link_capsules(robot) if capsules is None else capsules)
     std = np.sqrt(noise**2 + (SHARE * float(np.abs(tau).max())) ** 2)
     found = isolate(robot, q, tau, std, capsules=parts)
+    names = [body.name for body in robot.bodies]
     if found.outcome == "located":
-        assert found.point is not None and found.normal is not None and found.body is not None
-        swept = depth_in(robot, known.links, known.swept, found.point[None])[0]
-        if swept < INSIDE:
-            return Places(found.point[None], True, found.normal, found.body, found)
-    bodies = {candidate.body for candidate in found.candidates}
-    points, normals, owner, misfit = _explanations(robot, q, qd, tau, std, parts, bodies)
-    if len(points):
-        new = depth_in(robot, known.links, known.swept, points) <= DEEP
-        points, normals, owner, misfit = points[new], normals[new], owner[new], misfit[new]
-    if not len(points):
-        if found.point is None or found.normal is None or found.body is None:
-            return Places(np.zeros((0, 3)), False, np.zeros(3), -1, found)
-        return Places(found.point[None], False, found.normal, found.body, found)
-    order = np.argsort(misfit)
-    order = order[misfit[order] <= misfit[order[0]] + WITHIN]
+        assert found.point is not None and found.normal is not None and found.force is not None
+        if depth_in(robot, known.links, known.swept, found.point[None])[0] < INSIDE:
+            assert found.body is not None
+            links = {c.link: c.probability for c in found.candidates}
+            one = np.ones(1)
+            return Places(found.point[None], one, True, found.normal, found.force, found.body, links, found)
+    patches = contact_patches(robot, q, tau, std, capsules=parts)
+    towards = np.einsum("mi,mij,j->m", patches.normals, patches.jacobian, qd)
+    new = depth_in(robot, known.links, known.swept, patches.points) <= DEEP
+    possible = (towards > SLOW * max(float(towards.max()), 1e-12)) & new
+    if not possible.any():
+        possible = new if new.any() else np.ones_like(new)
+        towards = np.ones_like(towards)
+    log = np.where(possible, patches.log + np.log(np.where(possible, towards, 1.0)), -np.inf)
+    p = np.exp(log - log.max())
+    p /= p.sum()
+    links = {names[b]: float(p[patches.body == b].sum()) for b in np.unique(patches.body).tolist()}
+    best = int(np.argmax(p))
+    spread = float(np.sqrt(p @ np.sum((patches.points - p @ patches.points) ** 2, axis=1)))
+    kept = [best] if spread < CLOSE else _kept(patches.points, p)
+    share = np.array([float(p[np.linalg.norm(patches.points - patches.points[k], axis=1) <= APART].sum()) for k in kept])
+    return Places(
+        patches.points[kept],
+        np.minimum(share, 1.0),
+        spread < CLOSE,
+        patches.normals[best],
+        patches.force[best],
+        int(patches.body[best]),
+        {name: value for name, value in sorted(links.items(), key=lambda item: -item[1]) if value > 1e-3},
+        found,
+    )
+
+
+def _kept(points: Array, p: Array) -> list[int]:
+    """Indices of patches, likeliest first, apart from each other, that stand for most of the probability."""
     kept: list[int] = []
-    for k in order.tolist():
-        if len(kept) < MOST and all(np.linalg.norm(points[k] - points[j]) > APART for j in kept):
+    covered = np.zeros(len(p), dtype=bool)
+    for k in np.argsort(-p).tolist():
+        if len(kept) >= MOST or float(p[covered].sum()) >= ENOUGH:
+            break
+        if not covered[k]:
             kept.append(k)
-    return Places(points[kept], False, normals[kept[0]], int(owner[kept[0]]), found)
-
-
-def _explanations(
-    robot: Robot, q: Array, qd: Array, tau: Array, std: Array, parts: tuple[LinkCapsule, ...], bodies: set[int]
-) -> tuple[Array, Array, Array, Array]:
-    """Points (m, 3), normals (m, 3), bodies (m,) and misfits χ² (m,) of pushes on moving surfaces."""
-    out = []
-    posed = surfaces(robot, q, parts)
-    fastest = max(float(np.linalg.norm(pushes(robot, q, s.body, s.at([s.low, s.high], [0.0, 0.0])[0])[0] @ qd, axis=-1)
-                        .max()) for s in posed) + 1e-9  # fmt: skip
-    for surface in posed:
-        if surface.body not in bodies:
-            continue
-        u, theta, _ = surface.grid(SPACING, AROUND)
-        points, normals = surface.at(u, theta)
-        linear, _ = pushes(robot, q, surface.body, points)
-        towards = np.einsum("mi,mij,j->m", normals, linear, qd)
-        a = -np.einsum("mij,mi->mj", linear, normals) / std  # what 1 N does
-        y = tau / std
-        size = np.maximum((a @ y) / np.maximum(np.sum(a * a, axis=1), 1e-12), 0.0)
-        misfit = np.sum((y - size[:, None] * a) ** 2, axis=1)
-        keep = (towards > SLOW * fastest) & (size > 0.0) & (size < STRONGEST)
-        # a patch of surface meets new things as often as it sweeps new space
-        misfit[keep] -= 2.0 * np.log(towards[keep] / fastest)
-        out.append((points[keep], normals[keep], np.full(int(keep.sum()), surface.body), misfit[keep]))
-    if not out:
-        return np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(0)
-    parts_of = [np.concatenate(column) for column in zip(*out, strict=True)]
-    return parts_of[0], parts_of[1], parts_of[2], parts_of[3]
-
-
-def push_size(robot: Robot, q: Array, body: int, point: Array, normal: Array, tau: Array) -> float:
-    """Size f ≥ 0 [N] of the push −f m at a place that explains the torques (n,) best."""
-    linear, _ = pushes(robot, q, body, point[None])
-    a = -linear[0].T @ normal
-    return max(float(a @ tau) / max(float(a @ a), 1e-12), 0.0)
+            covered |= np.linalg.norm(points - points[k], axis=1) <= APART
+    return kept
