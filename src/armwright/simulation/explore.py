@@ -36,7 +36,7 @@ from armwright.simulation.explore_names import (
     tool_estimate,
 )
 from armwright.simulation.explore_run import Run
-from armwright.simulation.explore_task import Task
+from armwright.simulation.explore_task import Published, Task
 from armwright.simulation.integrators import method as find_method
 from armwright.simulation.plan import Ingredients
 from armwright.simulation.session import Session
@@ -82,7 +82,7 @@ def explore(
     rate: float = 500.0,
     substeps: int = 5,
     continuous: bool | None = None,
-    published: bool = False,
+    published: bool | Published = False,
     tolerance: float = 3e-3,
     drive: Drive | None = None,
     friction: FrictionModel | None = None,
@@ -135,7 +135,8 @@ def explore(
         continuous: the law acts all the time, as 000 was simulated; by default only with the closed-loop estimate and
             without sensors, else the torque is held between ticks.
         published: 000's own rules where they differ: the desired cell is marked, its back-off rule and clamp, its
-            planner, the state of the reference taken over at a trigger, no test whether start or goal are free.
+            planner, the state of the reference taken over at a trigger, no test whether start or goal are free. What
+            the report leaves open is chosen by `Published` in place of True.
         tolerance: distance to the goal that counts as arrived [m].
         drive: motors, as in `simulate`.
         friction: friction model, as in `simulate`.
@@ -181,11 +182,14 @@ def explore(
     field = field_of(arm, kin, find_world(world) if isinstance(world, (str, Path)) else world, contact, slots=slots)
     grid = where if where is not None else patch_000(ring=True)
     hand = Hand(kin, np.asarray(rotation, dtype=np.float64))
-    q0 = _ends(hand, grid, start, goal, np.asarray(seed_q, dtype=np.float64), published)
+    q0 = _ends(hand, grid, start, goal, np.asarray(seed_q, dtype=np.float64), bool(published))
     w = omega(arm.n)
     control = as_law(law) if law is not None else computed_torque(w * w, 2.0 * w)
     check_gains(control, arm.n)
-    acts = continuous if continuous is not None else sensors is None and (observer is None or observer == "closed-loop")
+    rules = published if isinstance(published, Published) else Published()
+    published = bool(published)
+    plain = sensors is None and rules.table == "spline" and (observer is None or observer == "closed-loop")
+    acts = continuous if continuous is not None else plain
     if acts and sensors is not None:
         raise InputError("explore: sensors sample once a tick; they need a law that is held (continuous=False)")
     watch = find_observer(observer, believed, q0, control.gains.get("kp", w * w), rate)
@@ -206,16 +210,9 @@ def explore(
     fit = None
     if needs_learning(detector, observer):
         fit = learned_thresholds(
-            arm,
-            believed,
-            replace(parts, monitors=as_chain(watch)),
-            hand,
-            grid,
-            q0,
-            seconds_per_cell,
-            substeps,
+            arm, believed, replace(parts, monitors=as_chain(watch)), hand, grid, q0, seconds_per_cell, substeps,
             seed if learn_seed is None else learn_seed,
-        )
+        )  # fmt: skip
     watch = [*watch, tool_estimate(kinematics), find_detector(detector, watch, fit)]
     if sensors is not None:
         noise = {
@@ -227,20 +224,11 @@ def explore(
         [arm], replace(parts, monitors=as_chain(watch)), count=1, substeps=int(substeps), every=1, seeds=[seed]
     )
     session.start(np.concatenate([q0, np.zeros(parts.size - arm.n)]), {}, field.lanes.values)
+    on_grid = find_planner(cast("str | GridPlanner | None", planner), published=published)
     task = Task(
-        hand,
-        field,
-        contact == "links",
-        tuple(goal),
-        find_planner(cast("str | GridPlanner | None", planner), published=published),
-        reaction,
-        seconds_per_cell,
-        published,
-        duration,
-        contact_budget,
-        tolerance,
-        progress or (lambda fraction, contacts: None),
-    )
+        hand, field, contact == "links", tuple(goal), on_grid, reaction, seconds_per_cell, published, duration,
+        contact_budget, tolerance, progress or (lambda fraction, contacts: None), rules,
+    )  # fmt: skip
     run = Run(task, session, grid, tuple(start), q0)
     run.drive()
     settings = {
@@ -252,6 +240,7 @@ def explore(
         "reaction": reaction,
         "contact": contact,
         "published": published,
+        **({"trigger": rules.trigger, "table": rules.table} if published else {}),
         "seconds_per_cell": seconds_per_cell,
         "contact_budget": contact_budget,
         "tolerance": tolerance,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LARGEST_STEP = 1.2  # [rad] between neighbouring waypoints; more is another branch
 SHORTEST = 0.1  # [s] of a segment
+SAMPLES_000 = 100  # of a segment's table
 SAME = 1e-7  # [rad] waypoints nearer than this are one
 
 
@@ -90,6 +91,28 @@ def published_motion(hand: Hand, grid: GridMap, plan: PathPlan, q: Any, qd: Any,
     )
     seconds = float(np.floor(pace * len(rows) + 0.5)) or 1.0
     return piecewise_quintic(rows, seconds, qd0=qd)
+
+
+def held_table(motion: Trajectory, tick: float) -> Trajectory:
+    """Return a motion as 000 hands it on: a table of samples, each held until the next (000 §3.12).
+
+    Position, velocity and acceleration are held each for itself, which no polynomial does; but a law that acts once a
+    tick sees them at the ticks only. So every tick is the middle of a piece of its own, which has the held values
+    there.
+
+    Args:
+        motion: splines, `SAMPLES_000` samples a piece.
+        tick: control period [s].
+    """
+    step = motion.duration / (SAMPLES_000 * (len(motion.breaks) - 1))
+    instants = tick * np.arange(int(np.ceil(motion.duration / tick)))
+    q, qd, qdd = motion.evaluate(np.floor(instants / step + 1e-9) * step)
+    breaks = np.concatenate([[0.0], instants[1:] - 0.5 * tick, [instants[-1] + 0.5 * tick]])
+    x = (instants - breaks[:-1])[:, None]  # of the tick within its piece
+    pieces = np.stack([q - qd * x + 0.5 * qdd * x * x, qd - qdd * x, 0.5 * qdd], axis=1)
+    end = motion.evaluate(motion.duration).q
+    rest = np.stack([end, 0.0 * end, 0.0 * end])[None]
+    return Trajectory(np.append(breaks, breaks[-1] + tick), np.concatenate([pieces, rest]))
 
 
 def path_rows(hand: Hand, grid: GridMap, plan: PathPlan, q: Any, *, cut: bool) -> Array:

@@ -16,7 +16,8 @@ from armwright.motion import Trajectory
 from armwright.motion.reference import Reference
 from armwright.planning.marking import back_off_000, mark
 from armwright.simulation.exploration import Contact
-from armwright.simulation.explore_motion import glide, path_rows, published_motion, timed_motion
+from armwright.simulation.explore_marks import marked, pass_on, swept
+from armwright.simulation.explore_motion import glide, held_table, path_rows, published_motion, timed_motion
 from armwright.simulation.explore_task import Task
 from armwright.simulation.session import Session
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 Cell = tuple[int, ...]
 BOUNCE = 0.1  # [s] a shorter gap between touches belongs to the same episode
 SETTLE = 0.5  # [s] after a motion's end in which the arm may still come within tolerance
-PASSED = 0.2  # cells within which the tool came by a waypoint
 STALLED = 2.0  # [s] after a motion's end without arriving
 CHATTER = 200  # alarms of one contact before the run is given up
 RETRACT = 0.75  # cells along the felt force
@@ -101,7 +101,8 @@ class Run:
     def _motion(self, plan: PathPlan, back: list[Any]) -> Trajectory:
         task = self.task
         if task.published:
-            return published_motion(task.hand, self.map, plan, self.q, self.qd, task.pace)
+            motion = published_motion(task.hand, self.map, plan, self.q, self.qd, task.pace)
+            return held_table(motion, self.session.parts.period) if task.rules.table == "hold" else motion
         forward = path_rows(task.hand, self.map, plan, back[-1] if back else self.q, cut=not self.careful)
         rows = np.concatenate([self.q[None], *(row[None] for row in back), forward])
         motion, times = timed_motion(task.hand, rows, task.pace, self.size)
@@ -152,6 +153,10 @@ class Run:
         """Run until a contact, the goal or the end of time; None if there is an outcome."""
         session, task = self.session, self.task
         begun = session.time
+        if task.rules.trigger == "level" and self.contacts and self._alarmed():
+            session.run(session.parts.period)
+            if self._alarmed():
+                return self.felt()
         tick, least = session.parts.period, np.inf
         last = float(np.linalg.norm(self.contacts[-1].felt)) if self.contacts else np.inf
         while session.time < task.duration - 0.5 * tick:
@@ -179,7 +184,7 @@ class Run:
             position = task.hand.place(session.state[0][: session.parts.n])
             if session.time - begun > length and np.linalg.norm(position - self.goal_point) < task.tolerance:
                 self.end("reached")
-                self.maps[-1] = self._swept(self.map)
+                self.maps[-1] = swept(self, self.map)
                 return None
             if session.time - begun > length + STALLED and not task.published:
                 return (
@@ -202,8 +207,7 @@ class Run:
 
         An alarm that never ends hides every further contact, for only its rise stops the loop.
         """
-        alarms = self.session.loop.plan.alarms
-        if self.task.published or not any(float(self.session.loop.get(name)[0, 0]) >= 0.0 for name in alarms):
+        if self.task.published or not self._alarmed():
             return False
         q_ref = self.session.reference_at(np.array([self.session.time])).q[0]
         self.q, self.qd = q_ref, np.zeros(len(q_ref))
@@ -211,6 +215,10 @@ class Run:
         if not self.trail:
             self.end("boxed in", "still in contact after going back all the way to the start")
         return True
+
+    def _alarmed(self) -> bool:
+        """Whether an alarm is on."""
+        return any(float(self.session.loop.get(name)[0, 0]) >= 0.0 for name in self.session.loop.plan.alarms)
 
     def _bounced(self, contact: Contact) -> bool:
         """Whether an alarm while stepping back is the same surface still being felt."""
@@ -244,11 +252,9 @@ class Run:
             if time[touched[-1]] < session.time - BOUNCE:  # let go of long ago: not what the alarm is about
                 began, link, shape = float("nan"), "", ""
         point = desired if task.published or task.links else actual
-        marked = mark(self.map, point)
+        spot = mark(self.map, point)
         felt = session.loop.get("wrench_ext")[0][:3]
-        return Contact(
-            session.time, began, marked.cell, marked.again, desired, actual, felt, truth.force[-1], link, shape
-        )
+        return Contact(session.time, began, spot.cell, spot.again, desired, actual, felt, truth.force[-1], link, shape)
 
     def react(self, contact: Contact) -> None:
         """Put a contact on the map and choose where to go on from; a run that cannot go on ends."""
@@ -260,12 +266,12 @@ class Run:
             return self.end("start in contact", f"the arm felt {np.linalg.norm(contact.felt):.1f} N before it moved")
         self.contacts.append(contact)
         self.bounces = 0
-        known = self._swept(self.map)
+        known = swept(self, self.map)
         if task.published:
             self.maps.append(mark(known, contact.desired).map)
         else:
-            self._pass_on()
-            self.maps.append(self._marked(known, contact))
+            pass_on(self)
+            self.maps.append(marked(self, known, contact))
         if task.reaction == "stop":
             self._hold()
             return self.end("stopped", "at the first contact, as asked")
@@ -283,51 +289,6 @@ class Run:
             from armwright.simulation.explore_slide import slide
 
             slide(self, contact)
-        return None
-
-    def _swept(self, grid: GridMap) -> GridMap:
-        n = self.session.parts.n
-        rows = self.session.log.rows(self.chunk)[0, ::5, 1 : 1 + n]
-        return grid.sweep(self.task.hand.place(rows)) if len(rows) else grid
-
-    def _pass_on(self) -> None:
-        """Put the waypoints that the arm really passed before the contact on the trail."""
-        session, n = self.session, self.session.parts.n
-        rows, times = self.way
-        start = session._references[-1][0]
-        log = session.log.rows(self.chunk)[0, :, : 1 + n]
-        for row, at in zip(rows, times, strict=True):
-            k = int(np.searchsorted(log[:, 0], start + at))
-            if (
-                k >= len(log)
-                or np.linalg.norm(self.task.hand.place(log[k, 1:]) - self.task.hand.place(row)) > PASSED * self.size
-            ):
-                break
-            self.trail.append(row)
-
-    def _marked(self, known: GridMap, contact: Contact) -> GridMap:
-        """Mark the contact's cell.
-
-        If that is known already, the next leg keeps to the middle of its cells; if that does not help either, the next
-        cell on the way is marked, too. So every other contact at least teaches something.
-        """
-        grid = mark(known, contact.desired if self.task.links else contact.actual).map
-        nothing_new = contact.again or not known.grid.inside(contact.cell)
-        if nothing_new and self.careful:
-            heading = self._heading()
-            grid = grid if heading is None else grid.with_felt(heading)
-        self.careful = nothing_new and not self.careful
-        return grid
-
-    def _heading(self) -> Cell | None:
-        """The next free cell on the planned way."""
-        rows, times = self.way
-        ahead = rows[times > self.session.time - self.session._references[-1][0] - 1e-9]
-        blocked = self.map.blocked()
-        for row in ahead:
-            cell = tuple(int(c) for c in self.map.grid.cell(self.task.hand.place(row)))
-            if self.map.grid.inside(cell) and not blocked[self.map.grid.index(cell)]:
-                return cell
         return None
 
     def _hold(self) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from armwright.errors import InputError
 
 if TYPE_CHECKING:
     from armwright.planning.path_plan import GridPlanner
@@ -12,6 +14,29 @@ if TYPE_CHECKING:
     from armwright.simulation.explore_motion import Hand
 
 Cell = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the report of 000 leaves open about its own run, as ``explore(..., published=Published(...))``.
+
+    Attributes:
+        trigger: "edge": an alarm fires when it rises; "level": at every tick while it lasts. A re-plan at every tick
+            never lets the arm leave, so the report's run cannot have been "level" at the rate of its simulation.
+        table: "spline": the desired motion is the spline itself; "hold": its table of 100 samples a segment, each
+            held until the next, which explains the tracking error of 1e-3 rad in free motion that the report shows.
+            The torque is then held between ticks, too. The estimate jitters across the threshold: without hysteresis
+            (``norm_detector(12.0, of="wrench_ext", release=1.0)``) contacts are counted many times over.
+    """
+
+    trigger: Literal["edge", "level"] = "edge"
+    table: Literal["spline", "hold"] = "spline"
+
+    def __post_init__(self) -> None:
+        """Check the words."""
+        for name, valid in (("trigger", ("edge", "level")), ("table", ("spline", "hold"))):
+            if getattr(self, name) not in valid:
+                raise InputError(f"published: {name} must be {' or '.join(valid)}, got {getattr(self, name)!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,3 +55,4 @@ class Task:
     budget: int
     tolerance: float
     progress: Callable[[float, int], Any]
+    rules: Published = Published()
