@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -212,7 +213,8 @@ class Loop:
             ticks: how many.
             substeps: runs of the "inside" stages per tick.
             shared: (ticks, columns) table for all lanes.
-            lanes: (count, ticks, columns) table.
+            lanes: (count, ticks, columns) table, or ``lanes(group, address)`` that writes the (ticks, columns, width)
+                of one group of lanes; it is called in the group's thread, just before the group runs.
             every: record every so many ticks, starting where (tick + phase) is a multiple of it.
             phase: ticks since the last recorded one.
             out: (count, rows, columns) to write the record to; a single lane writes there directly.
@@ -228,20 +230,29 @@ class Loop:
             record = out.reshape(self.groups, rows, len(plan.record_slots), 1)
         else:
             record = np.empty((self.groups, rows, len(plan.record_slots), self.width))
-        if plan.lane_slots:
+        columns = len(plan.lane_slots)
+        if plan.lane_slots and not callable(lanes):
             given = _table(lanes, (self.count, ticks, len(plan.lane_slots)), "lanes")
             padded = np.concatenate([given, np.repeat(given[-1:], self.groups * self.width - self.count, axis=0)])
             per_group = np.ascontiguousarray(padded.reshape(self.groups, self.width, ticks, -1).transpose(0, 2, 3, 1))
         else:
             per_group = np.zeros((self.groups, 0))
 
+        places = [(array.ctypes.data, array.strides[0]) for array in (self._memory, per_group, record)]
+        (memory, memory_step), (given_at, given_step), (record_at, record_step) = places
+        common = shared.ctypes.data
+
         def job(group: int) -> Outcome:
             status = (ctypes.c_int64 * 2)()
+            own = given_at + group * given_step
+            if callable(lanes):
+                own = _own_table(ticks * columns * self.width)
+                lanes(group, own)
             done = self._function(
-                self._memory[group].ctypes.data,
-                shared.ctypes.data,
-                per_group[group].ctypes.data,
-                record[group].ctypes.data,
+                memory + group * memory_step,
+                common,
+                own,
+                record_at + group * record_step,
                 ticks,
                 substeps,
                 every,
@@ -264,6 +275,17 @@ class Loop:
         elif self.width > 1:
             out.reshape(by_lane.shape)[...] = by_lane
         return out, outcomes
+
+
+_local = threading.local()
+
+
+def _own_table(size: int) -> int:
+    """Address of `size` numbers of the calling thread; they stay in its cache from group to group."""
+    table: Any = getattr(_local, "table", None)
+    if table is None or table.size < size:
+        table = _local.table = np.empty(size)
+    return int(table.ctypes.data)
 
 
 def recorded_rows(ticks: int, every: int, phase: int) -> int:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 MOST_TICKS, LEAST_TICKS = 4096, 256  # of one stretch: its tables stay in the cache, and progress is shown
 CALLED_TICKS = 512  # of one stretch, where Python is called at every tick
 TABLE = 4_000_000  # numbers that the tables of one stretch of ticks may hold
+NOISE = 24_576  # numbers of noise that one group of lanes is given at once: they stay in the cache
 MOST_STEPS = 100_000  # of an adaptive integrator in one tick
 Progress = Callable[[float], None]
 
@@ -200,6 +201,8 @@ class Session:
         columns = len(self.loop.plan.lane_slots) + len(self.loop.plan.record_slots)
         most = CALLED_TICKS if self.callback else MOST_TICKS
         stretch = min(most, max(LEAST_TICKS, TABLE // (self.count * columns)))
+        if self.noise is not None:
+            stretch = min(stretch, max(LEAST_TICKS, NOISE // (self.loop.width * self.noise.width)))
         if progress is not None:
             stretch = min(stretch, max(LEAST_TICKS, total // 50))
         if self.stream is None or not self.stream.forgetful:
@@ -260,12 +263,12 @@ class Session:
         return self.tick + len(self.happened)
 
     def lane_table(self, ticks: int) -> Any:
-        """What each lane is given in the next ticks, its noise (B, ticks, 2n); None without sensors."""
+        """What each lane is given in the next ticks, its noise, as `Loop.run` takes it; None without sensors."""
         if not self.loop.plan.lanes:
             return None
         if self.noise is None:
             return np.zeros((self.count, ticks, 2 * self.parts.n))
-        return self.noise.table(self.noise_tick, ticks)
+        return self.noise.filler(self.noise_tick, ticks, self.loop.width)
 
     def _compiled_ticks(self, ticks: int) -> str:
         rows, given = self.log.tail(recorded_rows(ticks, self.every, self.phase))

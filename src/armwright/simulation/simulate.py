@@ -234,7 +234,9 @@ def _duration(duration: float | None, reference: Any) -> float:
 def _seeds(seed: Any) -> list[int]:
     values = np.ravel(np.asarray(seed))
     if len(values) == 0 or values.dtype.kind not in "iu" or (values < 0).any():
-        raise InputError(f"simulate: seed must be a whole number ≥ 0, or one for each simulation; got {seed!r}")
+        raise InputError(
+            f"simulate: seed must be a whole number from 0 to 2^64 - 1, or one for each simulation; got {seed!r}"
+        )
     return [int(value) for value in values]
 
 
