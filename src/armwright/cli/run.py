@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, fail, guarded, say, say_json, table
+from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, fail, guarded, say, say_json
+from armwright.cli.output import table as print_table
+from armwright.cli.run_grid import HELP, cell_of, grid_of
 from armwright.cli.run_worlds import worlds
 from armwright.errors import NotSupportedError
 
@@ -33,8 +35,9 @@ def collision(
         str, typer.Option(help="A or B (the layouts of document 000), another world's name, or a .toml file.")
     ] = "A",
     robot: Annotated[str | None, typer.Option(help="Catalogue name or sheet; ur5 by default.")] = None,
-    start: Annotated[str, typer.Option(help="Cell to begin in: u,v.")] = "2,11",
-    goal: Annotated[str, typer.Option(help="Cell to reach: u,v.")] = "18,7",
+    grid: Annotated[str, typer.Option(help=HELP)] = "patch",
+    start: Annotated[str | None, typer.Option(help="Cell to begin in: u,v or u,v,w; 2,11 by default.")] = None,
+    goal: Annotated[str | None, typer.Option(help="Cell to reach: u,v or u,v,w; 18,7 by default.")] = None,
     observer: Annotated[
         str, typer.Option(help="closed-loop, momentum, kalman, disturbance or scaled-error.")
     ] = "closed-loop",
@@ -49,6 +52,8 @@ def collision(
     published: Annotated[
         bool, typer.Option("--published", help="Document 000 as published: its reduced arm and its rules.")
     ] = False,
+    trigger: Annotated[str, typer.Option(help="With --published: an alarm fires at its edge, or level.")] = "edge",
+    table: Annotated[str, typer.Option(help="With --published, follow the spline or hold its table.")] = "spline",
     noise: Annotated[bool, typer.Option("--noise", help="See the joints through a UR5's sensors.")] = False,
     duration: Annotated[float, typer.Option(help="Seconds before the run is given up.")] = 120.0,
     budget: Annotated[int, typer.Option(help="Contacts before the run is given up.")] = 200,
@@ -58,11 +63,17 @@ def collision(
     json: Json = False,
 ) -> None:
     """Send an arm through an unknown world: every bump becomes map, and it arrives anyway."""
+    from armwright.planning.marking import GOAL_000, START_000
     from armwright.simulation.detection import ur5_sensors
     from armwright.simulation.explore import explore
+    from armwright.simulation.explore_task import Published
 
     if out is not None and out.exists() and not out.is_dir():
         fail(f"{out}: not a folder")
+    if not published and (trigger, table) != ("edge", "spline"):
+        fail("--trigger and --table belong to document 000 as published: add --published")
+    where = grid_of(grid)
+    ends = cell_of(start, "--start", where, START_000), cell_of(goal, "--goal", where, GOAL_000)
     name = robot or ("ur5-ragazzon-published" if published else "ur5")
     options: dict[str, Any] = {
         "observer": observer,
@@ -70,7 +81,8 @@ def collision(
         "planner": "hopfield-published" if published else planner,
         "reaction": reaction.replace("-", " "),
         "contact": contact,
-        "published": published,
+        "published": Published(trigger, table) if published else False,  # type: ignore[arg-type]
+        "where": where,
         "duration": duration,
         "contact_budget": budget,
         "seed": seed,
@@ -78,7 +90,7 @@ def collision(
     }
     began = time.perf_counter()
     with _bar(f"{name} in world {world}", json) as tell:
-        run = explore(name, world, _cell(start, "--start"), _cell(goal, "--goal"), progress=tell, **options)
+        run = explore(name, world, *ends, progress=tell, **options)
     took = time.perf_counter() - began
     files = _write(run, out, film, json) if out is not None else []
     if json:
@@ -115,13 +127,6 @@ def collision(
 
 
 app.command()(worlds)
-
-
-def _cell(text: str, option: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(word) for word in text.split(","))
-    except ValueError:
-        fail(f"{option} {text}: expected whole numbers such as 2,11")
 
 
 @contextmanager
@@ -187,7 +192,7 @@ def print_summary(run: Exploration, took: float) -> None:
         run.settings[key] for key in ("robot", "world", "observer", "planner", "reaction")
     )
     title = f"{robot} in {world}: {observer} observer, {planner}, {reaction}"
-    table(title, ["contact", "cell", "alarm [s]", "delay [ms]", "felt [N]", "true [N]", "touched"], rows, left=2)
+    print_table(title, ["contact", "cell", "alarm [s]", "delay [ms]", "felt [N]", "true [N]", "touched"], rows, left=2)
     m = run.metrics()
     say(sentence(run))
     say(
