@@ -103,32 +103,32 @@ class LoopPlan:
         """Positions of all elements of the named slots, in order."""
         return [self.offset(name) + k for name in names for k in range(self.slots[name])]
 
-    @property
+    @cached_property
     def shared_slots(self) -> list[int]:
         """Positions refilled from the shared table."""
         return self.positions(self.shared)
 
-    @property
+    @cached_property
     def lane_slots(self) -> list[int]:
         """Positions refilled from the per-lane table."""
         return self.positions(self.lanes)
 
-    @property
+    @cached_property
     def record_slots(self) -> list[int]:
         """Positions written to the record."""
         return self.positions(self.record)
 
-    @property
+    @cached_property
     def event_slots(self) -> list[int]:
         """Positions watched for a rise through zero."""
         return self.positions(self.events)
 
-    @property
+    @cached_property
     def alarm_slots(self) -> list[int]:
         """Positions watched from tick to tick."""
         return self.positions(self.alarms)
 
-    @property
+    @cached_property
     def state_slots(self) -> list[int]:
         """Positions that must stay finite."""
         return self.positions(self.state)

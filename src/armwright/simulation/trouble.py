@@ -47,24 +47,24 @@ def check_step(session: Session) -> None:
 
 def tick_jacobians(session: Session, x: Any) -> Any:
     """∂x⁺/∂x (B, N, N) of one tick of every simulation at states x (B, N), by central differences of the loop."""
-    loop = session.loop
+    loop, N = session.loop, x.shape[1]
     keep, shared = loop._memory.copy(), session.shared_table(1)
     lanes = np.zeros((session.count, 1, len(loop.plan.lane_slots))) if loop.plan.lanes else None
-    moved = _perturbation(session) * np.maximum(1.0, np.abs(x))
+    loop.set("x", x)
+    start = loop._memory.copy()
+    first = loop.plan.offset("x")
+    state = loop._memory[:, first : first + N]  # (groups, N, width), as the loop has it
+    moved = _perturbation(session) * np.maximum(1.0, np.abs(state))
 
-    def tick(states: Any) -> Any:
-        loop._memory[...] = keep
-        loop.set("x", states)
+    def after(k: int, sign: float) -> Any:
+        loop._memory[...] = start
+        state[:, k] += sign * moved[:, k]
         loop.run(1, substeps=session.substeps, shared=shared, lanes=lanes)
-        return loop.get("x")
+        return state.copy()
 
-    columns = []
-    for k in range(x.shape[1]):
-        step = np.zeros_like(x)
-        step[:, k] = moved[:, k]
-        columns.append((tick(x + step) - tick(x - step)) / (2.0 * moved[:, k : k + 1]))
+    columns = [(after(k, 1.0) - after(k, -1.0)) / (2.0 * moved[:, k : k + 1]) for k in range(N)]
     loop._memory[...] = keep
-    return np.stack(columns, axis=-1)
+    return np.stack(columns, axis=-1).transpose(0, 2, 1, 3).reshape(-1, N, N)[: session.count]
 
 
 def _perturbation(session: Session) -> float:
