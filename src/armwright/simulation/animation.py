@@ -73,7 +73,7 @@ def animate(
     try:
         if gif:
             keys = draw_frames(recording, times[[0, len(times) // 2, -1]], size=size, camera=camera, title=title)
-            _write_gif(frames, np.concatenate(list(keys)), file, fps)
+            write_gif(frames, np.concatenate(list(keys)), file, fps)
         else:
             _write_mp4(frames, file, fps, size)
     except OSError as error:
@@ -136,7 +136,8 @@ def _times(recording: Recording, fps: float, speed: float) -> Array:
     return np.asarray(start + np.arange(count) * (speed / fps), dtype=np.float64)
 
 
-def _write_gif(frames: Iterator[NDArray[np.uint8]], sample: NDArray[np.uint8], path: Path, fps: float) -> None:
+def write_gif(frames: Iterator[NDArray[np.uint8]], sample: NDArray[np.uint8], path: Path, fps: float) -> None:
+    """Write pictures (height, width, 3) as a GIF whose colours suit the `sample`."""
     image = need("PIL.Image", "plot", "writing .gif")
     # one palette for the whole film: colours do not flicker, and unchanged areas are not stored again;
     # coverage rather than frequency, or thin coloured lines would turn grey

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.contact.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Sphere
 from armwright.errors import ArmwrightError, InputError
-from armwright.simulation.animation import _write_gif
+from armwright.simulation.animation import write_gif
 from armwright.simulation.drawing import Scene, one
 from armwright.simulation.exploration_pictures import ACTUAL, FELT_FILL, draw_map, ends
 from armwright.simulation.exploration_plan import plan_of
+from armwright.simulation.exploration_scene import balls, draw_outlines, outlines, seen
 from armwright.simulation.formats.extras import need
+from armwright.simulation.joint_exploration import JointExploration
 from armwright.simulation.plots import LIMIT, MUTED
-from armwright.simulation.skeleton import Camera, band, camera_for, capsules, upright
+from armwright.simulation.skeleton import Camera, camera_for, capsules, upright
+from armwright.simulation.touch_map import RADIUS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
 
 FRAMES, FPS = 110, 10.0
 DPI = 100
-TALL = 0.16  # [m] above the map's plane that endless cylinders are drawn
-OBSTACLE, EDGE = "#9aa5b1", "#6b7683"
 
 
 def film(
@@ -62,7 +62,7 @@ def film(
     times = np.linspace(run.recording.time[0], run.recording.time[-1], frames)
     sample = np.concatenate(list(draw(run, times[[0, len(times) // 2, -1]], size, camera)))
     try:
-        _write_gif(_counted(draw(run, times, size, camera), frames, progress), sample, file, fps)
+        write_gif(_counted(draw(run, times, size, camera), frames, progress), sample, file, fps)
     except OSError as error:
         raise ArmwrightError(f"{file}: could not be written ({error.strerror or error})") from error
     return file
@@ -93,16 +93,9 @@ def draw(
     left = figure.add_axes((0.0, 0.0, 0.6, 1.0))
     way = capsules(robot, q[:: max(1, len(q) // 2000)]).tool[:, :3, 3]
     scene = Scene(left, arms, view, way)
-    for k, polygon in enumerate(_outlines(run, view, turn)):
-        left.fill(
-            polygon[:, 0],
-            polygon[:, 1],
-            facecolor=OBSTACLE,
-            edgecolor=EDGE,
-            linewidth=0.5,
-            alpha=0.55,
-            zorder=2.6 + 1e-4 * k,
-        )
+    grid = run.maps[0].grid
+    level = float(grid.origin[2]) if grid.dim == 2 else float(grid.centre(np.array(grid.shape) // 2)[2])
+    draw_outlines(left, outlines(run.world, view, turn, level))
     cells = collections.PolyCollection(
         [], facecolors=FELT_FILL, edgecolors="white", linewidths=0.3, alpha=0.9, zorder=2.55
     )
@@ -138,59 +131,15 @@ def draw(
 
 
 def _squares(run: Exploration, index: int, view: Camera, turn: Any) -> list[Array]:
-    """Felt cells of a map as flat squares in the picture."""
+    """Felt cells of a map as flat squares in the picture; balls at the felt places of a run with the whole arm."""
+    if isinstance(run, JointExploration):
+        known = run.touch_maps[min(index, len(run.touch_maps) - 1)]
+        return balls(known.points[known.likely], RADIUS, view, turn)
     grid = run.maps[index].grid
     axes, size = np.asarray(grid.axes)[:2], np.asarray(grid.cell_size)[:2]
     felt = np.argwhere(np.asarray(run.maps[index].felt) > 0) + grid.first
     corners = 0.5 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * size
     out = []
     for cell in felt:
-        out.append(_seen(grid.centre(cell) + corners @ axes, view, turn))
+        out.append(seen(grid.centre(cell) + corners @ axes, view, turn))
     return out
-
-
-def _seen(points: Any, view: Camera, turn: Any) -> Array:
-    return view.project(np.asarray(points) @ turn[:3, :3].T + turn[:3, 3])[:, :2]
-
-
-def _hull(points: Array) -> Array:
-    from scipy.spatial import ConvexHull
-
-    return np.asarray(points[ConvexHull(points).vertices])
-
-
-def _outlines(run: Exploration, view: Camera, turn: Any) -> list[Array]:
-    """Outlines of the shapes in the picture, the farthest first."""
-    if run.world is None:
-        return []
-    grid = run.maps[0].grid
-    level = float(grid.origin[2]) if grid.dim == 2 else float(grid.centre(np.array(grid.shape) // 2)[2])
-    circle = np.linspace(0.0, 2.0 * np.pi, 25)
-    found: list[tuple[float, Array]] = []
-    for shape in run.world.shapes:
-        if isinstance(shape, HalfSpace):
-            continue
-        if isinstance(shape, (Mesh, Box)):
-            box = shape.bounding_box() if isinstance(shape, Mesh) else shape
-            signs = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
-            points = np.array(box.centre) + (signs * np.array(box.size)) @ np.array(box.rotation).T
-            middle = np.array(box.centre)
-        elif isinstance(shape, Cylinder):
-            z = np.array(shape.axis)
-            x = np.eye(3)[int(np.argmin(np.abs(z)))]
-            x = np.cross(z, x) / np.linalg.norm(np.cross(z, x))
-            y = np.cross(z, x)
-            ring = np.array(shape.centre) + shape.radius * (np.cos(circle)[:, None] * x + np.sin(circle)[:, None] * y)
-            half = 0.5 * shape.height
-            tall = (level - shape.centre[2], level - shape.centre[2] + TALL) if np.isinf(half) else (-half, half)
-            points = np.concatenate([ring + tall[0] * z, ring + tall[1] * z])
-            middle = np.array(shape.centre)
-        elif isinstance(shape, (Sphere, Capsule)):
-            a, b = (shape.centre, shape.centre) if isinstance(shape, Sphere) else (shape.start, shape.end)
-            flat = _seen(np.array([a, b]), view, turn)
-            found.append((float(view.project(np.mean([a, b], axis=0))[2]), band(flat[0], flat[1], shape.radius)))
-            continue
-        else:
-            continue
-        found.append((float(view.project(middle)[2]), _hull(_seen(points, view, turn))))
-    return [outline for _, outline in sorted(found, key=lambda item: item[0])]

@@ -11,12 +11,13 @@ import numpy as np
 from armwright.errors import ArmwrightError, InputError
 from armwright.simulation.exploration_plan import Plan, plan_of
 from armwright.simulation.formats.extras import need
+from armwright.simulation.joint_exploration import JointExploration
+from armwright.simulation.joint_pictures import MAKERS as JOINT_MAKERS
 from armwright.simulation.plots import COLOURS, LIMIT, MUTED, STYLE
 
 if TYPE_CHECKING:
     from armwright.simulation.exploration import Contact, Exploration
 
-VIEWS = ("path", "maps", "forces", "zoom", "errors")
 MOST_MAPS = 15
 FELT_FILL, SWEPT_FILL, TRUE_FILL, TRUE_EDGE = "#e8976b", "#dcebf5", "#b9c0c8", "#5f6975"
 ACTUAL, ESTIMATED, DESIRED = COLOURS[0], COLOURS[1], "#7a7a7a"
@@ -28,21 +29,23 @@ def draw(run: Exploration, what: str = "path", path: str | Path | None = None, *
     Args:
         run: the exploration.
         what: "path" (final map, truth, way), "maps" (after every contact), "forces" (true and estimated), "zoom" (one
-            contact with its delay), "errors" (of the joints).
+            contact with its delay), "errors" (of the joints); "clearance" of a run with the whole arm.
         path: where to save it as well.
         width: of the figure [inch].
 
     Returns:
         The matplotlib Figure.
     """
-    if what not in VIEWS:
-        raise InputError(f"plot: cannot draw {what!r} of an exploration; valid: {', '.join(VIEWS)}")
+    makers: dict[str, Any] = {"path": _path, "maps": _maps, "forces": _forces, "zoom": _zoom, "errors": _errors}
+    if isinstance(run, JointExploration):
+        makers |= JOINT_MAKERS
+    if what not in makers:
+        raise InputError(f"plot: cannot draw {what!r} of an exploration; valid: {', '.join(makers)}")
     if not len(run.recording):
         raise InputError("plot: the run was interrupted before anything was recorded")
     matplotlib = need("matplotlib", "plot", "plotting")
     figure_type = need("matplotlib.figure", "plot", "plotting").Figure
     canvas_type = need("matplotlib.backends.backend_agg", "plot", "plotting").FigureCanvasAgg
-    makers = {"path": _path, "maps": _maps, "forces": _forces, "zoom": _zoom, "errors": _errors}
     with matplotlib.rc_context(STYLE):
         figure = figure_type(layout="constrained")
         canvas_type(figure)

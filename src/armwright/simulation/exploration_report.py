@@ -13,7 +13,9 @@ import numpy as np
 
 from armwright.errors import ArmwrightError
 from armwright.simulation.exploration_pictures import png, shown_contact
-from armwright.simulation.report import _CSS, _table, _text
+from armwright.simulation.joint_exploration import JointExploration
+from armwright.simulation.joint_pictures import CAPTIONS as JOINT_CAPTIONS
+from armwright.simulation.report import CSS, escaped, html_table
 
 if TYPE_CHECKING:
     from armwright.simulation.exploration import Exploration
@@ -49,22 +51,25 @@ def exploration_report(
     """
     figures = run.metrics()
     head = f"{run.settings.get('robot', 'arm')} through {run.settings.get('world', 'an unknown world')}"
-    body = [f"<h1>{_text(head)}</h1>", f'<p class="lead">{_text(sentence(run))}</p>', _cards(figures)]
+    body = [f"<h1>{escaped(head)}</h1>", f'<p class="lead">{escaped(sentence(run))}</p>', _cards(figures)]
     if len(run.recording):
         if animation:
             body.append("<h2>Film</h2>" + _film(run, frames, progress))
+        joints = isinstance(run, JointExploration)
         titles = {
             "path": "The way",
             "maps": "The map grows",
+            **({"clearance": "Clearance"} if joints else {}),
             "forces": "Forces",
             "zoom": "One contact",
             "errors": "Joint errors",
         }
+        captions = CAPTIONS | (JOINT_CAPTIONS if joints else {})
         for view, title in titles.items():
             if view == "zoom" and shown_contact(run) is None:
                 continue
             data = base64.b64encode(png(run, view)).decode()
-            caption = _text(CAPTIONS[view])
+            caption = escaped(captions[view])
             body.append(
                 f'<h2>{title}</h2><figure><img alt="{caption}" src="data:image/png;base64,{data}">'
                 f"<figcaption>{caption}</figcaption></figure>"
@@ -77,7 +82,7 @@ def exploration_report(
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
-        f"<title>{_text(head)}</title><style>{_CSS}</style></head><body><main>\n"
+        f"<title>{escaped(head)}</title><style>{CSS}</style></head><body><main>\n"
         + "\n".join(body)
         + "\n</main></body></html>\n"
     )
@@ -124,7 +129,7 @@ def contact_table(run: Exploration) -> str:
                 f"{c.link} – {c.shape}" if c.link else "nothing: false alarm",
             )
         )
-    return _table(heads, rows)
+    return html_table(heads, rows)
 
 
 def _film(run: Exploration, frames: int | None, progress: Any) -> str:
@@ -136,7 +141,7 @@ def _film(run: Exploration, frames: int | None, progress: Any) -> str:
     speed = run.metrics()["simulated_s"] / ((frames or FRAMES) / 10.0)
     caption = f"The arm among the obstacles (left) and the map that it makes of them (right), {speed:.1f} × real time."
     return (
-        f'<figure><img alt="film" src="data:image/gif;base64,{data}"><figcaption>{_text(caption)}</figcaption></figure>'
+        f'<figure><img alt="film" src="data:image/gif;base64,{data}"><figcaption>{escaped(caption)}</figcaption></figure>'
     )
 
 
@@ -153,13 +158,13 @@ def _cards(m: dict[str, Any]) -> str:
         ("false alarms", str(m["false_alarms"])),
     ]
     inner = "".join(
-        f'<div class="card"><b>{_text(value)}</b><span>{_text(label)}</span></div>' for label, value in cards
+        f'<div class="card"><b>{escaped(value)}</b><span>{escaped(label)}</span></div>' for label, value in cards
     )
     return f'<div class="cards">{inner}</div>'
 
 
 def _json(value: Any) -> str:
-    return _text(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+    return escaped(json.dumps(_plain(value), indent=2, ensure_ascii=False))
 
 
 def _plain(value: Any) -> Any:

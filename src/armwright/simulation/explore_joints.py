@@ -19,7 +19,7 @@ from armwright.planning import JOINT_PLANNERS, OMPLConnect, RRTConnect
 from armwright.planning.occupancy import GridMap, grid_map
 from armwright.planning.worlds import contact_capsules
 from armwright.robot.tree import tree_of
-from armwright.simulation.explore_field import field_of
+from armwright.simulation.explore_field import field_of, find_world
 from armwright.simulation.explore_goals import goal_postures, posture
 from armwright.simulation.explore_joints_learn import learned_in_joints
 from armwright.simulation.explore_joints_run import JointRun
@@ -59,6 +59,18 @@ def plans_joints(planner: Any) -> bool:
         return len(inspect.signature(planner).parameters) >= 5
     except (TypeError, ValueError):
         return False
+
+
+def chosen_planner(
+    planner: Any, arm: Robot, world: Any, start: Any, goal: Any, where: Any, contact: Any, published: bool
+) -> Any:
+    """Return the planner; where none is named, a world made for an errand of this arm is explored with the whole arm."""
+    if planner is not None or published or where is not None or contact == "tool":
+        return planner
+    if start is not None or goal is not None or callable(world):
+        return planner
+    errand = find_world(world).errand
+    return "rrt-connect" if errand is not None and errand.robot == arm.name else None
 
 
 def explore_joints(

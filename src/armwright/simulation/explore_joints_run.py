@@ -239,7 +239,8 @@ class JointRun:
 
     def mark(self, felt: Felt, *, new: bool = False) -> None:
         """Put what was felt on the maps: on new ones for a new contact."""
-        known = self.map.with_contact(felt.places.points, felt.places.sure, len(self.contacts) - 1, felt.q)
+        places = felt.places
+        known = self.map.with_contact(places.points, places.share, places.sure, len(self.contacts) - 1, felt.q)
         grid = self.grids[-1]
         cells = [tuple(c) for c in grid.grid.cell(felt.places.points).tolist()] if len(felt.places.points) else []
         cells = [c for c in dict.fromkeys(cells) if grid.grid.inside(np.array(c))]

@@ -15,7 +15,7 @@ from armwright.simulation.plots import GROUPS, png
 if TYPE_CHECKING:
     from armwright.simulation.recording import Recording
 
-_CSS = """
+CSS = """
 :root{color-scheme:light}
 body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,Helvetica,Arial,sans-serif;
 color:#1b1f24;margin:0;background:#fff}
@@ -65,7 +65,7 @@ def report(
     name = recording.robot.name if recording.robot else "Recording"
     law = recording.settings.get("law")
     head = title or (f"{name}: {law}" if isinstance(law, str) else name)
-    body = [f"<h1>{_text(head)}</h1>", f'<p class="lead">{_text(recording.outcome or "no outcome recorded")}</p>']
+    body = [f"<h1>{escaped(head)}</h1>", f'<p class="lead">{escaped(recording.outcome or "no outcome recorded")}</p>']
     figures = recording.summary()
     body.append(_cards(figures))
     for view in shown:
@@ -73,15 +73,15 @@ def report(
     body.append(_joint_table(recording, figures))
     if recording.events:
         rows = [(e.name, f"{e.time:.6g}", json.dumps(e.detail) if e.detail else "") for e in recording.events[:1000]]
-        body.append("<h2>Events</h2>" + _table(("event", "t [s]", "detail"), rows))
+        body.append("<h2>Events</h2>" + html_table(("event", "t [s]", "detail"), rows))
     body.append(
-        f"<h2>Settings</h2><pre>{_text(json.dumps(dict(recording.settings), indent=2, ensure_ascii=False))}</pre>"
+        f"<h2>Settings</h2><pre>{escaped(json.dumps(dict(recording.settings), indent=2, ensure_ascii=False))}</pre>"
     )
     made = {"seed": recording.seed, **recording.versions}
-    body.append(f"<h2>Made with</h2><pre>{_text(json.dumps(made, indent=2, ensure_ascii=False))}</pre>")
+    body.append(f"<h2>Made with</h2><pre>{escaped(json.dumps(made, indent=2, ensure_ascii=False))}</pre>")
     page = ('<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             f'<meta name="viewport" content="width=device-width">'
-            f"<title>{_text(head)}</title><style>{_CSS}</style></head><body><main>\n" + "\n".join(body)
+            f"<title>{escaped(head)}</title><style>{CSS}</style></head><body><main>\n" + "\n".join(body)
             + "\n</main></body></html>\n")  # fmt: skip
     file = Path(path)
     try:
@@ -103,7 +103,7 @@ def _views(recording: Recording) -> list[str]:
 
 def _figure(recording: Recording, view: str) -> str:
     data = base64.b64encode(png(recording, view)).decode()
-    caption = _text(_CAPTIONS.get(view, view))
+    caption = escaped(_CAPTIONS.get(view, view))
     return (
         f'<figure><img alt="{caption}" src="data:image/png;base64,{data}"><figcaption>{caption}</figcaption></figure>'
     )
@@ -121,7 +121,7 @@ def _cards(figures: dict[str, Any]) -> str:
     if "energy_end" in figures:
         cards.append(("change of energy", f"{figures['energy_end'] - figures['energy_start']:.3g} J"))
     return '<div class="cards">' + "".join(
-        f'<div class="card"><b>{_text(value)}</b><span>{_text(label)}</span></div>' for label, value in cards
+        f'<div class="card"><b>{escaped(value)}</b><span>{escaped(label)}</span></div>' for label, value in cards
     ) + "</div>"  # fmt: skip
 
 
@@ -140,17 +140,19 @@ def _joint_table(recording: Recording, figures: dict[str, Any]) -> str:
             f'<td class="{"over" if not signal and v > 1.0 else ""}">{100.0 * v if not signal else v:.4g}</td>'
             for v in values
         )
-        rows.append(f"<tr><td>{_text(label)} [{_text(unit)}]</td>{cells}</tr>")
-    heads = "".join(f"<th>{_text(name)}</th>" for name in names)
+        rows.append(f"<tr><td>{escaped(label)} [{escaped(unit)}]</td>{cells}</tr>")
+    heads = "".join(f"<th>{escaped(name)}</th>" for name in names)
     return (f'<h2>Joints</h2><div class="wide"><table><thead><tr><th></th>{heads}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table></div>")  # fmt: skip
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{_text(cell)}</th>" for cell in heads)
-    body = "".join("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as HTML, every text escaped."""
+    head = "".join(f"<th>{escaped(cell)}</th>" for cell in heads)
+    body = "".join("<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _text(value: Any) -> str:
+def escaped(value: Any) -> str:
+    """Return any value as text that is safe within HTML."""
     return html.escape(str(value), quote=True)

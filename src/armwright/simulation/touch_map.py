@@ -40,7 +40,8 @@ class TouchMap:
     Attributes:
         robot: the arm. links: its capsules. pairs: capsules of its own that it keeps apart.
         points: (m, 3) where something was felt, base frame [m]. sure: (m,) whether that is the place, or only one of
-            several that explain what was felt. contact: (m,) which contact told.
+            several that explain what was felt. share: (m,) of the probability when it was felt. contact: (m,) which
+            contact told.
         postures: (k, n) in which something touched. reach: (k,) [m], see `KnownArm`.
         swept: (r, n) postures driven without contact: what their links filled is free.
     """
@@ -50,6 +51,7 @@ class TouchMap:
     pairs: tuple[tuple[int, int], ...]
     points: Array
     sure: NDArray[np.bool_]
+    share: Array
     contact: NDArray[np.int64]
     postures: Array
     reach: Array
@@ -60,7 +62,8 @@ class TouchMap:
 
         Args:
             margin: to keep to felt places [m].
-            trust: which places count: "all" that may have been touched, the "likely" ones, or those that are "sure".
+            trust: which places count: "all" that may have been touched, as few as are "likely" to explain everything,
+                or those that are "sure".
             radius: of a felt place [m].
             most: of `reach` [m].
         """
@@ -93,8 +96,16 @@ class TouchMap:
             left -= explains[best]
         return out
 
-    def with_contact(self, points: Array, sure: bool, contact: int, q: Array) -> TouchMap:
-        """Return the map with one more contact: places (m, 3) that explain it, and the posture q (n,) that touched."""
+    def with_contact(self, points: Array, share: Array, sure: bool, contact: int, q: Array) -> TouchMap:
+        """Return the map with one more contact.
+
+        Args:
+            points: places (m, 3) that explain it.
+            share: (m,) of the probability.
+            sure: whether that is the place.
+            contact: its number.
+            q: the posture (n,) that touched.
+        """
         m = len(points)
         postures, reach = self.postures, np.array(self.reach)
         away = self.arm(margin=0.0).away(q) if len(postures) else np.zeros(0)
@@ -108,6 +119,7 @@ class TouchMap:
             self,
             points=np.vstack([self.points, points.reshape(m, 3)]),
             sure=np.append(self.sure, np.full(m, sure)),
+            share=np.append(self.share, share),
             contact=np.append(self.contact, np.full(m, contact)),
             postures=postures,
             reach=reach,
@@ -124,7 +136,8 @@ class TouchMap:
         if not len(self.points):
             return grown
         keep = self.sure | (depth_in(self.robot, self.links, rows, self.points) <= DEEP)
-        return replace(grown, points=self.points[keep], sure=self.sure[keep], contact=self.contact[keep])
+        kept = {name: getattr(self, name)[keep] for name in ("points", "sure", "share", "contact")}
+        return replace(grown, **kept)
 
     def belief(self, points: Any) -> NDArray[np.int8]:
         """Return FELT, FREE or UNKNOWN (...,) for places (..., 3)."""
@@ -153,8 +166,8 @@ def empty_map(robot: Robot, q: Array, goals: Array) -> TouchMap:
                 pairs.append((i, j))
     n = robot.n
     return TouchMap(
-        robot, links, tuple(pairs), np.zeros((0, 3)), np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64),
-        np.zeros((0, n)), np.zeros(0), np.zeros((0, n)),
+        robot, links, tuple(pairs), np.zeros((0, 3)), np.zeros(0, dtype=bool), np.zeros(0),
+        np.zeros(0, dtype=np.int64), np.zeros((0, n)), np.zeros(0), np.zeros((0, n)),
     )  # fmt: skip
 
 
