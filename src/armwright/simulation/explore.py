@@ -24,7 +24,7 @@ from armwright.robot.model import Robot
 from armwright.robot.tree import tree_of
 from armwright.simulation.exploration import Exploration
 from armwright.simulation.explore_field import Field, Touching, field_of, find_world
-from armwright.simulation.explore_joints import explore_joints, plans_joints
+from armwright.simulation.explore_joints import chosen_planner, explore_joints, plans_joints
 from armwright.simulation.explore_learn import learned_thresholds
 from armwright.simulation.explore_motion import Hand
 from armwright.simulation.explore_names import (
@@ -158,6 +158,7 @@ def explore(
     arm = _arm(robot)
     if kinematics is None and arm.name in PUBLISHED:
         kinematics = _arm(PUBLISHED[arm.name])
+    planner = chosen_planner(planner, arm, world, start, goal, where, contact, bool(published))
     if plans_joints(planner):
         _check(arm, reaction, duration, seconds_per_cell, contact_budget, tolerance, np.zeros(arm.n))
         if published or kinematics is not None or where is not None or contact == "tool":

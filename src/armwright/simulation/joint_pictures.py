@@ -64,7 +64,7 @@ def _scene(run: JointExploration, axes: Any, view: Camera, index: int, rows: Any
 
 def path(run: JointExploration, figure: Any, width: float) -> None:
     """Draw the whole way, from the side and from above."""
-    figure.set_size_inches(width, 0.56 * width)
+    figure.set_size_inches(width, 0.48 * width)
     side, turn = _view(run)
     q = run.recording["q"]
     rows = q[np.linspace(0, len(q) - 1, min(len(q), 120)).astype(int)]
@@ -97,9 +97,9 @@ def maps(run: JointExploration, figure: Any, width: float) -> None:
     assert robot is not None
     count = max(1, min(MOST, len(run.contacts)))
     chosen = np.unique(np.linspace(0, max(0, len(run.contacts) - 1), count).astype(int)) if run.contacts else [0]
-    columns = min(4, len(chosen))
+    columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
-    figure.set_size_inches(width, rows * (0.95 * width / columns + 0.2))
+    figure.set_size_inches(width, rows * (0.66 * width / columns + 0.22))
     view, turn = _view(run)
     posed = run.recording["q"][:: max(1, len(run.recording) // 100)]
     grid = figure.subplots(rows, columns, squeeze=False)
