@@ -12,7 +12,8 @@ import typer
 
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, fail, guarded, say, say_json
 from armwright.cli.output import table as print_table
-from armwright.cli.run_grid import HELP, cell_of, grid_of
+from armwright.cli.run_ends import ends_of, place_json
+from armwright.cli.run_grid import HELP
 from armwright.cli.run_worlds import worlds
 from armwright.errors import NotSupportedError
 
@@ -35,20 +36,37 @@ def collision(
         str, typer.Option(help="A or B (the layouts of document 000), another world's name, or a .toml file.")
     ] = "A",
     robot: Annotated[str | None, typer.Option(help="Catalogue name or sheet; ur5 by default.")] = None,
-    grid: Annotated[str, typer.Option(help=HELP)] = "patch",
-    start: Annotated[str | None, typer.Option(help="Cell to begin in: u,v or u,v,w; 2,11 by default.")] = None,
-    goal: Annotated[str | None, typer.Option(help="Cell to reach: u,v or u,v,w; 18,7 by default.")] = None,
+    grid: Annotated[str | None, typer.Option(help=HELP)] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="Cell to begin in: u,v or u,v,w; 2,11 by default. In joint space a posture [rad]."),
+    ] = None,
+    goal: Annotated[
+        str | None,
+        typer.Option(
+            help="Cell to reach: u,v or u,v,w; 18,7 by default. In joint space a posture [rad], or x,y,z of the tool [m]."
+        ),
+    ] = None,
     observer: Annotated[
-        str, typer.Option(help="closed-loop, momentum, kalman, disturbance or scaled-error.")
-    ] = "closed-loop",
+        str | None,
+        typer.Option(
+            help="closed-loop (default on maps), momentum (default in joint space), kalman, disturbance, scaled-error."
+        ),
+    ] = None,
     detector: Annotated[
         str | None, typer.Option(help="norm, adaptive, joints or cusum; the observer's own by default.")
     ] = None,
     planner: Annotated[
-        str, typer.Option(help="hopfield, hopfield-sum, hopfield-published, dijkstra or astar.")
-    ] = "hopfield",
+        str | None,
+        typer.Option(
+            help="On maps: hopfield (default), hopfield-sum, hopfield-published, dijkstra or astar. In joint space, with "
+            "the whole arm: rrt-connect (default in worlds made for it) or ompl."
+        ),
+    ] = None,
     reaction: Annotated[str, typer.Option(help="To a contact: back-off, retract, slide or stop.")] = "back-off",
-    contact: Annotated[str, typer.Option(help="What touches: tool (a point) or links (the whole arm).")] = "tool",
+    contact: Annotated[
+        str | None, typer.Option(help="What touches: tool (a point) or links (the whole arm, always in joint space).")
+    ] = None,
     published: Annotated[
         bool, typer.Option("--published", help="Document 000 as published: its reduced arm and its rules.")
     ] = False,
@@ -63,7 +81,6 @@ def collision(
     json: Json = False,
 ) -> None:
     """Send an arm through an unknown world: every bump becomes map, and it arrives anyway."""
-    from armwright.planning.marking import GOAL_000, START_000
     from armwright.simulation.detection import ur5_sensors
     from armwright.simulation.explore import explore
     from armwright.simulation.explore_task import Published
@@ -72,25 +89,22 @@ def collision(
         fail(f"{out}: not a folder")
     if not published and (trigger, table) != ("edge", "spline"):
         fail("--trigger and --table belong to document 000 as published: add --published")
-    where = grid_of(grid)
-    ends = cell_of(start, "--start", where, START_000), cell_of(goal, "--goal", where, GOAL_000)
     name = robot or ("ur5-ragazzon-published" if published else "ur5")
     options: dict[str, Any] = {
         "observer": observer,
         "detector": detector,
-        "planner": "hopfield-published" if published else planner,
         "reaction": reaction.replace("-", " "),
         "contact": contact,
         "published": Published(trigger, table) if published else False,  # type: ignore[arg-type]
-        "where": where,
         "duration": duration,
         "contact_budget": budget,
         "seed": seed,
         "sensors": ur5_sensors() if noise else None,
+        **ends_of(name, world, planner, contact, published, grid, start, goal),
     }
     began = time.perf_counter()
     with _bar(f"{name} in world {world}", json) as tell:
-        run = explore(name, world, *ends, progress=tell, **options)
+        run = explore(name, world, progress=tell, **options)
     took = time.perf_counter() - began
     files = _write(run, out, film, json) if out is not None else []
     if json:
@@ -103,6 +117,7 @@ def collision(
                 "true_n": c.true,
                 "link": c.link,
                 "shape": c.shape,
+                **place_json(c),
             }
             for c in run.contacts
         ]
@@ -172,7 +187,7 @@ def print_summary(run: Exploration, took: float) -> None:
     """Print one row a contact and the figures of the run."""
     import numpy as np
 
-    from armwright.simulation.exploration_report import sentence
+    from armwright.simulation.exploration_report import place_of, sentence
 
     rows = []
     for k, c in enumerate(run.contacts):
@@ -180,7 +195,7 @@ def print_summary(run: Exploration, took: float) -> None:
         rows.append(
             [
                 str(k + 1),
-                str(c.cell),
+                place_of(c),
                 f"{c.time:.3f}",
                 delay,
                 f"{np.linalg.norm(c.felt):.1f}",
@@ -192,7 +207,7 @@ def print_summary(run: Exploration, took: float) -> None:
         run.settings[key] for key in ("robot", "world", "observer", "planner", "reaction")
     )
     title = f"{robot} in {world}: {observer} observer, {planner}, {reaction}"
-    print_table(title, ["contact", "cell", "alarm [s]", "delay [ms]", "felt [N]", "true [N]", "touched"], rows, left=2)
+    print_table(title, ["contact", "place", "alarm [s]", "delay [ms]", "felt [N]", "true [N]", "touched"], rows, left=2)
     m = run.metrics()
     say(sentence(run))
     say(

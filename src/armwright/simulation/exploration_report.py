@@ -18,7 +18,7 @@ from armwright.simulation.joint_pictures import CAPTIONS as JOINT_CAPTIONS
 from armwright.simulation.report import CSS, escaped, html_table
 
 if TYPE_CHECKING:
-    from armwright.simulation.exploration import Exploration
+    from armwright.simulation.exploration import Contact, Exploration
 
 CAPTIONS = {
     "path": (
@@ -99,17 +99,42 @@ def sentence(run: Exploration) -> str:
     m = run.metrics()
     touched = f"{m['contacts']} contact{'s' if m['contacts'] != 1 else ''}"
     if run.reached:
-        return (
-            f"Reached the goal {run.goal} after {run.arrival:.1f} s and {touched}; nobody told it what was in the way."
-        )
+        return f"Reached the goal {_goal(run)} after {run.arrival:.1f} s and {touched}; nobody told it what was in the way."
     return f"{run.outcome.capitalize()} after {m['simulated_s']:.1f} s and {touched}" + (
         f": {run.message}." if run.message else "."
     )
 
 
+def _goal(run: Exploration) -> str:
+    if isinstance(run, JointExploration):
+        return "with the tool at " + ", ".join(f"{x:.3f}" for x in run.goal_point) + " m"
+    return str(run.goal)
+
+
+def place_of(contact: Contact) -> str:
+    """Where a contact was put on the map: a cell, or a place with how sure it is, and the likeliest link."""
+    if contact.places is None:
+        return str(contact.cell)
+    if not len(contact.places.points):
+        return "nowhere"
+    at = ", ".join(f"{x:.2f}" for x in contact.places.points[0])
+    link, share = next(iter(contact.places.links.items()), ("?", 0.0))
+    return f"{at} m{'' if contact.places.sure else ' ?'} ({link} {share:.0%})"
+
+
 def contact_table(run: Exploration) -> str:
     """One row a contact, truth beside estimate."""
-    heads = ("no.", "cell", "touch [s]", "alarm [s]", "delay [ms]", "felt [N]", "true [N]", "angle [deg]", "touched")
+    heads = (
+        "no.",
+        "place" if isinstance(run, JointExploration) else "cell",
+        "touch [s]",
+        "alarm [s]",
+        "delay [ms]",
+        "felt [N]",
+        "true [N]",
+        "angle [deg]",
+        "touched",
+    )
     rows = []
     for k, c in enumerate(run.contacts[:500]):
         felt, true = float(np.linalg.norm(c.felt)), float(np.linalg.norm(c.true))
@@ -119,7 +144,7 @@ def contact_table(run: Exploration) -> str:
         rows.append(
             (
                 str(k + 1),
-                str(c.cell),
+                place_of(c),
                 f"{c.began:.3f}" if known else "–",
                 f"{c.time:.3f}",
                 f"{1e3 * c.delay:.0f}" if known else "–",
@@ -140,9 +165,7 @@ def _film(run: Exploration, frames: int | None, progress: Any) -> str:
         data = base64.b64encode(file.read_bytes()).decode()
     speed = run.metrics()["simulated_s"] / ((frames or FRAMES) / 10.0)
     caption = f"The arm among the obstacles (left) and the map that it makes of them (right), {speed:.1f} × real time."
-    return (
-        f'<figure><img alt="film" src="data:image/gif;base64,{data}"><figcaption>{escaped(caption)}</figcaption></figure>'
-    )
+    return f'<figure><img alt="film" src="data:image/gif;base64,{data}"><figcaption>{escaped(caption)}</figcaption></figure>'
 
 
 def _cards(m: dict[str, Any]) -> str:

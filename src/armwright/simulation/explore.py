@@ -155,9 +155,9 @@ def explore(
         InputError: before anything is run: a start or goal outside the grid, blocked or out of reach, shapes over the
             robot's base, thresholds below the noise floor, …
     """
-    arm = _arm(robot)
+    arm = arm_of(robot)
     if kinematics is None and arm.name in PUBLISHED:
-        kinematics = _arm(PUBLISHED[arm.name])
+        kinematics = arm_of(PUBLISHED[arm.name])
     planner = chosen_planner(planner, arm, world, start, goal, where, contact, bool(published))
     if plans_joints(planner):
         _check(arm, reaction, duration, seconds_per_cell, contact_budget, tolerance, np.zeros(arm.n))
@@ -257,7 +257,7 @@ def _catalogued(name: str) -> Robot:
     return load(name)
 
 
-def _arm(robot: Robot | str) -> Robot:
+def arm_of(robot: Robot | str) -> Robot:
     """Return the arm; one by name from the catalogue is the same object every time, and with it its compiled loops."""
     if not isinstance(robot, str):
         return robot
