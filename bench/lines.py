@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-SECONDS = {"loop/irb140": 5.0, "loop/irb140_exponentials": 5.0}  # simulated; the others 2 s
+SECONDS = {"loop/irb140": 5.0, "loop/irb140_exponentials": 5.0, "loop/explore_000": 35.3}  # simulated; the others 2 s
 
 
 def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -31,6 +31,8 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
         ("the same with noisy encoders, a seed each", best("loop/one_noisy") / best("loop/many_noisy"), "×", ">=", 4),
         ("002's closed loop, stiff, Newton–Euler", faster("loop/irb140"), "× real time", ">=", 100),
         ("002's closed loop, stiff, exponentials", faster("loop/irb140_exponentials"), "× real time", ">=", 100),
+        ("000's run among its first layout, 35 s, everything included", best("loop/explore_000"), "s", "<=", 0.5),
+        ("the same", faster("loop/explore_000"), "× real time", ">=", 100),
         ("user's NumPy law, traced: time against the built-in law", best("loop/own_law") / ours, "×", "<=", 1.5),
         ("user's Python law, called at 1 kHz", faster("loop/callback"), "× real time", ">=", 100),
         ("compile of a new loop, nothing cached", process.get("loop_cold", {}).get("best"), "s", "<=", 2),

@@ -22,6 +22,7 @@ from armwright.errors import ArmwrightWarning
 from armwright.motion import quintic_spline
 from armwright.robot.load import load
 from armwright.simulation import JointSensors, plan, prepare, simulate, system
+from armwright.simulation.explore import explore
 from loop_task import CHECKED_TICKS, DURATION, KD, KP, PERIOD, waypoints
 from prepare import arm
 from protocol import case
@@ -78,6 +79,7 @@ def register(task: dict[str, Any]) -> None:
     _callback(robot, path, q0)
     _stiff()
     _recording(robot, law, q0)
+    _explore()
 
 
 def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:
@@ -108,6 +110,17 @@ def _callback(robot: Any, path: Any, q0: Any) -> None:
 
     expected = simulate(robot, pd(kp, kd), path, 0.2, q0=q0)["q"][-1]
     case("loop/callback", run, expected, got=called, note="Python law, 1 kHz")
+
+
+def _explore() -> None:
+    """000's run through its first layout, planning, inverse kinematics and recording included; it ends on arrival."""
+
+    def run() -> Any:
+        return explore("ur5-ragazzon-published", "A", published=True, duration=50.0)
+
+    found = run()
+    got = np.array([len(found.contacts), found.arrival])
+    case("loop/explore_000", run, np.array([11, 34.7]), got=got, tolerance=3e-3, note="whole call")
 
 
 def _stiff() -> None:
