@@ -131,7 +131,7 @@ def load_mesh(path: str | Path, *, name: str | None = None, scale: float = 1.0, 
         return Mesh(
             name=name or file.stem,
             vertices=tuple(tuple(p) for p in points.tolist()),
-            triangles=tuple(tuple(f) for f in faces.tolist()),
+            triangles=tuple((a, b, c) for a, b, c in faces.tolist()),
             **surface,
         )
     except InputError as error:
