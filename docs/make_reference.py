@@ -22,7 +22,9 @@ MORE = {
         "ArmwrightError InputError DescriptionError NotSupportedError TraceError CompileError SimulationError "
         "ArmwrightWarning"
     ),
-    "simulation": "explore.explore detection.detection_study",
+    "simulation": (
+        "explore.explore explore_task.Published explore_compare.compare_explorations detection.detection_study"
+    ),
     "graph": "kernel.Kernel",
 }
 """Room → further names: what a room without ``__all__`` offers, and what ``armwright`` takes from deeper files."""
