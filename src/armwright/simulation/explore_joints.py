@@ -221,7 +221,8 @@ def quick_planner(planner: JointPlanner) -> JointPlanner:
 def reach_grid(robot: Robot) -> GridMap:
     """Return an empty grid over all that the arm can reach, for drawing: what planners see is exact, see `TouchMap`."""
     root, links = robot.T_base_root[:3, 3], contact_capsules(robot)
-    Q = np.random.default_rng(0).uniform(robot.lower, robot.upper, (SAMPLES, robot.n))
+    low, high = (np.clip(bound, -np.pi, np.pi) for bound in (robot.lower, robot.upper))
+    Q = np.random.default_rng(0).uniform(low, high, (SAMPLES, robot.n))
     reach = float(np.linalg.norm(link_ends(robot, links, Q) - root, axis=-1).max()) + float(links.radius.max())
     cell = max(CELL, reach / 30.0)
     count = 2 * int(np.ceil(reach / cell)) + 1

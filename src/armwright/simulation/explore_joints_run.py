@@ -19,7 +19,7 @@ from armwright.simulation.explore_joints_felt import Felt, contact_of, listen, m
 from armwright.simulation.explore_joints_motion import joint_motion
 from armwright.simulation.explore_joints_react import go, hold, retract, still_touching
 from armwright.simulation.explore_joints_task import Caution, JointTask
-from armwright.simulation.touch_map import BLOCKS, RADIUS, TouchMap, link_ends, thinned
+from armwright.simulation.touch_map import RADIUS, TouchMap, link_ends, thinned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 CAUTIONS = (
-    Caution("all", RADIUS, 1.0, np.inf, False),
-    Caution("likely", RADIUS, 1.0, np.inf, True),
-    Caution("likely", 0.005, 0.4, np.inf, False),
-    Caution("sure", RADIUS, 0.5, np.inf, False),
-    Caution("sure", 0.004, 0.0, BLOCKS, True),
+    Caution("all", RADIUS, 1.0, True, False),
+    Caution("likely", RADIUS, 1.0, True, True),
+    Caution("likely", 0.005, 0.4, True, False),
+    Caution("sure", RADIUS, 0.5, True, False),
+    Caution("sure", 0.004, 0.0, False, True),
 )
 STILL = 0.1  # [s] in which the arm listens before it moves
 STALLED = 1.5  # [s] after a motion's end without arriving
@@ -172,7 +172,7 @@ class JointRun:
         if last is None:
             return self.end("boxed in", "every posture on the way back to the start has been felt to be blocked")
         if blocked:
-            return self.end("unreachable", "the goal posture itself touches what was felt")
+            return self.end("unreachable", "the goal posture itself, or one hardly different, touches what was felt")
         known, start = last
         for what, q in (("boxed in", start), ("unreachable", np.asarray(self.task.goals)[0])):
             if known.clearance(q) <= 0.0:
@@ -236,7 +236,8 @@ class JointRun:
     def mark(self, felt: Felt, *, new: bool = False) -> None:
         """Put what was felt on the maps: on new ones for a new contact."""
         places = felt.places
-        known = self.map.with_contact(places.points, places.share, places.sure, len(self.contacts) - 1, felt.q)
+        number, trail = len(self.contacts) - 1, np.array(self.trail)
+        known = self.map.with_contact(places.points, places.share, places.sure, number, felt.q, trail)
         grid = self.grids[-1]
         cells = [tuple(c) for c in grid.grid.cell(felt.places.points).tolist()] if len(felt.places.points) else []
         cells = [c for c in dict.fromkeys(cells) if grid.grid.inside(np.array(c))]

@@ -52,7 +52,7 @@ class JointTask:
 
 
 class Caution(NamedTuple):
-    """Which known places are kept away from, and how far: their radius, the margin's share, the most about postures.
+    """Which known places are kept away from, and how far: their radius, the margin's share, whether crowds of postures count.
 
     Patient: worth all the planner's time.
     """
@@ -60,9 +60,9 @@ class Caution(NamedTuple):
     trust: Trust
     radius: float
     share: float
-    most: float
+    crowded: bool
     patient: bool
 
     def arm(self, known: TouchMap, margin: float) -> KnownArm:
         """The arm among what is known."""
-        return known.arm(margin=self.share * margin, trust=self.trust, radius=self.radius, most=self.most)
+        return known.arm(margin=self.share * margin, trust=self.trust, radius=self.radius, crowded=self.crowded)

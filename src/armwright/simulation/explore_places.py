@@ -34,6 +34,7 @@ APART = 0.03  # [m] between the places that are kept
 MOST = 12  # of them
 SLOW = 0.02  # of the fastest patch's speed, below which a place is not taken to have moved towards anything
 CLOSE = 0.02  # [m] spread of the probability at which it is one place
+CERTAIN = 0.8  # of the probability within `APART` of the likeliest place, at which it is one place, too
 INSIDE = 0.015  # [m] in swept space where a located place cannot be right
 
 
@@ -101,12 +102,14 @@ def find_places(
     links = {names[b]: float(p[patches.body == b].sum()) for b in np.unique(patches.body).tolist()}
     best = int(np.argmax(p))
     spread = float(np.sqrt(p @ np.sum((patches.points - p @ patches.points) ** 2, axis=1)))
-    kept = [best] if spread < CLOSE else _kept(patches.points, p)
+    near = float(p[np.linalg.norm(patches.points - patches.points[best], axis=1) <= APART].sum())
+    sure = spread < CLOSE or near >= CERTAIN
+    kept = [best] if sure else _kept(patches.points, p)
     share = np.array([float(p[np.linalg.norm(patches.points - patches.points[k], axis=1) <= APART].sum()) for k in kept])
     return Places(
         patches.points[kept],
         np.minimum(share, 1.0),
-        spread < CLOSE,
+        sure,
         patches.normals[best],
         patches.force[best],
         int(patches.body[best]),

@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 
 Trust = Literal["all", "likely", "sure"]
 RADIUS = 0.015  # [m] of the ball that stands for a felt place
-BLOCKS = 0.02  # [m] of motion about a posture that touched
-GROWS = 1.5  # of that if a posture within it touched again
-NEAR = 0.15  # [m] of motion within which postures are one crowd
+BLOCKS = 0.02  # of the arm's reach: motion about a posture that touched
+HALF, LEAST = 0.5, 1e-3  # it is no more than half of the way driven, and no less than this share of the reach
+AGAIN = 2.0  # times that if a posture within it touched again
+NEAR = 0.15  # of the arm's reach: motion within which postures are one crowd
+CROWDED = 1.5  # times that for every posture of the crowd
 SAME_PLACE = 0.04  # [m] within which one place explains what was felt at another
 DEEP = 0.004  # [m] inside a link that passed: a surface just scratched by is not free space
+THROUGH = 0.015  # [m] inside a link that passed: whatever was taken to be there is not
 AT_ONCE = 200  # postures looked at together
 
 
@@ -42,7 +45,8 @@ class TouchMap:
         points: (m, 3) where something was felt, base frame [m]. sure: (m,) whether that is the place, or only one of
             several that explain what was felt. share: (m,) of the probability when it was felt. contact: (m,) which
             contact told.
-        postures: (k, n) in which something touched. reach: (k,) [m], see `KnownArm`.
+        postures: (k, n) in which something touched. reach: (k,) [m], see `KnownArm`. crowd: (k,) [m] the same where
+            many touched: steps get larger as long as there is a way.
         swept: (r, n) postures driven without contact: what their links filled is free.
     """
 
@@ -55,9 +59,10 @@ class TouchMap:
     contact: NDArray[np.int64]
     postures: Array
     reach: Array
+    crowd: Array
     swept: Array
 
-    def arm(self, *, margin: float, trust: Trust = "all", radius: float = RADIUS, most: float = np.inf) -> KnownArm:
+    def arm(self, *, margin: float, trust: Trust = "all", radius: float = RADIUS, crowded: bool = True) -> KnownArm:
         """Return the arm among what is known, as planners see it.
 
         Args:
@@ -65,7 +70,7 @@ class TouchMap:
             trust: which places count: "all" that may have been touched, as few as are "likely" to explain everything,
                 or those that are "sure".
             radius: of a felt place [m].
-            most: of `reach` [m].
+            crowded: whether to keep farther away from postures where many touched.
         """
         chosen = self.points[{"all": np.ones_like(self.sure), "likely": self.likely, "sure": self.sure}[trust]]
         known: Obstacles = spheres(chosen.reshape(-1, 3), radius) if len(chosen) else spheres(np.zeros((0, 3)), 0.0)
@@ -76,7 +81,7 @@ class TouchMap:
             margin,
             self.pairs,
             postures=self.postures,
-            reach=np.minimum(self.reach, most),
+            reach=np.maximum(self.reach, self.crowd) if crowded else self.reach,
         )  # fmt: skip
 
     @cached_property
@@ -96,7 +101,9 @@ class TouchMap:
             left -= explains[best]
         return out
 
-    def with_contact(self, points: Array, share: Array, sure: bool, contact: int, q: Array) -> TouchMap:
+    def with_contact(
+        self, points: Array, share: Array, sure: bool, contact: int, q: Array, trail: Array
+    ) -> TouchMap:  # fmt: skip
         """Return the map with one more contact.
 
         Args:
@@ -105,16 +112,20 @@ class TouchMap:
             sure: whether that is the place.
             contact: its number.
             q: the posture (n,) that touched.
+            trail: postures (r, n) driven without contact: some of them stay free.
         """
         m = len(points)
-        postures, reach = self.postures, np.array(self.reach)
-        away = self.arm(margin=0.0).away(q) if len(postures) else np.zeros(0)
-        if (away < np.minimum(reach, BLOCKS)).any():  # known already: more of what is around it has to be avoided
-            reach[int(np.argmin(away))] *= GROWS
+        arm = self.arm(margin=0.0)
+        span = float(arm.levers.max())
+        postures, reach, crowd = self.postures, np.array(self.reach), np.array(self.crowd)
+        away = arm.away(q) if len(postures) else np.zeros(0)
+        if (away < reach).any():  # known already: more of what is around it has to be avoided
+            reach[int(np.argmin(away - reach))] *= AGAIN
         else:
-            # where many touched, steps get larger; planners that find no way may step more finely again
-            crowd = 0 if sure else int((away < NEAR).sum())
-            postures, reach = np.vstack([postures, q]), np.append(reach, min(BLOCKS * GROWS**crowd, NEAR))
+            count = 0 if sure else int((away < NEAR * span).sum())
+            far = HALF * float((np.abs(trail - q) @ arm.levers).max(initial=0.0))
+            postures, reach = np.vstack([postures, q]), np.append(reach, np.clip(far, LEAST * span, BLOCKS * span))
+            crowd = np.append(crowd, min(BLOCKS * CROWDED**count, NEAR) * span)
         return replace(
             self,
             points=np.vstack([self.points, points.reshape(m, 3)]),
@@ -123,19 +134,20 @@ class TouchMap:
             contact=np.append(self.contact, np.full(m, contact)),
             postures=postures,
             reach=reach,
+            crowd=crowd,
         )
 
     def with_swept(self, rows: Array) -> TouchMap:
-        """Return the map with more postures (r, n) driven without contact; places of doubt that they passed through go.
+        """Return the map with more postures (r, n) driven without contact; places that they passed through go.
 
-        A place that is sure stays: links have no rounder surfaces than their capsules.
+        Those that were sure go if the arm passed well through them.
         """
         if not len(rows):
             return self
         grown = replace(self, swept=np.vstack([self.swept, rows]))
         if not len(self.points):
             return grown
-        keep = self.sure | (depth_in(self.robot, self.links, rows, self.points) <= DEEP)
+        keep = depth_in(self.robot, self.links, rows, self.points) <= np.where(self.sure, THROUGH, DEEP)
         kept = {name: getattr(self, name)[keep] for name in ("points", "sure", "share", "contact")}
         return replace(grown, **kept)
 
@@ -167,7 +179,7 @@ def empty_map(robot: Robot, q: Array, goals: Array) -> TouchMap:
     n = robot.n
     return TouchMap(
         robot, links, tuple(pairs), np.zeros((0, 3)), np.zeros(0, dtype=bool), np.zeros(0),
-        np.zeros(0, dtype=np.int64), np.zeros((0, n)), np.zeros(0), np.zeros((0, n)),
+        np.zeros(0, dtype=np.int64), np.zeros((0, n)), np.zeros(0), np.zeros(0), np.zeros((0, n)),
     )  # fmt: skip
 
 
