@@ -27,6 +27,7 @@ def same(a, b):
     return all(x == y or (x != x and y != y) for x, y in ((a[key], b[key]) for key in a)) and a.keys() == b.keys()
 
 
+@pytest.mark.slow
 def test_rows_do_not_depend_on_the_number_of_processes(comparison):
     again = compare_explorations("ur5", {name: VARIANTS[name] for name in (SLIDE, NOISE)}, 3, seed=42, jobs=2)
     for a, b in zip(comparison.outcomes, again.outcomes, strict=True):

@@ -42,6 +42,7 @@ LEAVE = 0.6  # cosine to the normal above which the way leads off the surface
 HEADWAY, PATIENCE = 0.25, 1.5  # cells that must be gained within so many seconds
 LONGEST = 60.0  # [s]
 BEHIND = 1e-3  # [m] behind the tool where the surface is put on the map: more would mark cells that nothing touches
+AWAY = 0.5  # cosine to the normal of a way that leads off the surface
 OFF = 0.3  # cells off the surface where the way back leads
 HARDEST = 2.0  # times `FORCE` that the desired position may press with at most: soft necks are not to be forced
 DEEPEST = 0.02  # [m] of the desired position behind the surface
@@ -92,8 +93,8 @@ def slide(run: Run, contact: Contact) -> None:
         target = ref + ahead * tangent - inward * n
         if grid.dim == 2:
             target = target - grid.frame[:, 2] * float(grid.frame[:, 2] @ (target - grid.origin))
-        if not (_allowed(run, target) and _allowed(run, target + depth * n)):
-            break
+        if not all(_allowed(run, p) for p in (point, target, target + depth * n)):
+            break  # along a surface it would get around the map's bounds
         try:
             q1 = hand.postures(target[None], q_ref, ["point to slide to"])[0]
         except InputError:
@@ -148,16 +149,23 @@ def _aim(run: Run, point: Any) -> tuple[Any, float]:
     return grid.centre(ahead) - point, plan.cost * run.size
 
 
-def _beside(run: Run, point: Any) -> Any:
-    """The free cell whose centre is nearest to a point within two cells, None if all are blocked."""
+def _beside(run: Run, point: Any, n: Any = None) -> Any:
+    """The free cell whose centre is nearest to a point within two cells, None if all are blocked.
+
+    With a surface normal n only cells that lie away from the surface count: others may be behind it.
+    """
     grid = run.map.grid
     cell, blocked = grid.cell(point), run.map.blocked()
     around = np.stack(np.meshgrid(*[np.arange(-2, 3)] * grid.dim, indexing="ij"), -1).reshape(-1, grid.dim) + cell
     around = around[grid.inside(around)]
     free = around[~blocked[tuple((around - grid.first).T)]]
+    way = grid.centre(free) - point
+    away = (way**2).sum(axis=1)
+    if n is not None:
+        ahead = way @ n > AWAY * np.sqrt(away)
+        free, away = free[ahead], away[ahead]
     if not len(free):
         return None
-    away = ((grid.centre(free) - point) ** 2).sum(axis=1)
     return tuple(int(c) for c in free[int(np.argmin(away))])
 
 
@@ -171,7 +179,7 @@ def _mark(run: Run, point: Any) -> None:
 
 def _remember(run: Run, point: Any, n: Any, last: Any) -> Any:
     """Put a posture just off the surface on the trail every half cell, so that the way back follows the surface."""
-    if np.linalg.norm(point - last) < 0.5 * run.size:
+    if np.linalg.norm(point - last) < 0.5 * run.size or not _allowed(run, point + OFF * run.size * n):
         return last
     try:
         run.trail.append(
@@ -184,7 +192,7 @@ def _remember(run: Run, point: Any, n: Any, last: Any) -> Any:
 
 def _leave(run: Run, point: Any, n: Any) -> None:
     """Put the way off the surface on the trail: where the arm is, and the centre of the free cell beside it."""
-    cell = _beside(run, point + 0.5 * run.size * n)
+    cell = _beside(run, point, n)
     if cell is None:
         return
     try:
