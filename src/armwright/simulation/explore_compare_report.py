@@ -49,7 +49,7 @@ def write_rows(comparison: Comparison, folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with table.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(rows[0]) if rows else ["variant"])
+            writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
             writer.writeheader()
             writer.writerows(rows)
         document.write_text(json.dumps(_plain(content), indent=1, ensure_ascii=False), encoding="utf-8")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 RUNS, POINTS = 8, 10
 MARGIN = 1.5
 TRIES = 200
+REST = 10.0  # [s] of standing still at the end: the noise alone must not reach the thresholds either
 
 
 def learned_thresholds(
@@ -103,7 +104,7 @@ def _learn(
     session = Session([robot], quiet, count=1, substeps=int(substeps), every=1, seeds=[seed + 1])
     session.follow(motion)
     session.start(np.concatenate([q0, np.zeros(quiet.size - robot.n)]), {}, quiet.lanes.values)
-    session.run(motion.duration)
+    session.run(motion.duration + REST)
     recording = session.recording()
     length = len(recording) // RUNS
 

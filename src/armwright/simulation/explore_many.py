@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.errors import ArmwrightError
 from armwright.planning.marking import GOAL_000, START_000
 from armwright.simulation.explore import explore
 from armwright.simulation.explore_worlds import Truth, distances, random_cylinders, truth_about
@@ -36,6 +37,7 @@ __all__ = [
 OUTCOMES = ("reached", "declared unreachable", "gave up", "still in contact")
 TRUTHS: tuple[Truth, ...] = ("solvable", "narrow", "unsolvable")
 COMPARED = ("contacts", "impulse_ns", "largest_force_n", "tool_path_m", "arrival_s", "median_delay_s")
+FIGURES = (*COMPARED[1:], "first_delay_s", "largest_felt_n", "simulated_s")
 PATIENT = {"duration": 1200.0, "contact_budget": 200}
 Cell = tuple[int, ...]
 
@@ -88,7 +90,7 @@ class Outcomes:
             if unsolvable
             else float("nan"),
             "most_contacts": max((r["contacts"] for r in self.rows), default=0),
-            "largest_force_of_all_n": max((r["largest_force_n"] for r in self.rows), default=0.0),
+            "largest_force_of_all_n": _quantile(self.rows, "largest_force_n", 1.0),
             "false_alarms": sum(r["false_alarms"] for r in self.rows),
             **medians,
             **high,
@@ -122,7 +124,12 @@ def explore_one(
     Raises:
         KeyboardInterrupt: the run was interrupted, which says nothing about the world.
     """
-    run = explore(robot, world, start, goal, **{**PATIENT, **options})
+    try:
+        run = explore(robot, world, start, goal, **{**PATIENT, **options})
+    except ArmwrightError as error:  # one that is refused must not end the others
+        said = {"outcome": "refused", "message": str(error), "reached": False, "contacts": 0, "false_alarms": 0}
+        figures = dict.fromkeys(FIGURES, float("nan"))
+        return {"world": world.name, "truth": truth, "end": "gave up", **said, **figures}
     if run.outcome == "interrupted":
         raise KeyboardInterrupt
     if keep is not None:
