@@ -121,3 +121,14 @@ def test_three_dimensions_on_the_command_line(tmp_path, capsys):
                   ["--goal", "x"], ["--grid", "9x9@0.3,0,0/0.03"]):  # fmt: skip
         assert main(["run", "collision", *wrong]) == 2
         assert wrong[-2] in capsys.readouterr().err or wrong[0] == "--grid"
+
+
+def test_a_run_that_is_refused_does_not_end_the_others():
+    from armwright.contact.detectors import joint_detector
+    from armwright.simulation.detection import ur5_sensors
+
+    deaf = {"observer": "momentum", "detector": joint_detector(1e-4), "sensors": ur5_sensors()}
+    found = compare_explorations("ur5", {"deaf": deaf}, 2, seed=42)
+    (outcome,) = found.outcomes
+    assert [row["outcome"] for row in outcome.rows] == ["refused"] * 2 and not outcome.right
+    assert "noise floor" in outcome.rows[0]["message"] and np.isnan(outcome.summary()["largest_force_of_all_n"])
