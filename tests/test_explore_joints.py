@@ -153,7 +153,8 @@ def test_boxed_in():
             shapes.append(
                 Sphere(name=f"{name}{sign:+.0f}", centre=tuple(beside), radius=0.05, stiffness=2e4, damping=50.0)
             )
-    run = explore(arm, World(tuple(shapes), name="cage"), q, q + [0.0, 1.5], planner="rrt-connect", duration=300.0)
+    cage, goal = World(tuple(shapes), name="cage"), q + np.array([0.0, 1.5])
+    run = explore(arm, cage, q, goal, planner="rrt-connect", duration=300.0)
     assert run.outcome == "boxed in" and 1 < len(run.contacts) < 60
     of_a_kind(run)
 

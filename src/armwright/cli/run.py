@@ -44,7 +44,7 @@ def collision(
     goal: Annotated[
         str | None,
         typer.Option(
-            help="Cell to reach: u,v or u,v,w; 18,7 by default. In joint space a posture [rad], or x,y,z of the tool [m]."
+            help="Cell to reach: u,v or u,v,w; 18,7 by default. In joint space a posture [rad] or tool position [m]."
         ),
     ] = None,
     observer: Annotated[
@@ -59,8 +59,8 @@ def collision(
     planner: Annotated[
         str | None,
         typer.Option(
-            help="On maps: hopfield (default), hopfield-sum, hopfield-published, dijkstra or astar. In joint space, with "
-            "the whole arm: rrt-connect (default in worlds made for it) or ompl."
+            help="On maps: hopfield (default), hopfield-sum, hopfield-published, dijkstra or astar. In joint space, "
+            "with the whole arm: rrt-connect (default in worlds made for it) or ompl."
         ),
     ] = None,
     reaction: Annotated[str, typer.Option(help="To a contact: back-off, retract, slide or stop.")] = "back-off",

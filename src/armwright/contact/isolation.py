@@ -142,11 +142,13 @@ def _variance(A: Array, root: Array, normals: Array, V: Array, scale: Array, squ
 
 
 def logsum(values: Array) -> float:
+    """Logarithm of the sum of exponentials."""
     top = float(np.max(values))
     return top + float(np.log(np.sum(np.exp(values - top))))
 
 
 def checked(robot: Robot, q: ArrayLike, tau: ArrayLike, noise: ArrayLike) -> tuple[Array, Array, Array]:
+    """Return q, tau_ext and the matrix that whitens it, or say what is wrong with them."""
     n = robot.n
     x, t, S = (np.asarray(value, dtype=np.float64) for value in (q, tau, noise))
     for name, value in (("q", x), ("tau_ext", t)):
@@ -316,9 +318,7 @@ def _on_force_line(now: Setting, tau: Array, surface: Surface) -> tuple[float, f
     return float(np.clip(u, surface.low, surface.high)), theta
 
 
-def _certainty(
-    now: Setting, surface: Surface, u: float, theta: float, force: Array
-) -> tuple[tuple[float, float], int]:
+def _certainty(now: Setting, surface: Surface, u: float, theta: float, force: Array) -> tuple[tuple[float, float], int]:
     """Standard deviations of the place (along, around) and the number of unknowns that the torques fix."""
     size, h = max(surface.radius, 1e-3), 1e-4
     places = [(u, theta), (u + h, theta), (u - h, theta), (u, theta + h / size), (u, theta - h / size)]

@@ -65,7 +65,7 @@ class KnownArm(WholeArm):
     def _block(self, Q: Array) -> Array:
         """As of any arm; balls, which are all that is felt, are measured without a call for each."""
         o = self.obstacles
-        if len(o) != len(o.a) or o.a is not o.b and not np.array_equal(o.a, o.b):
+        if len(o) != len(o.a) or not (o.a is o.b or np.array_equal(o.a, o.b)):
             return super()._block(Q)
         k = kernel(self.robot, posed_links, regroup=False, links=self._links, pairs=self.pairs)
         table = np.asarray(k(Q))

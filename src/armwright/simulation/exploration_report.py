@@ -99,7 +99,8 @@ def sentence(run: Exploration) -> str:
     m = run.metrics()
     touched = f"{m['contacts']} contact{'s' if m['contacts'] != 1 else ''}"
     if run.reached:
-        return f"Reached the goal {_goal(run)} after {run.arrival:.1f} s and {touched}; nobody told it what was in the way."
+        where = f"{_goal(run)} after {run.arrival:.1f} s and {touched}"
+        return f"Reached the goal {where}; nobody told it what was in the way."
     return f"{run.outcome.capitalize()} after {m['simulated_s']:.1f} s and {touched}" + (
         f": {run.message}." if run.message else "."
     )
@@ -165,7 +166,8 @@ def _film(run: Exploration, frames: int | None, progress: Any) -> str:
         data = base64.b64encode(file.read_bytes()).decode()
     speed = run.metrics()["simulated_s"] / ((frames or FRAMES) / 10.0)
     caption = f"The arm among the obstacles (left) and the map that it makes of them (right), {speed:.1f} × real time."
-    return f'<figure><img alt="film" src="data:image/gif;base64,{data}"><figcaption>{escaped(caption)}</figcaption></figure>'
+    image = f'<img alt="film" src="data:image/gif;base64,{data}">'
+    return f"<figure>{image}<figcaption>{escaped(caption)}</figcaption></figure>"
 
 
 def _cards(m: dict[str, Any]) -> str:

@@ -166,11 +166,12 @@ def explore(
                 "explore: planning in joint space is for the whole arm: contact='links', without a map (where), "
                 "published or kinematics"
             )
+        there, joints = find_world(world) if isinstance(world, (str, Path)) else world, cast("JointPlanner", planner)
         return explore_joints(
-            arm, find_world(world) if isinstance(world, (str, Path)) else world, start, goal, planner=planner,
-            observer=observer, detector=detector, reaction=reaction, law=law, model=model, duration=duration,
-            contact_budget=contact_budget, rate=rate, substeps=substeps, tolerance=tolerance, drive=drive,
-            friction=friction, sensors=sensors, seed=seed, speed=speed, margin=margin, progress=progress,
+            arm, there, start, goal, planner=joints, observer=observer, detector=detector, reaction=reaction, law=law,
+            model=model, duration=duration, contact_budget=contact_budget, rate=rate, substeps=substeps,
+            tolerance=tolerance, drive=drive, friction=friction, sensors=sensors, seed=seed, speed=speed,
+            margin=margin, progress=progress,
         )  # fmt: skip
     contact = contact or "tool"
     start, goal = START_000 if start is None else start, GOAL_000 if goal is None else goal

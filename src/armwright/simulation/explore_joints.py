@@ -64,7 +64,7 @@ def plans_joints(planner: Any) -> bool:
 def chosen_planner(
     planner: Any, arm: Robot, world: Any, start: Any, goal: Any, where: Any, contact: Any, published: bool
 ) -> Any:
-    """Return the planner; where none is named, a world made for an errand of this arm is explored with the whole arm."""
+    """Return the planner; where none is named, one in joint space for a world made for an errand of this arm."""
     if planner is not None or published or where is not None or contact == "tool":
         return planner
     if start is not None or goal is not None or callable(world):
@@ -227,4 +227,3 @@ def reach_grid(robot: Robot) -> GridMap:
     cell = max(CELL, reach / 30.0)
     count = 2 * int(np.ceil(reach / cell)) + 1
     return grid_map((count, count, count), root - 0.5 * (count - 1) * cell, cell)
-

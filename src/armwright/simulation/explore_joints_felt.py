@@ -104,6 +104,7 @@ def contact_of(run: JointRun, felt: Felt) -> Contact:
     cell = tuple(int(c) for c in run.grids[-1].grid.cell(likely))
     again = bool(len(run.map.points) and np.linalg.norm(run.map.points - likely, axis=1).min() < 0.01)
     actual = fk(task.believed, felt.q)[:3, 3]
+    places = felt.places
     return Contact(
-        felt.time, began, cell, again, desired, actual, felt.places.force, force, link, shape, felt.q, felt.places, point
-    )  # fmt: skip
+        felt.time, began, cell, again, desired, actual, places.force, force, link, shape, felt.q, places, point
+    )

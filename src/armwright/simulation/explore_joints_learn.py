@@ -52,8 +52,9 @@ def learned_in_joints(
         seed: of the postures and of the noise.
     """
     rng = np.random.default_rng([seed, 7])
-    low, high = np.maximum(np.minimum(q0, goal) - AROUND, robot.lower), np.minimum(
-        np.maximum(q0, goal) + AROUND, robot.upper
+    low, high = (
+        np.maximum(np.minimum(q0, goal) - AROUND, robot.lower),
+        np.minimum(np.maximum(q0, goal) + AROUND, robot.upper),
     )
     rows = [q0]
     while len(rows) <= RUNS * POINTS:

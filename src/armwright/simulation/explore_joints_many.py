@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 TRIES = 2000
 ROOM = 0.05  # [m] between the world and the arm at start and goal
 TURN = (1.2, 2.4)  # [rad] of the first joint between start and goal
-SURFACE: dict[str, float] = {"stiffness": 1e5, "damping": 200.0, "friction": 0.2}
+SURFACE: dict[str, Any] = {"stiffness": 1e5, "damping": 200.0, "friction": 0.2}
 FAR = 5000  # samples of the oracle
 
 
 def random_world(robot: Robot, seed: int) -> World:
     """Return four to eight balls, boxes and pillars about a six-joint arm, with start and goal between them.
 
-    Start and goal are elbow-up postures whose tool is above the ground, with room around the whole arm; between them the
-    first joint turns by 1.2 to 2.4 rad, and the straight motion bumps into something.
+    Start and goal are elbow-up postures whose tool is above the ground, with room around the whole arm; between them
+    the first joint turns by 1.2 to 2.4 rad, and the straight motion bumps into something.
 
     Args:
         robot: a UR5 or an arm built like it.
@@ -85,7 +85,7 @@ def _shape(rng: np.random.Generator, k: int, heading: float, half: float) -> Sha
         name=f"box-{k}",
         centre=(x, y, rng.uniform(0.05, 0.6)),
         size=tuple(rng.uniform([0.05, 0.05, 0.02], [0.35, 0.25, 0.2])),
-        rotation=tuple(tuple(row) for row in R.tolist()),
+        rotation=R,  # type: ignore[arg-type]
         **SURFACE,
     )
 

@@ -10,6 +10,7 @@ It ends when contact is lost, when the way leads off the surface, or when it mak
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,7 +100,7 @@ def slide(run: JointRun, felt: Felt) -> None:
 
 def _dense(path: Array) -> Array:
     parts = [path[:1]]
-    for a, b in zip(path[:-1], path[1:], strict=True):
+    for a, b in pairwise(path):
         count = max(1, int(np.ceil(np.abs(b - a).max() / 0.02)))
         parts.append(a + (b - a) * (np.arange(1, count + 1) / count)[:, None])
     return np.concatenate(parts)
@@ -142,4 +143,3 @@ def _mark(run: JointRun, last: Array, qd: Array, tau: Array) -> Array:
         run.mark(Felt(run.session.time, run.session.time, q, qd, tau, places))
     run.trail.append(given_way(run, q, tau, OFF))
     return ends
-

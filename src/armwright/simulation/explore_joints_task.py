@@ -52,9 +52,9 @@ class JointTask:
 
 
 class Caution(NamedTuple):
-    """Which known places are kept away from, and how far: their radius, the margin's share, whether crowds of postures count.
+    """Which known places are kept away from, and how far: their radius, and the margin's share.
 
-    Patient: worth all the planner's time.
+    Crowded: whether crowds of postures count. Patient: worth all the planner's time.
     """
 
     trust: Trust

@@ -83,7 +83,9 @@ def find_places(
     found = isolate(robot, q, tau, std, capsules=parts)
     names = [body.name for body in robot.bodies]
     if found.outcome == "located":
-        assert found.point is not None and found.normal is not None and found.force is not None
+        assert found.point is not None
+        assert found.normal is not None
+        assert found.force is not None
         if depth_in(robot, known.links, known.swept, found.point[None])[0] < INSIDE:
             assert found.body is not None
             links = {c.link: c.probability for c in found.candidates}
@@ -102,13 +104,15 @@ def find_places(
     links = {names[b]: float(p[patches.body == b].sum()) for b in np.unique(patches.body).tolist()}
     best = int(np.argmax(p))
     spread = float(np.sqrt(p @ np.sum((patches.points - p @ patches.points) ** 2, axis=1)))
-    near = float(p[np.linalg.norm(patches.points - patches.points[best], axis=1) <= APART].sum())
-    sure = spread < CLOSE or near >= CERTAIN
+
+    def about(k: int) -> float:
+        return float(p[np.linalg.norm(patches.points - patches.points[k], axis=1) <= APART].sum())
+
+    sure = spread < CLOSE or about(best) >= CERTAIN
     kept = [best] if sure else _kept(patches.points, p)
-    share = np.array([float(p[np.linalg.norm(patches.points - patches.points[k], axis=1) <= APART].sum()) for k in kept])
     return Places(
         patches.points[kept],
-        np.minimum(share, 1.0),
+        np.minimum([about(k) for k in kept], 1.0),
         sure,
         patches.normals[best],
         patches.force[best],

@@ -1,4 +1,4 @@
-"""What a run with the whole arm leaves behind: an `Exploration` with exact knowledge and joint plans beside its maps."""
+"""What a run with the whole arm leaves behind: an `Exploration` with exact knowledge and joint plans."""
 
 from __future__ import annotations
 
@@ -53,9 +53,7 @@ class JointExploration(Exploration):
         sure = [c for c in true if c.places is not None and c.places.sure]
         apart = [float(np.linalg.norm(c.places.points[0] - c.true_point)) for c in sure if c.places is not None]
         out |= {
-            "links_touched": {
-                link: sum(c.link == link for c in true) for link in dict.fromkeys(c.link for c in true)
-            },
+            "links_touched": {link: sum(c.link == link for c in true) for link in dict.fromkeys(c.link for c in true)},
             "link_named": len(named),
             "link_right": sum(c.places.isolation.link == c.link for c in named if c.places is not None),
             "located": len(sure),

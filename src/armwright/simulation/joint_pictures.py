@@ -22,8 +22,8 @@ ARROW = 0.12  # [m] of a felt force in the picture
 SIDE, ABOVE = 24.0, 86.0  # [deg] of elevation
 CAPTIONS = {
     "path": (
-        "The way of the tool (orange) among what really stood there (grey), which the arm was never told. Balls: places "
-        "that the arm takes for obstacles, sure (dark) or likely (pale); arrows: felt forces at the contacts."
+        "The way of the tool (orange) among what really stood there (grey), which the arm was never told. Balls: "
+        "places that the arm takes for obstacles, sure (dark) or likely (pale); arrows: felt forces at the contacts."
     ),
     "maps": "The posture at each contact, and what the arm took for obstacles after it (at most eight shown).",
     "clearance": "Distance between the whole arm and the world over time; dotted: alarms.",
@@ -56,8 +56,11 @@ def _scene(run: JointExploration, axes: Any, view: Camera, index: int, rows: Any
         axes.add_collection(
             collections.PolyCollection(
                 balls(known.points[which], RADIUS, view, turn),
-                facecolors=colour, edgecolors="white", linewidths=0.3, zorder=5.5,
-            )  # fmt: skip
+                facecolors=colour,
+                edgecolors="white",
+                linewidths=0.3,
+                zorder=5.5,
+            )
         )
     return scene
 
@@ -71,7 +74,8 @@ def path(run: JointExploration, figure: Any, width: float) -> None:
     robot = run.recording.robot
     assert robot is not None
     grid = figure.subplots(1, 2, width_ratios=[1.25, 1.0])
-    for axes, view, title in zip(grid, (side, Camera(side.azimuth, ABOVE)), ("from the side", "from above"), strict=True):
+    views = ((side, "from the side"), (Camera(side.azimuth, ABOVE), "from above"))
+    for axes, (view, title) in zip(grid, views, strict=True):
         scene = _scene(run, axes, view, -1 + len(run.touch_maps), rows, trace=True)
         scene.ghost(one(capsules(robot, q[:1]), 0), 0.35)
         scene.pose(one(capsules(robot, q[-1:]), 0))
