@@ -19,6 +19,7 @@ from armwright.planning.grid import Grid
 from armwright.planning.hopfield import Hopfield
 from armwright.planning.hopfield_published import HopfieldPublished, display
 from armwright.planning.joint_plan import JointPlan, JointPlanner
+from armwright.planning.known_arm import KnownArm
 from armwright.planning.marking import (
     GOAL_000,
     START_000,
@@ -85,6 +86,7 @@ __all__ = [
     "HopfieldPublished",
     "JointPlan",
     "JointPlanner",
+    "KnownArm",
     "LinkCapsules",
     "Marked",
     "MotionPlan",

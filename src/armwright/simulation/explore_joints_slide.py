@@ -5,7 +5,8 @@ against the surface: it slides. So the motion towards the next piece of the plan
 the metric of the arm's levers, and the press is kept by the reference lying −K_0⁻¹ M⁻¹ tau_des off the posture, with
 tau_des along the felt torques and its size corrected by what is missing (integral control).
 
-It ends when contact is lost, when the way leads off the surface, or when it makes no headway.
+It ends when contact is lost, when the way leads off the surface, when something else is in the way, or when it makes no
+headway.
 """
 
 from __future__ import annotations
@@ -33,12 +34,13 @@ if TYPE_CHECKING:
 STEP = 0.04  # [s]
 FORCE = 10.0  # [N] to press with where the place is known
 LOUD = 6.0  # standard deviations of the torque to press with where it is not …
-LEAST = 1.0  # … and not less than this [N m]
-LOST, LOST_STEPS = 0.25, 6  # share of the press below which, and how many steps, there is no contact
+LEAST = 4.0  # … and not less than this [N m]
+LOST, LOST_STEPS = 0.2, 6  # share of the press below which, and how many steps, there is no contact
+HARDEST = 5.0  # times the press: something else is in the way
 INTEGRAL, SMOOTH = 0.3, 0.3
-PACE = 0.5  # of the run's speed
-AHEAD = 0.10  # [m] on the planned way to aim at
-LEAVE = 0.5  # cosine to the felt torque above which the way leads off
+PACE = 0.3  # of the run's speed
+AHEAD = 0.20  # [m] on the planned way to aim at
+LEAVE = 0.8  # cosine to the felt torque above which the way leads off
 HEADWAY, PATIENCE = 0.02, 1.5  # [m] of the way that must be gained within so many seconds
 LONGEST = 20.0  # [s]
 MARK = 0.03  # [m] of sliding between places that are put on the map
@@ -55,7 +57,7 @@ def slide(run: JointRun, felt: Felt) -> None:
     way = _lengths(run, path)
     u = felt.tau / np.linalg.norm(felt.tau)
     wanted = _wanted(run, felt)
-    press = wanted
+    press = min(max(float(u @ torque(session)), wanted), 2.0 * wanted)
     A = 1.0 / np.maximum(found[2].levers, 1e-3) ** 2
     began, lost, best, since = session.time, 0, np.inf, session.time
     marked = link_ends(task.believed, links, measured(session))
@@ -84,7 +86,7 @@ def slide(run: JointRun, felt: Felt) -> None:
         tau = torque(session)
         size = float(u @ tau)
         lost = lost + 1 if size < LOST * wanted else 0
-        if lost >= LOST_STEPS:
+        if lost >= LOST_STEPS or float(np.linalg.norm(tau)) > HARDEST * wanted:
             break
         if size >= LOST * wanted:
             u = (1.0 - SMOOTH) * u + SMOOTH * tau / np.linalg.norm(tau)
