@@ -27,7 +27,7 @@ PIECES = (
 WRONG = "#c2352b"
 PANELS = (
     ("contacts", "contacts", False),
-    ("impulse_ns", "impulse where touched [N s]", True),
+    ("impulse_ns", "impulse, if any [N s]", True),
     ("largest_force_n", "largest force [N]", False),
     ("tool_path_m", "path of the tool [m]", False),
     ("arrival_s", "time to arrive [s]", False),
