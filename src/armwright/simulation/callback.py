@@ -26,38 +26,44 @@ class Caller:
         self.session, self.law, self.n = session, parts.law, parts.n
         wanted = inspect.signature(self.law.function).parameters
         fixed: dict[str, Any] = {"arm": parts.model_key or session.robot, "dt": parts.period, **self.law.gains}
-        self.wanted = tuple(name for name in wanted if name in ("t", "q", "qd", "ref"))
+        self.wanted = tuple((name, k) for k, name in enumerate(("t", "q", "qd", "ref")) if name in wanted)
         self.wrist = _wrist(session) if "wrench" in wanted and parts.wrenches is not None else None
-        self.fixed = {name: fixed[name] for name in wanted if name in fixed}
-        self.memory: dict[str, Any] = dict(session.memory)
+        # the arguments of every call; those that change are replaced
+        self.arguments = {**{name: fixed[name] for name in wanted if name in fixed}, **session.memory}
+        self.sensed = parts.sensors is not None
         delay = 0 if parts.sensors is None else parts.sensors.delay
         self.line = [x[: 2 * self.n]] * (delay + 1)
         self.seen = self.line[0]
 
     def torque(self, t: float, x: Any, ref: Reference) -> Any:
         """Torque (n,) at one tick; raise `SimulationError` if it is not a finite torque a joint."""
-        n, seen = self.n, x
-        if self.session.parts.sensors is not None:
-            seen = self._sense(x)
-        self.seen = seen[: 2 * n]
-        given = {"t": t, "q": seen[:n], "qd": seen[n : 2 * n], "ref": ref}
-        arguments = {name: given[name] for name in self.wanted}
+        n, arguments = self.n, self.arguments
+        seen = self._sense(x) if self.sensed else x
+        now = (t, seen[:n], seen[n : 2 * n], ref)
+        for name, k in self.wanted:
+            arguments[name] = now[k]
         if self.wrist is not None:
             arguments["wrench"] = self.wrist(t, x[:n], x[n : 2 * n])
-        answer = self.law.function(**self.fixed, **self.memory, **arguments)
-        if isinstance(answer, tuple):
-            answer, kept = answer
-            self.memory = {**self.memory, **kept}
-        try:
-            tau = np.asarray(answer, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"law {self.law.name!r} must return {n} torques, got {answer!r}") from error
-        if tau.shape != (n,):
-            raise InputError(f"law {self.law.name!r}: must return a torque a joint, shape ({n},), got {tau.shape}")
+        tau = self.law.function(**arguments)
+        if isinstance(tau, tuple):
+            tau, kept = tau
+            arguments.update(kept)
+        if not (isinstance(tau, np.ndarray) and tau.dtype == np.float64 and tau.shape == (n,)):
+            tau = self._as_torque(tau)
         if not is_finite(tau):
             joint = self.session.robot.joints[int(np.argmin(np.isfinite(tau)))].name
             raise SimulationError(f"law {self.law.name!r} returned {tau.tolist()} at t = {t:.6g} s (joint {joint}); "
                                   "torques must be finite")  # fmt: skip
+        return tau
+
+    def _as_torque(self, answer: Any) -> Any:
+        """Torque (n,) of whatever else the law returns; raise `InputError` if it is none."""
+        try:
+            tau = np.asarray(answer, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"law {self.law.name!r} must return {self.n} torques, got {answer!r}") from error
+        if tau.shape != (self.n,):
+            raise InputError(f"law {self.law.name!r}: must return a torque a joint, shape ({self.n},), got {tau.shape}")
         return tau
 
     def _sense(self, x: Any) -> Any:
@@ -67,7 +73,8 @@ class Caller:
         fresh = session.tick % sensors.every == 0
         seen = np.concatenate(sensors.read(x[:n], x[n : 2 * n], noise)) if fresh else self.line[0]
         self.line = [seen, *self.line[:-1]]
-        return self.line[-1]
+        self.seen = self.line[-1]
+        return self.seen
 
 
 def _wrist(session: Session) -> Any:
@@ -136,11 +143,10 @@ def _fast(session: Session, ticks: int, rows: _Rows) -> str:
     kernel, index = step.kernel, step.index  # called without its wrapper: a microsecond counts here
     sensed, every, phase, done = session.parts.sensors is not None, session.every, session.phase, 0
     try:
-        for k, t in enumerate(times[:, 0].tolist()):
-            tau = caller.torque(t, x, Reference(q[k], qd[k], qdd[k]))
+        for k, (t, now, *ref) in enumerate(zip(times[:, 0].tolist(), times, q, qd, qdd, strict=True)):
+            tau = caller.torque(t, x, Reference(*ref))
             if (phase + k) % every == 0:
                 rows.add(t, x, tau)
-            now = times[k]
             for past in pasts:
                 x = kernel(x, h, past, now, tau)[index]
             if not is_finite(x):
@@ -168,7 +174,7 @@ def _general(session: Session, ticks: int, rows: _Rows) -> str:
         tau = caller.torque(session.time, x, Reference(ref[:n], ref[n : 2 * n], ref[2 * n :]))
         loop.set("tau", tau)
         if "measured" in loop.plan.slots:
-            loop.set("measured", caller.seen)
+            loop.set("measured", caller.seen if caller.sensed else x[: 2 * n])
         record, outcomes = loop.run(1, substeps=session.most_substeps, shared=shared)
         if session.phase == 0:
             rows.add_row(record[0, 0])
