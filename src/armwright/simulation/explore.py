@@ -178,7 +178,8 @@ def explore(
     _check(arm, reaction, duration, seconds_per_cell, contact_budget, tolerance, seed_q)
     if reaction == "slide" and contact == "links":
         raise InputError(
-            "explore: sliding needs the tool's force; contacts on other links do not tell it (contact='tool')"
+            "explore: on a grid of tool cells only the tool can slide (contact='tool'); with the whole arm plan in joint "
+            "space (planner='rrt-connect')"
         )
     kin, believed = kinematics or arm, model or arm
     field = field_of(arm, kin, find_world(world) if isinstance(world, (str, Path)) else world, contact, slots=slots)
