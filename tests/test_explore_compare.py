@@ -132,3 +132,13 @@ def test_a_run_that_is_refused_does_not_end_the_others():
     (outcome,) = found.outcomes
     assert [row["outcome"] for row in outcome.rows] == ["refused"] * 2 and not outcome.right
     assert "noise floor" in outcome.rows[0]["message"] and np.isnan(outcome.summary()["largest_force_of_all_n"])
+
+
+def test_an_alarm_in_the_last_tick_of_the_way_back_is_heard():
+    """Nobody looked at it once: the arm went on and pressed itself through a wall with 580 N (world 56)."""
+    from armwright.robot.load import load
+    from armwright.simulation.detection import ur5_sensors
+
+    run = explore(load("ur5"), random_cylinders(56), reaction="slide", slots=24, duration=1200.0, observer="momentum",
+                  sensors=ur5_sensors(), seed=56, learn_seed=0)  # fmt: skip
+    assert run.outcome == "reached" and run.metrics()["largest_force_n"] < 60.0

@@ -166,9 +166,11 @@ class Run:
             task.progress(session.time / task.duration, len(self.contacts))
             if what == "alarm":
                 contact = self.felt()
-                if self._bounced(contact):
+                if not self._bounced(contact):
+                    return contact
+                if session.time < self.quiet_until - 0.5 * tick:
                     continue
-                return contact
+                # in the very last tick of the way back: nothing would look at this alarm any more
             if back > 0.5 * tick and not (task.published or task.links):
                 # the alarm may still be on from the last contact: then only the force tells about another one
                 force = float(np.linalg.norm(session.loop.get("wrench_ext")[0][:3]))
