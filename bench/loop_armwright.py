@@ -22,7 +22,7 @@ from armwright.errors import ArmwrightWarning
 from armwright.motion import quintic_spline
 from armwright.robot.load import load
 from armwright.simulation import JointSensors, plan, prepare, simulate, system
-from armwright.simulation.explore import explore
+from armwright.simulation.exploration.explore import explore
 from loop_task import CHECKED_TICKS, DURATION, KD, KP, PERIOD, waypoints
 from prepare import arm
 from protocol import case

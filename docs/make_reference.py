@@ -23,7 +23,8 @@ MORE = {
         "ArmwrightWarning"
     ),
     "simulation": (
-        "explore.explore explore_task.Published explore_compare.compare_explorations detection.detection_study"
+        "exploration.explore.explore exploration.task.Published exploration.compare.compare_explorations "
+        "detection.study.detection_study"
     ),
     "graph": "kernel.Kernel",
 }

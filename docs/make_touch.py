@@ -12,7 +12,7 @@ from armwright.contact.isolation import isolate
 from armwright.contact.isolation_noise import link_torques, torque_covariance
 from armwright.contact.isolation_surface import pushes, surfaces
 from armwright.contact.observers import closed_loop_error_observer, momentum_observer
-from armwright.simulation.detection import detection_study, study_law, tool_moves
+from armwright.simulation.detection.study import detection_study, study_law, tool_moves
 
 OMEGA = np.array([22.5, 22.5, 75.0, 75.0, 75.0, 75.0])  # of the controller [rad/s]
 SENSOR = np.array([0.3, 0.3, 0.3, 0.1, 0.1, 0.1])  # standard deviation of the torque estimate [N m]

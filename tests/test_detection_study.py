@@ -19,8 +19,8 @@ from armwright.robot.kernels import compile as compile_for
 from armwright.robot.parts import Friction
 from armwright.robot.tree import tree_of
 from armwright.simulation import simulate
-from armwright.simulation.detection import detection_study, study_law, tool_moves, ur5_sensors
-from armwright.simulation.detection_runs import Bench, Population, Push, Spread, Wall
+from armwright.simulation.detection.runs import Bench, Population, Push, Spread, Wall
+from armwright.simulation.detection.study import detection_study, study_law, tool_moves, ur5_sensors
 from armwright.simulation.sensors import JointSensors
 
 W = np.array([22.5, 22.5, 75.0, 75.0, 75.0, 75.0])

@@ -8,8 +8,8 @@ import pytest
 from armwright.dynamics import mass_matrix
 from armwright.kinematics import fk, jacobian
 from armwright.robot.load import load
-from armwright.simulation.explore import explore
-from armwright.simulation.explore_names import OMEGA_000
+from armwright.simulation.exploration.explore import explore
+from armwright.simulation.exploration.names import OMEGA_000
 
 ARMS = {"published": "ur5-ragazzon-published", "correct": "ur5-ragazzon"}
 # contacts, arrival [s], first touch and trigger [s] of the digest's own run

@@ -14,10 +14,10 @@ from armwright.contact.world import World, worlds
 from armwright.errors import ArmwrightError, InputError
 from armwright.planning import Hopfield, grid_map, patch_000
 from armwright.robot.load import load
-from armwright.simulation.detection import ur5_sensors
-from armwright.simulation.exploration import OUTCOMES
-from armwright.simulation.explore import explore
-from armwright.simulation.explore_many import explore_many, kind_of_end, random_cylinders, truth_about
+from armwright.simulation.detection.study import ur5_sensors
+from armwright.simulation.exploration.explore import explore
+from armwright.simulation.exploration.many import explore_many, kind_of_end, random_cylinders, truth_about
+from armwright.simulation.exploration.result import OUTCOMES
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +199,7 @@ def test_command_line(tmp_path, capsys):
 
 def test_interrupt_on_the_command_line_writes_what_there_is(tmp_path, capsys, monkeypatch):
     pytest.importorskip("matplotlib", reason="the report draws figures")
-    from armwright.simulation.explore_run import Run
+    from armwright.simulation.exploration.run import Run
 
     felt, calls = Run.felt, []
 

@@ -10,10 +10,10 @@ import pytest
 
 from armwright.cli import main
 from armwright.errors import ArmwrightError, InputError
-from armwright.simulation.explore import explore
-from armwright.simulation.explore_compare import VARIANTS, compare_explorations
-from armwright.simulation.explore_compare_report import draw_comparison, write_rows
-from armwright.simulation.explore_many import Outcomes, random_cylinders, truth_about
+from armwright.simulation.exploration.compare import VARIANTS, compare_explorations
+from armwright.simulation.exploration.compare_report import draw_comparison, write_rows
+from armwright.simulation.exploration.explore import explore
+from armwright.simulation.exploration.many import Outcomes, random_cylinders, truth_about
 
 SLIDE, NOISE = "closed-loop, slide", "momentum with noise, back off"
 
@@ -125,7 +125,7 @@ def test_three_dimensions_on_the_command_line(tmp_path, capsys):
 
 def test_a_run_that_is_refused_does_not_end_the_others():
     from armwright.contact.detectors import joint_detector
-    from armwright.simulation.detection import ur5_sensors
+    from armwright.simulation.detection.study import ur5_sensors
 
     deaf = {"observer": "momentum", "detector": joint_detector(1e-4), "sensors": ur5_sensors()}
     found = compare_explorations("ur5", {"deaf": deaf}, 2, seed=42)
@@ -137,7 +137,7 @@ def test_a_run_that_is_refused_does_not_end_the_others():
 def test_an_alarm_in_the_last_tick_of_the_way_back_is_heard():
     """Nobody looked at it once: the arm went on and pressed itself through a wall with 580 N (world 56)."""
     from armwright.robot.load import load
-    from armwright.simulation.detection import ur5_sensors
+    from armwright.simulation.detection.study import ur5_sensors
 
     run = explore(load("ur5"), random_cylinders(56), reaction="slide", slots=24, duration=1200.0, observer="momentum",
                   sensors=ur5_sensors(), seed=56, learn_seed=0)  # fmt: skip

@@ -17,12 +17,12 @@ from armwright.kinematics import fk, fk_all
 from armwright.planning import FELT, FREE, UNKNOWN, RRTConnect, WholeArm, spheres
 from armwright.planning.known_arm import KnownArm
 from armwright.robot.load import load
-from armwright.simulation.exploration import OUTCOMES
-from armwright.simulation.explore import explore
-from armwright.simulation.explore_goals import goal_postures
-from armwright.simulation.explore_joints_many import explore_joints_many, oracle, random_world
-from armwright.simulation.explore_places import find_places
-from armwright.simulation.touch_map import empty_map
+from armwright.simulation.exploration.explore import explore
+from armwright.simulation.exploration.joints.goals import goal_postures
+from armwright.simulation.exploration.joints.many import explore_joints_many, oracle, random_world
+from armwright.simulation.exploration.joints.places import find_places
+from armwright.simulation.exploration.joints.touch_map import empty_map
+from armwright.simulation.exploration.result import OUTCOMES
 
 START = np.array([2.14, -1.2, 1.6, -0.4, 1.57, 0.0])
 GOAL = START + np.array([1.2, 0.0, 0.0, 0.0, 0.0, 0.0])

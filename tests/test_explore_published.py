@@ -11,8 +11,8 @@ from armwright.contact.world import World
 from armwright.errors import InputError
 from armwright.kinematics import jacobian
 from armwright.robot.load import load
-from armwright.simulation.explore import explore
-from armwright.simulation.explore_task import Published
+from armwright.simulation.exploration.explore import explore
+from armwright.simulation.exploration.task import Published
 
 ARMS = ("ur5-ragazzon-published", "ur5-ragazzon")
 HOLD, LEVEL = Published(table="hold"), Published(trigger="level")

@@ -17,10 +17,10 @@ pytest.importorskip("matplotlib", reason="armwright[plot] is not installed")
 
 import armwright as aw
 from armwright.errors import ArmwrightError, InputError, NotSupportedError
-from armwright.simulation.animation import draw_frames, ffmpeg
+from armwright.simulation.pictures.animation import draw_frames, ffmpeg
+from armwright.simulation.pictures.skeleton import Camera, band, camera_for, capsules, upright
 from armwright.simulation.recording import Recording
 from armwright.simulation.signals import Event, Signal
-from armwright.simulation.skeleton import Camera, band, camera_for, capsules, upright
 from recording_support import awkward, falling
 
 
@@ -160,7 +160,7 @@ def test_a_film_shows_the_arm_moving(tmp_path: Path) -> None:
 def test_mp4_needs_ffmpeg_and_hands_it_every_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rec = falling(seconds=1.0)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("armwright.simulation.animation.find_spec", lambda name: None)
+    monkeypatch.setattr("armwright.simulation.pictures.animation.find_spec", lambda name: None)
     with pytest.raises(NotSupportedError, match="needs the ffmpeg program"):
         rec.animate(tmp_path / "a.mp4")
     stand_in = tmp_path / "ffmpeg"

@@ -42,8 +42,8 @@ _HOMES = {
     "armwright.robot.parts": "Actuators Body Friction Joint Limits Source",
     "armwright.contact": "World load_world",
     "armwright.simulation": "Recording simulate",
-    "armwright.simulation.detection": "detection_study",
-    "armwright.simulation.explore": "explore",
+    "armwright.simulation.detection.study": "detection_study",
+    "armwright.simulation.exploration.explore": "explore",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 

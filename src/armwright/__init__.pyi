@@ -70,7 +70,7 @@ from armwright.robot.parts import Limits as Limits
 from armwright.robot.parts import Source as Source
 from armwright.simulation import Recording as Recording
 from armwright.simulation import simulate as simulate
-from armwright.simulation.detection import detection_study as detection_study
-from armwright.simulation.explore import explore as explore
+from armwright.simulation.detection.study import detection_study as detection_study
+from armwright.simulation.exploration.explore import explore as explore
 
 __version__: str

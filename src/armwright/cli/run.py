@@ -18,7 +18,7 @@ from armwright.cli.run_worlds import worlds
 from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
-    from armwright.simulation.exploration import Exploration
+    from armwright.simulation.exploration.result import Exploration
 
 app = typer.Typer(name="run", help="Whole jobs from one command.", no_args_is_help=True, add_completion=False)
 WRITES = "report.html and recording.npz"
@@ -81,9 +81,9 @@ def collision(
     json: Json = False,
 ) -> None:
     """Send an arm through an unknown world: every bump becomes map, and it arrives anyway."""
-    from armwright.simulation.detection import ur5_sensors
-    from armwright.simulation.explore import explore
-    from armwright.simulation.explore_task import Published
+    from armwright.simulation.detection.study import ur5_sensors
+    from armwright.simulation.exploration.explore import explore
+    from armwright.simulation.exploration.task import Published
 
     if out is not None and out.exists() and not out.is_dir():
         fail(f"{out}: not a folder")
@@ -187,7 +187,7 @@ def print_summary(run: Exploration, took: float) -> None:
     """Print one row a contact and the figures of the run."""
     import numpy as np
 
-    from armwright.simulation.exploration_report import place_of, sentence
+    from armwright.simulation.exploration.report import place_of, sentence
 
     rows = []
     for k, c in enumerate(run.contacts):

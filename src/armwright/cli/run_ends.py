@@ -8,7 +8,7 @@ from armwright.cli.output import fail
 from armwright.cli.run_grid import cell_of, grid_of
 
 if TYPE_CHECKING:
-    from armwright.simulation.exploration import Contact
+    from armwright.simulation.exploration.result import Contact
 
 
 def ends_of(
@@ -20,7 +20,7 @@ def ends_of(
     Planned in joint space if the planner does so, or if none is named and the world was made for an errand of this arm.
     """
     from armwright.planning.marking import GOAL_000, START_000
-    from armwright.simulation.explore_joints import chosen_planner, plans_joints
+    from armwright.simulation.exploration.joints.explore import chosen_planner, plans_joints
 
     arm = _catalogued(name)
     found = chosen_planner(planner, arm, world, None, None, grid, contact, published)
@@ -38,7 +38,7 @@ def ends_of(
 
 
 def _catalogued(name: str) -> Any:
-    from armwright.simulation.explore import arm_of
+    from armwright.simulation.exploration.explore import arm_of
 
     return arm_of(name)
 

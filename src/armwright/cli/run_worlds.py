@@ -15,7 +15,7 @@ from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, fail, guarded, say
 from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
-    from armwright.simulation.explore_compare import Comparison
+    from armwright.simulation.exploration.compare import Comparison
 
 Tell = Callable[[str, int, dict[str, Any]], None]
 OUTCOMES = ("reached", "declared unreachable", "gave up", "still in contact")
@@ -36,7 +36,7 @@ def worlds(
     json: Json = False,
 ) -> None:
     """Explore random worlds in several ways; compare with oracles that see everything, and with each other."""
-    from armwright.simulation.explore_compare import VARIANTS, compare_explorations
+    from armwright.simulation.exploration.compare import VARIANTS, compare_explorations
 
     if variant and variant == ["list"]:
         for name in VARIANTS:
@@ -130,7 +130,7 @@ def _progress(variants: int, count: int) -> Iterator[Tell]:
 
 
 def _write(found: Comparison, out: Path) -> list[Path]:
-    from armwright.simulation.explore_compare_report import draw_comparison, write_rows
+    from armwright.simulation.exploration.compare_report import draw_comparison, write_rows
 
     files = write_rows(found, out)
     try:

@@ -137,7 +137,9 @@ def fill_table(breaks: Array, coefficients: Array, t: Any, out: Array) -> bool:
         return False
     m, size, n = coefficients.shape
     t = np.ascontiguousarray(t, dtype=np.float64)
-    assert out.shape == (len(t), 3 * n) and out.strides[1] == out.itemsize and out.dtype == np.float64
+    assert out.shape == (len(t), 3 * n)
+    assert out.dtype == np.float64
+    assert out.strides[1] == out.itemsize
     if len(t):
         _filler(size, n)(
             t.ctypes.data,

@@ -155,8 +155,8 @@ class Recording:
         return replace(self, signals={**self.signals, **signals})
 
     def summary(self) -> dict[str, Any]:
-        """Return duration, peaks, errors, torques against limits and energy change; see `simulation.summary`."""
-        from armwright.simulation.summary import summary
+        """Return duration, peaks, errors, torques against limits, energy change; see `simulation.pictures.summary`."""
+        from armwright.simulation.pictures.summary import summary
 
         return summary(self)
 
@@ -174,19 +174,19 @@ class Recording:
         return load(path, **options)
 
     def plot(self, what: Any = "joints", path: str | Path | None = None, **options: Any) -> Any:
-        """Draw signals into a matplotlib Figure; see `simulation.plots.plot`."""
-        from armwright.simulation.plots import plot
+        """Draw signals into a matplotlib Figure; see `simulation.pictures.plots.plot`."""
+        from armwright.simulation.pictures.plots import plot
 
         return plot(self, what, path, **options)
 
     def animate(self, path: str | Path, **options: Any) -> Path:
-        """Draw the moving arm to GIF or MP4; see `simulation.animation.animate`."""
-        from armwright.simulation.animation import animate
+        """Draw the moving arm to GIF or MP4; see `simulation.pictures.animation.animate`."""
+        from armwright.simulation.pictures.animation import animate
 
         return animate(self, path, **options)
 
     def report(self, path: str | Path, **options: Any) -> Path:
-        """Write one self-contained HTML page; see `simulation.report.report`."""
-        from armwright.simulation.report import report
+        """Write one self-contained HTML page; see `simulation.pictures.report.report`."""
+        from armwright.simulation.pictures.report import report
 
         return report(self, path, **options)

@@ -11,7 +11,7 @@ from typing import Any
 
 from armwright.errors import ArmwrightError, NotSupportedError
 from armwright.simulation.formats.extras import need
-from armwright.simulation.plots import STYLE
+from armwright.simulation.pictures.plots import STYLE
 from armwright.studies.recorded import Change
 from armwright.studies.run import Outcome, Result
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from armwright.kinematics import fk, fk_all
-from armwright.simulation.drawing import AXES, Scene, one
 from armwright.simulation.formats.extras import need
-from armwright.simulation.plots import COLOURS, LIMIT, MUTED
-from armwright.simulation.skeleton import Camera, capsules, joint_frames, upright
+from armwright.simulation.pictures.drawing import AXES, Scene, one
+from armwright.simulation.pictures.plots import COLOURS, LIMIT, MUTED
+from armwright.simulation.pictures.skeleton import Camera, capsules, joint_frames, upright
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

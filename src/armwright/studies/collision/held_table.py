@@ -9,7 +9,7 @@ from scipy.signal import cont2discrete
 
 from armwright.dynamics import mass_matrix
 from armwright.kinematics import jacobian
-from armwright.simulation.exploration import Exploration
+from armwright.simulation.exploration.result import Exploration
 from armwright.studies.collision.setting import K_0, K_1, arm
 
 ROWS = 100  # of the table per segment

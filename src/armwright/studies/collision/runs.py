@@ -13,9 +13,9 @@ from armwright.contact.world import World
 from armwright.dynamics import mass_matrix
 from armwright.kinematics import jacobian
 from armwright.robot.model import Robot
-from armwright.simulation.exploration import Exploration
-from armwright.simulation.explore import explore
-from armwright.simulation.explore_field import find_world
+from armwright.simulation.exploration.explore import explore
+from armwright.simulation.exploration.field import find_world
+from armwright.simulation.exploration.result import Exploration
 from armwright.studies.collision.held_table import held_error
 from armwright.studies.collision.setting import K_0, Array, arm, f_min
 

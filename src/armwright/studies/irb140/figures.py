@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from armwright.simulation.formats.extras import need
-from armwright.simulation.plots import COLOURS
+from armwright.simulation.pictures.plots import COLOURS
 
 
 def new_figure(width: float, height: float) -> Any:

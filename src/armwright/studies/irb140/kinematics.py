@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.kinematics import fk, fk_all
 from armwright.robot.dh import to_dh
-from armwright.simulation.skeleton import joint_frames
+from armwright.simulation.pictures.skeleton import joint_frames
 from armwright.spatial import exp_se3, inverse, screw
 from armwright.studies.irb140.as_published import screws_as_published
 from armwright.studies.irb140.setting import (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from armwright.robot.load import load
 from armwright.robot.model import Robot
-from armwright.simulation.skeleton import joint_frames
+from armwright.simulation.pictures.skeleton import joint_frames
 from armwright.spatial import screw
 
 Array = NDArray[np.float64]

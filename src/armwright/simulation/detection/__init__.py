@@ -1,0 +1,1 @@
+"""How fast and how reliably contacts are noticed: thousands of simulated runs, with and without them."""

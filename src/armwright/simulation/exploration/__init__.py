@@ -1,0 +1,1 @@
+"""An arm through surroundings that nobody told it about: go, bump, mark, plan around, arrive."""

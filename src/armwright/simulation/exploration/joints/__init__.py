@@ -1,0 +1,1 @@
+"""Exploration with the whole arm, planned in joint space among what it has felt."""

@@ -1,0 +1,1 @@
+"""Recordings as pictures: plots, films and pages."""
