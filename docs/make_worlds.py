@@ -20,6 +20,11 @@ FIGURES = (
 )  # fmt: skip
 
 
+def _rounded(value: float) -> str:
+    """Two digits that count, without an exponent."""
+    return f"{float(f'{value:.2g}'):g}"
+
+
 def markdown(document: dict[str, Any], command: str) -> str:
     """Return the two tables."""
     summaries = document["summaries"]
@@ -45,7 +50,7 @@ def markdown(document: dict[str, Any], command: str) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for s in summaries:
-        cells = " | ".join(f"{scale * s[name]:.2g}" if s[name] is not None else "–" for name, scale in FIGURES)
+        cells = " | ".join("–" if s[name] is None else _rounded(scale * s[name]) for name, scale in FIGURES)
         lines.append(f"| {s['label']} | {cells} |")
     return "\n".join([*lines, "", "![random worlds: outcomes and spreads](../img/worlds.png)"])
 

@@ -17,6 +17,7 @@ from armwright.graph.loop import LoopPlan, Stage, stage
 from armwright.graph.program import call_by_name
 from armwright.motion.reference import Reference
 from armwright.simulation.integrators import Method
+from armwright.simulation.integrators.adaptive import accept
 from armwright.simulation.reuse import NotComparable, fingerprint
 from armwright.simulation.system import System
 from armwright.simulation.wrist import tool_wrench
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from armwright.simulation.friction import FrictionModel
     from armwright.simulation.lanes import Lanes
     from armwright.simulation.sensors import JointSensors
-
-RELATIVE, ABSOLUTE = 1e-7, 1e-9  # tolerances of adaptive integrators
-LARGEST, SMALLEST = 5.0, 0.2  # bounds of the step's change
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,33 +267,13 @@ def step_program(parts: Ingredients, *, command: str = "held") -> Program:
         if parts.method.adaptive:
             h = np.minimum(h, s["left"][0])
             new, error = parts.method.step(system, past, x, h)
-            x1, moved, out["h"] = _accept(parts.method, x, new, error, h, s["h"][0], s["left"][0])
+            x1, moved, out["h"] = accept(parts.method, x, new, error, h, s["h"][0], s["left"][0])
             out["left"] = np.array([s["left"][0] - moved])
         else:
             (x1, _), moved = parts.method.step(system, past, x, h), h
         return out | step_end(parts, system.tree, s["t"][0], x, past, x1, past + moved)
 
     return traced_stage(body, shapes, "step")
-
-
-def _accept(method: Method, x: Any, new: Any, error: Any, h: Any, asked: Any, left: Any) -> tuple[Any, Any, Any]:
-    """Keep the step if its error is within tolerance; choose the next one (standard controller, order p)."""
-    ratio: Any = 0.0
-    total: Any = 0.0  # not finite if any error is; a maximum would pass over NaN
-    for k in range(len(x)):
-        total = total + np.abs(error[k])
-        scale = ABSOLUTE + RELATIVE * np.maximum(np.abs(x[k]), np.abs(new[k]))
-        ratio = np.maximum(ratio, np.abs(error[k]) / scale)
-    finite = total < np.inf
-    good = (ratio <= 1.0) & finite & (left > 0.0)
-    factor = 0.9 * np.exp(np.log(ratio + 1e-10) * (-1.0 / method.order))
-    factor = np.where(finite, np.minimum(np.maximum(factor, SMALLEST), LARGEST), SMALLEST)
-    # a step cut short by the end of the tick says nothing against the longer one
-    following = np.where(good & (h < asked), np.maximum(h * factor, asked), h * factor)
-    following = np.where(left > 0.0, following, asked)  # this lane waits for the others
-    near_end = left - h < 1e-12
-    moved = np.where(good, np.where(near_end, left, h), 0.0)
-    return np.array([np.where(good, b, a) for a, b in zip(x, new, strict=True)]), moved, np.array([following])
 
 
 def _clamped(x: Any, limits: tuple[Any, Any] | None, n: int) -> Any:
