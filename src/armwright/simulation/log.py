@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.simulation.memory import empty
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -52,7 +54,7 @@ class Log:
         lanes, columns, given = self._shape
         if not self._blocks or self._blocks[-1].room < rows:
             size = max(rows, min(self.count, GROWTH))
-            self._blocks.append(_Block(np.empty((lanes, size, columns)), np.empty((size, given))))
+            self._blocks.append(_Block(empty((lanes, size, columns)), empty((size, given))))
 
     def tail(self, rows: int) -> tuple[Array, Array]:
         """Room for the next rows, (B, rows, columns) and (rows, given), to be filled and then kept by `commit`."""

@@ -12,6 +12,7 @@ from armwright.dynamics import energy, forward_dynamics
 from armwright.errors import InputError
 from armwright.graph import compile_function
 from armwright.motion.reference import Reference
+from armwright.simulation.memory import empty
 from armwright.simulation.recording import Recording
 from armwright.simulation.recordings import Recordings
 from armwright.simulation.signals import Event, Signal
@@ -43,7 +44,7 @@ def columns_of(session: Session, rows: Any, given: Any) -> dict[str, tuple[Any, 
     shape = columns["q"][0].shape
     for k, name in enumerate(("q_ref", "qd_ref", "qdd_ref")):
         columns[name] = (np.broadcast_to(given[:, 1 + k * n : 1 + (k + 1) * n], shape), u[k])
-    columns["error"] = (columns["q_ref"][0] - columns["q"][0], u[0])
+    columns["error"] = (np.subtract(columns["q_ref"][0], columns["q"][0], out=empty(shape)), u[0])
     for k, name in enumerate(parts.extra_names):
         columns[name] = (rows[..., 1 + (2 + k) * n : 1 + (3 + k) * n], "N m" if name == "motor_torque" else "rad")
     start = 1 + parts.size + n
