@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from armwright.simulation.session import Session
 
 
+_FLOAT = np.dtype(np.float64)
+
+
 class Caller:
     """Calls the law with just the parameters it names, and keeps its memory and the sensors' delay line."""
 
@@ -36,7 +39,7 @@ class Caller:
         self.seen = self.line[0]
 
     def torque(self, t: float, x: Any, ref: Reference) -> Any:
-        """Torque (n,) at one tick; raise `SimulationError` if it is not a finite torque a joint."""
+        """Torque (n,) at one tick; raise `InputError` if the law returns anything else."""
         n, arguments = self.n, self.arguments
         seen = self._sense(x) if self.sensed else x
         now = (t, seen[:n], seen[n : 2 * n], ref)
@@ -48,13 +51,16 @@ class Caller:
         if isinstance(tau, tuple):
             tau, kept = tau
             arguments.update(kept)
-        if not (isinstance(tau, np.ndarray) and tau.dtype == np.float64 and tau.shape == (n,)):
+        if not (isinstance(tau, np.ndarray) and tau.dtype is _FLOAT and tau.shape == (n,)):
             tau = self._as_torque(tau)
+        return tau
+
+    def check(self, t: float, tau: Any) -> None:
+        """Raise `SimulationError` if the torque of time t is not finite."""
         if not is_finite(tau):
             joint = self.session.robot.joints[int(np.argmin(np.isfinite(tau)))].name
             raise SimulationError(f"law {self.law.name!r} returned {tau.tolist()} at t = {t:.6g} s (joint {joint}); "
                                   "torques must be finite")  # fmt: skip
-        return tau
 
     def _as_torque(self, answer: Any) -> Any:
         """Torque (n,) of whatever else the law returns; raise `InputError` if it is none."""
@@ -103,12 +109,6 @@ class _Rows:
         self.block, self.count = block[0], 0
         self.shared = session.given_table(ticks, given)
 
-    def add(self, t: float, x: Any, tau: Any) -> None:
-        """Record one tick."""
-        row, N = self.block[self.count], 1 + len(x)
-        row[0], row[1:N], row[N:] = t, x, tau
-        self.count += 1
-
     def add_row(self, row: Any) -> None:
         """Record what the loop recorded of one tick."""
         self.block[self.count] = row
@@ -142,14 +142,22 @@ def _fast(session: Session, ticks: int, rows: _Rows) -> str:
     tau = session.loop.get("tau")[0]
     kernel, index = step.kernel, step.index  # called without its wrapper: a microsecond counts here
     sensed, every, phase, done = session.parts.sensors is not None, session.every, session.phase, 0
+    seconds, states, torques = np.split(rows.block, (1, 1 + len(x)), axis=1)
     try:
         for k, (t, now, *ref) in enumerate(zip(times[:, 0].tolist(), times, q, qd, qdd, strict=True)):
-            tau = caller.torque(t, x, Reference(*ref))
-            if (phase + k) % every == 0:
-                rows.add(t, x, tau)
+            command = caller.torque(t, x, Reference(*ref))
+            after = x
             for past in pasts:
-                x = kernel(x, h, past, now, tau)[index]
-            if not is_finite(x):
+                after = kernel(after, h, past, now, command)[index]
+            whole = is_finite(after)
+            if not whole:
+                caller.check(t, command)  # a law that returns NaN has not moved the arm
+            tau = command
+            if (phase + k) % every == 0:
+                seconds[rows.count], states[rows.count], torques[rows.count] = now, x, tau
+                rows.count += 1
+            x = after
+            if not whole:
                 session.advance(done)
                 done = 0
                 rows.hand_over()
@@ -172,6 +180,7 @@ def _general(session: Session, ticks: int, rows: _Rows) -> str:
         shared = rows.shared[k : k + 1]
         x, ref = loop.get("x")[0], shared[0, 1 : 1 + 3 * n]
         tau = caller.torque(session.time, x, Reference(ref[:n], ref[n : 2 * n], ref[2 * n :]))
+        caller.check(session.time, tau)
         loop.set("tau", tau)
         if "measured" in loop.plan.slots:
             loop.set("measured", caller.seen if caller.sensed else x[: 2 * n])
