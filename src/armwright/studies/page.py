@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from armwright.errors import ArmwrightError, NotSupportedError
+from armwright.errors import NotSupportedError
 from armwright.simulation.formats.extras import need
 from armwright.simulation.pictures.plots import STYLE
+from armwright.simulation.pictures.report import write_html
 from armwright.studies.recorded import Change
 from armwright.studies.run import Outcome, Result
 
@@ -87,18 +88,7 @@ def write_page(
     if study.remarks:
         lines = "".join(f"<li>{_text(line)}</li>" for line in study.remarks)
         body.append(f"<h2>Slips that need no computation</h2><ul>{lines}</ul>")
-    page = (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>{_text(study.title)}</title><style>{_CSS}</style></head><body><main>\n"
-        + "\n".join(body)
-        + "\n</main></body></html>\n"
-    )
-    file = Path(path)
-    try:
-        file.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise ArmwrightError(f"{file}: the report could not be written ({error.strerror or error})") from error
+    file = write_html(path, study.title, body, _CSS)
     if stopped:
         raise KeyboardInterrupt
     return file

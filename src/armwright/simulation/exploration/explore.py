@@ -236,7 +236,7 @@ def explore(
     run.drive()
     settings = {
         "robot": arm.name,
-        "world": field.world.name if field.world else "force function",
+        "world": field.world.name if field.world is not None else "force function",
         "observer": watch[0].name,
         "detector": watch[-1].name,
         "planner": task.planner.name,

@@ -14,6 +14,7 @@ from armwright.simulation.exploration.motion import Hand, timed_motion
 from armwright.simulation.session import Session
 
 if TYPE_CHECKING:
+    from armwright.motion import Trajectory
     from armwright.planning.occupancy import GridMap
     from armwright.robot.model import Robot
     from armwright.simulation.plan import Ingredients
@@ -101,6 +102,13 @@ def _learn(
             rows.append(row)
             here = cell
     motion, _ = timed_motion(hand, np.array(rows), pace, size)
+    return learned_from(motion, robot, believed, quiet, q0, substeps, seed)
+
+
+def learned_from(
+    motion: Trajectory, robot: Robot, believed: Robot, quiet: Ingredients, q0: Any, substeps: int, seed: int
+) -> ThresholdFit:
+    """Drive a motion, stand still for a while, and learn thresholds from what the observer said meanwhile."""
     session = Session([robot], quiet, count=1, substeps=int(substeps), every=1, seeds=[seed + 1])
     session.follow(motion)
     session.start(np.concatenate([q0, np.zeros(quiet.size - robot.n)]), {}, quiet.lanes.values)

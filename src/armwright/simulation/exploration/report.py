@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.errors import ArmwrightError
 from armwright.simulation.exploration.joints.pictures import CAPTIONS as JOINT_CAPTIONS
 from armwright.simulation.exploration.joints.result import JointExploration
 from armwright.simulation.exploration.pictures import png, shown_contact
-from armwright.simulation.pictures.report import CSS, escaped, html_table
+from armwright.simulation.pictures.report import escaped, html_table, write_html
 
 if TYPE_CHECKING:
     from armwright.simulation.exploration.result import Contact, Exploration
@@ -79,19 +78,7 @@ def exploration_report(
     body.append(f"<h2>Figures</h2><pre>{_json(figures)}</pre>")
     body.append(f"<h2>Settings</h2><pre>{_json({**run.settings, **run.recording.settings})}</pre>")
     body.append(f"<h2>Made with</h2><pre>{_json({'seed': run.recording.seed, **run.recording.versions})}</pre>")
-    page = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>{escaped(head)}</title><style>{CSS}</style></head><body><main>\n"
-        + "\n".join(body)
-        + "\n</main></body></html>\n"
-    )
-    file = Path(path)
-    try:
-        file.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise ArmwrightError(f"{file}: the report could not be written ({error.strerror or error})") from error
-    return file
+    return write_html(path, head, body)
 
 
 def sentence(run: Exploration) -> str:

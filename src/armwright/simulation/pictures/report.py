@@ -79,16 +79,7 @@ def report(
     )
     made = {"seed": recording.seed, **recording.versions}
     body.append(f"<h2>Made with</h2><pre>{escaped(json.dumps(made, indent=2, ensure_ascii=False))}</pre>")
-    page = ('<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            f'<meta name="viewport" content="width=device-width">'
-            f"<title>{escaped(head)}</title><style>{CSS}</style></head><body><main>\n" + "\n".join(body)
-            + "\n</main></body></html>\n")  # fmt: skip
-    file = Path(path)
-    try:
-        file.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise ArmwrightError(f"{file}: the report could not be written ({error.strerror or error})") from error
-    return file
+    return write_html(path, head, body)
 
 
 def _views(recording: Recording) -> list[str]:
@@ -151,6 +142,23 @@ def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th>{escaped(cell)}</th>" for cell in heads)
     body = "".join("<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def write_html(path: str | Path, title: str, body: Sequence[str], css: str = CSS) -> Path:
+    """Write one self-contained HTML page of parts that are HTML already; the title is escaped here."""
+    page = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{escaped(title)}</title><style>{css}</style></head><body><main>\n"
+        + "\n".join(body)
+        + "\n</main></body></html>\n"
+    )
+    file = Path(path)
+    try:
+        file.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ArmwrightError(f"{file}: the report could not be written ({error.strerror or error})") from error
+    return file
 
 
 def escaped(value: Any) -> str:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.contact.detectors import ThresholdFit, learn_thresholds
-from armwright.motion.reference import Reference
 from armwright.simulation.exploration.joints.motion import joint_motion
-from armwright.simulation.session import Session
+from armwright.simulation.exploration.learn import RUNS, learned_from
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from armwright.contact.detectors import ThresholdFit
     from armwright.planning.capsules import LinkCapsules
     from armwright.robot.model import Robot
     from armwright.simulation.plan import Ingredients
 
     Array = NDArray[np.float64]
 
-RUNS, POINTS = 8, 4
-MARGIN = 1.5
+POINTS = 4  # of every run
 AROUND = 0.7  # [rad] about the postures between start and goal
 STEP = 0.6  # [rad] of a joint between two postures
 
@@ -61,15 +59,4 @@ def learned_in_joints(
         rows.append(np.clip(rows[-1] + rng.uniform(-STEP, STEP, robot.n), low, high))
     motion = joint_motion(robot, links, np.array(rows), speed)
     quiet = replace(parts, wrenches=None, external=None, stop_on_alarm=False)
-    session = Session([robot], quiet, count=1, substeps=int(substeps), every=1, seeds=[seed + 1])
-    session.follow(motion)
-    session.start(np.concatenate([q0, np.zeros(parts.size - robot.n)]), {}, parts.lanes.values)
-    session.run(motion.duration)
-    recording = session.recording()
-    length = len(recording) // RUNS
-
-    def runs(name: str) -> Any:
-        return recording[name][: RUNS * length].reshape(RUNS, length, robot.n)
-
-    ref = Reference(*(runs(name) for name in ("q_ref", "qd_ref", "qdd_ref")))
-    return learn_thresholds(runs("tau_ext"), ref, parts.period, believed, margin=MARGIN)
+    return learned_from(motion, robot, believed, quiet, q0, substeps, seed)
