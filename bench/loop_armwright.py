@@ -93,6 +93,13 @@ def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:
         case(f"loop/one{label}", one, together[7], got=alone, note="one at a time")
         case(f"loop/many{label}", many, alone, got=together[7], items=MANY, note=f"{MANY} simulations, per simulation")
 
+    def call(q0: Any, seed: int) -> Any:
+        return simulate(robot, law, path, q0=q0, seed=seed, every=100, sensors=sensors)
+
+    alone, together = call(starts[7], 7)["q"][-1], call(starts, 0)["q"][:, -1]
+    case("loop/call_noisy", lambda: call(starts[7], 7), together[7], got=alone, note="whole call")
+    case("loop/call_many_noisy", lambda: call(starts, 0), alone, got=together[7], items=MANY, note="whole call")
+
 
 def _callback(robot: Any, path: Any, q0: Any) -> None:
     kp, kd = inertia_gains(robot, q0, 10.0)

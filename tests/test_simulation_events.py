@@ -147,3 +147,12 @@ def test_arm_stops_at_its_first_limit():
     run = simulate(tight, pd_gravity(20.0, 2.0), [1.0, 0.1], 3.0, q0=[0.0, 0.0], limits="stop")
     assert run.outcome == "joint limit"
     assert abs(np.abs(run["q"][-1]).max() - 0.3) < 1e-9
+
+
+def test_references_are_the_same_without_the_compiled_table(monkeypatch):
+    robot, path = load("planar2"), quintic([0.1, 0.2], [0.8, -0.5], 0.7)
+    compiled = simulate(robot, computed_torque(100.0, 20.0), path, 1.0)
+    monkeypatch.setattr("armwright.motion.reference_table.backend", lambda: "numpy")
+    plain = simulate(robot, computed_torque(100.0, 20.0), path, 1.0)
+    for name in ("q_ref", "qd_ref", "qdd_ref", "q"):
+        assert plain[name] == pytest.approx(compiled[name], abs=1e-12), name

@@ -41,6 +41,7 @@ class Session:
 
     Attributes:
         time: simulated time [s]. log: what was recorded. outcome: why the last run stopped.
+        following: when the present reference began [s], and the reference.
         stream: the file that rows are written to while they are recorded, if any.
     """
 
@@ -62,7 +63,7 @@ class Session:
         self.consistent = True
         self.caller: Any = None
         self.happened: list[tuple[float, str]] = []
-        self._references: list[tuple[float, Trajectory | Reference]] = [(0.0, Reference(*np.zeros((3, parts.n))))]
+        self.following: tuple[float, Trajectory | Reference] = (0.0, Reference(*np.zeros((3, parts.n))))
         try:
             plan = self._plan(parts)
         except TraceError as error:
@@ -134,25 +135,21 @@ class Session:
         n = reference.n if isinstance(reference, Trajectory) else np.shape(reference.q)[-1]
         if n != self.parts.n:
             raise InputError(f"follow: the reference has {n} joints, the robot {self.parts.n}")
-        self._references.append((self.time, reference))
+        self.following = (self.time, reference)
 
     def reference_at(self, t: Any) -> Reference:
         """The reference at simulated times t (m,)."""
-        start, reference = self._references[-1]
-        return self._evaluate(start, reference, t)
-
-    def _refer(self, t: Any, out: Any) -> None:
-        """Write the reference at simulated times t (m,) into rows out (m, 3n)."""
-        start, reference = self._references[-1]
-        if isinstance(reference, Trajectory):
-            fill_table(reference.breaks, reference.coefficients, t - start, out)
-        else:
-            out[...] = np.concatenate(reference)
-
-    def _evaluate(self, start: float, reference: Trajectory | Reference, t: Any) -> Reference:
+        start, reference = self.following
         if isinstance(reference, Trajectory):
             return reference.evaluate(np.asarray(t) - start)
         return Reference(*(np.broadcast_to(part, (*np.shape(t), self.parts.n)) for part in reference))
+
+    def _refer(self, t: Any, out: Any) -> None:
+        """Write the reference at simulated times t (m,) into rows out (m, 3n)."""
+        start, reference = self.following
+        if isinstance(reference, Trajectory) and fill_table(reference.breaks, reference.coefficients, t - start, out):
+            return
+        np.concatenate(self.reference_at(t), axis=1, out=out)
 
     def recording(self, **settings: Any) -> Any:
         """What was recorded so far, as a `Recording` (or `Recordings` for a batch)."""

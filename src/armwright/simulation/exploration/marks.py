@@ -28,7 +28,7 @@ def pass_on(run: Run) -> None:
     """Put the waypoints that the arm really passed before the contact on the trail."""
     session, n = run.session, run.session.parts.n
     rows, times = run.way
-    start = session._references[-1][0]
+    start = session.following[0]
     log = session.log.rows(run.chunk)[0, :, : 1 + n]
     for row, at in zip(rows, times, strict=True):
         k = int(np.searchsorted(log[:, 0], start + at))
@@ -58,7 +58,7 @@ def marked(run: Run, known: GridMap, contact: Contact) -> GridMap:
 def _heading(run: Run) -> Cell | None:
     """The next free cell on the planned way."""
     rows, times = run.way
-    ahead = rows[times > run.session.time - run.session._references[-1][0] - 1e-9]
+    ahead = rows[times > run.session.time - run.session.following[0] - 1e-9]
     blocked = run.map.blocked()
     for row in ahead:
         cell = tuple(int(c) for c in run.map.grid.cell(run.task.hand.place(row)))
