@@ -44,10 +44,7 @@ def columns_of(session: Session, rows: Any, given: Any) -> dict[str, tuple[Any, 
     shape = columns["q"][0].shape
     for k, name in enumerate(("q_ref", "qd_ref", "qdd_ref")):
         columns[name] = (np.broadcast_to(given[:, 1 + k * n : 1 + (k + 1) * n], shape), u[k])
-    error = empty(shape)
-    for j in range(n):  # joint by joint: long inner loops, where rows would make short ones
-        np.subtract(columns["q_ref"][0][..., j], columns["q"][0][..., j], out=error[..., j])
-    columns["error"] = (error, u[0])
+    columns["error"] = (np.subtract(columns["q_ref"][0], columns["q"][0], out=empty(shape)), u[0])
     for k, name in enumerate(parts.extra_names):
         columns[name] = (rows[..., 1 + (2 + k) * n : 1 + (3 + k) * n], "N m" if name == "motor_torque" else "rad")
     start = 1 + parts.size + n
