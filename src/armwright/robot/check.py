@@ -108,7 +108,7 @@ def _sampled(robot: Robot, samples: int, seed: int) -> list[Finding]:
     low = np.where(np.isfinite(robot.lower), robot.lower, -np.pi)
     high = np.where(np.isfinite(robot.upper), robot.upper, np.maximum(np.pi, low))
     low = np.minimum(low, high)
-    draws = low + (high - low) * _spread(samples, robot.n, seed)
+    draws = low + (high - low) * spread(samples, robot.n, seed)
     if ((low <= 0.0) & (high >= 0.0)).all():
         draws = np.vstack([np.zeros(robot.n), draws])
     worst, at = np.inf, draws[0]
@@ -133,7 +133,7 @@ def _sampled(robot: Robot, samples: int, seed: int) -> list[Finding]:
     return out
 
 
-def _spread(count: int, n: int, first: int) -> Array:
+def spread(count: int, n: int, first: int) -> Array:
     """Points (count, n) spread evenly over the unit cube: multiples of powers of the generalised golden ratio, mod 1.
 
     x^(n+1) = x + 1. Importing NumPy's random numbers would take longer than the whole check of a robot being loaded.

@@ -32,8 +32,8 @@ class Line(NamedTuple):
         return np.asarray(self.point + ((of - self.point) @ self.direction) * self.direction)
 
 
-def _perpendicular(z: Array, hint: Array) -> Array:
-    """Unit vector orthogonal to z, near `hint` if that is not along z."""
+def perpendicular(z: Array, hint: Array) -> Array:
+    """Unit vector orthogonal to the unit vector z, near `hint` (of length about 1) if that is not along z."""
     x = hint - (hint @ z) * z
     if np.linalg.norm(x) < 1e-6:
         x = np.eye(3)[int(np.argmin(np.abs(z)))]
@@ -43,7 +43,8 @@ def _perpendicular(z: Array, hint: Array) -> Array:
     return np.asarray(x / np.linalg.norm(x))
 
 
-def _frame(z: Array, x: Array, origin: Array) -> Array:
+def frame_at(z: Array, x: Array, origin: Array) -> Array:
+    """Pose (4, 4) with these z and x axes, which are orthogonal unit vectors, and this origin."""
     T = np.eye(4)
     T[:3, 0], T[:3, 1], T[:3, 2], T[:3, 3] = x, np.cross(z, x), z, origin
     return T
@@ -64,9 +65,9 @@ def _joined(on: Line, other: Line, origin_hint: Array, x_hint: Array) -> Array:
         origin = on.foot(origin_hint)
         across = between - (between @ z) * z
         length = float(np.linalg.norm(across))
-        x = across / length if length > COINCIDENT else _perpendicular(z, x_hint)
-    x = _perpendicular(z, x)
-    return _frame(z, -x if x @ x_hint < -1e-9 else x, origin)
+        x = across / length if length > COINCIDENT else perpendicular(z, x_hint)
+    x = perpendicular(z, x)
+    return frame_at(z, -x if x @ x_hint < -1e-9 else x, origin)
 
 
 def distal_frames(axes: Sequence[Line], hints: Sequence[Array]) -> list[Array]:
@@ -80,7 +81,7 @@ def distal_frames(axes: Sequence[Line], hints: Sequence[Array]) -> list[Array]:
         return [np.array(hints[0])]
     first, lines = hints[0], [*axes, Line(hints[-1][:3, 2], hints[-1][:3, 3])]
     z = axes[0].direction
-    frames = [_frame(z, _perpendicular(z, first[:3, 0]), axes[0].foot(first[:3, 3]))]
+    frames = [frame_at(z, perpendicular(z, first[:3, 0]), axes[0].foot(first[:3, 3]))]
     for i in range(1, len(lines)):
         frames.append(_joined(lines[i], lines[i - 1], hints[i][:3, 3], hints[i][:3, 0]))
     return frames
@@ -99,4 +100,4 @@ def proximal_frames(axes: Sequence[Line], hints: Sequence[Array]) -> list[Array]
     if not axes:
         return [np.array(first)]
     z = axes[-1].direction
-    return [*frames, _frame(z, _perpendicular(z, last[:3, 0]), axes[-1].foot(last[:3, 3]))]
+    return [*frames, frame_at(z, perpendicular(z, last[:3, 0]), axes[-1].foot(last[:3, 3]))]

@@ -18,6 +18,7 @@ from armwright.errors import InputError, NotSupportedError
 from armwright.robot.assemble import Placement, assemble, chain_home, chain_tool, joint_kinds, orthonormal, reexpressed
 from armwright.robot.chain_parts import ChainParts, ChainTable, described
 from armwright.robot.common_normal import Line, distal_frames, proximal_frames
+from armwright.robot.link_frames import LinkFrames, mass_matrix
 from armwright.robot.parts import JointKind
 from armwright.robot.step import turn
 from armwright.spatial import inverse
@@ -190,8 +191,8 @@ def _to_table(robot: Robot, convention: Convention) -> DHTable:
     )
     rebuilt = result.robot()
     probes = [np.cos(np.arange(n) + k) for k in range(3)]
-    worst = max(float(np.abs(chain_tool(rebuilt, q) - chain_tool(robot, q)).max()) for q in probes)
-    if worst > 1e-10 * size:
+    worst = max(max(_pose_error(rebuilt, robot, q) / size, _mass_error(rebuilt, robot, q)) for q in probes)
+    if not worst <= 1e-10:
         raise NotSupportedError(
             f"to_{convention}: two successive axes of robot {robot.name!r} are so nearly parallel that their common "
             f"normal is lost to rounding (error {worst:.1e}); a DH table cannot hold this arm, screws can (to_screws)"
@@ -199,11 +200,21 @@ def _to_table(robot: Robot, convention: Convention) -> DHTable:
     return result
 
 
+def _pose_error(rebuilt: Robot, robot: Robot, q: Array) -> float:
+    return float(np.abs(chain_tool(rebuilt, q) - chain_tool(robot, q)).max())
+
+
+def _mass_error(rebuilt: Robot, robot: Robot, q: Array) -> float:
+    """Largest difference of the mass matrices, relative to the largest entry."""
+    ours, theirs = (mass_matrix(arm, LinkFrames(arm, q)) for arm in (rebuilt, robot))
+    return float(np.abs(ours - theirs).max(initial=0.0) / max(1e-300, np.abs(theirs).max(initial=0.0)))
+
+
 def to_dh(robot: Robot) -> DHTable:
     """Write a serial chain as a standard DH table. Frames that the convention leaves open follow the robot's own.
 
     The common normal of nearly parallel axes lies far away, so rounding grows as the inverse of their angle: exact to
-    1e-12 down to about 1e-4 rad; `NotSupportedError` where the tool would be off by more than 1e-10.
+    1e-12 down to about 1e-4 rad; `NotSupportedError` where tool pose or mass matrix would be off by more than 1e-10.
     """
     return _to_table(robot, "dh")
 
@@ -212,6 +223,6 @@ def to_mdh(robot: Robot) -> DHTable:
     """Write a serial chain as a modified DH table. Frames that the convention leaves open follow the robot's own.
 
     The common normal of nearly parallel axes lies far away, so rounding grows as the inverse of their angle: exact to
-    1e-12 down to about 1e-4 rad; `NotSupportedError` where the tool would be off by more than 1e-10.
+    1e-12 down to about 1e-4 rad; `NotSupportedError` where tool pose or mass matrix would be off by more than 1e-10.
     """
     return _to_table(robot, "mdh")

@@ -12,9 +12,9 @@ from warnings import warn
 import numpy as np
 
 from armwright.errors import ArmwrightWarning, NotSupportedError
+from armwright.robot.link_frames import motion
 from armwright.robot.model import Robot
 from armwright.robot.parts import Body, Limits
-from armwright.robot.urdf_singular import motion
 from armwright.robot.urdf_write import leaders, numbers, quoted, unique
 from armwright.spatial.quaternions import wxyz_from_rotation
 

@@ -42,6 +42,7 @@ from armwright.robot.dh import from_dh, from_mdh
 from armwright.robot.model import EARTH_GRAVITY, Robot
 from armwright.robot.parts import Body, Source
 from armwright.robot.screws import from_screws
+from armwright.robot.self_check import require_agreement
 from armwright.robot.sheet_bodies import BODY_KEYS, ROOT, mass_properties, tables
 from armwright.robot.sheet_files import file_text, finder
 from armwright.robot.sheet_geometry import chain_rows, direction, kind_of, pose
@@ -94,6 +95,7 @@ def robot_from_text(
             advice = '. Load it as written with implausible="warn"'
             raise DescriptionError(first.reason + others + advice, where=tree.where(first.place), rule=first.rule)
         warnings.warn(f"{tree.where(first.place)}: {first.reason}{others}", ArmwrightWarning, stacklevel=3)
+    require_agreement(robot, file)
     return robot
 
 

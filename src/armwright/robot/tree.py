@@ -6,8 +6,9 @@
     T_parent_body(q) = [R0 | p0] · Rz(ratio·q + offset)          revolute
     T_parent_body(q) = [R0 | p0] · Tz(ratio·q + offset)          prismatic
 
-with R0 = Rx(alpha), p0 = (a, −d sin alpha, d cos alpha) for chains, any constant pose for branches. The choice
-of frames affects how much folds away when the recursion is traced, never the result.
+with R0 = Rx(alpha), p0 = (a, −d sin alpha, d cos alpha) for most chains, any constant pose for branches and for axes
+that are nearly parallel (see `canonical_frames`). The choice of frames affects how much folds away when the recursion
+is traced, never the result.
 
 `regroup` moves the part of each body's inertia that its own joint cannot show to the parent (base inertial
 parameters): exact for tau, M and qdd, **not** for joint reaction wrenches.
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.robot.canonical_frames import canonical_frames
 from armwright.spatial import inverse, skew
 
 if TYPE_CHECKING:
@@ -104,62 +106,6 @@ def _snap(values: Array, size: float) -> Array:
     return out
 
 
-def _unit(v: Array) -> Array:
-    return v / np.linalg.norm(v)
-
-
-def _perpendicular(z: Array, hint: Array) -> Array:
-    """Unit vector orthogonal to z, along the part of `hint` orthogonal to z if there is one."""
-    x = hint - (hint @ z) * z
-    if np.linalg.norm(x) < 1e-6:
-        x = np.eye(3)[int(np.argmin(np.abs(z)))]
-        x = x - (x @ z) * z
-    return _unit(x)
-
-
-def _frame(z: Array, x: Array, origin: Array) -> Array:
-    T = np.eye(4)
-    T[:3, 0], T[:3, 1], T[:3, 2], T[:3, 3] = x, np.cross(z, x), z, origin
-    return T
-
-
-def _choose_frames(robot: Robot, homes: list[Array]) -> list[Array]:
-    """Home pose (in the root link's frame) of a canonical frame for each body; homes are the joint frames."""
-    axes = [home[:3, :3] @ body.axis for home, body in zip(homes, robot.bodies, strict=True)]
-    points = [home[:3, 3] for home in homes]
-    slides = [robot.joints[body.joint].kind == "prismatic" for body in robot.bodies]
-    child: dict[int, int] = {}
-    for i, body in enumerate(robot.bodies):
-        child.setdefault(body.parent, i)
-    frames: list[Array] = []
-    for i, body in enumerate(robot.bodies):
-        z, p = axes[i], points[i]
-        before = frames[body.parent] if body.parent >= 0 else np.eye(4)
-        x_before, o_before = before[:3, 0], before[:3, 3]
-        origin = p + ((o_before - p) @ z) * z  # on the axis, nearest to the previous origin: d = 0
-        x = _perpendicular(z, x_before)
-        c = child.get(i)
-        if c is not None:
-            zc, pc = axes[c], points[c]
-            normal = np.cross(z, zc)
-            if np.linalg.norm(normal) > 1e-6:
-                x = _unit(normal)
-                if not slides[c] and not slides[i]:
-                    # foot of the common normal on axis i
-                    s = np.linalg.solve(np.array([[1.0, -(z @ zc)], [z @ zc, -1.0]]), [(pc - p) @ z, (pc - p) @ zc])
-                    origin = p + s[0] * z
-            elif not slides[c]:
-                across = (pc - origin) - ((pc - origin) @ z) * z
-                if np.linalg.norm(across) > 1e-9:
-                    x = _unit(across)
-            if slides[i] and not slides[c]:
-                origin = pc  # the line of a prismatic axis is free: put it through the next axis
-        if x @ x_before < 0.0:
-            x = -x
-        frames.append(_frame(z, x, origin))
-    return frames
-
-
 def _split_turn(R: Array) -> tuple[Array, float]:
     """Write a constant rotation as Rx(alpha)·Rz(theta) if it has that form, else (R, 0)."""
     if R[0, 2] != 0.0:
@@ -189,7 +135,7 @@ def _canonical(robot: Robot) -> Tree:
         homes.append(T_root_parent @ body.T_parent_joint)
         links.append(homes[-1] @ body.T_joint_link)
     size = max([1e-3] + [float(np.abs(T[:3, 3]).max()) for T in links + homes])
-    frames = _choose_frames(robot, homes)
+    frames = canonical_frames(robot, homes)
     root = np.eye(4)
     if frames:
         R_base = robot.T_base_root[:3, :3]

@@ -16,13 +16,15 @@ from warnings import warn
 import numpy as np
 
 from armwright.errors import ArmwrightWarning, DescriptionError, InputError
+from armwright.robot.link_frames import motion
 from armwright.robot.model import Robot
 from armwright.robot.parts import Body, Friction, Joint
+from armwright.robot.self_check import require_agreement
 from armwright.robot.urdf_actuators import Extras, read_extras, select, with_transmissions
 from armwright.robot.urdf_elements import JointData, LinkData, Mimic, read_joint, read_link
 from armwright.robot.urdf_inertia import RigidMass
 from armwright.robot.urdf_inertia import implausible as find_implausible
-from armwright.robot.urdf_singular import motion, singular_joint
+from armwright.robot.urdf_singular import singular_joint
 from armwright.robot.urdf_tree import LinkTree, choose_tip, link_tree, mimic_laws
 from armwright.robot.xml_safe import Node, parse_xml, read_bytes, shown
 
@@ -95,6 +97,7 @@ def read_urdf(
         joint.node.fail(f"the mass matrix is singular {place}: this joint, perhaps together with others, can move "
                         "without moving any inertia; give a link that it carries mass or inertia",
                         "mass-matrix-positive")
+    require_agreement(robot, file)
     return replace(robot, notes=note)
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.robot.link_frames import LinkFrames, mass_matrix
 from armwright.robot.model import Robot
-from armwright.spatial.rotations import axis_angle, skew
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,48 +20,6 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-12  # a pivot this small against the inertia of the locked arm is rounding, not mass
 TINY = 1e-20  # kg m², kg: no part of an arm is this light, and 1/TINY would soon overflow
-
-
-def motion(kind: str, axis: Array, displacement: float) -> Array:
-    """Pose (4×4) of the displaced joint frame in the joint frame."""
-    T = np.eye(4)
-    if kind == "revolute":
-        T[:3, :3] = axis_angle(axis, displacement)
-    else:
-        T[:3, 3] = displacement * axis
-    return T
-
-
-class _Arm:
-    """Motion subspaces, transforms and inertias at one configuration, linear part first, in link axes."""
-
-    def __init__(self, robot: Robot, q: Array) -> None:
-        self.S: list[Array] = []
-        self.X: list[Array] = []
-        self.I: list[Array] = []
-        for body in robot.bodies:
-            kind = robot.joints[body.joint].kind
-            T = body.T_parent_joint @ motion(kind, body.axis, body.ratio * q[body.joint] + body.offset)
-            T = T @ body.T_joint_link
-            R, p = T[:3, :3], T[:3, 3]
-            X = np.zeros((6, 6))  # parent's twist to this body's
-            X[:3, :3] = X[3:, 3:] = R.T
-            X[:3, 3:] = -R.T @ skew(p)
-            R_link, p_link = body.T_joint_link[:3, :3], body.T_joint_link[:3, 3]
-            axis = R_link.T @ body.axis
-            S = np.zeros(6)
-            if kind == "revolute":
-                S[:3], S[3:] = R_link.T @ np.cross(body.axis, p_link), axis
-            else:
-                S[:3] = axis
-            C = skew(body.com)
-            inertia = np.zeros((6, 6))
-            inertia[:3, :3] = body.mass * np.eye(3)
-            inertia[:3, 3:], inertia[3:, :3] = -body.mass * C, body.mass * C
-            inertia[3:, 3:] = body.inertia - body.mass * C @ C
-            self.S.append(S)
-            self.X.append(X)
-            self.I.append(inertia)
 
 
 def singular_joint(robot: Robot) -> tuple[int, str] | None:
@@ -75,7 +33,7 @@ def singular_joint(robot: Robot) -> tuple[int, str] | None:
     armature = K.T @ np.diag(robot.actuators.rotor_inertia) @ K
     shared = len(robot.bodies) != robot.n or np.count_nonzero(armature - np.diag(np.diag(armature)))
     for q, place in ((general, "everywhere"), (np.zeros(robot.n), "with all joints at 0")):
-        arm = _Arm(robot, q)
+        arm = LinkFrames(robot, q)
         bad = _smallest_pivot(robot, arm, np.zeros(robot.n) if shared else np.diag(armature))
         if bad is not None and shared:
             bad = _null_direction(mass_matrix(robot, arm) + armature)
@@ -84,7 +42,7 @@ def singular_joint(robot: Robot) -> tuple[int, str] | None:
     return None
 
 
-def _smallest_pivot(robot: Robot, arm: _Arm, armature: Array) -> int | None:
+def _smallest_pivot(robot: Robot, arm: LinkFrames, armature: Array) -> int | None:
     free = [inertia.copy() for inertia in arm.I]
     locked = [inertia.copy() for inertia in arm.I]
     for i in range(len(robot.bodies) - 1, -1, -1):
@@ -98,25 +56,6 @@ def _smallest_pivot(robot: Robot, arm: _Arm, armature: Array) -> int | None:
             free[body.parent] += X.T @ (free[i] - np.outer(U, U) / D) @ X
             locked[body.parent] += X.T @ locked[i] @ X
     return None
-
-
-def mass_matrix(robot: Robot, arm: _Arm) -> Array:
-    """M by composite inertias, shared coordinates gathered; rotor inertia not included."""
-    nb = len(robot.bodies)
-    locked = [inertia.copy() for inertia in arm.I]
-    M, gather = np.zeros((nb, nb)), np.zeros((nb, robot.n))
-    for i in range(nb - 1, -1, -1):
-        gather[i, robot.bodies[i].joint] = robot.bodies[i].ratio
-        F = locked[i] @ arm.S[i]
-        M[i, i] = arm.S[i] @ F
-        at = i
-        while (parent := robot.bodies[at].parent) >= 0:
-            F = arm.X[at].T @ F
-            M[i, parent] = M[parent, i] = arm.S[parent] @ F
-            at = parent
-        if robot.bodies[i].parent >= 0:
-            locked[robot.bodies[i].parent] += arm.X[i].T @ locked[i] @ arm.X[i]
-    return np.asarray(gather.T @ M @ gather)
 
 
 def _null_direction(M: Array) -> int | None:

@@ -15,10 +15,10 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from armwright.errors import InputError, NotSupportedError
+from armwright.robot.link_frames import motion
 from armwright.robot.model import EARTH_GRAVITY, Robot
 from armwright.robot.parts import Actuators, Body, Friction, Joint, Limits
 from armwright.robot.urdf_actuators import OPEN, PLAIN
-from armwright.robot.urdf_singular import motion
 from armwright.robot.urdf_values import UNBOUNDED
 from armwright.spatial.euler import rpy_from_rotation
 
