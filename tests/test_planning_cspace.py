@@ -153,9 +153,9 @@ def test_worlds_become_obstacles_and_true_maps(robot):
     default = WholeArm(robot, obstacles)
     assert default.capsules == contact_capsules(robot) and hash(default.capsules) == hash(contact_capsules(robot))
     default.clearance(START)
-    size = len(robot._cache)
+    size = len(robot.known)
     WholeArm(robot, obstacles).clearance(START)
-    assert len(robot._cache) == size  # equal capsules share their compiled tests
+    assert len(robot.known) == size  # equal capsules share their compiled tests
 
 
 def test_no_point_moves_farther_than_the_levers_say(robot, arm):

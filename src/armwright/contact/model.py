@@ -210,16 +210,17 @@ def contact_wrench(
         raise InputError(f"contact_wrench: slip_speed must be positive, got {slip_speed}")
     parts = None if capsules is None else tuple(capsules)
     key = ("contact wrench", world, parts, float(slip_speed))
-    if key not in robot._cache:
-        pairs = contact_pairs(robot, world, parts)
-        nb = len(robot.bodies)
+
+    def make(arm: Robot) -> Callable[..., Any]:
+        pairs = contact_pairs(arm, world, parts)
+        nb = len(arm.bodies)
 
         def wrench(arm: Any, t: Any, q: Any, qd: Any) -> Any:
             return wrenches_of(arm, q, qd, pairs, slip_speed) if pairs else np.zeros((nb, 6))
 
-        robot._cache[key] = wrench
-    found: Callable[..., Any] = robot._cache[key]
-    return found
+        return wrench
+
+    return robot.memo(key, make)
 
 
 def has_mesh(world: World) -> bool:

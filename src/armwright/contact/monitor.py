@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.pickling import Rebuilt
 from armwright.robot.tree import as_tree
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ SIGNALS = ("arm", "t", "dt", "q", "qd", "q_ref", "qd_ref", "qdd_ref", "tau")
 
 
 @dataclass(frozen=True, eq=False)
-class Monitor:
+class Monitor(Rebuilt):
     """An observer or a detector.
 
     Attributes:

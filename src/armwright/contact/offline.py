@@ -13,6 +13,7 @@ from armwright.contact.monitor import Monitor, as_chain, initial_memory, run_cha
 from armwright.errors import InputError
 from armwright.graph import trace
 from armwright.graph.loop import Loop, LoopPlan, stage
+from armwright.graph.reuse import NotComparable, fingerprint
 from armwright.robot.tree import tree_of
 
 if TYPE_CHECKING:
@@ -122,10 +123,16 @@ def _plan(
 ) -> tuple[list[str], list[tuple[int, ...]], LoopPlan]:
     """Trace the chain into one stage, or take what an earlier call traced for this robot."""
     dt = float(f"{dt:.9g}")  # the same period from a longer recording is the same loop
-    key = ("monitors", tuple(_key(monitor) for monitor in chain), dt, shared, lanes, keep)
-    found = robot._cache.get(key)
-    if found is not None:
-        return found  # type: ignore[no-any-return]
+    try:
+        key = ("monitors", tuple(_key(monitor) for monitor in chain), dt, shared, lanes, keep)
+    except NotComparable:
+        return _traced(chain, robot, dt, shared, lanes, keep)
+    return robot.memo(key, lambda _: _traced(chain, robot, dt, shared, lanes, keep))
+
+
+def _traced(
+    chain: tuple[Monitor, ...], robot: Robot, dt: float, shared: tuple[str, ...], lanes: tuple[str, ...], keep: Any
+) -> tuple[list[str], list[tuple[int, ...]], LoopPlan]:
     n, tree = robot.n, tree_of(robot, regroup=True)
     start = [initial_memory(monitor, n) for monitor in chain]
     shapes: dict[str, tuple[int, ...]] = {"t": (1,), **dict.fromkeys((*shared, *lanes), (n,))}
@@ -152,15 +159,13 @@ def _plan(
     slots |= {part.writes[s.name]: s.size for s in part.program.outputs}
     record = tuple(f"output_{i}" for i in range(len(found_shapes)))
     plan = LoopPlan(slots, (part,), shared=("t", *shared), lanes=lanes, record=record)
-    found = (list(found_shapes), list(found_shapes.values()), plan)
-    robot._cache[key] = found
-    return found
+    return list(found_shapes), list(found_shapes.values()), plan
 
 
 def _key(monitor: Monitor) -> tuple[Any, ...]:
     gains = tuple((k, v.shape, v.tobytes()) for k, v in monitor.gains.items())
     memory = tuple((k, v.shape) for k, v in monitor.memory.items())
-    return (monitor.name, monitor.function, gains, memory, monitor.outputs)
+    return (monitor.name, fingerprint(monitor.function), gains, memory, monitor.outputs)
 
 
 def rising_edges(alarm: ArrayLike) -> NDArray[np.bool_]:

@@ -26,6 +26,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.motion.reference import Reference
+from armwright.pickling import Rebuilt
 from armwright.robot.tree import as_tree
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ SIGNALS = ("arm", "t", "q", "qd", "ref", "dt", "wrench")
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
+class Law(Rebuilt):
     """A control law.
 
     Attributes:

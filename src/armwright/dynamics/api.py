@@ -30,6 +30,8 @@ from armwright.errors import InputError
 from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from armwright.dynamics.identifiable import BaseParameters
@@ -60,10 +62,14 @@ def _call(robot: Robot, function: Any, wrench: Any, *arrays: Any, regroup: bool,
     """Run the kernel of `function`, with the wrench as a further input if there is one."""
     place = _place(robot, wrench, *arrays)
     key = (function, place, *constants.values())
-    k = robot._cache.get(key)
+    k = robot.known.get(key)
     if k is None:
-        k = robot._cache[key] = kernel(robot, function, regroup=regroup, shapes=_shapes(robot, place), **constants)
+        k = robot.memo(key, _kernel, function, place, regroup, constants)
     return k(*arrays) if wrench is None else k(*arrays, wrench)
+
+
+def _kernel(robot: Robot, function: Any, place: str | None, regroup: bool, constants: dict[str, Any]) -> Kernel:
+    return kernel(robot, function, regroup=regroup, shapes=_shapes(robot, place), **constants)
 
 
 def inverse_dynamics_kernel(robot: Robot, method: str = "rnea", *, wrench: str | None = None, gravity: bool = True,
@@ -97,6 +103,12 @@ def forward_dynamics_kernel(robot: Robot, method: str = "auto", *, wrench: str |
     return min(of("crba"), of("aba"), key=lambda k: k.counts.flops)
 
 
+def _with_options(robot: Robot, of: Callable[..., Kernel], method: str, wrench: str | None, gravity: bool,
+                  friction: bool, rotors: bool, check_finite: bool) -> Kernel:  # fmt: skip
+    return of(robot, method, wrench=wrench, gravity=gravity, friction=friction, rotors=rotors,
+              check_finite=check_finite)  # fmt: skip
+
+
 def _shapes(robot: Robot, wrench: str | None) -> dict[str, tuple[int, ...]] | None:
     known: dict[str | None, dict[str, tuple[int, ...]] | None] = {
         None: None, "tool": {"wrench": (6,)}, "bodies": {"wrenches": (len(robot.bodies), 6)},
@@ -125,18 +137,15 @@ def inverse_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, 
         check_finite: raise `InputError` on NaN or infinity.
     """
     if wrench is None and method == "rnea" and gravity and friction and rotors and check_finite:
-        k = robot._cache.get("inverse_dynamics")  # the usual call: a name is found quicker than a tuple
-        if k is not None:
-            return k(q, qd, qdd)  # type: ignore[no-any-return]
-        k = robot._cache["inverse_dynamics"] = inverse_dynamics_kernel(robot)
+        k = robot.known.get("inverse_dynamics")  # the usual call: a name is found quicker than a tuple
+        if k is None:
+            k = robot.memo("inverse_dynamics", inverse_dynamics_kernel)
         return k(q, qd, qdd)  # type: ignore[no-any-return]
     place = _place(robot, wrench, q, qd, qdd)
     key = ("inverse_dynamics", method, place, gravity, friction, rotors, check_finite)
-    k = robot._cache.get(key)
+    k = robot.known.get(key)
     if k is None:
-        k = robot._cache[key] = inverse_dynamics_kernel(
-            robot, method, wrench=place, gravity=gravity, friction=friction, rotors=rotors, check_finite=check_finite
-        )
+        k = robot.memo(key, _with_options, inverse_dynamics_kernel, *key[1:])
     return k(q, qd, qdd) if place is None else k(q, qd, qdd, wrench)  # type: ignore[no-any-return]
 
 
@@ -148,18 +157,15 @@ def forward_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, 
     ``method="auto"`` takes CRBA with LᵀDL or ABA, whichever needs fewer operations for this arm.
     """
     if wrench is None and method == "auto" and gravity and friction and rotors and check_finite:
-        k = robot._cache.get("forward_dynamics")
-        if k is not None:
-            return k(q, qd, tau)  # type: ignore[no-any-return]
-        k = robot._cache["forward_dynamics"] = forward_dynamics_kernel(robot)
+        k = robot.known.get("forward_dynamics")
+        if k is None:
+            k = robot.memo("forward_dynamics", forward_dynamics_kernel)
         return k(q, qd, tau)  # type: ignore[no-any-return]
     place = _place(robot, wrench, q, qd, tau)
     key = ("forward_dynamics", method, place, gravity, friction, rotors, check_finite)
-    k = robot._cache.get(key)
+    k = robot.known.get(key)
     if k is None:
-        k = robot._cache[key] = forward_dynamics_kernel(
-            robot, method, wrench=place, gravity=gravity, friction=friction, rotors=rotors, check_finite=check_finite
-        )
+        k = robot.memo(key, _with_options, forward_dynamics_kernel, *key[1:])
     return k(q, qd, tau) if place is None else k(q, qd, tau, wrench)  # type: ignore[no-any-return]
 
 
@@ -167,12 +173,15 @@ def mass_matrix(robot: Robot, q: ArrayLike, method: str = "crba", *, rotors: boo
                 check_finite: bool = True) -> Array:  # fmt: skip
     """Joint-space mass matrix M (..., n, n), symmetric positive definite, with rotor inertia unless switched off."""
     key = ("mass_matrix", method, rotors, check_finite)
-    k = robot._cache.get(key)
+    k = robot.known.get(key)
     if k is None:
-        function, options = find(robot, method, "mass")
-        k = kernel(robot, function, regroup=True, check_finite=check_finite, rotors=rotors, **options)
-        robot._cache[key] = k
+        k = robot.memo(key, _mass_kernel, method, rotors, check_finite)
     return k(q)  # type: ignore[no-any-return]
+
+
+def _mass_kernel(robot: Robot, method: str, rotors: bool, check_finite: bool) -> Kernel:
+    function, options = find(robot, method, "mass")
+    return kernel(robot, function, regroup=True, check_finite=check_finite, rotors=rotors, **options)
 
 
 def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.kinematics.branches import Branches
-from armwright.kinematics.extent import SINGULAR_BELOW, weights
+from armwright.kinematics.extent import SAMPLES, SINGULAR_BELOW, weights
 from armwright.kinematics.ik_result import IKBatch
 from armwright.kinematics.joint_range import TURN, fit_turns
 from armwright.kinematics.levenberg import Task, minimise
@@ -69,17 +69,16 @@ def _branches(robot: Robot, body: int | None, name: str, home: HomeAxes, goal: A
     return found
 
 
-def _gauge_factor(robot: Robot, body: int | None, task: Task, q: Array, gauge: Array) -> float:
-    """Return |det J|/gauge, metres weighed: a constant of the arm, taken once from its best conditioned branch."""
-    key = ("ik_gauge", body)
-    if key not in robot._cache:
-        best = int(np.argmax(gauge)) if gauge.size else 0
-        if not gauge.size or gauge[best] < 1e-6:
-            return 0.0
-        J = task.run(q[best : best + 1])[1][0] * weights(robot)[:, None]
-        robot._cache[key] = float(np.abs(np.linalg.det(J)) / gauge[best])
-    factor: float = robot._cache[key]
-    return factor
+def _gauge_factor(robot: Robot, body: int | None, name: str, home: HomeAxes, task: Task) -> float:
+    """Return |det J|/gauge, metres weighed: a constant of the arm, from the best of a few fixed postures."""
+    seed = np.random.default_rng(0).uniform(-2.0, 2.0, (SAMPLES, robot.n))
+    found = _branches(robot, body, name, home, task.run(seed)[0], seed)
+    gauge = np.where((found.ok > 0.5) & np.isfinite(found.gauge), found.gauge, 0.0)
+    best = np.unravel_index(int(np.argmax(gauge)), gauge.shape)
+    if gauge[best] < 1e-6:
+        return 0.0
+    J = task.run(found.q[best][None])[1][0] * weights(robot)[:, None]
+    return float(np.abs(np.linalg.det(J)) / gauge[best])
 
 
 def _verified(
@@ -100,7 +99,8 @@ def _verified(
         position[off[near]], rotation[off[near]] = polished.position[near], polished.rotation[near]
     fitted = fit_turns(robot, q, seed[target], limits)
     # σ_min ≥ |det|/(‖J‖/√5)⁵, and the weighted ‖J‖² is at most 30: only the others need a decomposition
-    suspect = _gauge_factor(robot, body, task, q, gauge) * gauge < SINGULAR_BELOW * 2.0 * 30.0**3 / 5.0**2.5
+    factor = robot.memo(("ik_gauge", body), _gauge_factor, body, name, home, task)
+    suspect = factor * gauge < SINGULAR_BELOW * 2.0 * 30.0**3 / 5.0**2.5
     suspect &= ~free
     if suspect.any():
         suspect[suspect] = singular_at(robot, body, task, q[suspect])

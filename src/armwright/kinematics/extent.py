@@ -41,11 +41,8 @@ def reach(robot: Robot) -> float:
 
 def characteristic_length(robot: Robot) -> float:
     """Return a length that makes metres and radians comparable: half the reach, 1 m for an arm without extent."""
-    if "characteristic_length" not in robot._cache:
-        size = reach(robot)
-        robot._cache["characteristic_length"] = 0.5 * size if np.isfinite(size) and size > 0.0 else 1.0
-    length: float = robot._cache["characteristic_length"]
-    return length
+    size = robot.memo("reach", reach)
+    return 0.5 * size if np.isfinite(size) and size > 0.0 else 1.0
 
 
 def weights(robot: Robot) -> Array:
@@ -55,15 +52,15 @@ def weights(robot: Robot) -> Array:
 
 def full_rank(robot: Robot, body: int | None, rows: int = 6) -> int:
     """Return the rank that the first `rows` rows of a frame's Jacobian have in general, from fixed random samples."""
-    key = ("full_rank", body, rows)
-    if key not in robot._cache:
-        q = np.random.default_rng(0).uniform(-2.0, 2.0, (SAMPLES, robot.n))
-        J = kernel(robot, frame_jacobian, regroup=False, body=body, own_axes=False)(q)
-        s = np.linalg.svd((J * weights(robot)[:, None])[:, :rows], compute_uv=False)
-        largest = s.max(axis=-1, keepdims=True, initial=0.0)
-        robot._cache[key] = int(((s > SINGULAR_BELOW * largest) & (largest > 0.0)).sum(axis=-1).max(initial=0))
-    rank: int = robot._cache[key]
-    return rank
+    return robot.memo(("full_rank", body, rows), _sampled_rank, body, rows)
+
+
+def _sampled_rank(robot: Robot, body: int | None, rows: int) -> int:
+    q = np.random.default_rng(0).uniform(-2.0, 2.0, (SAMPLES, robot.n))
+    J = kernel(robot, frame_jacobian, regroup=False, body=body, own_axes=False)(q)
+    s = np.linalg.svd((J * weights(robot)[:, None])[:, :rows], compute_uv=False)
+    largest = s.max(axis=-1, keepdims=True, initial=0.0)
+    return int(((s > SINGULAR_BELOW * largest) & (largest > 0.0)).sum(axis=-1).max(initial=0))
 
 
 def lost_rank(J: Array, rank: int) -> Mask:

@@ -39,11 +39,7 @@ def _goals(T: ArrayLike, position_only: bool) -> Array:
 
 
 def _analysed(robot: Robot, frame: FrameLike) -> tuple[IKClass, HomeAxes | None]:
-    key = ("ik_class", body_index(robot, frame))
-    if key not in robot._cache:
-        robot._cache[key] = analyse(robot, frame)
-    found: tuple[IKClass, HomeAxes | None] = robot._cache[key]
-    return found
+    return robot.memo(("ik_class", body_index(robot, frame)), analyse, frame)
 
 
 def ik(

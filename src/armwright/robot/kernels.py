@@ -72,8 +72,11 @@ def kernel(robot: Robot, function: Callable[..., Any], *, regroup: bool = False,
     Optional array parameters (``wrench=None``) become inputs only if `shapes` names them: ``shapes={"wrench": 6}``.
     """
     key = (function, regroup, check_finite, tuple((shapes or {}).items()), tuple(constants.items()))
-    found = robot._cache.get(key)
-    if found is None:
-        found = compile(function, robot, shapes=shapes, regroup=regroup, check_finite=check_finite, **constants)
-        robot._cache[key] = found
-    return found
+    found: Kernel | None = robot.known.get(key)
+    return found or robot.memo(key, _compiled, function, shapes, regroup, check_finite, constants)
+
+
+def _compiled(
+    robot: Robot, function: Callable[..., Any], shapes: Any, regroup: bool, check_finite: bool, constants: Any
+) -> Kernel:
+    return compile(function, robot, shapes=shapes, regroup=regroup, check_finite=check_finite, **constants)

@@ -5,13 +5,15 @@ See `armwright.robot.parts` for joints, bodies and actuators, and for the kinema
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.robot.parts import Actuators, Body, Joint, Source, frozen, frozen_pose
+from armwright.robot.memo import Memo, make_once, memo_of
+from armwright.robot.parts import Actuators, Body, ByContent, Joint, Source, frozen, frozen_pose
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -20,12 +22,16 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+T = TypeVar("T")
 EARTH_GRAVITY = (0.0, 0.0, -9.81)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Robot:
+class Robot(ByContent):
     """An arm. Build one with `armwright.load` or the ``from_…`` constructors.
+
+    Robots are equal where every name and every number of their descriptions agree, bit for bit; sources and notes do
+    not count. Equal robots share what was compiled for them.
 
     Attributes:
         name: catalogue or file name.
@@ -38,6 +44,7 @@ class Robot:
         gravity: gravitational acceleration in the base frame [m/s²], e.g. (0, 0, -9.81).
         sources: provenance of numbers by dotted path ("bodies.upper_arm.mass"); empty where unknown.
         notes: free remarks of the description's author.
+        known: what was computed for this arm so far, by key; `memo` fills it. Shared by all equal robots.
     """
 
     name: str
@@ -48,9 +55,10 @@ class Robot:
     tip: int = -1
     T_tip_tool: Array = field(default_factory=lambda: np.eye(4))
     gravity: Array = field(default_factory=lambda: np.array(EARTH_GRAVITY))
-    sources: dict[str, Source] = field(default_factory=dict)
-    notes: str = ""
-    _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    sources: dict[str, Source] = field(default_factory=dict, compare=False)
+    notes: str = field(default="", compare=False)
+    known: dict[Hashable, Any] = field(init=False, repr=False, compare=False)
+    _memo: Memo = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check that the pieces fit together."""
@@ -58,7 +66,6 @@ class Robot:
         put(self, "T_base_root", frozen_pose(self.T_base_root, "T_base_root"))
         put(self, "T_tip_tool", frozen_pose(self.T_tip_tool, "T_tip_tool"))
         put(self, "gravity", frozen(self.gravity, (3,), "gravity"))
-        put(self, "_cache", {})
         n, names = len(self.joints), [joint.name for joint in self.joints]
         for kind, labels in (("joint", names), ("body", [body.name for body in self.bodies])):
             twice = sorted({label for label in labels if labels.count(label) > 1})
@@ -87,6 +94,23 @@ class Robot:
                 raise InputError(f"actuators.{label}: expected shape ({n},)")
         if np.shape(self.actuators.gear) != (n, n):
             raise InputError(f"actuators.gear: expected shape ({n}, {n})")
+        try:
+            memo = memo_of(self.content())
+        except TypeError as error:
+            raise InputError(f"robot {self.name!r}: names must be text, joints and bodies tuples ({error})") from error
+        put(self, "_memo", memo)  # keeps what is known alive
+        put(self, "known", memo.known)
+
+    def memo(self, key: Hashable, make: Callable[..., T], *arguments: Any) -> T:
+        """Return ``make(robot, *arguments)``, made once for all equal robots by whatever thread asks first.
+
+        The key must tell everything that the result depends on besides the robot.
+        """
+        try:
+            return self.known[key]  # type: ignore[no-any-return]
+        except KeyError:
+            pass
+        return make_once(self.known, key, lambda: make(self, *arguments))  # type: ignore[no-any-return]
 
     @property
     def n(self) -> int:

@@ -15,12 +15,13 @@ Units are SI; angles are radians; poses are 4×4 ``T_a_b``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.pickling import Rebuilt
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -53,6 +54,37 @@ def frozen_pose(value: ArrayLike, what: str) -> Array:
     if np.abs(R.T @ R - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0:
         raise InputError(f"{what}: upper-left 3×3 block is not a rotation (RᵀR = 1, det R = +1)")
     return T
+
+
+class ByContent(Rebuilt):
+    """Frozen data that is equal where all its fields are: numbers and names by value, arrays bit for bit."""
+
+    __slots__ = ("_content", "_hash")
+
+    _content: tuple[Any, ...]
+    _hash: int
+
+    def content(self) -> tuple[Any, ...]:
+        """Return the fields that count, hashable; computed once, as robots that share bodies are many."""
+        try:
+            return self._content
+        except AttributeError:
+            values = (getattr(self, part.name) for part in fields(self) if part.compare)  # type: ignore[arg-type]
+            content = tuple((v.shape, v.tobytes()) if isinstance(v, np.ndarray) else v for v in values)
+            object.__setattr__(self, "_content", content)
+            return content
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the contents."""
+        return self.content() == other.content() if isinstance(other, type(self)) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Hash the content."""
+        try:
+            return self._hash
+        except AttributeError:
+            object.__setattr__(self, "_hash", hash(self.content()))
+            return self._hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +122,8 @@ class Friction:
                 raise InputError(f"friction: {name} must be finite and ≥ 0, got {value}")
 
 
-@dataclass(frozen=True, slots=True)
-class Joint:
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint(ByContent):
     """One coordinate of the arm: its name, kind, range and friction."""
 
     name: str
@@ -101,7 +133,7 @@ class Joint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Body:
+class Body(ByContent):
     """One moving rigid body, with the joint that carries it.
 
     Attributes:
@@ -146,7 +178,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Actuators:
+class Actuators(ByContent):
     """Motors of an n-joint arm. Motor angles are ``q_a = gear @ q`` (001 §3.10); all vectors have n entries.
 
     Attributes:
@@ -166,6 +198,15 @@ class Actuators:
     speed_limit: Array
     current_limit: Array
     torque_constant: Array
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays and refuse NaN; `Robot` checks their shapes."""
+        for part in fields(self):
+            array = np.array(getattr(self, part.name), dtype=np.float64)
+            if np.isnan(array).any():
+                raise InputError(f"actuators.{part.name}: NaN is not a number to compute with; inf means unlimited")
+            array.flags.writeable = False
+            object.__setattr__(self, part.name, array)
 
     @staticmethod
     def none(n: int) -> Actuators:

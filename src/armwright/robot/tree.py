@@ -120,11 +120,11 @@ def tree_of(robot: Robot, *, regroup: bool = False) -> Tree:
 
     Computed once per robot.
     """
-    name = "regrouped tree" if regroup else "tree"
-    tree: Tree | None = robot._cache.get(name)
-    if tree is None:
-        tree = robot._cache[name] = regrouped(tree_of(robot)) if regroup else _canonical(robot)
-    return tree
+    return robot.memo("regrouped tree", _regrouped) if regroup else robot.memo("tree", _canonical)
+
+
+def _regrouped(robot: Robot) -> Tree:
+    return regrouped(tree_of(robot))
 
 
 def _canonical(robot: Robot) -> Tree:

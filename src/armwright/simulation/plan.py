@@ -15,10 +15,10 @@ from armwright.control.zero import zero
 from armwright.graph import Program, trace
 from armwright.graph.loop import LoopPlan, Stage, stage
 from armwright.graph.program import call_by_name
+from armwright.graph.reuse import NotComparable, fingerprint
 from armwright.motion.reference import Reference
 from armwright.simulation.integrators import Method
 from armwright.simulation.integrators.adaptive import accept
-from armwright.simulation.reuse import NotComparable, fingerprint
 from armwright.simulation.system import System
 from armwright.simulation.wrist import tool_wrench
 

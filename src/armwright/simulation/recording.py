@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.pickling import Rebuilt
 from armwright.simulation.signals import Event, Signal, as_event, check_signals, plain, read_only
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def versions() -> dict[str, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Recording:
+class Recording(Rebuilt):
     """A recorded run.
 
     Attributes:

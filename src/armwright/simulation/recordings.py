@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.pickling import Rebuilt
 from armwright.simulation.recording import Recording, versions
 from armwright.simulation.signals import Event, Signal, plain, read_only
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Recordings:
+class Recordings(Rebuilt):
     """B runs of one loop: ``runs["q"]`` is (B, T, n), ``runs[3]`` a `Recording` (views, no copies).
 
     Attributes:

@@ -90,14 +90,7 @@ class Session:
     def _plan(self, parts: Ingredients) -> LoopPlan:
         """Trace the loop, or take the one that an earlier simulation of this robot traced."""
         known = parts.key()
-        if known is None:
-            return loop_plan(parts)
-        key = ("loop", *known)
-        plan: LoopPlan | None = self.robot._cache.get(key)
-        if plan is None:
-            plan = loop_plan(parts)
-            self.robot._cache[key] = plan
-        return plan
+        return loop_plan(parts) if known is None else self.robot.memo(("loop", *known), lambda _: loop_plan(parts))
 
     def start(self, x: Any, gains: Mapping[str, Any], parameters: Any) -> None:
         """Set the initial state (size,) or (B, size), the varying gains and parameters."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.pickling import Rebuilt
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,7 +34,7 @@ def read_only(values: ArrayLike, what: str) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Signal:
+class Signal(Rebuilt):
     """One named quantity over time.
 
     Attributes:

@@ -104,7 +104,7 @@ def prepare(
                 f"simulate: joint {arm.joints[outside[0]].name} starts outside its limits; "
                 "limits='stop' needs a start within"
             )
-        watched["joint limit"] = arm._cache.setdefault("limit event", _limit_event(arm))
+        watched["joint limit"] = arm.memo("limit event", _limit_event)
     if watched and lanes > 1:
         raise InputError("simulate: events stop one simulation; run batches without events (and without limits='stop')")
     parts = Ingredients(

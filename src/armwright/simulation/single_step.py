@@ -36,10 +36,9 @@ class StepCall:
 def step_call(robot: Robot, parts: Ingredients) -> StepCall:
     """Compile the step, or take the one that an earlier simulation of this robot compiled."""
     known = parts.step_key()
-    found: StepCall | None = robot._cache.get(("step", *known)) if known is not None else None
-    if found is None:
+
+    def make(_: Robot) -> StepCall:
         program = step_program(parts, command="law" if parts.continuous else "held")
-        found = StepCall(make_kernel(program, check_finite=False), program)
-        if known is not None:
-            robot._cache["step", *known] = found
-    return found
+        return StepCall(make_kernel(program, check_finite=False), program)
+
+    return make(robot) if known is None else robot.memo(("step", *known), make)

@@ -136,18 +136,18 @@ def _cylinders(robot: Robot, kinematics: Robot, world: World, slots: int | None)
     for k, shape in enumerate(shapes):
         table[k] = (*shape.centre[:2], shape.radius, shape.stiffness)
     tree = tree_of(robot, regroup=True)
-    key = ("field tree", count)
-    if key not in robot._cache:
-        fields = {name: getattr(tree, name) for name in Tree.__dataclass_fields__}
-        robot._cache[key] = FieldTree(**fields, cylinders=np.zeros((count, NUMBERS)))
+    fields = {name: getattr(tree, name) for name in Tree.__dataclass_fields__}
+    with_cylinders = robot.memo(
+        ("field tree", count), lambda _: FieldTree(**fields, cylinders=np.zeros((count, NUMBERS)))
+    )
     places = tuple(("cylinders", k) for k in range(table.size))
-    torque = kinematics._cache.setdefault("field torque", _field_torque(kinematics))
+    torque = kinematics.memo("field torque", _field_torque)
     carrier = kinematics.bodies[kinematics.tip].name
     names = [shape.name for shape in shapes]
-    kernel = kinematics._cache.get(("field force", count))
-    if kernel is None:
-        kernel = compile_function(cylinder_forces, {"cylinders": (count, NUMBERS), "p": (3,)}, name="cylinder_forces")
-        kinematics._cache["field force", count] = kernel
+    arguments = {"cylinders": (count, NUMBERS), "p": (3,)}
+    kernel = kinematics.memo(
+        ("field force", count), lambda _: compile_function(cylinder_forces, arguments, name="cylinder_forces")
+    )
 
     def truth(q: Any, qd: Any) -> Truth:
         p = fk(kinematics, q)[..., :3, 3]
@@ -160,7 +160,7 @@ def _cylinders(robot: Robot, kinematics: Robot, world: World, slots: int | None)
                 touching[k] = (carrier, names[shape])
         return Truth(force, tuple(touching))
 
-    return Field(world, Lanes(robot._cache[key], places, table.reshape(1, -1)), torque, None, truth)
+    return Field(world, Lanes(with_cylinders, places, table.reshape(1, -1)), torque, None, truth)
 
 
 def cylinder_forces(cylinders: Any, p: Any) -> Any:

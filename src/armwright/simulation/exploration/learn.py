@@ -67,10 +67,7 @@ def learned_thresholds(
         seed,
         *(np.asarray(a).tobytes() for a in arrays),
     )
-    if key not in robot._cache:
-        robot._cache[key] = _learn(robot, believed, quiet, hand, grid, q0, pace, substeps, seed)
-    known: ThresholdFit = robot._cache[key]
-    return known
+    return robot.memo(key, lambda arm: _learn(arm, believed, quiet, hand, grid, q0, pace, substeps, seed))
 
 
 def _learn(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,11 +106,11 @@ def tool_estimate(kinematics: Robot | None) -> Monitor:
     """Tool force (3,) from ``tau_ext``; by the Jacobian of `kinematics` where that is not the controller's model."""
     if kinematics is None:
         return wrench_observer()
+    return replace(wrench_observer(), function=partial(_force_estimate, kinematics))
 
-    def estimate(q: Any, tau_ext: Any) -> Any:
-        return {"wrench_ext": damped_wrench(kinematics, q, tau_ext, 0.02, 0.1, force_only=True)}
 
-    return replace(wrench_observer(), function=kinematics._cache.setdefault("tool wrench", estimate))
+def _force_estimate(kinematics: Robot, q: Any, tau_ext: Any) -> Any:
+    return {"wrench_ext": damped_wrench(kinematics, q, tau_ext, 0.02, 0.1, force_only=True)}
 
 
 def find_planner(planner: str | GridPlanner | None, *, published: bool) -> GridPlanner:
