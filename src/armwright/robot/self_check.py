@@ -1,8 +1,8 @@
 """Whether an arm's two descriptions say the same: its own link frames, and the canonical frames that are compiled.
 
-Pose of the tool, mass matrix and gravity torque are computed in both, by different formulas, at a few postures. They
-can only differ by rounding, unless a description is so badly scaled (a link frame far from its mass) that rounding is
-what is left of it, or our own change of frames is wrong. Neither may be computed with.
+The pose of the tool and the torque that accelerates the arm from rest are computed in both, by different formulas, at
+a few states. They can only differ by rounding, unless a description is so badly scaled (a link frame far from its mass)
+that rounding is what is left of it, or our own change of frames is wrong. Neither may be computed with.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import DescriptionError
-from armwright.robot.check import mass_and_gravity, spread
-from armwright.robot.link_frames import LinkFrames, mass_matrix
+from armwright.robot.check import spread
+from armwright.robot.link_frames import LinkFrames
 from armwright.robot.step import steps
 from armwright.robot.tree import Tree, tree_of
+from armwright.spatial.rotations import skew
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 AGREE = 1e-10  # relative, as all formulations of an arm agree
-POSTURES = 2  # postures spread over a turn of every joint
+STATES = 2  # spread over a turn of every joint
 
 
 def require_agreement(robot: Robot, where: str) -> None:
@@ -45,21 +46,19 @@ def require_agreement(robot: Robot, where: str) -> None:
 
 
 def disagreement(robot: Robot) -> dict[str, float]:
-    """Largest relative difference of each quantity over a few postures: tool pose, mass matrix, gravity torque."""
-    worst = {"the pose of the tool": 0.0, "the mass matrix": 0.0, "the gravity torque": 0.0}
+    """Largest relative difference of each quantity over a few states: pose of the tool, torque that accelerates it."""
+    worst = {"the pose of the tool": 0.0, "the torque": 0.0}
     if robot.n == 0:
         return worst
     tree = tree_of(robot, regroup=True)
-    # gravity turns no joint of an arm with vertical axes: what is left there is rounding of weight times length
+    # nothing may turn a joint of an arm with vertical axes: what is left there is rounding of weight times length
     longest = max(float(np.linalg.norm(body.T_parent_joint[:3, 3])) for body in robot.bodies)
     weight = sum(body.mass for body in robot.bodies) * float(np.linalg.norm(robot.gravity)) * longest
-    for q in 2.0 * np.pi * spread(POSTURES, robot.n, 0) - np.pi:
+    for q, qdd in zip(*(2.0 * np.pi * spread(STATES, robot.n, first) - np.pi for first in (0, STATES)), strict=True):
         arm = LinkFrames(robot, q)
-        M, g = mass_and_gravity(tree, q)
         pairs = (
             (_tool_pose(tree, q), _document_tool_pose(robot, arm), 0.0),
-            (M, mass_matrix(robot, arm) + tree.armature, 0.0),
-            (g, _gravity_torque(robot, arm), weight),
+            (_torque(tree, q, qdd), _document_torque(robot, arm, qdd) + tree.armature @ qdd, weight),
         )
         for name, (ours, theirs, scale) in zip(worst, pairs, strict=True):
             scale = max(scale, float(np.abs(theirs).max()), 1e-300)
@@ -87,18 +86,43 @@ def _document_tool_pose(robot: Robot, arm: LinkFrames) -> Array:
     return np.asarray(robot.T_base_root @ T)
 
 
-def _gravity_torque(robot: Robot, arm: LinkFrames) -> Array:
-    """Torque (n,) that holds the arm, by accelerating its base upwards (recursive Newton–Euler at rest)."""
+def _torque(tree: Tree, q: Array, qdd: Array) -> Array:
+    """Torque (n,) that gives the arm at rest these accelerations: vectors in canonical frames, about their origins."""
+    moved = steps(tree, q)
+    turns: list[Array] = []
+    rises: list[Array] = []
+    for i, step in enumerate(moved):
+        up = tree.parent[i]
+        turn, rise = (turns[up], rises[up]) if up >= 0 else (np.zeros(3), -tree.gravity)
+        along = np.array([0.0, 0.0, tree.ratio[i] * qdd[tree.joint[i]]])
+        turns.append(step.down(turn) + (along if step.revolute else 0.0))
+        rises.append(step.down(rise + skew(turn) @ step.p) + (0.0 if step.revolute else along))
+    forces = [tree.m[i] * rises[i] + skew(turns[i]) @ tree.h[i] for i in range(tree.nb)]
+    moments = [tree.J[i] @ turns[i] + skew(tree.h[i]) @ rises[i] for i in range(tree.nb)]
+    tau = np.array(tree.armature @ qdd)
+    for i in range(tree.nb - 1, -1, -1):
+        step, up = moved[i], tree.parent[i]
+        tau[tree.joint[i]] += tree.ratio[i] * (moments[i] if step.revolute else forces[i])[2]
+        if up >= 0:
+            force = step.up(forces[i])
+            forces[up] = forces[up] + force
+            moments[up] = moments[up] + step.up(moments[i]) + skew(step.p) @ force
+    return tau
+
+
+def _document_torque(robot: Robot, arm: LinkFrames, qdd: Array) -> Array:
+    """The same torque (n,), rotors aside: spatial vectors in link frames."""
     rise = np.zeros(6)
     rise[:3] = -robot.T_base_root[:3, :3].T @ robot.gravity
     accelerations: list[Array] = []
     for i, body in enumerate(robot.bodies):
-        accelerations.append(arm.X[i] @ (accelerations[body.parent] if body.parent >= 0 else rise))
+        before = accelerations[body.parent] if body.parent >= 0 else rise
+        accelerations.append(arm.X[i] @ before + body.ratio * qdd[body.joint] * arm.S[i])
     forces = [inertia @ a for inertia, a in zip(arm.I, accelerations, strict=True)]
-    g = np.zeros(robot.n)
+    tau = np.zeros(robot.n)
     for i in range(len(robot.bodies) - 1, -1, -1):
         body = robot.bodies[i]
-        g[body.joint] += body.ratio * float(arm.S[i] @ forces[i])
+        tau[body.joint] += body.ratio * float(arm.S[i] @ forces[i])
         if body.parent >= 0:
             forces[body.parent] = forces[body.parent] + arm.X[i].T @ forces[i]
-    return g
+    return tau
