@@ -42,7 +42,7 @@ def test_the_pd_run_of_003_from_the_command_line(capsys, tmp_path):
     file = tmp_path / "pd.npz"
     code, out, err = run(capsys, *PD_003, *STIFF, "-o", str(file), "--json")
     answer = json.loads(out)
-    assert (code, err, answer["outcome"], answer["trouble"]) == (0, "", "end", None)
+    assert (code, err, answer["outcome"], answer["error"]) == (0, "", "end", None)
     recording = Recording.load(file)
     assert np.abs(1e3 * recording["error"][200] - (22.744, 22.832, 10.010, 21.431, 6.102, 5.051)).max() < 0.01
     assert np.abs(recording["tau"][200] - (153.00, 333.09, 69.43, 35.44, 35.97, 34.84)).max() < 0.05

@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from armwright.cli.output import guarded
+from armwright.cli.failures import guarded
 from armwright.cli.reproduce import reproduce
 from armwright.errors import ArmwrightError, InputError
 from armwright.studies import recorded, registry

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from armwright.cli import bench, compare, count, describe, export, reproduce, simulate, tour
-from armwright.cli.output import INTERRUPTED, WRONG, guarded
+from armwright.cli.failures import CommandError, guarded, outcome, report
+from armwright.cli.output import WRONG
 from armwright.cli.run import app as jobs
+from armwright.cli.terminal import prepare_streams, writing
+
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+"""Of whichever click this typer carries; newer ones have their own."""
 
 app = typer.Typer(
     name="armwright",
@@ -17,6 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # help is plain text: "[rad]" is a unit
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -55,10 +62,27 @@ def _options(
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run the application and return its exit code instead of leaving the process."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    prepare_streams()
+    json = "--json" in words
+    return outcome(lambda: _dispatch(words, json), json)
+
+
+def _dispatch(words: list[str], json: bool) -> int:
+    """Hand the words to typer; wrong ones end like every other wrong request."""
     try:
-        app(args=None if argv is None else list(argv), prog_name="armwright")
-    except SystemExit as leave:
-        return leave.code if isinstance(leave.code, int) else 0 if leave.code is None else WRONG
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    return 0
+        with writing():
+            return int(app(args=words, prog_name="armwright", standalone_mode=False) or 0)
+    except SystemExit:  # typer's answer to a closed pipe under --help and --version is 1, which means "no" here
+        raise BrokenPipeError from None
+    except UsageError as error:
+        return _wrong_usage(error, json)
+
+
+def _wrong_usage(error: Any, json: bool) -> int:
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return WRONG
+    command = error.ctx.command_path if error.ctx is not None else "armwright"
+    message = f"{error.format_message().rstrip('.')}; see {command} --help"
+    return report(CommandError(message), WRONG, json)

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from armwright.cli.output import Json, fail, say, say_json, table
+from armwright.cli.failures import fail
+from armwright.cli.output import Json, say, say_json, table, tell
 from armwright.errors import NotSupportedError
 
 PEERS = "armwright,pin,mujoco,casadi,rtb"
@@ -39,12 +40,9 @@ def bench(
     sys.path.insert(0, str(suite_folder()))
     from suite import run  # type: ignore[import-not-found, unused-ignore]
 
-    def tell(text: str) -> None:
-        if not json:
-            typer.echo(text, err=True)
-
     result = run(out, rounds=rounds, budget=budget, peers=peers.split(","), arms=arms.split(","),
-                 parts=parts.split(","), calls=calls, repeats=repeats, tell=tell)  # fmt: skip
+                 parts=parts.split(","), calls=calls, repeats=repeats,
+                 tell=(lambda text: None) if json else tell)  # fmt: skip
     if json:
         say_json(result)
     else:

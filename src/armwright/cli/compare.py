@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.output import NEGATIVE, Json, RobotName, say, say_json, table
+from armwright.cli.arms import Base, Implausible, RobotName, Tip, load_arm
+from armwright.cli.output import NEGATIVE, Json, say, say_json, table
 
 if TYPE_CHECKING:
     from armwright.dynamics.compare import Row
@@ -19,14 +20,16 @@ def compare(
     samples: Annotated[int, typer.Option(min=1, max=100_000, help="Random states.")] = 100,
     seed: Annotated[int, typer.Option(help="Seed of the random states.")] = 0,
     tolerance: Annotated[float, typer.Option(min=0.0, help="Largest relative disagreement accepted.")] = TOLERANCE,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Run every formulation on random states: disagreement, operations, ns. Exit code 1 if one disagrees."""
     from armwright.dynamics.compare import compare as run
     from armwright.dynamics.compare import worst_disagreement
-    from armwright.robot.load import load
 
-    arm = load(robot)
+    arm = load_arm(robot, implausible, base, tip)
     rows = run(arm, samples, seed, naive=False)
     worst = worst_disagreement(rows)
     if json:

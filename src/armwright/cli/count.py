@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.output import Json, RobotName, say, say_json, table
+from armwright.cli.arms import Base, Implausible, RobotName, Tip, load_arm
+from armwright.cli.output import Json, say, say_json, table
 
 if TYPE_CHECKING:
     from armwright.graph.program import Counts
@@ -17,13 +18,16 @@ def count(
     documents: Annotated[
         bool, typer.Option("--documents/--no-documents", help="Also the documents' tables, for the documents' arms.")
     ] = True,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Count multiplications, additions, divisions and sines per formulation: as written, by hand, compiled."""
     from armwright.robot.load import load
     from armwright.studies import operation_counts as study
 
-    arm = load(robot)
+    arm = load_arm(robot, implausible, base, tip)
     rows = study.formulations(arm)
     tables: dict[str, Any] = {}
     if documents:
@@ -73,7 +77,8 @@ def print_documents(tables: dict[str, Any]) -> None:
            for r in rows])  # fmt: skip
     printed, lean = growth(rows), growth(rows, "lean")
     say(f"The heading says O(n); the printed M grow like n^{printed:.2f}, ours (lean) like n^{lean:.2f}. "
-        "The printed counts leave out turning r, p_e and I into the base, and half of H.\n")  # fmt: skip
+        "The printed counts leave out turning r, p_e and I into the base, and half of H.")  # fmt: skip
+    say()
     table("001 Table 2, titled n = 6; ours for RL15 (M/A)",
           ["method", "what the printed pair is", "printed", "its law, n = 6", "ours, by hand", "ours, compiled"],
           [[r["method"], r["meaning"], *(slash(r[key]) for key in ("printed", "law_at_6", "by_hand", "compiled"))]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.output import NEGATIVE, Json, RobotName, number, say, say_json, table
+from armwright.cli.arms import Base, Implausible, RobotName, Tip, load_arm
+from armwright.cli.output import NEGATIVE, Json, number, say, say_json, table
 from armwright.errors import DescriptionError, InputError
 
 if TYPE_CHECKING:
@@ -36,12 +37,13 @@ def show(
         Path | None,
         typer.Option("--draw", help="Draw the arm to this PNG: frames, joint axes, centres of mass, manipulability."),
     ] = None,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Show an arm's sheet: joints, bodies, motors, and where each number comes from."""
-    from armwright.robot.load import load
-
-    arm = load(robot)
+    arm = load_arm(robot, implausible, base, tip)
     if draw is not None:
         draw_arm(arm, draw)
     if json:
@@ -71,18 +73,23 @@ def draw_arm(arm: Robot, path: Path) -> None:
 def check(
     robot: Annotated[str, typer.Argument(metavar="FILE", help="URDF or TOML sheet, or a catalogue name.")],
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as a negative verdict, too.")] = False,
+    implausible: Implausible = "warn",
+    base: Base = None,
+    tip: Tip = None,
     json: Json = False,
 ) -> None:
-    """Judge whether an arm is physically plausible. Exit code 1 if it is not."""
+    """Judge whether an arm is physically plausible. Exit code 1 if it is not.
+
+    With --implausible refuse, the finding is the loader's refusal, which knows file and line.
+    """
     from armwright.robot.check import Finding
     from armwright.robot.check import check as judge
-    from armwright.robot.load import load
 
     name = robot
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what loads with a warning is a finding below
-            arm = load(robot, implausible="warn")
+            arm = load_arm(robot, implausible, base, tip)
         name, findings = arm.name, judge(arm)
     except DescriptionError as error:
         if error.rule in NOTHING_READ:
@@ -136,12 +143,10 @@ def description(robot: Robot) -> dict[str, Any]:
 
 def print_sheet(robot: Robot) -> None:
     """Print an arm's joints, bodies and sources as tables."""
-    from rich.markup import escape
-
-    say(f"[bold]{escape(robot.name)}[/bold]: {robot.n} joints, {sum(b.mass for b in robot.bodies):.3g} kg moving, "
-        f"gravity ({', '.join(number(float(x)) for x in robot.gravity)}) m/s²")  # fmt: skip
-    if robot.notes:
-        say(escape(robot.notes))
+    say(f": {robot.n} joints, {sum(b.mass for b in robot.bodies):.3g} kg moving, "
+        f"gravity ({', '.join(number(float(x)) for x in robot.gravity)}) m/s²", lead=robot.name)  # fmt: skip
+    for line in robot.notes.splitlines():
+        say(line)
     table("Joints (SI, radians)", ["joint", "kind", "lower", "upper", "speed", "effort", "viscous", "Coulomb"],
           [[j.name, j.kind, j.limits.lower, j.limits.upper, j.limits.velocity, j.limits.effort, j.friction.viscous,
             j.friction.coulomb] for j in robot.joints], left=2)  # fmt: skip
@@ -173,7 +178,7 @@ def print_sheet(robot: Robot) -> None:
     if notes:
         table("Corrected or estimated", ["number", "source", "note"], notes, left=3)
     for index, document in enumerate(documents):
-        say(escape(f"[{index + 1}] {document}"))
+        say(f"[{index + 1}] {document}")
 
 
 def shortened(text: str, width: int = 70) -> str:

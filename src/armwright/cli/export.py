@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.output import Json, RobotName, as_json, fail, say_json, write_text
+from armwright.cli.arms import Base, Implausible, RobotName, Tip, load_arm
+from armwright.cli.failures import fail
+from armwright.cli.output import Json, as_json, say_json, say_source, tell, write_text
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -26,16 +28,17 @@ def export(
     to: Annotated[str, typer.Option("--to", help=f"Code: {', '.join(CODE)}. Description: {', '.join(FORMATS)}.")],
     what: Annotated[str, typer.Option("--what", help=f"Which equations: {', '.join(EQUATIONS)}.")] = "rnea",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; standard output if omitted.")] = None,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Write an arm's equations as code, or the arm itself in another format."""
-    from armwright.robot.load import load
-
     if to not in CODE + FORMATS:
         fail(f"--to {to}: choose from {', '.join(CODE + FORMATS)}")
     if what not in EQUATIONS:
         fail(f"--what {what}: choose from {', '.join(EQUATIONS)}")
-    arm = load(robot)
+    arm = load_arm(robot, implausible, base, tip)
     answer: dict[str, Any] = {"robot": arm.name, "to": to}
     if to in FORMATS:
         text = described(arm, to)
@@ -54,9 +57,9 @@ def export(
     if json:
         say_json(answer)
     elif out is None:
-        typer.echo(text)
+        say_source(text)
     else:
-        typer.echo(f"wrote {out} ({len(text.splitlines())} lines)", err=True)
+        tell(f"wrote {out} ({len(text.splitlines())} lines)")
 
 
 def equations(what: str) -> tuple[Callable[..., Any], bool]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.cli.terminal import safe
 from armwright.dynamics.crba import crba_forward
 from armwright.dynamics.energy import energy
 from armwright.errors import NotSupportedError
@@ -130,7 +131,7 @@ def plot(robot: Robot, record: Fall, path: Path, *, poses: int = 7, window: floa
         angles.plot(
             record.t[early],
             one_turn(record.q[early, i], joint.kind == "revolute"),
-            label=joint.name,
+            label=drawn(joint.name),
             linewidth=0.9,
             color=colours[i % len(colours)],
         )
@@ -142,8 +143,14 @@ def plot(robot: Robot, record: Fall, path: Path, *, poses: int = 7, window: floa
     for axes in (energies, angles):
         axes.grid(alpha=0.25)
         axes.margins(x=0.0)
-    figure.suptitle(f"{robot.name}: free fall, RK4 at {1e3 * (record.t[1] - record.t[0]):g} ms", fontweight="bold")
+    step = 1e3 * (record.t[1] - record.t[0])
+    figure.suptitle(f"{drawn(robot.name)}: free fall, RK4 at {step:g} ms", fontweight="bold")
     figure.savefig(path, dpi=130)
+
+
+def drawn(name: str) -> str:
+    """A name from a file as a picture can show it: no control characters, no formula."""
+    return safe(name).replace("$", r"\$")
 
 
 def one_turn(values: Array, revolute: bool) -> Array:

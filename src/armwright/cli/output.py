@@ -1,25 +1,23 @@
-"""How commands speak: tables for people, JSON for programs, one line for errors, and the exit codes."""
+"""How commands speak: lines and tables for people, JSON for programs, source code as it is, remarks on stderr."""
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import json
 import math
-import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
-from armwright.errors import ArmwrightError
+from armwright.cli.terminal import carries_unicode, console, safe, writing
 
-NEGATIVE, WRONG, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
+NEGATIVE, WRONG, BUG, INTERRUPTED, PIPE_CLOSED = 1, 2, 70, 130, 141
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help="Catalogue name, or path of a URDF or TOML sheet.")]
 
 
 def plain(value: Any) -> Any:
@@ -35,39 +33,63 @@ def plain(value: Any) -> Any:
     return value
 
 
-def as_json(value: Any) -> str:
-    """Write JSON with every innermost list on one line."""
-    text = json.dumps(plain(value), indent=2, ensure_ascii=False)
+def as_json(value: Any, *, ascii_only: bool = False) -> str:
+    """Write JSON with every innermost list on one line; characters that a terminal could obey are escaped."""
+    text = json.dumps(plain(value), indent=2, ensure_ascii=ascii_only)
 
     def one_line(match: re.Match[str]) -> str:
         return re.sub(r"\s+", " ", match[0]).replace("[ ", "[").replace(" ]", "]")
 
-    return re.sub(r"\[[^\[\]{}\"]*\]", one_line, text)
+    text = re.sub(r"\[[^\[\]{}\"]*\]", one_line, text)
+    return "\n".join(
+        line if line.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
+        for line in text.split("\n")
+    )
 
 
 def say_json(value: Any) -> None:
     """Print one JSON document."""
-    typer.echo(as_json(value))
+    with writing():
+        typer.echo(as_json(value, ascii_only=not carries_unicode(sys.stdout)))
 
 
-def say(text: str = "") -> None:
-    """Print one line of rich markup (brackets that are not markup must be escaped by the caller)."""
-    _console().print(text, highlight=False)
+def say(text: str = "", *, lead: str = "") -> None:
+    """Print one line: `lead` in bold, then `text`; both as they are, square brackets included."""
+    from rich.text import Text
+
+    with writing():
+        console().print(Text.assemble((safe(lead), "bold"), safe(text)))
+
+
+def say_source(text: str) -> None:
+    """Print a file's content: byte for byte as UTF-8, as ``--out`` would write it, but harmless on a terminal."""
+    with writing():
+        if sys.stdout.isatty():
+            typer.echo(safe(text, lines=True))
+        else:
+            typer.echo(text.encode("utf-8"))
+
+
+def tell(text: str) -> None:
+    """Print one line to stderr."""
+    with contextlib.suppress(OSError):  # nowhere left to complain
+        typer.echo(safe(text), err=True)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, left: int = 1) -> None:
     """Print a table; the first `left` columns are texts, the others are right-aligned numbers."""
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
-    grid = Table(title=escape(title), box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    grid = Table(title=Text(safe(title)), box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
     for index, column in enumerate(columns):
         text = index < left
-        grid.add_column(escape(column), justify="left" if text else "right", no_wrap=not text, overflow="fold")
+        grid.add_column(Text(safe(column)), justify="left" if text else "right", no_wrap=not text, overflow="fold")
     for row in rows:
-        grid.add_row(*(escape(cell if isinstance(cell, str) else number(cell)) for cell in row))
-    _console().print(grid)
+        grid.add_row(*(Text(safe(cell if isinstance(cell, str) else number(cell))) for cell in row))
+    with writing():
+        console().print(grid)
 
 
 def number(value: Any) -> str:
@@ -81,45 +103,9 @@ def number(value: Any) -> str:
     return "∞" if math.isinf(value) and value > 0 else "-∞" if math.isinf(value) else f"{value:.5g}"
 
 
-def _console() -> Any:
-    from rich.console import Console
-
-    # A pipe has no width: keep rows whole there instead of folding them at 80 columns.
-    return Console() if sys.stdout.isatty() else Console(width=150, no_color=True)
-
-
 def write_text(path: Path, text: str) -> None:
-    """Write a file; what goes wrong names the file (see `guarded`)."""
+    """Write a file; what goes wrong names the file (see `armwright.cli.failures.guarded`)."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:  # a full disk does not name the file by itself
         raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def fail(message: str, code: int = WRONG) -> NoReturn:
-    """Print one line to stderr and leave."""
-    typer.echo(f"armwright: {message}", err=True)
-    raise typer.Exit(code)
-
-
-def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn errors of the user and of the machine into one line and an exit code; bugs keep their traceback."""
-
-    @functools.wraps(command)
-    def wrapper(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-            sys.stdout.flush()
-        except ArmwrightError as error:
-            fail(str(error))
-        except BrokenPipeError:
-            # The reader has gone (``| head``): say nothing, also not while the interpreter flushes at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(PIPE_CLOSED) from None
-        except KeyboardInterrupt:
-            fail("interrupted", INTERRUPTED)
-        except OSError as error:
-            place = f"{error.filename}: " if error.filename else ""
-            fail(f"{place}{error.strerror or error}")
-
-    return wrapper

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, fail, say, say_json, table
+from armwright.cli.failures import fail
+from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table
+from armwright.cli.output import tell as on_stderr
+from armwright.cli.terminal import console, safe, writing
 
 if TYPE_CHECKING:
     from armwright.studies.run import Outcome
@@ -66,7 +69,7 @@ def _one(study: Any, items: list[str], out: Path | None, record: bool, json: boo
     quiet = json or not sys.stderr.isatty()
 
     def tell(text: str) -> None:
-        typer.echo(f"armwright: {text}", err=True)
+        on_stderr(f"armwright: {text}")
 
     def progress(result: Any) -> None:
         if not quiet:
@@ -82,7 +85,7 @@ def _one(study: Any, items: list[str], out: Path | None, record: bool, json: boo
     if not json:
         _print(outcome)
         for change in changed:
-            say(f"[bold]changed[/bold]: {change.item} was {change.recorded or 'not recorded'}, is {change.now}")
+            say(lead="changed", text=f": {change.item} was {change.recorded or 'not recorded'}, is {change.now}")
         if page is not None:
             say(f"report: {page}")
     return outcome, changed
@@ -90,12 +93,11 @@ def _one(study: Any, items: list[str], out: Path | None, record: bool, json: boo
 
 def _print(outcome: Outcome) -> None:
     from rich import box
-    from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     grid = Table(
-        title=escape(f"{outcome.study.id} — {outcome.study.title}"),
+        title=Text(safe(f"{outcome.study.id} — {outcome.study.title}")),
         box=box.SIMPLE_HEAD,
         title_justify="left",
         title_style="bold",
@@ -116,15 +118,14 @@ def _print(outcome: Outcome) -> None:
             result.write(result.as_published),
             result.write(result.correct),
         )
-        style, text = styles.get(result.verdict.kind, ""), escape(result.verdict.text)
-        grid.add_row(*(escape(cell) for cell in cells), f"[{style}]{text}[/{style}]" if style else text)
-    # a pipe has no width: wide enough there that most rows stay on one line
-    console = Console() if sys.stdout.isatty() else Console(width=200, no_color=True)
-    console.print(grid)
+        verdict = Text(safe(result.verdict.text), styles.get(result.verdict.kind, ""))
+        grid.add_row(*(Text(safe(cell, lines=True)) for cell in cells), verdict)
+    with writing():
+        console(width=200).print(grid)  # wide enough for a pipe that most rows stay on one line
     counts = " · ".join(f"{n} {kind}" for kind, n in outcome.counts().items())
     say(f"{counts} · {outcome.seconds:.1f} s")
     if outcome.interrupted:
-        say("[bold]interrupted[/bold]: the rest was not run")
+        say(": the rest was not run", lead="interrupted")
 
 
 def _as_dict(outcome: Outcome) -> dict[str, Any]:

@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, fail, guarded, say, say_json
+from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
+from armwright.cli.failures import CommandError, error_object, fail, guarded
+from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json
 from armwright.cli.output import table as print_table
 from armwright.cli.run_ends import ends_of, place_json
 from armwright.cli.run_grid import HELP
 from armwright.cli.run_worlds import worlds
+from armwright.cli.terminal import safe
 from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
     from armwright.simulation.exploration.result import Exploration
 
-app = typer.Typer(name="run", help="Whole jobs from one command.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(name="run", help="Whole jobs from one command.", no_args_is_help=True, add_completion=False,
+                  rich_markup_mode=None)  # fmt: skip
 WRITES = "report.html and recording.npz"
 
 
@@ -35,7 +39,7 @@ def collision(
     world: Annotated[
         str, typer.Option(help="A or B (the layouts of document 000), another world's name, or a .toml file.")
     ] = "A",
-    robot: Annotated[str | None, typer.Option(help="Catalogue name or sheet; ur5 by default.")] = None,
+    robot: Annotated[str | None, typer.Option(help=f"{WHICH} ur5 by default.")] = None,
     grid: Annotated[str | None, typer.Option(help=HELP)] = None,
     start: Annotated[
         str | None,
@@ -78,6 +82,9 @@ def collision(
     seed: Annotated[int, typer.Option(help="Of noise and learned thresholds.")] = 0,
     film: Annotated[bool, typer.Option("--film/--no-film", help="Draw the film (takes longest).")] = True,
     out: Annotated[Path | None, typer.Option("--out", "-o", help=f"Folder for {WRITES}.")] = None,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Send an arm through an unknown world: every bump becomes map, and it arrives anyway."""
@@ -90,6 +97,7 @@ def collision(
     if not published and (trigger, table) != ("edge", "spline"):
         fail("--trigger and --table belong to document 000 as published: add --published")
     name = robot or ("ur5-ragazzon-published" if published else "ur5")
+    arm = load_arm(name, implausible, base, tip)
     options: dict[str, Any] = {
         "observer": observer,
         "detector": detector,
@@ -100,13 +108,16 @@ def collision(
         "contact_budget": budget,
         "seed": seed,
         "sensors": ur5_sensors() if noise else None,
-        **ends_of(name, world, planner, contact, published, grid, start, goal),
+        **ends_of(arm, world, planner, contact, published, grid, start, goal),
     }
     began = time.perf_counter()
     with _bar(f"{name} in world {world}", json) as tell:
-        run = explore(name, world, progress=tell, **options)
+        run = explore(arm, world, progress=tell, **options)
     took = time.perf_counter() - began
     files = _write(run, out, film, json) if out is not None else []
+    ending = None
+    if run.outcome == "interrupted":
+        ending = CommandError(f"interrupted {run.message}", INTERRUPTED, kind="Interrupted", answered=json)
     if json:
         contacts = [
             {
@@ -129,14 +140,15 @@ def collision(
                 "settings": run.settings,
                 "seconds": took,
                 "files": files,
+                "error": error_object(ending) if ending else None,
             }
         )
     else:
         print_summary(run, took)
         for file in files:
             say(f"wrote {file}")
-    if run.outcome == "interrupted":
-        fail(f"interrupted {run.message}", INTERRUPTED)
+    if ending is not None:
+        raise ending
     if not run.reached and run.settings["reaction"] != "stop":
         raise typer.Exit(NEGATIVE)
 
@@ -153,6 +165,7 @@ def _bar(title: str, quiet: bool) -> Iterator[Callable[[float, int], None] | Non
     if quiet or not console.is_terminal:
         yield None
         return
+    from rich.markup import escape
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
@@ -162,7 +175,7 @@ def _bar(title: str, quiet: bool) -> Iterator[Callable[[float, int], None] | Non
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(title, total=1.0, contacts=0)
+        task = bar.add_task(escape(safe(title)), total=1.0, contacts=0)
         yield lambda fraction, contacts: bar.update(task, completed=fraction, contacts=contacts)
 
 

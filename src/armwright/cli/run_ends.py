@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from armwright.cli.output import fail
+from armwright.cli.failures import fail
 from armwright.cli.run_grid import cell_of, grid_of
 
 if TYPE_CHECKING:
+    from armwright.robot.model import Robot
     from armwright.simulation.exploration.result import Contact
 
 
 def ends_of(
-    name: str, world: str, planner: str | None, contact: str | None, published: bool, grid: str | None,
+    arm: Robot, world: str, planner: str | None, contact: str | None, published: bool, grid: str | None,
     start: str | None, goal: str | None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return planner, map, start and goal as `explore` takes them.
@@ -22,7 +23,6 @@ def ends_of(
     from armwright.planning.marking import GOAL_000, START_000
     from armwright.simulation.exploration.joints.explore import chosen_planner, plans_joints
 
-    arm = _catalogued(name)
     found = chosen_planner(planner, arm, world, None, None, grid, contact, published)
     if plans_joints(found):
         if grid is not None:
@@ -35,12 +35,6 @@ def ends_of(
         "start": cell_of(start, "--start", where, START_000),
         "goal": cell_of(goal, "--goal", where, GOAL_000),
     }
-
-
-def _catalogued(name: str) -> Any:
-    from armwright.simulation.exploration.explore import arm_of
-
-    return arm_of(name)
 
 
 def _numbers(text: str | None, option: str) -> tuple[float, ...] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from armwright.cli.output import fail
+from armwright.cli.failures import fail
 
 if TYPE_CHECKING:
     from armwright.planning.occupancy import GridMap

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, fail, guarded, say, say_json, table
+from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
+from armwright.cli.failures import fail, guarded
+from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table, tell
 from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ EVERY = 20.0  # [s] between lines where there is no terminal
 @guarded
 def worlds(
     count: Annotated[int, typer.Option(help="Random worlds a variant.", min=1, max=100_000)] = 200,
-    robot: Annotated[str, typer.Option(help="Catalogue name or sheet.")] = "ur5",
+    robot: Annotated[str, typer.Option(help=WHICH)] = "ur5",
     variant: Annotated[
         list[str] | None,
         typer.Option(help="Such as 'momentum with noise, slide'; repeat for more, all by default ('list' names them)."),
@@ -33,6 +35,9 @@ def worlds(
     seed: Annotated[int, typer.Option(help="Of the first world.", min=0)] = 0,
     jobs: Annotated[int | None, typer.Option(help="Processes; one a processor by default.", min=1, max=256)] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for runs.csv, runs.json, worlds.png.")] = None,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Explore random worlds in several ways; compare with oracles that see everything, and with each other."""
@@ -48,10 +53,11 @@ def worlds(
         fail(f"--variant {unknown[0]}: choose from {'; '.join(VARIANTS)}")
     if out is not None and out.exists() and not out.is_dir():
         fail(f"{out}: not a folder")
+    arm = load_arm(robot, implausible, base, tip)
     processes = jobs or os.cpu_count() or 1
-    with _progress(len(chosen), count) as tell:
+    with _progress(len(chosen), count) as done:
         found = compare_explorations(
-            robot, {name: VARIANTS[name] for name in chosen}, count, seed=seed, jobs=processes, progress=tell
+            arm, {name: VARIANTS[name] for name in chosen}, count, seed=seed, jobs=processes, progress=done
         )
     files = _write(found, out) if out is not None and found.outcomes else []
     if json:
@@ -62,7 +68,8 @@ def worlds(
         for file in files:
             say(f"wrote {file}")
     if found.interrupted:
-        fail(f"interrupted after {sum(len(o.rows) for o in found.outcomes)} runs", INTERRUPTED)
+        done_runs = sum(len(o.rows) for o in found.outcomes)
+        fail(f"interrupted after {done_runs} runs", INTERRUPTED, kind="Interrupted", answered=True)
     if not all(outcome.right for outcome in found.outcomes):
         raise typer.Exit(NEGATIVE)
 
@@ -124,7 +131,7 @@ def _progress(variants: int, count: int) -> Iterator[Tell]:
         (done, text), now = counts(row), time.monotonic()
         if now - last >= EVERY or done == total:
             last = now
-            typer.echo(f"{now - began:.0f} s: {done}/{total} runs, {label} {k}/{count}: {text}", err=True)
+            tell(f"{now - began:.0f} s: {done}/{total} runs, {label} {k}/{count}: {text}")
 
     yield line
 

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, RobotName, fail, say, say_json, table
+from armwright.cli.arms import Base, Implausible, RobotName, Tip, load_arm
+from armwright.cli.failures import CommandError, error_object, fail
+from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table
 from armwright.cli.specs import FORMS
+from armwright.cli.terminal import safe
 from armwright.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
@@ -53,16 +56,18 @@ def simulate(
     plot: Annotated[Path | None, typer.Option(help="Folder for pictures.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Film of the arm: .gif or .mp4.")] = None,
     report: Annotated[Path | None, typer.Option(help="HTML page with everything in it.")] = None,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Simulate an arm under a control law; print a summary and write recording, pictures, film and report."""
     from armwright.cli import specs
-    from armwright.robot.load import load
     from armwright.simulation import Recording
     from armwright.simulation import simulate as run
 
     _check_files(out, plot, animate, report)
-    arm = load(robot)
+    arm = load_arm(robot, implausible, base, tip)
     loaded = specs.payload(payload, arm) if payload else arm
     if unknown_payload and not payload:
         fail("--unknown-payload: there is no --payload")
@@ -76,29 +81,30 @@ def simulate(
         "every": every, "check_step": check_step, "model": model if unknown_payload else None,
         "drive": _drive(arm) if motors else None, "sensors": _sensors(noise),
     }  # fmt: skip
-    began, trouble = time.perf_counter(), ""
+    began, ending = time.perf_counter(), None
     try:
         with progress(f"{arm.name}: {chosen.name}", json) as tell:
             recording = run(loaded, chosen, follow, duration, progress=tell, save=_streamed(out), **options)
     except SimulationError as error:
         if not isinstance(error.recording, Recording) or not len(error.recording):
             raise  # nothing was run
-        recording, trouble = error.recording, str(error)
+        recording, ending = error.recording, CommandError(str(error), NEGATIVE, kind="SimulationError", answered=json)
     took = time.perf_counter() - began
+    if ending is None and recording.outcome == "interrupted":
+        at = recording.time[-1] if len(recording) else 0.0
+        kept = f"interrupted at t = {at:.4g} s; what was recorded is kept"
+        ending = CommandError(kept, INTERRUPTED, kind="Interrupted", answered=json)
     recording = _complete(recording, chosen if model is loaded else None)
     files = write(recording, out, plot, animate, report, json)
     if json:
         say_json({**recording.summary(), "law": chosen.name, "gains": recording.settings.get("gains", {}),
-                  "seconds": took, "trouble": trouble or None, "files": files})  # fmt: skip
+                  "seconds": took, "files": files, "error": error_object(ending) if ending else None})  # fmt: skip
     else:
         print_summary(recording, took)
         for file in files:
             say(f"wrote {file}")
-    if trouble:
-        fail(trouble, NEGATIVE)
-    if recording.outcome == "interrupted":
-        at = recording.time[-1] if len(recording) else 0.0
-        fail(f"interrupted at t = {at:.4g} s; what was recorded is kept", INTERRUPTED)
+    if ending is not None:
+        raise ending
 
 
 def find_law(name: str, model: Robot, given: dict[str, Any], frequency: float, q: Any) -> Law:
@@ -207,10 +213,11 @@ def progress(title: str, quiet: bool) -> Iterator[Callable[[float], None] | None
     if quiet or not console.is_terminal:
         yield None
         return
+    from rich.markup import escape
     from rich.progress import Progress
 
     with Progress(console=console, transient=True) as bar:
-        task = bar.add_task(title, total=1.0)
+        task = bar.add_task(escape(safe(title)), total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
 from armwright.cli.output import NEGATIVE, Json, say, say_json, table
 
 if TYPE_CHECKING:
@@ -16,9 +17,12 @@ START = {"ur5": (0.0, -0.3, 0.5, -1.7, -1.5, 0.0)}
 
 
 def tour(
-    robot: Annotated[str, typer.Argument(metavar="[ROBOT]", help="Which arm.")] = "ur5",
+    robot: Annotated[str, typer.Argument(metavar="[ROBOT]", help=WHICH)] = "ur5",
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the picture.")] = Path("out"),
     seconds: Annotated[float, typer.Option(min=0.01, max=120.0, help="Duration of the fall.")] = 10.0,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Load an arm, show its sheet, its pose, that all formulations agree, and let it fall without losing energy."""
@@ -28,26 +32,26 @@ def tour(
     from armwright.dynamics.compare import compare as compare_all
     from armwright.dynamics.compare import worst_disagreement
     from armwright.kinematics.forward import fk
-    from armwright.robot.load import load
 
     out.mkdir(parents=True, exist_ok=True)
-    arm = load(robot)
+    arm = load_arm(robot, implausible, base, tip)
     if not json:
-        say("[bold]1. The arm describes itself[/bold]")
+        say(lead="1. The arm describes itself")
         describe.print_sheet(arm)
-        say("[bold]2. Forward kinematics[/bold]")
+        say(lead="2. Forward kinematics")
     q = start_of(arm)
     T = fk(arm, q)
     if not json:
         table(f"T_base_tool at q = ({', '.join(f'{x:g}' for x in q)})", ["x", "y", "z", "origin [m]"],
               [[f"{x:.5f}" for x in row] for row in T], left=0)  # fmt: skip
-        say("[bold]3. One arm, every formulation[/bold]")
+        say(lead="3. One arm, every formulation")
     rows = compare_all(arm, 20, naive=False)
     worst = worst_disagreement(rows)
     if not json:
         compare.print_rows(arm.name, rows)
-        say(f"worst disagreement {worst:.1e}, relative\n")
-        say(f"[bold]4. A free fall of {seconds:g} s, motors and friction off[/bold]")
+        say(f"worst disagreement {worst:.1e}, relative")
+        say()
+        say(lead=f"4. A free fall of {seconds:g} s, motors and friction off")
     record = falling.fall(arm, q, seconds)
     picture = out / "free_fall.png"
     falling.plot(arm, record, picture)

@@ -66,7 +66,7 @@ class Comparison:
 
 
 def compare_explorations(
-    robot: str = "ur5",
+    robot: Robot | str = "ur5",
     variants: Mapping[str, Options] | None = None,
     count: int = 200,
     *,
@@ -77,7 +77,7 @@ def compare_explorations(
     """Send an arm through the same random worlds in several ways.
 
     Args:
-        robot: catalogue name or sheet.
+        robot: an arm, or a catalogue name or sheet.
         variants: options of `explore` by label, and ``noise`` for the sensors of a UR5; `VARIANTS` by default.
         count: worlds a variant.
         seed: of the first world; that of world k is seed + k, and so is the noise in it. Thresholds that are learned
@@ -93,12 +93,12 @@ def compare_explorations(
         raise InputError(
             f"compare: need variants, worlds and processes; got {len(chosen)}, {count} and {jobs}, each must be ≥ 1"
         )
-    load(robot)  # what is wrong with it shows here, not in every process
+    arm = load(robot) if isinstance(robot, str) else robot  # what is wrong with it shows here, not in every process
     seeds = range(seed, seed + count)
     rows: dict[str, list[dict[str, Any]]] = {label: [] for label in chosen}
     interrupted = False
     try:
-        with _workers(robot, jobs) as work:
+        with _workers(arm, jobs) as work:
             truths: list[Truth] = list(work(_judge, seeds))
             tasks = [(o, seed, k, truth) for o in chosen.values() for k, truth in zip(seeds, truths, strict=True)]
             labels = [label for label in chosen for _ in seeds]
@@ -112,7 +112,7 @@ def compare_explorations(
 
 
 @contextmanager
-def _workers(robot: str, jobs: int) -> Iterator[Callable[..., Iterator[Any]]]:
+def _workers(robot: Robot, jobs: int) -> Iterator[Callable[..., Iterator[Any]]]:
     """Give a `map` that keeps the order, over processes or (one job) in this one."""
     if jobs == 1:
         _begin(robot, alone=True)
@@ -128,10 +128,10 @@ def _workers(robot: str, jobs: int) -> Iterator[Callable[..., Iterator[Any]]]:
 _ARM: list[Robot] = []  # of this process: the same object for all its runs, and with it the compiled loops
 
 
-def _begin(robot: str, alone: bool = False) -> None:
+def _begin(robot: Robot, alone: bool = False) -> None:
     if not alone:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all; the first process ends the others
-    _ARM[:] = [load(robot)]
+    _ARM[:] = [robot]
 
 
 def _judge(seed: int) -> Truth:

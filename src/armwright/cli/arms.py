@@ -1,0 +1,31 @@
+"""Which arm: the words that every command about a robot takes, and what they load."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+
+WHICH = "Catalogue name, or path of a URDF or TOML sheet."
+RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help=WHICH)]
+Implausible = Annotated[
+    str,
+    typer.Option(
+        metavar="refuse|warn", help="Bodies that no matter can form: refuse the arm, or warn and take it as written."
+    ),
+]
+Base = Annotated[str | None, typer.Option(metavar="LINK", help="Of a URDF: the link to stand on; its root by default.")]
+Tip = Annotated[
+    str | None,
+    typer.Option(metavar="LINK", help="Of a URDF: the link that carries the tool; joints beside the chain are locked."),
+]
+
+
+def load_arm(robot: str, implausible: str, base: str | None, tip: str | None) -> Robot:
+    """Load the arm that the options name."""
+    from armwright.robot.load import load
+
+    return load(robot, implausible=implausible, base=base, tip=tip)  # type: ignore[arg-type]  # load checks the word
