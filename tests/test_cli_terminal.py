@@ -177,14 +177,16 @@ def test_safe_text_stays_as_it_is_where_it_was_harmless():
     assert safe("a\n\tb\r", lines=True) == "a\n\tb\\r"
 
 
-ASCII, LATIN, C_LOCALE = {"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}
+ASCII, LATIN = {"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}
+C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0"}
 UNNAMED = ("show", "räuber\u202e")
 
 
 @pytest.mark.parametrize(("environment", "argv"), [
     (ASCII, ("robots",)), (ASCII, ("show", "ur5")), (ASCII, ("check", "cea")), (ASCII, ("reproduce", "--list")),
-    (ASCII, ("compare", "planar2", "--samples", "2")), (ASCII, ("count", "planar2")), (ASCII, ("run", "collision", "-h")),
-    (ASCII, UNNAMED), (LATIN, ("show", "ur5")), (LATIN, UNNAMED), (C_LOCALE, ("show", "ur5")), (C_LOCALE, UNNAMED),
+    (ASCII, ("compare", "planar2", "--samples", "2")), (ASCII, ("count", "planar2")),
+    (ASCII, ("run", "collision", "-h")), (ASCII, UNNAMED),
+    (LATIN, ("show", "ur5")), (LATIN, UNNAMED), (C_LOCALE, ("show", "ur5")), (C_LOCALE, UNNAMED),
 ], ids=str)  # fmt: skip
 def test_any_encoding_gets_its_text_and_the_right_exit_code(environment, argv):
     done = _command(argv, env=environment)
@@ -238,8 +240,9 @@ def test_a_full_device_is_named_and_exit_code_2(argv):
 
 @pytest.mark.skipif(os.name == "nt", reason="descriptors differ")
 @pytest.mark.parametrize(("argv", "code", "closed"), [
-    (("robots",), 0, (1,)), (("check", "cea-published"), 1, (1,)), (("show", "nobody"), 2, (1,)), (("--help",), 0, (1,)),
-    (("show", "nobody"), 2, (2,)), (("nothing",), 2, (2,)), (("check", "cea-published"), 1, (1, 2)),
+    (("robots",), 0, (1,)), (("check", "cea-published"), 1, (1,)), (("show", "nobody"), 2, (1,)),
+    (("--help",), 0, (1,)), (("show", "nobody"), 2, (2,)), (("nothing",), 2, (2,)),
+    (("check", "cea-published"), 1, (1, 2)),
 ], ids=str)  # fmt: skip
 def test_a_closed_stream_leaves_the_exit_code(argv, code, closed):
     done = _command(argv, preexec_fn=lambda: [os.close(number) for number in closed])

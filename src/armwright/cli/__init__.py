@@ -1,7 +1,7 @@
 """The commands, thin: the user's words in, the library's answers out.
 
-Exit codes: 0 all is well, 1 the answer is negative (findings, disagreement), 2 the request was wrong (or its answer cannot
-be written), 70 a defect of this program, 130 Ctrl-C, 141 the reader of standard output has gone.
+Exit codes: 0 all is well, 1 the answer is negative (findings, disagreement), 2 the request was wrong or its answer
+cannot be written, 70 a defect of this program, 130 Ctrl-C, 141 the reader of standard output has gone.
 """
 
 from __future__ import annotations
