@@ -5,14 +5,16 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from armwright.dynamics.crba import crba
 from armwright.dynamics.newton_euler import rnea
-from armwright.errors import ArmwrightWarning, InputError, NotSupportedError
+from armwright.errors import ArmwrightWarning, DescriptionError, InputError, NotSupportedError
 from armwright.kinematics.forward import tool_pose
+from armwright.robot.load import load
 from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Body, Friction, Joint, Limits
 from armwright.robot.urdf_read import read_urdf
@@ -280,3 +282,44 @@ def test_a_manufacturers_description_loads() -> None:
     assert robot.is_chain
     against_pinocchio(REAL.read_text(encoding="utf-8"), robot, "ee_link")
     assert_same_physics(robot, read_urdf(write_urdf(robot)))
+
+
+def test_load_cuts_the_chain_to_the_tip_as_it_says(tmp_path) -> None:
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM, encoding="utf-8")
+    with pytest.warns(ArmwrightWarning, match="locked beside the chain, mass kept: grip, grip_right"):
+        chain = load(path, tip="tool0")
+    whole = load(path)
+    assert chain.is_chain and not whole.is_chain
+    assert [joint.name for joint in chain.joints] == [joint.name for joint in whole.joints][:2]
+    q = np.array([0.3, -0.7])
+    assert np.abs(crba(chain, q) - crba(whole, np.array([*q, 0.0]))[:2, :2]).max() < 1e-14
+    assert sum(body.mass for body in chain.bodies) == pytest.approx(sum(body.mass for body in whole.bodies))
+    with pytest.warns(ArmwrightWarning, match="locked beside"):
+        assert np.array_equal(tool_pose(chain, q), tool_pose(read_urdf(ARM, base="base", tip="tool0"), q))
+
+
+def negative_moment(link: str) -> str:
+    """The arm with a slightly negative principal moment on one link, which stands on a fixed foot."""
+    bad = '<inertial><mass value="4"/><inertia ixx="1e-3" iyy="1e-3" izz="-1e-7" ixy="0" ixz="0" iyz="0"/></inertial>'
+    foot = '<link name="foot"/><joint name="bolted" type="fixed"><parent link="foot"/><child link="base"/></joint>'
+    root = ElementTree.fromstring(ARM.replace("</robot>", f"{foot}</robot>"))
+    target = next(node for node in root.findall("link") if node.get("name") == link)
+    for old in target.findall("inertial"):
+        target.remove(old)
+    target.append(ElementTree.fromstring(bad))
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+@pytest.mark.parametrize("link", ["foot", "base"])
+def test_a_negative_moment_that_never_moves_is_only_warned_about(link) -> None:
+    with pytest.warns(ArmwrightWarning, match="never moves.*inertia-positive"):
+        robot = read_urdf(negative_moment(link))
+    assert_same_physics(robot, read_urdf(ARM))
+
+
+def test_a_negative_moment_that_moves_is_refused_whatever_is_implausible() -> None:
+    for verdict in ("refuse", "warn"):
+        with pytest.raises(DescriptionError, match="none may be negative") as error:
+            read_urdf(negative_moment("fore"), implausible=verdict)
+        assert error.value.rule == "inertia-positive"

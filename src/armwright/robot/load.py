@@ -29,9 +29,14 @@ def load(
 
     Args:
         name_or_path: a catalogue name ("ur5", see `robots`), a sheet (``.toml``), or a URDF (``.urdf``, ``.xml``).
-        implausible: "refuse" descriptions whose bodies cannot exist, or "warn" and load them as written.
-        base: first link of the chain to cut from a URDF tree (default: its root).
-        tip: last link of that chain (default: the whole tree).
+        implausible: what to do with bodies that no matter can form. "refuse" them; or "warn" and load them as written:
+            of a sheet any (an indefinite tensor and a singular mass matrix included), of a URDF those whose moments or
+            size are absurd, while a negative mass or moment of a moving link and a singular mass matrix stay refused.
+            What is merely doubtful loads either way; `check` lists it.
+        base: link of a URDF to stand on (default: its root); everything above it is left out.
+        tip: link of a URDF that carries the tool, also one on a fixed joint. The chain from the base to it is cut out:
+            joints beside it are locked at 0 (or the limit nearest to it), their mass stays, and a warning names them.
+            Default: the whole tree, with the tool on the deepest leaf.
 
     Returns:
         The robot.
@@ -46,7 +51,7 @@ def load(
     if suffix in (".urdf", ".xml"):
         from armwright.robot.urdf_read import read_urdf
 
-        return read_urdf(Path(text), implausible=implausible, base=base, tip=tip)
+        return read_urdf(Path(text), implausible=implausible, base=base, tip=tip, cut=tip is not None)
     if base is not None or tip is not None:
         raise InputError("load: base and tip cut a chain from a URDF tree; sheets describe the arm itself")
     if suffix == ".toml":

@@ -51,7 +51,7 @@ class RigidMass:
 
 
 def read_inertial(node: Node) -> RigidMass:
-    """Read <inertial>, rotate it to link axes; refuse negative mass and negative principal moments."""
+    """Read <inertial> and rotate it to link axes; refuse negative mass."""
     element = node.need("mass")
     mass = number(element, "value", MAX_MASS)
     if mass < 0.0:
@@ -61,11 +61,15 @@ def read_inertial(node: Node) -> RigidMass:
         number(element, name, MAX_INERTIA) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     )
     inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    principal = np.linalg.eigvalsh(inertia)
-    if principal[0] < -1e-9 * np.abs(principal).max():
-        element.fail(f"principal moments of inertia {_listed(principal)} kg m²: none may be negative",
-                     "inertia-positive")
     return RigidMass(mass, np.zeros(3), inertia).seen_from(pose_of(node))
+
+
+def negative_moment(mass: RigidMass) -> str | None:
+    """Reason if a principal moment of inertia is negative, None if all are positive or zero."""
+    principal = np.linalg.eigvalsh(mass.inertia)
+    if principal[0] >= -1e-9 * np.abs(principal).max():
+        return None
+    return f"principal moments of inertia {_listed(principal)} kg m²: none may be negative"
 
 
 def implausible(mass: RigidMass, *, axis: Array | None, ends: list[Array], extent: float) -> tuple[str, str] | None:

@@ -22,7 +22,7 @@ from armwright.robot.parts import Body, Friction, Joint
 from armwright.robot.self_check import require_agreement
 from armwright.robot.urdf_actuators import Extras, read_extras, select, with_transmissions
 from armwright.robot.urdf_elements import JointData, LinkData, Mimic, read_joint, read_link
-from armwright.robot.urdf_inertia import RigidMass
+from armwright.robot.urdf_inertia import RigidMass, negative_moment
 from armwright.robot.urdf_inertia import implausible as find_implausible
 from armwright.robot.urdf_singular import singular_joint
 from armwright.robot.urdf_tree import LinkTree, choose_tip, link_tree, mimic_laws
@@ -43,6 +43,7 @@ def read_urdf(
     implausible: Verdict = "refuse",
     base: str | None = None,
     tip: str | None = None,
+    cut: bool = False,
     package_roots: Sequence[str | os.PathLike[str]] | None = None,
     name: str | None = None,
 ) -> Robot:
@@ -50,12 +51,15 @@ def read_urdf(
 
     Args:
         path_or_text: path of a file; or the document itself (bytes, or text that begins with ``<``).
-        implausible: "refuse", or "warn" to load inertias that no real body of that size has (triangle inequality,
-            radius of gyration) with an `ArmwrightWarning` each.
+        implausible: "refuse", or "warn" to load inertias that no real body of that size has (triangle inequality
+            broken by more than 1 %, absurd radius of gyration, centre of mass far off) with an `ArmwrightWarning` each.
+            What is impossible stays refused: a negative mass, a negative principal moment of a link that moves, a
+            mass matrix that is singular. The inertia of links that never move is not judged, only warned about.
         base: link to start from; everything above it is left out.
         tip: link that carries the tool, also one on a fixed joint. With `base` as well, the chain between the two is
-            cut out: joints beside it are locked at 0 (or the limit nearest to it) and their mass stays, with a warning.
-            Without it, the leaf moved by most joints is taken and `Robot.notes` says so if there are several.
+            cut out. Without it, the leaf moved by most joints is taken and `Robot.notes` says so if there are several.
+        cut: cut out the chain to `tip` also without `base`, from the root: joints beside it are locked at 0 (or the
+            limit nearest to it) and their mass stays, with a warning.
         package_roots: folders in which mesh references may lie; meshes themselves are never opened.
         name: of the robot; the file's own if omitted.
 
@@ -87,7 +91,8 @@ def read_urdf(
     extras = read_extras(root)
     tree = link_tree(links, joints, base=base)
     chosen, note = choose_tip(tree, tip or _stated_tip(extras, tree))
-    locked = _beside(tree, chosen) if base is not None and tip is not None else {}
+    locked = _beside(tree, chosen) if tip is not None and (cut or base is not None) else {}
+    _check_moments(tree)
     _check_plausible(tree, implausible)
     robot = _assemble(title, tree, chosen, locked, root, extras)
     bad = singular_joint(robot)
@@ -125,13 +130,34 @@ def _stated_tip(extras: Extras, tree: LinkTree) -> str | None:
     return extras.tip if extras.tip in inside else None
 
 
+def _moving(tree: LinkTree) -> set[str]:
+    """Links that a joint can move; the root and what is fixed to it never shows its inertia."""
+    moves: set[str] = set()
+    for joint in tree.joints:
+        if joint.kind != "fixed" or joint.parent in moves:
+            moves.add(joint.child)
+    return moves
+
+
+def _check_moments(tree: LinkTree) -> None:
+    """Refuse a negative principal moment where it would move, warn where it cannot matter."""
+    moves = _moving(tree)
+    for link in tree.links.values():
+        reason = None if link.inertial is None else negative_moment(link.mass)
+        if link.inertial is None or reason is None:
+            continue
+        element = link.inertial.need("inertia")
+        if link.name in moves:
+            element.fail(reason, "inertia-positive")
+        warn(f"{element.where}: {reason}; the link never moves, so it has no effect [inertia-positive]",
+             ArmwrightWarning, stacklevel=3)
+
+
 def _check_plausible(tree: LinkTree, verdict: Verdict) -> None:
-    """Judge every link that can move; the root and what is fixed to it never shows its inertia."""
-    moves = {tree.root: False}
+    """Judge the size of every link that can move."""
+    moves = _moving(tree)
     ends: dict[str, list[Array]] = {name: [] for name in tree.links}
     extent = {name: 2.0 * link.radius for name, link in tree.links.items()}
-    for joint in tree.joints:
-        moves[joint.child] = moves[joint.parent] or joint.kind != "fixed"
     for joint in reversed(tree.joints):
         T = joint.T_parent_joint
         ends[joint.parent].append(T[:3, 3])
@@ -142,7 +168,7 @@ def _check_plausible(tree: LinkTree, verdict: Verdict) -> None:
                 ends[joint.parent].append(T[:3, :3] @ farthest + T[:3, 3])
     for joint in tree.joints:
         link = tree.links[joint.child]
-        if not moves[joint.child] or link.inertial is None:
+        if joint.child not in moves or link.inertial is None:
             continue
         axis = joint.axis if joint.kind == "revolute" else None
         found = find_implausible(link.mass, axis=axis, ends=ends[joint.child], extent=extent[joint.child])
@@ -164,7 +190,8 @@ def _beside(tree: LinkTree, tip: str) -> dict[str, float]:
         joint = by_name[name]
         if (name in kept) != (law.leader in kept):
             joint.node.need("mimic").fail(f"joint {shown(name)} and its leader {shown(law.leader)} are not both in the "
-                                          "chain from base to tip; leave out base= to keep the whole tree", "mimic-cut")
+                                          "chain to the tip; read_urdf(…, tip=…) without base= keeps the whole tree",
+                                          "mimic-cut")
         if name not in kept:
             limits = by_name[law.leader].limits
             locked[name] = law.ratio * float(np.clip(0.0, limits.lower, limits.upper)) + law.offset
