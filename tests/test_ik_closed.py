@@ -292,3 +292,36 @@ def test_the_same_source_runs_on_floats(name):
         np.testing.assert_allclose(np.asarray(a, dtype=float), b, atol=1e-12)
     det = np.abs(np.linalg.det(jacobian(robot, compiled[0])))
     np.testing.assert_allclose(det, 0.5 * compiled[-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["ur5", "puma560", "panda"])
+def test_a_rotation_of_six_decimals_is_projected_where_asked_and_refused_otherwise(name):
+    robot = load(name)
+    rng = np.random.default_rng(3)
+    q = 0.5 * (np.maximum(robot.lower, -3.0) + np.minimum(robot.upper, 3.0)) + rng.uniform(-0.6, 0.6, robot.n)
+    exact = fk(robot, q)
+    rounded = exact.round(6)
+    with pytest.raises(InputError, match="project=True"):
+        ik(robot, rounded)
+    found = ik(robot, rounded, project=True, seed=q)
+    assert found.status == "solved"
+    reached = fk(robot, found.solutions[0])
+    R = reached[:3, :3]
+    assert np.abs(R.T @ R - np.eye(3)).max() < 1e-12
+    assert np.abs(reached[:3, 3] - rounded[:3, 3]).max() < 1e-9
+    # the nearest rotation is no further from the printed matrix than any other, the exact one included
+    assert np.linalg.norm(R - rounded[:3, :3]) <= np.linalg.norm(exact[:3, :3] - rounded[:3, :3]) + 1e-9
+    batch = ik(robot, np.stack([rounded, exact]), project=True, seed=q)
+    assert (batch.status == "solved").all()
+
+
+def test_projection_mends_rounding_and_nothing_worse():
+    robot = load("ur5")
+    T = fk(robot, [0.1, -1.0, 1.2, 0.3, 0.8, 0.2])
+    for wrong in (T.round(4), T @ np.diag([1.0, 1.0, -1.0, 1.0]), np.diag([2.0, 2.0, 2.0, 1.0]) @ T):
+        with pytest.raises(InputError, match="must be a rotation"):
+            ik(robot, wrong, project=True)
+    untouched = T.round(6)
+    before = untouched.copy()
+    ik(robot, untouched, project=True)
+    assert (untouched == before).all()

@@ -58,18 +58,20 @@ def _place(robot: Robot, wrench: Any, *others: Any) -> str | None:
     raise InputError(f"wrench: expected shape (..., 6) at the tool or (..., {bodies}, 6), one a body, got {shape}")
 
 
-def _call(robot: Robot, function: Any, wrench: Any, *arrays: Any, regroup: bool, **constants: Any) -> Any:
-    """Run the kernel of `function`, with the wrench as a further input if there is one."""
+def _call(robot: Robot, name: str, function: Any, wrench: Any, *arrays: Any, regroup: bool, **constants: Any) -> Any:
+    """Run the kernel of `function`, with the wrench as a further input if there is one; errors speak of `name`."""
     place = _place(robot, wrench, *arrays)
     key = (function, place, *constants.values())
     k = robot.known.get(key)
     if k is None:
-        k = robot.memo(key, _kernel, function, place, regroup, constants)
+        k = robot.memo(key, _kernel, name, function, place, regroup, constants)
     return k(*arrays) if wrench is None else k(*arrays, wrench)
 
 
-def _kernel(robot: Robot, function: Any, place: str | None, regroup: bool, constants: dict[str, Any]) -> Kernel:
-    return kernel(robot, function, regroup=regroup, shapes=_shapes(robot, place), **constants)
+def _kernel(
+    robot: Robot, name: str, function: Any, place: str | None, regroup: bool, constants: dict[str, Any]
+) -> Kernel:
+    return kernel(robot, function, regroup=regroup, shapes=_shapes(robot, place), name=name, **constants)
 
 
 def inverse_dynamics_kernel(robot: Robot, method: str = "rnea", *, wrench: str | None = None, gravity: bool = True,
@@ -78,7 +80,7 @@ def inverse_dynamics_kernel(robot: Robot, method: str = "rnea", *, wrench: str |
     """Kernel (q, qd, qdd[, wrench]) → tau. `wrench` adds an input: "tool" (6,) or "bodies" (nb, 6)."""
     function, options = find(robot, method, "inverse")
     return kernel(robot, function, regroup=True, check_finite=check_finite, shapes=_shapes(robot, wrench),
-                  gravity=gravity, friction=friction, rotors=rotors, **options)  # fmt: skip
+                  name="inverse_dynamics", gravity=gravity, friction=friction, rotors=rotors, **options)  # fmt: skip
 
 
 def forward_dynamics_kernel(robot: Robot, method: str = "auto", *, wrench: str | None = None, gravity: bool = True,
@@ -90,7 +92,8 @@ def forward_dynamics_kernel(robot: Robot, method: str = "auto", *, wrench: str |
     def of(name: str) -> Kernel:
         function, options = find(robot, name, "forward")
         return kernel(robot, function, regroup=True, check_finite=check_finite, shapes=shapes,
-                      gravity=gravity, friction=friction, rotors=rotors, **options)  # fmt: skip
+                      name="forward_dynamics", gravity=gravity, friction=friction, rotors=rotors,
+                      **options)  # fmt: skip
 
     if method != "auto":
         return of(method)
@@ -181,28 +184,30 @@ def mass_matrix(robot: Robot, q: ArrayLike, method: str = "crba", *, rotors: boo
 
 def _mass_kernel(robot: Robot, method: str, rotors: bool, check_finite: bool) -> Kernel:
     function, options = find(robot, method, "mass")
-    return kernel(robot, function, regroup=True, check_finite=check_finite, rotors=rotors, **options)
+    return kernel(robot, function, regroup=True, check_finite=check_finite, name="mass_matrix", rotors=rotors,
+                  **options)  # fmt: skip
 
 
 def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Christoffel matrix C (..., n, n): C q̇ are the velocity torques and Ṁ − 2C is skew (000 §3.3, 004 eq. 2.66)."""
-    return _call(robot, coriolis, None, q, qd, regroup=True)  # type: ignore[no-any-return]
+    return _call(robot, "coriolis_matrix", coriolis, None, q, qd, regroup=True)  # type: ignore[no-any-return]
 
 
 def bias(robot: Robot, q: ArrayLike, qd: ArrayLike, wrench: ArrayLike | None = None, *, gravity: bool = True,
          friction: bool = True) -> Array:  # fmt: skip
     """Torque at zero acceleration (..., n): C q̇ + g − Jᵀw + friction, the u′ of 001 eq. 36."""
-    return _call(robot, bias_of, wrench, q, qd, regroup=True, gravity=gravity, friction=friction)  # type: ignore[no-any-return]
+    options = {"gravity": gravity, "friction": friction}
+    return _call(robot, "bias", bias_of, wrench, q, qd, regroup=True, **options)  # type: ignore[no-any-return]
 
 
 def gravity_torque(robot: Robot, q: ArrayLike) -> Array:
     """Torque (..., n) that holds the arm still against gravity, g(q) = ∂V/∂q."""
-    return _call(robot, gravity_of, None, q, regroup=True)  # type: ignore[no-any-return]
+    return _call(robot, "gravity_torque", gravity_of, None, q, regroup=True)  # type: ignore[no-any-return]
 
 
 def energy(robot: Robot, q: ArrayLike, qd: ArrayLike, *, rotors: bool = True) -> Energy:
     """Kinetic, potential and total energy [J], each of the batch's shape; potential is 0 at the height of the base."""
-    return Energy(*_call(robot, energy_of, None, q, qd, regroup=False, rotors=rotors))
+    return Energy(*_call(robot, "energy", energy_of, None, q, qd, regroup=False, rotors=rotors))
 
 
 def joint_reactions(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrench: ArrayLike | None = None, *,
@@ -218,12 +223,13 @@ def joint_reactions(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, w
         frame: axes and moment point: "joint" (the moved joint frame, on the axis), "link" (the link's own frame),
             "parent" (the parent's link frame: frame i−1 of the document for standard DH).
     """
-    return _call(robot, reactions, wrench, q, qd, qdd, regroup=False, frame=frame)  # type: ignore[no-any-return]
+    name = "joint_reactions"
+    return _call(robot, name, reactions, wrench, q, qd, qdd, regroup=False, frame=frame)  # type: ignore[no-any-return]
 
 
 def regressor(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
     """Y (..., n, 10 nb + 4n) with ``tau = Y @ parameters(robot)``; see `armwright.dynamics.regressor` for the order."""
-    return _call(robot, regressor_of, None, q, qd, qdd, regroup=False)  # type: ignore[no-any-return]
+    return _call(robot, "regressor", regressor_of, None, q, qd, qdd, regroup=False)  # type: ignore[no-any-return]
 
 
 def random_states(robot: Robot, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -251,8 +257,8 @@ def base_parameters(robot: Robot, *, samples: int | None = None, seed: int = 0,
 def dynamics_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None, *,
                          friction: bool = True, rotors: bool = True) -> ForwardDerivatives:  # fmt: skip
     """∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau (..., n, n) of forward dynamics, exact; wrenches are constant in base axes."""
-    function = forward_derivatives
-    parts = _call(robot, function, wrench, q, qd, tau, regroup=True, friction=friction, rotors=rotors)
+    parts = _call(robot, "dynamics_derivatives", forward_derivatives, wrench, q, qd, tau, regroup=True,
+                  friction=friction, rotors=rotors)  # fmt: skip
     return ForwardDerivatives(*parts)
 
 
@@ -260,8 +266,8 @@ def inverse_dynamics_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd:
                                  wrench: ArrayLike | None = None, *, friction: bool = True,
                                  rotors: bool = True) -> InverseDerivatives:  # fmt: skip
     """∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd = M (..., n, n) of inverse dynamics, exact; wrenches are constant in base axes."""
-    function = inverse_derivatives
-    parts = _call(robot, function, wrench, q, qd, qdd, regroup=True, friction=friction, rotors=rotors)
+    parts = _call(robot, "inverse_dynamics_derivatives", inverse_derivatives, wrench, q, qd, qdd, regroup=True,
+                  friction=friction, rotors=rotors)  # fmt: skip
     return InverseDerivatives(*parts)
 
 

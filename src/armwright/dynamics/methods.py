@@ -72,7 +72,8 @@ def find(robot: Robot, name: str, job: str) -> tuple[Function, dict[str, Any]]:
     method = METHODS.get(name)
     able = [m.name for m in METHODS.values() if getattr(m, job) is not None]
     if method is None:
-        raise InputError(f"{job} dynamics: unknown method {name!r}; methods are {', '.join(able)}")
+        called = "mass_matrix" if job == "mass" else f"{job}_dynamics"
+        raise InputError(f"{called}: unknown method {name!r}; methods are {', '.join(able)}")
     function: Function | None = getattr(method, job)
     if function is None:
         raise NotSupportedError(f"method {name!r} has no {job} form; methods that have one are {', '.join(able)}")

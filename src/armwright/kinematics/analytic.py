@@ -85,11 +85,12 @@ def analytic_jacobian(robot: Robot, q: ArrayLike, euler: str = "zyz", frame: Fra
     Raises:
         InputError: where the Euler set is degenerate.
     """
-    return _regular(kernel(robot, euler_jacobian, regroup=False, **_options(robot, frame, euler))(q), euler)
+    return _regular(kernel(robot, euler_jacobian, name="analytic_jacobian", **_options(robot, frame, euler))(q), euler)
 
 
 def analytic_jacobian_dot(
     robot: Robot, q: ArrayLike, qd: ArrayLike, euler: str = "zyz", frame: FrameLike = None
 ) -> Array:
     """Return the exact time derivative of `analytic_jacobian`, (..., 6, n): Xdd = J_a qdd + J̇_a qd (004 eq. 2.35)."""
-    return _regular(kernel(robot, euler_jacobian_dot, regroup=False, **_options(robot, frame, euler))(q, qd), euler)
+    k = kernel(robot, euler_jacobian_dot, name="analytic_jacobian_dot", **_options(robot, frame, euler))
+    return _regular(k(q, qd), euler)

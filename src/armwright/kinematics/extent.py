@@ -57,7 +57,7 @@ def full_rank(robot: Robot, body: int | None, rows: int = 6) -> int:
 
 def _sampled_rank(robot: Robot, body: int | None, rows: int) -> int:
     q = np.random.default_rng(0).uniform(-2.0, 2.0, (SAMPLES, robot.n))
-    J = kernel(robot, frame_jacobian, regroup=False, body=body, own_axes=False)(q)
+    J = kernel(robot, frame_jacobian, name="jacobian", body=body, own_axes=False)(q)
     s = np.linalg.svd((J * weights(robot)[:, None])[:, :rows], compute_uv=False)
     largest = s.max(axis=-1, keepdims=True, initial=0.0)
     return int(((s > SINGULAR_BELOW * largest) & (largest > 0.0)).sum(axis=-1).max(initial=0))

@@ -83,9 +83,9 @@ def fk(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Array:
     Returns:
         T_base_frame, shape (..., 4, 4) (003 §4.1; 004 eq. 2.18).
     """
-    return cast("Array", kernel(robot, frame_pose, regroup=False, body=body_index(robot, frame))(q))
+    return cast("Array", kernel(robot, frame_pose, name="fk", body=body_index(robot, frame))(q))
 
 
 def fk_all(robot: Robot, q: ArrayLike) -> Array:
     """Return the link frames of all bodies, T_base_link, shape (..., nb, 4, 4), for q of shape (..., n)."""
-    return cast("Array", kernel(robot, link_poses, regroup=False)(q))
+    return cast("Array", kernel(robot, link_poses, name="fk_all")(q))

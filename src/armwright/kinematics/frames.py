@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 FrameLike = str | int | None
 ROTATION_TOLERANCE = 1e-9
+ROUNDED_TOLERANCE = 4e-6
+"""Of RᵀR where every entry of R may be off by 1e-6: 2·√3·1e-6, rounded up."""
 
 
 def body_index(robot: Robot, frame: FrameLike) -> int | None:
@@ -63,16 +65,33 @@ def finite(value: ArrayLike, what: str, tail: tuple[int, ...]) -> Array:
     return array
 
 
-def rigid(value: ArrayLike, what: str = "T") -> Array:
-    """Return poses of shape (..., 4, 4), refusing what is not a rigid motion to 1e-9."""
+def rigid(value: ArrayLike, what: str = "T", *, project: bool | None = None) -> Array:
+    """Return poses of shape (..., 4, 4), refusing what is not a rigid motion to 1e-9.
+
+    Args:
+        value: the poses.
+        what: they are called in errors.
+        project: True takes rotations that are off by up to 1e-6 (rounded to six decimals, say) and replaces each by the
+            nearest one, in the sense of least squares; False only says in the error that this exists.
+    """
     T = finite(value, what, (4, 4))
     if not np.array_equal(T[..., 3, :], np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*T.shape[:-2], 4))):
         raise InputError(f"{what}: the last row of a pose must be [0, 0, 0, 1]")
     R = T[..., :3, :3]
     off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
-    if off > ROTATION_TOLERANCE or (np.linalg.det(R) < 0.0).any():
-        raise InputError(
-            f"{what}: the upper-left 3×3 block must be a rotation (RᵀR = 1 to {ROTATION_TOLERANCE:g}, det R = +1), "
-            f"RᵀR is off by {off:.3g}; give more digits or project it onto the rotations first"
-        )
-    return T
+    mirrored = bool((np.linalg.det(R) < 0.0).any())
+    if off <= ROTATION_TOLERANCE and not mirrored:
+        return T
+    if project and off <= ROUNDED_TOLERANCE and not mirrored:
+        U, _, Vt = np.linalg.svd(R)
+        T = T.copy()
+        T[..., :3, :3] = U @ Vt
+        return T
+    allowed = ROUNDED_TOLERANCE if project else ROTATION_TOLERANCE
+    advice = "give more digits, or project it onto the rotations first"
+    if project is False and off <= ROUNDED_TOLERANCE and not mirrored:
+        advice = "give more digits, or take the nearest rotation with project=True"
+    raise InputError(
+        f"{what}: the upper-left 3×3 block must be a rotation (RᵀR = 1 to {allowed:g}, det R = +1), "
+        f"RᵀR is off by {off:.3g}; {advice}"
+    )

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 Method = Literal["auto", "closed", "numeric"]
 
 
-def _goals(T: ArrayLike, position_only: bool) -> Array:
+def _goals(T: ArrayLike, position_only: bool, project: bool) -> Array:
     """Return targets as poses (..., 4, 4); with `position_only` points (..., 3) are accepted too."""
     if not position_only:
-        return rigid(T, "T")
+        return rigid(T, "T", project=project)
     array: Any = np.asarray(T)
     if array.ndim >= 2 and array.shape[-2:] == (4, 4):
-        return rigid(T, "T")
+        return rigid(T, "T", project=project)
     points = finite(T, "T (position only)", (3,))
     goals = np.zeros((*points.shape[:-1], 4, 4))
     goals[...] = np.eye(4)
@@ -52,12 +52,13 @@ def ik(
     limits: bool = True,
     position_only: bool = False,
     restarts: int = RESTARTS,
+    project: bool = False,
 ) -> IKResult | IKBatch:
     """Find joint coordinates that bring a frame to a target pose.
 
     Args:
         robot: the arm.
-        T: target T_base_frame (..., 4, 4), rigid to 1e-9; with `position_only` also points (..., 3) [m].
+        T: target T_base_frame (..., 4, 4), rigid to 1e-9 or `project`ed; with `position_only` also points (..., 3) [m].
         method: "closed" (all branches; UR family and spherical wrists, see `ik_class`), "numeric" (any chain, one
             solution), or "auto": closed where there is one.
         frame: None for the tool, a link's name, or a body index.
@@ -66,6 +67,8 @@ def ik(
         limits: respect the joint limits; solutions outside are reported but flagged. False ignores them.
         position_only: ask only for the frame's origin; numeric.
         restarts: random starts (reproducible) for targets that the seed does not solve.
+        project: accept rotations whose entries are off by up to 1e-6, as six printed decimals are, and aim at the
+            nearest rotation instead.
 
     Returns:
         `IKResult` for one target, `IKBatch` for a batch. Its status is "solved", "singular", "out_of_limits",
@@ -77,7 +80,7 @@ def ik(
         raise InputError(f"restarts must be an integer ≥ 0, got {restarts!r}")
     if robot.n == 0:
         raise InputError(f"robot {robot.name!r} has no joints, so nothing can be solved for")
-    goals = _goals(T, position_only)
+    goals = _goals(T, position_only, project)
     shape = goals.shape[:-2]
     start = middle(robot) if seed is None else finite(seed, "seed", (robot.n,))
     try:

@@ -130,8 +130,8 @@ def jacobian(
     """
     options: dict[str, Any] = {"body": body_index(robot, frame), "own_axes": own_axes_of(reference)}
     if point is None:
-        return cast("Array", kernel(robot, frame_jacobian, regroup=False, **options)(q))
-    return cast("Array", kernel(robot, point_jacobian, regroup=False, **options)(q, point))
+        return cast("Array", kernel(robot, frame_jacobian, name="jacobian", **options)(q))
+    return cast("Array", kernel(robot, point_jacobian, name="jacobian", **options)(q, point))
 
 
 def com_jacobian(robot: Robot, q: ArrayLike, link: FrameLike = None) -> Array:
@@ -145,7 +145,7 @@ def com_jacobian(robot: Robot, q: ArrayLike, link: FrameLike = None) -> Array:
     if link is None:
         if not sum(body.mass for body in robot.bodies) > 0.0:
             raise InputError(f"robot {robot.name!r} has no mass, so it has no centre of mass")
-        return cast("Array", kernel(robot, arm_com_jacobian, regroup=False)(q))
+        return cast("Array", kernel(robot, arm_com_jacobian, name="com_jacobian")(q))
     body = body_index(robot, link)
     if body is None:
         raise InputError(f"link: the tool has no mass of its own; name a link of {robot.name!r}")

@@ -117,15 +117,16 @@ def jacobian_dot(
     """Return the exact time derivative of `jacobian`, shape (..., 6, n), for q and qd of shape (..., n)."""
     options: dict[str, Any] = {"body": body_index(robot, frame), "own_axes": own_axes_of(reference)}
     if point is None:
-        return cast("Array", kernel(robot, frame_jacobian_dot, regroup=False, **options)(q, qd))
-    return cast("Array", kernel(robot, point_jacobian_dot, regroup=False, **options)(q, qd, point))
+        return cast("Array", kernel(robot, frame_jacobian_dot, name="jacobian_dot", **options)(q, qd))
+    return cast("Array", kernel(robot, point_jacobian_dot, name="jacobian_dot", **options)(q, qd, point))
 
 
 def twist(robot: Robot, q: ArrayLike, qd: ArrayLike, frame: FrameLike = None) -> Array:
     """Return the twist [v; w] of a frame, (..., 6), base axes, [m/s] and [rad/s]; v is that of the frame's origin."""
-    return cast("Array", kernel(robot, frame_twist, regroup=False, body=body_index(robot, frame))(q, qd))
+    return cast("Array", kernel(robot, frame_twist, name="twist", body=body_index(robot, frame))(q, qd))
 
 
 def acceleration(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: FrameLike = None) -> Array:
     """Return [dv/dt; dw/dt] of a frame, (..., 6), base axes, gravity not included (004 eq. 2.35, geometric form)."""
-    return cast("Array", kernel(robot, frame_acceleration, regroup=False, body=body_index(robot, frame))(q, qd, qdd))
+    k = kernel(robot, frame_acceleration, name="acceleration", body=body_index(robot, frame))
+    return cast("Array", k(q, qd, qdd))

@@ -66,17 +66,21 @@ def compile(  # noqa: A001 - the verb the whole product is about
 
 
 def kernel(robot: Robot, function: Callable[..., Any], *, regroup: bool = False, check_finite: bool = True,
-           shapes: Mapping[str, int | tuple[int, ...]] | None = None, **constants: Any) -> Kernel:  # fmt: skip
+           shapes: Mapping[str, int | tuple[int, ...]] | None = None, name: str | None = None,
+           **constants: Any) -> Kernel:  # fmt: skip
     """Return the kernel of `function` for `robot`, compiled once per robot and set of options.
+
+    `name` is what its errors call it: that of the public function through which the user meets it.
 
     Optional array parameters (``wrench=None``) become inputs only if `shapes` names them: ``shapes={"wrench": 6}``.
     """
-    key = (function, regroup, check_finite, tuple((shapes or {}).items()), tuple(constants.items()))
+    key = (function, regroup, check_finite, tuple((shapes or {}).items()), name, tuple(constants.items()))
     found: Kernel | None = robot.known.get(key)
-    return found or robot.memo(key, _compiled, function, shapes, regroup, check_finite, constants)
+    return found or robot.memo(key, _compiled, function, shapes, regroup, check_finite, name, constants)
 
 
 def _compiled(
-    robot: Robot, function: Callable[..., Any], shapes: Any, regroup: bool, check_finite: bool, constants: Any
-) -> Kernel:
-    return compile(function, robot, shapes=shapes, regroup=regroup, check_finite=check_finite, **constants)
+    robot: Robot, function: Callable[..., Any], shapes: Any, regroup: bool, check_finite: bool, name: str | None,
+    constants: Any,
+) -> Kernel:  # fmt: skip
+    return compile(function, robot, shapes=shapes, regroup=regroup, check_finite=check_finite, name=name, **constants)
