@@ -121,7 +121,7 @@ def test_friction_in_time_optimal_motions(viscous, coulomb, dead_zone):
     robot = rubbed(viscous * VISCOUS, coulomb * COULOMB, dead_zone)
     for seed, count in ((1, 3), (2, 5)):
         Q = waypoints(seed, count)
-        m = motion.time_optimal(robot, Q, grid=200)
+        m = motion.time_optimal(robot, Q, velocity=np.inf, grid=200)  # torque alone
         use = densest_use(robot, m.trajectory)
         assert use.max() <= 1.0 + 1e-6
         assert m.use <= 1.0
@@ -226,3 +226,30 @@ def test_what_cannot_be_planned_is_refused(cea, monkeypatch):
     monkeypatch.setitem(sys.modules, "toppra.algorithm", None)
     with pytest.raises(NotSupportedError, match=r"armwright\[time"):
         motion.time_optimal(cea, [START, GOAL], solver="toppra")
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda", "rl15"])
+def test_the_speed_limits_of_joints_and_motors_hold_by_default(name):
+    """UR5 and Panda: printed joint speeds. RL15: motors coupled by their gears, whose speeds are what is printed."""
+    robot = aw.load(name)
+    low, high = np.maximum(robot.lower, -2.0), np.minimum(robot.upper, 2.0)
+    Q = np.stack([0.9 * low + 0.1 * high, 0.1 * low + 0.9 * high])
+    m = motion.time_optimal(robot, Q, grid=100)
+    free = motion.time_optimal(robot, Q, velocity=np.inf, grid=100)
+    qd = m.trajectory.evaluate(np.linspace(0.0, m.duration, 4001)).qd
+    joint = np.abs(qd) / [joint.limits.velocity for joint in robot.joints]
+    motor = np.abs(qd @ robot.actuators.gear.T) / robot.actuators.speed_limit
+    use = max(joint.max(), motor.max())
+    assert 0.99 < use <= 1.0 + 1e-9
+    assert any(label.startswith("speed of") for label in m.limiting)
+    assert free.duration < m.duration  # it was the speed that held it back
+    assert motion.time_optimal(robot, Q, velocity=1.0, grid=100).trajectory.peaks().qd.max() <= 1.0 + 1e-12
+
+
+def test_a_joint_that_may_not_move_is_named(cea):
+    still = replace(cea, joints=tuple(
+        replace(joint, limits=replace(joint.limits, velocity=0.0)) if k == 2 else joint
+        for k, joint in enumerate(cea.joints)
+    ))  # fmt: skip
+    with pytest.raises(InputError, match=f"{cea.joints[2].name}.*limit 0; give velocity"):
+        motion.time_optimal(still, [START, GOAL])

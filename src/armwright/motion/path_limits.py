@@ -17,6 +17,7 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from armwright.motion.speed import SpeedLimits
     from armwright.motion.torque import TorqueLimits
     from armwright.motion.trajectory import Trajectory
     from armwright.robot.model import Robot
@@ -82,9 +83,9 @@ class PathLimits:
 
 
 def path_limits(
-    robot: Robot, pieces: Trajectory, limits: TorqueLimits, velocity: Array, acceleration: Array
+    robot: Robot, pieces: Trajectory, limits: TorqueLimits, speeds: SpeedLimits, acceleration: Array
 ) -> PathLimits:
-    """Evaluate the limits on a path already split at its grid; velocity and acceleration (n,) may be inf."""
+    """Evaluate the limits on a path already split at its grid; acceleration (n,) may be inf."""
     q, dq, ddq = pieces.within([0.0, 1.0])
     size = np.linalg.norm(dq, axis=-1)
     if (size < 1e-9 * size.max()).any():
@@ -112,5 +113,5 @@ def path_limits(
         coulomb=np.concatenate([coulomb, np.zeros((*none.shape, robot.n))], axis=-2),
         dq=dq,
         dead_zone=np.asarray(tree.dead_zone, dtype=np.float64),
-        fast=(np.abs(dq) / velocity).max(axis=-1),
+        fast=np.abs(dq @ speeds.rows.T).max(axis=-1, initial=0.0),
     )

@@ -1,4 +1,4 @@
-"""Time-optimal path following under torque limits with Coulomb and viscous friction, checked between the grid points.
+"""Time-optimal path following under torque and speed limits, with friction, checked between the grid points.
 
 Along a path q(s) the torque is a s̈ + b ṡ² + c ṡ + d with a = M q', b = M q'' + C(q, q') q', c = F_v q' (viscous) and
 d = g + Coulomb·sign(q'). With x = ṡ², u = s̈ it is linear but for c√x, which makes the problem non-convex. So c√x is
@@ -20,6 +20,7 @@ from armwright.motion.path_limits import PathLimits, path_limits
 from armwright.motion.reachability import largest_speeds
 from armwright.motion.roots import zero_crossings
 from armwright.motion.scaling import time_scaled, torque_factor, velocity_factor
+from armwright.motion.speed import speed_limits
 from armwright.motion.torque import torque_limits, torque_use
 from armwright.motion.trajectory import Trajectory, differentiate
 
@@ -47,7 +48,7 @@ class TimeOptimal:
         use: largest |torque|/limit of the result, by the exact inverse dynamics between the grid points; ≤ 1.
         raw_use: the same before slowing down.
         slow_down: factor on time that brought every limit below 1; 1 if none was broken.
-        limiting: names of the limits that are used to 99 % or more.
+        limiting: names of the limits, of torque and of speed, that are used to 99 % or more.
     """
 
     trajectory: Trajectory
@@ -81,18 +82,19 @@ def joint_path(waypoints: ArrayLike) -> Trajectory:
 
 
 def time_optimal(robot: Robot, path: Trajectory | ArrayLike, torque: ArrayLike | None = None, *,
-                 velocity: ArrayLike = np.inf, acceleration: ArrayLike = np.inf, grid: int = 400,
+                 velocity: ArrayLike | None = None, acceleration: ArrayLike = np.inf, grid: int = 400,
                  iterations: int = 40, tolerance: float = 1e-6,
                  solver: str = "reachability") -> TimeOptimal:  # fmt: skip
-    """Follow a path as fast as the motors allow, from rest to rest.
+    """Follow a path as fast as the motors and the speed limits of the joints allow, from rest to rest.
 
     Args:
         robot: the arm; gravity, velocity terms, rotors, viscous and Coulomb friction count.
         path: geometry: waypoints (N, n), see `joint_path`, or a trajectory whose time serves as the path parameter and
             which never stands still (a Cartesian move of constant speed, for example).
         torque: joint limits, scalar or (n,), instead of the robot's own efforts and motor torques.
-        velocity: joint limits to keep as well, scalar or (n,).
-        acceleration: joint limits to keep as well, scalar or (n,).
+        velocity: joint limits, scalar or (n,), instead of the robot's own joint and motor speeds; `inf` for none.
+        acceleration: joint limits to keep as well, scalar or (n,); the robot's own are not taken by default, for it is
+            the torque that limits acceleration.
         grid: number of grid intervals, at least; breaks and reversals of joints are added.
         iterations: most solutions of the viscous problem.
         tolerance: relative change of the duration at which they stop.
@@ -109,20 +111,22 @@ def time_optimal(robot: Robot, path: Trajectory | ArrayLike, torque: ArrayLike |
     if motion.continuity() < 1:
         raise InputError("path: its tangent must be continuous; a corner can only be passed at rest: split it there")
     pieces = _split(motion, int(grid))
-    kv, ka = bounds(velocity, "velocity", robot.n), bounds(acceleration, "acceleration", robot.n)
+    speeds, ka = speed_limits(robot, velocity), bounds(acceleration, "acceleration", robot.n)
     x, done = _iterate(
-        SOLVERS[solver], pieces.breaks, path_limits(robot, pieces, limits, kv, ka), iterations, tolerance
+        SOLVERS[solver], pieces.breaks, path_limits(robot, pieces, limits, speeds, ka), iterations, tolerance
     )
     raw = _compose(pieces, x)
     samples = CHECK_PER_PIECE * (raw.breaks.size - 1)
     before = torque_use(robot, raw, limits, samples=samples).worst
-    least = velocity_factor(raw, kv, ka) if np.isfinite(np.concatenate([kv, ka])).any() else 0.0
-    factor = max(1.0, least)
+    factor = max(1.0, float(speeds.use(raw).max(initial=0.0)))
+    if np.isfinite(ka).any():
+        factor = max(factor, velocity_factor(raw, acceleration=ka))
     if before > 1.0:
         factor = torque_factor(robot, raw, limits, samples=samples, atleast=factor, precision=1e-8)
     final = raw if factor == 1.0 else time_scaled(raw, factor)
     use = torque_use(robot, final, limits, samples=samples)
-    near = tuple(label for label, value in zip(use.labels, use.use, strict=True) if value > 0.99)
+    used = [*zip(use.labels, use.use, strict=True), *zip(speeds.labels, speeds.use(final), strict=True)]
+    near = tuple(label for label, value in used if value > 0.99)
     return TimeOptimal(final, pieces.breaks, np.sqrt(x), done, use.worst, before, factor, near)
 
 
