@@ -58,6 +58,14 @@ def test_show_gives_every_number_and_its_source(capsys):
     assert all(body.name in out for body in robot.bodies)
 
 
+def test_show_says_how_far_the_arm_is_touched_beyond_its_tool_frame(capsys):
+    _, out, _ = run(capsys, "show", "ur5", "--json")
+    shape = json.loads(out)["capsules"]
+    assert shape["beyond_tool"] == shape["links"][-1]["radius"] > 0.03
+    _, out, _ = run(capsys, "show", "ur5")
+    assert f"{1e3 * shape['beyond_tool']:.0f} mm beyond the tool frame" in out
+
+
 def test_json_carries_no_infinity(capsys):
     _, out, _ = run(capsys, "show", "rl15", "--json")
     sheet = json.loads(out, parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.contact.capsules import LinkCapsule, fixed_column, link_capsules, tool_point
+from armwright.contact.capsules import LinkCapsule, beyond_tool, fixed_column, link_capsules, tool_point
 from armwright.contact.cylinders_000 import cylinder_force, tool_cylinders, upright_cylinders
 from armwright.contact.model import contact_pairs, contact_wrench, touches, wrenches_of
 from armwright.contact.model_report import clearance, contact_report
@@ -283,3 +283,22 @@ def test_bad_input():
 
 def test_every_link_meets_every_cylinder_of_a_layout():
     assert len(contact_pairs(UR5, load_world("layout-a"))) == 60
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda", "irb140", "puma560"])
+def test_how_far_the_arm_is_touched_beyond_its_tool_frame_is_told(name):
+    """A ball that comes along the tool's own capsule is touched that much before it reaches the tool point."""
+    robot = aw.load(name)
+    parts = link_capsules(robot)
+    last = [part for part in parts if part.body == robot.tip][-1]
+    along = np.subtract(last.end, last.start)
+    out = np.linalg.inv(robot.bodies[robot.tip].T_joint_link)[:3, 2] if last.length == 0.0 else along / last.length
+    tool = robot.T_tip_tool[:3, 3]
+    far = max(distance for distance in np.linspace(0.0, 0.3, 3001)
+              if np.linalg.norm(tool + distance * out - last.end) <= last.radius)  # fmt: skip
+    assert beyond_tool(robot) == pytest.approx(far, abs=2e-4)
+    assert beyond_tool(robot) > 0.03
+    thin = link_capsules(robot, {last.link: 0.01})
+    assert beyond_tool(robot, thin) == pytest.approx(0.01)
+    before = LinkCapsule(robot.tip, last.link, tuple(tool - 0.2 * out), tuple(tool - 0.05 * out), 0.02)
+    assert beyond_tool(robot, [before]) == pytest.approx(-0.03)

@@ -135,10 +135,23 @@ def description(robot: Robot) -> dict[str, Any]:
             for name in ("gear", "rotor_inertia", "viscous", "torque_limit", "speed_limit", "current_limit",
                          "torque_constant")
         },
+        "capsules": capsules_of(robot),
         "sources": {
             path: {"document": s.document, "place": s.place, "note": s.note} for path, s in robot.sources.items()
         },
     }  # fmt: skip
+
+
+def capsules_of(robot: Robot) -> dict[str, Any] | None:
+    """What touches, in link frames, and how far it reaches beyond the tool frame [m]; None for arms without extent."""
+    from armwright.contact.capsules import beyond_tool, link_capsules
+
+    try:
+        parts = link_capsules(robot)
+    except InputError:
+        return None
+    listing = [{"link": p.link, "start": p.start, "end": p.end, "radius": p.radius} for p in parts]
+    return {"links": listing, "beyond_tool": beyond_tool(robot, parts)}
 
 
 def print_sheet(robot: Robot) -> None:
@@ -171,6 +184,11 @@ def print_sheet(robot: Robot) -> None:
         table("Motors", ["motor of", "gear", "rotor [kg m²]", "torque [N m]", "speed [rad/s]"],
               [[j.name, float(a.gear[i, i]), float(rotor[i]), float(a.torque_limit[i]), float(a.speed_limit[i])]
                for i, j in enumerate(robot.joints)])  # fmt: skip
+    shape = capsules_of(robot)
+    if shape is not None:
+        say(f"Touched as {len(shape['links'])} capsules along the links; the last one's round end reaches "
+            f"{1e3 * shape['beyond_tool']:.0f} mm beyond the tool frame")  # fmt: skip
+        say()
     notes = [
         [path, cite(path), source.note] for path, source in robot.sources.items()
         if source.note and robot.sources.get(path.rpartition(".")[0]) != source

@@ -1,6 +1,6 @@
 """Touch: shapes and worlds, contact models, observers of external torque, detectors, isolation."""
 
-from armwright.contact.capsules import LinkCapsule, link_capsules, tool_point
+from armwright.contact.capsules import LinkCapsule, beyond_tool, link_capsules, tool_point
 from armwright.contact.cylinders_000 import tool_cylinders
 from armwright.contact.isolation import Isolation, isolate
 from armwright.contact.isolation_noise import torque_covariance
@@ -30,6 +30,7 @@ __all__ = [
     "Sphere",
     "World",
     "WrenchEstimate",
+    "beyond_tool",
     "check_base",
     "clearance",
     "contact_patches",

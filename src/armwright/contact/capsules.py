@@ -26,7 +26,7 @@ SHORT = 0.02
 
 @dataclass(frozen=True)
 class LinkCapsule:
-    """All points within `radius` of a segment fixed to a link.
+    """All points within `radius` of a segment fixed to a link; its round ends reach that far beyond `start` and `end`.
 
     Attributes:
         body: index of the link in `Robot.bodies`.
@@ -91,8 +91,12 @@ def link_capsules(
 ) -> tuple[LinkCapsule, ...]:
     """Cover every link with capsules along its joint-to-joint segments.
 
+    A capsule covers a cylinder with flat ends only if its round ends reach one radius further. So the last one, whose
+    axis ends at the tool point, lies that far beyond the tool frame: `beyond_tool` says how far, ``armwright show``
+    prints it, and a smaller `radius` for that link makes it less.
+
     Args:
-        robot: the arm. The last link ends at the tool point.
+        robot: the arm. The axis of the last link's capsule ends at the tool point.
         radius: one for all links, one a link (nb), or by link name (the others as by default) [m]. By default that of
             the solid cylinder with the link's mass and moment about the segment, within 3 … 7 % of the stretched
             arm's length; 4.5 % for links without inertia.
@@ -139,6 +143,27 @@ def _given(robot: Robot, radius: float | Sequence[float] | Mapping[str, float] |
             f"link_capsules: radius must be one number, {len(names)} numbers or a mapping; got shape {values.shape}"
         )
     return [float(r) for r in np.broadcast_to(values, (len(names),))]
+
+
+def beyond_tool(robot: Robot, capsules: Sequence[LinkCapsule] | None = None) -> float:
+    """Return how far the capsules of the tool's link reach beyond the tool point [m]; below 0 they end before it.
+
+    It is the depth of the tool point beneath their surface, so that much of a touch is felt before the tool is there.
+
+    Args:
+        robot: the arm.
+        capsules: of the links; `link_capsules(robot)` by default.
+    """
+    parts = link_capsules(robot) if capsules is None else capsules
+    tool = robot.T_tip_tool[:3, 3]
+    depth = -np.inf
+    for part in parts:
+        if part.body == robot.tip:
+            start, along = np.asarray(part.start), np.subtract(part.end, part.start)
+            share = float((tool - start) @ along) / max(part.length**2, np.finfo(float).tiny)
+            gap = np.linalg.norm(tool - start - min(1.0, max(0.0, share)) * along)
+            depth = max(depth, part.radius - float(gap))
+    return float(depth)
 
 
 def tool_point(robot: Robot, radius: float = 0.0) -> LinkCapsule:

@@ -55,6 +55,8 @@ class LinkCapsules:
 def link_capsules(robot: Robot, radius: ArrayLike = 0.05) -> LinkCapsules:
     """Derive capsules from the joints: a link spans from its own joint's origin to its children's, the tip to the tool.
 
+    That is the axis; the round ends reach one radius further, also beyond the tool frame.
+
     Args:
         robot: the arm.
         radius: one for all, or one a body [m].
