@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -82,6 +83,24 @@ def test_check_says_yes_to_a_sound_arm_and_no_to_the_printed_one(capsys):
     code, out, _ = run(capsys, "check", "cea-published")
     assert code == 1
     assert "not plausible" in out
+
+
+def test_the_chain_and_the_verdict_can_be_chosen(capsys):
+    urdf = str(Path(__file__).parent / "data" / "arm.urdf")
+    whole, chain = (run(capsys, "show", urdf, "--json", *more) for more in ((), ("--tip", "tool0")))
+    assert (whole[0], json.loads(whole[1])["n"], whole[2]) == (0, 3, "")
+    assert (chain[0], json.loads(chain[1])["n"]) == (0, 2)
+    assert chain[2].startswith("armwright: warning: cut from 'base' to 'tool0'") and chain[2].count("\n") == 1
+    below = run(capsys, "count", urdf, "--base", "upper", "--no-documents", "--json")
+    assert below[0] == 0
+    code, _, err = run(capsys, "compare", urdf, "--tip", "nowhere")
+    assert (code, "nowhere" in err) == (2, True)
+    code, _, err = run(capsys, "show", "cea-published")
+    assert (code, 'implausible="warn"' in err) == (2, True)
+    code, out, err = run(capsys, "show", "cea-published", "--implausible", "warn")
+    assert (code, err.startswith("armwright: warning: ")) == (0, True)
+    code, out, _ = run(capsys, "check", "cea-published", "--implausible", "refuse", "--json")
+    assert (code, "cea-published.toml:" in json.loads(out)["findings"][0]["place"]) == (1, True)
 
 
 def test_strict_turns_warnings_into_a_negative_verdict(capsys):
