@@ -85,6 +85,18 @@ def test_check_says_yes_to_a_sound_arm_and_no_to_the_printed_one(capsys):
     assert "not plausible" in out
 
 
+def test_check_lists_what_only_the_file_shows(capsys, tmp_path):
+    text = (Path(__file__).parent / "data" / "arm.urdf").read_text()
+    bad = '<inertial><mass value="4"/><inertia ixx="1" iyy="1" izz="-1e-3" ixy="0" ixz="0" iyz="0"/></inertial>'
+    path = tmp_path / "arm.urdf"
+    path.write_text(text.replace('<link name="base"/>', f'<link name="base">{bad}</link>'))
+    code, out, err = run(capsys, "check", str(path), "--json")
+    (finding,) = (f for f in json.loads(out)["findings"] if f["rule"] == "inertia-positive")
+    assert (code, err, finding["severity"]) == (0, "", "warning")
+    assert finding["place"] == f"{path}:4" and "never moves" in finding["reason"]
+    assert run(capsys, "check", str(path), "--strict")[0] == 1
+
+
 def test_the_chain_and_the_verdict_can_be_chosen(capsys):
     urdf = str(Path(__file__).parent / "data" / "arm.urdf")
     whole, chain = (run(capsys, "show", urdf, "--json", *more) for more in ((), ("--tip", "tool0")))

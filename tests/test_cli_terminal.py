@@ -15,7 +15,7 @@ import armwright as aw
 from armwright.cli import failures, main
 from armwright.cli.output import as_json
 from armwright.cli.terminal import safe
-from armwright.errors import ArmwrightWarning, DescriptionError
+from armwright.errors import ArmwrightWarning, DescriptionError, NotSupportedError
 
 EVIL = "[/red]$x^{$[rad]:robot:\x1b[31m\x9b2J\u202eli\u2066ve\x07\x7f"
 IN_TOML = "".join(c if c.isascii() and c.isprintable() else f"\\u{ord(c):04x}" for c in EVIL)
@@ -152,6 +152,22 @@ def test_warnings_are_lines_on_stderr(capsys):
     assert failures.outcome(work, json=False) == 0
     _, err = capsys.readouterr()
     assert err == f"armwright: warning: careful {safe(EVIL)}\n"
+
+
+def test_a_report_that_cannot_be_drawn_leaves_stdout_to_the_json(capsys, tmp_path):
+    from armwright.cli.run import _write
+
+    class Undrawn:
+        recording = ()
+
+        def report(self, *_, **__):
+            raise NotSupportedError("no matplotlib")
+
+    assert _write(Undrawn(), tmp_path, film=False, quiet=True) == []
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "armwright: no report: no matplotlib\n")
+    code, out, _ = run(capsys, "run", "worlds", "--variant", "list", "--json")
+    assert code == 0 and "closed-loop, back off" in json.loads(out)
 
 
 def test_help_keeps_its_square_brackets(capsys):

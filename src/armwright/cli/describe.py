@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +14,11 @@ from armwright.cli.output import NEGATIVE, Json, number, say, say_json, table
 from armwright.errors import DescriptionError, InputError
 
 if TYPE_CHECKING:
+    from armwright.robot.check import Finding
     from armwright.robot.model import Robot
 
+ONLY_READ = ("inertia-positive", "axis-unit-length", "limit-unused")
+"""Rules of a file that its arm no longer shows once it is loaded."""
 NOTHING_READ = ("name", "file", "readable-file")
 """Rules whose breach says that the name or path is wrong, not the arm."""
 
@@ -87,10 +91,11 @@ def check(
 
     name = robot
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what loads with a warning is a finding below
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
             arm = load_arm(robot, implausible, base, tip)
-        name, findings = arm.name, judge(arm)
+        findings = judge(arm) + [found for warning in told for found in remarks(str(warning.message))]
+        name, findings = arm.name, sorted(findings, key=lambda f: ("error", "warning", "info").index(f.severity))
     except DescriptionError as error:
         if error.rule in NOTHING_READ:
             raise
@@ -108,6 +113,16 @@ def check(
         say(f"{name}: {verdict} ({counts['error']} errors, {counts['warning']} warnings, {counts['info']} remarks)")
     if negative:
         raise typer.Exit(NEGATIVE)
+
+
+def remarks(text: str) -> list[Finding]:
+    """A warning of the loader as a finding, unless it is about what the check of the loaded arm judges itself."""
+    from armwright.robot.check import Finding
+
+    found = re.fullmatch(r"(?P<place>.+?:\d+): (?P<reason>.+) \[(?P<rule>[\w-]+)\]", text)
+    if found is None or found["rule"] not in ONLY_READ:
+        return []
+    return [Finding("warning", found["place"], found["reason"], found["rule"])]
 
 
 def description(robot: Robot) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
 from armwright.cli.failures import CommandError, error_object, fail, guarded
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json
 from armwright.cli.output import table as print_table
+from armwright.cli.output import tell as remark
 from armwright.cli.run_ends import ends_of, place_json
 from armwright.cli.run_grid import HELP
 from armwright.cli.run_worlds import worlds
@@ -192,7 +193,7 @@ def _write(run: Exploration, out: Path, film: bool, quiet: bool) -> list[str]:
             done = None if tell is None else lambda k, n: tell(k / n)
             files.append(run.report(out / "report.html", animation=film, progress=done))
     except NotSupportedError as error:
-        say(f"no report: {error}")
+        remark(f"armwright: no report: {error}")  # stdout may be for JSON
     return [str(file) for file in files]
 
 

@@ -44,7 +44,9 @@ def worlds(
     from armwright.simulation.exploration.compare import VARIANTS, compare_explorations
 
     if variant and variant == ["list"]:
-        for name in VARIANTS:
+        if json:
+            say_json(list(VARIANTS))
+        for name in () if json else VARIANTS:
             say(name)
         return
     chosen = variant or list(VARIANTS)
@@ -144,5 +146,5 @@ def _write(found: Comparison, out: Path) -> list[Path]:
         draw_comparison(found, out / "worlds.png")
         files.append(out / "worlds.png")
     except NotSupportedError as error:
-        say(f"no picture: {error}")
+        tell(f"armwright: no picture: {error}")
     return files
