@@ -18,11 +18,11 @@ import ctypes
 import struct
 import sysconfig
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from armwright.graph.once import once
 from armwright.graph.program import Program
 
 MAX_SIGNALS, MAX_DIMENSIONS = 16, 4
@@ -243,7 +243,7 @@ def _numpy_api(index: int) -> int:
     return (ctypes.c_void_p * (index + 1)).from_address(table)[index] or 0
 
 
-@lru_cache(maxsize=1)
+@once
 def layout_is_known() -> bool:
     """Compare the offsets used above with live objects, reading memory only."""
     if sysconfig.get_config_var("Py_GIL_DISABLED") or struct.calcsize("P") != 8:

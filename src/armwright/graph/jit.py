@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-from functools import lru_cache
+import ctypes
 from typing import Any, NamedTuple
 
 from armwright.errors import CompileError
+from armwright.graph.once import LOCK, once
 
 
 class Host(NamedTuple):
@@ -19,7 +19,7 @@ class Host(NamedTuple):
     fma: bool
 
 
-@lru_cache(maxsize=1)
+@once
 def binding() -> Any:
     """Return llvmlite's binding, initialised, or None where it is not installed."""
     try:
@@ -31,7 +31,7 @@ def binding() -> Any:
     return llvm
 
 
-@lru_cache(maxsize=1)
+@once
 def host() -> Host:
     """Describe this machine: lanes are 8 with AVX-512, 4 with AVX2, else 2."""
     import llvmlite
@@ -53,40 +53,45 @@ def _required() -> Any:
 
 
 class _Machine:
-    """One execution engine for the process; every kernel is an object file added to it."""
+    """The engine of the process: every kernel is an object file added to it, and its code lives as long as it does."""
 
     def __init__(self) -> None:
         llvm = _required()
         target = llvm.Target.from_default_triple()
         h = host()
-        self.lock = threading.Lock()
         self.target_machine = target.create_target_machine(
             cpu=h.cpu, features=h.features, opt=2, codemodel="jitdefault", jit=True
         )
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.target_machine)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.engine))  # not freed at exit either: threads may still be in it
         self.loaded: dict[str, int] = {}
 
 
-@lru_cache(maxsize=1)
+@once
 def _machine() -> _Machine:
     return _Machine()
 
 
 def compile_object(ir: str) -> bytes:
     """Translate a module into an object file for this machine."""
-    llvm, machine = _required(), _machine()
-    try:
-        with machine.lock:
-            module = llvm.parse_assembly(ir)
-            return bytes(machine.target_machine.emit_object(module))
-    except RuntimeError as error:
-        raise CompileError(f"LLVM refused the generated code: {error}") from error
+    with LOCK:
+        llvm, machine = _required(), _machine()
+        try:
+            with llvm.parse_assembly(ir) as module:
+                return bytes(machine.target_machine.emit_object(module))
+        except RuntimeError as error:
+            raise CompileError(f"LLVM refused the generated code: {error}") from error
+
+
+def loaded(name: str) -> int | None:
+    """Address of a function that `load_function` has loaded before."""
+    return _machine().loaded.get(name)
 
 
 def load_function(code: bytes, name: str) -> int:
     """Load an object file and return the address of function `name`; the same name is loaded once."""
-    llvm, machine = _required(), _machine()
-    with machine.lock:
+    with LOCK:
+        llvm, machine = _required(), _machine()
         if name not in machine.loaded:
             machine.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             machine.engine.finalize_object()

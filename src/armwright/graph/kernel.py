@@ -7,7 +7,6 @@ import hashlib
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from armwright.errors import ArmwrightWarning, InputError
 from armwright.graph import cache, call, jit
 from armwright.graph.derive import jacobian
+from armwright.graph.once import LOCK, once
 from armwright.graph.program import Counts, Program, call_by_name, trace
 from armwright.graph.threads import run_rows
 
@@ -23,7 +23,12 @@ _warned = False
 
 
 def compiled(key_parts: tuple[object, ...], name: str, ir: Callable[[], str]) -> int:
-    """Return the address of function `name`, from the cache or compiled now."""
+    """Return the address of function `name`: loaded before, from the cache, or compiled now."""
+    with LOCK:
+        return jit.loaded(name) or _compiled(key_parts, name, ir)
+
+
+def _compiled(key_parts: tuple[object, ...], name: str, ir: Callable[[], str]) -> int:
     key = hashlib.blake2b(repr((EMITTER_VERSION, jit.host(), *key_parts)).encode(), digest_size=20).hexdigest()
     code = cache.load(key)
     if code is None:
@@ -176,8 +181,11 @@ class Kernel:
 
     def _prepare(self) -> None:
         """Compile or load the one-row kernel, once, and let calls go straight to it."""
-        if self._rows is not None:
-            return
+        with LOCK:  # a second table for the same instance would free the first, which calls may be reading
+            if self._rows is None:
+                self._make_rows()
+
+    def _make_rows(self) -> None:
         if backend() == "numpy":
             from armwright.graph.tape import Tape
 
@@ -190,11 +198,11 @@ class Kernel:
             self._rows = on_tape
             return
         one = self._function(1)
-        self._rows = _RowRunner(self, one)
         if call.can_connect(self, self.program):
             text = call.trampoline(self)
             entry = compiled(("trampoline", text), call.NAME, lambda: text)
             self._connection = call.connect(self, self.program, one, entry, self.general_call)
+        self._rows = _RowRunner(self, one)
 
     def _function(self, width: int) -> int:
         """Address of the kernel that computes `width` rows at a time."""
@@ -213,7 +221,7 @@ class Kernel:
         return f"Kernel({self.name}: {signature} -> {results}; {self.counts.flops} flops)"
 
 
-@lru_cache(maxsize=1)
+@once
 def _kernel_type() -> type[Kernel]:
     return call.fast_type(Kernel)
 

@@ -1,0 +1,36 @@
+"""Things a process makes once, and the one lock they are made under.
+
+`functools.lru_cache` computes a value twice if two threads ask for it at the same time, and drops one of the two: no
+matter for a number, a crash for an engine whose code is in use. Everything here is made and changed under `LOCK`. A
+fork waits for it, so that a child never inherits half a compilation, nor a lock whose owner it does not have.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
+T = TypeVar("T")
+
+LOCK = threading.RLock()  # compiling, loading and connecting kernels; the pool of threads has one of its own
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+
+
+def once(make: Callable[[], T]) -> Callable[[], T]:
+    """Return a function that calls `make` the first time, whichever threads ask, and gives its value ever after."""
+    made: list[T] = []
+
+    @wraps(make)
+    def get() -> T:
+        if not made:
+            with LOCK:
+                if not made:
+                    made.append(make())
+        return made[0]
+
+    return get
