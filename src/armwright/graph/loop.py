@@ -242,7 +242,7 @@ class Loop:
         (memory, memory_step), (given_at, given_step), (record_at, record_step) = places
         common = shared.ctypes.data
 
-        def job(group: int) -> Outcome:
+        def job(group: int, _keep: Any = (per_group, record, shared)) -> Outcome:
             status = (ctypes.c_int64 * 2)()
             own = given_at + group * given_step
             if callable(lanes):

@@ -86,7 +86,7 @@ def normals(
     elif out.size:
         key, start, size = words.ctypes.data, out.ctypes.data, out[0].nbytes
 
-        def job(lane: int) -> None:
+        def job(lane: int, _keep: Any = (words, out)) -> None:
             _fill(1, key + 8 * lane, stream, first, ticks, width // 2, start + lane * size)
 
         run_jobs(job, len(words))

@@ -11,14 +11,27 @@ import os
 import threading
 from collections.abc import Callable
 from functools import wraps
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-LOCK = threading.RLock()  # compiling, loading and connecting kernels; the pool of threads has one of its own
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+
+def fork_safe_lock(in_child: Callable[[], None] | None = None) -> Any:
+    """Return a re-entrant lock that a fork waits for; `in_child` runs in the child before it is released there."""
+    lock = threading.RLock()
+
+    def enter_child() -> None:
+        if in_child is not None:
+            in_child()
+        lock.release()
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=enter_child)
+    return lock
+
+
+LOCK = fork_safe_lock()  # of compiling, loading and connecting kernels
 
 
 def once(make: Callable[[], T]) -> Callable[[], T]:

@@ -7,13 +7,17 @@ break-even.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial, reduce
+from operator import or_
 from typing import Any, TypeVar
 
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.graph.once import fork_safe_lock
 
 BLOCK = 4096  # rows a broadcast input is repeated for
 ROWS_PER_THREAD = 4096  # below this handing work to a thread costs more than it saves
@@ -35,47 +39,92 @@ def threads() -> int:
 
 
 def set_threads(count: int) -> None:
-    """Use `count` threads for large batches from now on."""
+    """Use `count` threads for large batches from now on; batches under way keep those they have."""
     global _threads, _pool
     if count < 1:
         raise InputError(f"set_threads: count must be at least 1, got {count}")
-    _threads = count
-    if _pool is not None:
-        _pool.shutdown(wait=True)
-        _pool = None
+    with _lock:
+        _threads, old, _pool = count, _pool, None
+    if old is not None:
+        old.shutdown(wait=False)  # it still does what it was given
 
 
-def pool() -> ThreadPoolExecutor:
-    """Return the helper threads; the calling thread works too, so there is one fewer of them."""
+def _without_threads() -> None:
+    """Forget the pool that a forked child inherits: its threads have stayed in the parent."""
     global _pool
-    if _pool is None:
-        _pool = ThreadPoolExecutor(max_workers=max(1, threads() - 1), thread_name_prefix="armwright")
-    return _pool
+    _inherited.append(_pool)  # not freed, which would wake threads that are not there
+    _pool = None
+
+
+_inherited: list[Any] = []
+_lock = fork_safe_lock(_without_threads)  # of handing over work; not held while it is done
+_helper = threading.local()
+
+
+def _share(jobs: list[Callable[[], T]], stop: threading.Event) -> list[T]:
+    """Run the first job in this thread and the others in helpers; no job is at work any more when this returns.
+
+    If one fails, `stop` tells the others that nobody waits for their results.
+    """
+    global _pool
+    waiting: list[Future[T]] = []
+    try:
+        with _lock:
+            if _pool is None:  # this thread works too, so there is one helper fewer than threads
+                _pool = ThreadPoolExecutor(max(1, threads() - 1), "armwright", initializer=_mark_helper)
+            for job in jobs[1:]:
+                waiting.append(_pool.submit(job))
+        return [jobs[0](), *(future.result() for future in waiting)]
+    except BaseException:
+        stop.set()
+        wait([future for future in waiting if not future.cancel()])
+        raise
+
+
+def _mark_helper() -> None:
+    _helper.here = True
+
+
+def _workers(most: int) -> int:
+    """Threads worth using for `most` pieces; one in a helper, which must not wait for its like."""
+    return 1 if most <= 1 or hasattr(_helper, "here") else min(threads(), most)
 
 
 def run_rows(runner: Runner, inputs: list[Any], outputs: list[Any], rows: int) -> int:
     """Run all rows; an input has `rows` rows, or one that serves all. Returns nonzero if an input was not finite."""
-    workers = min(threads(), rows // ROWS_PER_THREAD)
+    workers = _workers(rows // ROWS_PER_THREAD)
     if workers <= 1:
         return _run_part(runner, inputs, outputs, 0, rows)
     step = -(-rows // workers)
     step += -step % 64
     parts = [(start, min(rows, start + step)) for start in range(0, rows, step)]
-    jobs = [pool().submit(_run_part, runner, inputs, outputs, low, high) for low, high in parts[1:]]
-    status = _run_part(runner, inputs, outputs, *parts[0])
-    for job in jobs:
-        status |= job.result()
-    return status
+    jobs = [partial(_run_part, runner, inputs, outputs, low, high) for low, high in parts]
+    return reduce(or_, _share(jobs, threading.Event()))
 
 
 def run_jobs(job: Callable[[int], T], count: int) -> list[T]:
-    """Return ``[job(0), …, job(count − 1)]``, computed on all threads."""
-    workers = min(threads(), count)
+    """Return ``[job(0), …, job(count − 1)]``, computed on all threads.
+
+    A job that writes to addresses must refer to the arrays behind them: after an error or Ctrl-C others may be left.
+    """
+    workers = _workers(count)
     if workers <= 1:
         return [job(k) for k in range(count)]
-    spans = [range(first, count, workers) for first in range(workers)]
-    waiting = [pool().submit(lambda span=span: [job(k) for k in span]) for span in spans[1:]]  # type: ignore[misc]
-    results = [[job(k) for k in spans[0]], *(future.result() for future in waiting)]
+    stop = threading.Event()
+
+    def span(first: int) -> list[T]:
+        results: list[T] = []
+        try:
+            for k in range(first, count, workers):
+                if stop.is_set():
+                    break
+                results.append(job(k))
+        except BaseException:
+            stop.set()
+            raise
+        return results
+
+    results = _share([partial(span, first) for first in range(workers)], stop)
     return [results[k % workers][k // workers] for k in range(count)]
 
 
