@@ -197,7 +197,8 @@ def test_functions_that_cannot_be_traced_say_why():
         return out
 
     for function, words in ((branches, "np.where"), (leaves_numpy, "symbolic"), (writes_into_floats, "symbolic"),
-                            (lambda q: np.linalg.inv(np.outer(q, q)), "linear"), (lambda q: None, "ret")):  # fmt: skip
+                            (lambda q: np.linalg.inv(np.outer(q, q)), "linear"), (lambda q: None, "ret"),
+                            (lambda q: (), "empty tuple")):  # fmt: skip
         with pytest.raises(TraceError, match=words):
             compile_function(function, {"q": (3,)})
 

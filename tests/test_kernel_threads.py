@@ -229,8 +229,17 @@ def test_when_a_job_fails_no_other_is_left_at_work(several_threads):
     np.testing.assert_array_equal(out, written)
 
 
-def test_a_job_may_itself_run_a_batch(several_threads):
-    k = compile_function(lambda q: np.cos(q) * 3.0, {"q": (2,)}, name="nested")
-    Q = np.random.default_rng(3).normal(size=(4 * ROWS_PER_THREAD, 2))
-    results = run_jobs(lambda _: k(Q), 12)
-    assert all(np.array_equal(result, results[0]) for result in results)
+NESTED = """
+import numpy as np
+from armwright.graph import compile_function, set_threads
+from armwright.graph.threads import run_jobs
+set_threads(4)
+k = compile_function(lambda q: np.cos(q) * 3.0, {"q": (2,)}, name="nested")
+Q = np.random.default_rng(3).normal(size=(20_000, 2))
+results = run_jobs(lambda _: k(Q), 12)
+print(all(np.array_equal(result, results[0]) for result in results))
+"""
+
+
+def test_a_job_may_itself_run_a_batch():
+    assert run(NESTED) == "True\n"

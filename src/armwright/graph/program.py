@@ -57,6 +57,11 @@ class Program:
     results: tuple[tuple[int, ...], ...]
     single: bool
 
+    def __post_init__(self) -> None:
+        """Refuse a program that computes nothing: there is no memory that machine code could write to."""
+        if not self.outputs:
+            raise TraceError(f"{self.name} returned an empty tuple; it must return an array or a tuple of arrays")
+
     @cached_property
     def counts(self) -> Counts:
         """Operations by kind."""
