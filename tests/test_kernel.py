@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import subprocess
 import sys
 import threading
 
@@ -252,69 +251,6 @@ def test_several_threads_may_compile_and_call_at_once(states):
     for worker in workers:
         worker.join()
     assert not wrong
-
-
-SCRIPT = """
-import sys, warnings, numpy as np
-from armwright.graph import compile_function
-warnings.simplefilter("always")
-k = compile_function(lambda q: np.cos(q) * 3.0 + q, {"q": (2,)}, name="probe")
-print(repr(k(np.array([0.5, 1.0])).tolist()), repr(k(np.ones((9, 2)))[0].tolist()))
-"""
-ANSWER = f"{(np.cos([0.5, 1.0]) * 3 + [0.5, 1.0]).tolist()!r}"
-
-
-def run_script(cache, **environment):
-    env = {**os.environ, "ARMWRIGHT_CACHE_DIR": str(cache), **environment}
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def test_cache_is_reused_repaired_and_never_trusted_blindly(tmp_path):
-    cache = tmp_path / "cache"
-    first = [run_script(cache) for _ in range(2)]  # two processes compile at once
-    for process in first:
-        out, err = process.communicate(timeout=60)
-        assert out.startswith(ANSWER), err
-    files = sorted(cache.iterdir())
-    assert files and not any(f.name.startswith(".new-") for f in files)
-    if os.name == "posix":
-        assert cache.stat().st_mode & 0o077 == 0
-    for damaged in (b"", b"garbage", files[0].read_bytes()[:-7], files[0].read_bytes()[:60] + b"\0" * 400):
-        for file in files:
-            file.write_bytes(damaged)
-        out, err = run_script(cache).communicate(timeout=60)
-        assert out.startswith(ANSWER), err
-        assert all(len(f.read_bytes()) > 500 for f in files)
-
-
-def test_an_unusable_cache_costs_speed_not_answers(tmp_path):
-    blocker = tmp_path / "file"
-    blocker.write_text("not a directory")
-    out, err = run_script(blocker / "cache").communicate(timeout=60)
-    assert out.startswith(ANSWER)
-    assert "not cached" in err and "ARMWRIGHT_CACHE_DIR" in err
-    if os.name == "posix":
-        shared = tmp_path / "shared"
-        shared.mkdir()
-        shared.chmod(0o777)
-        out, err = run_script(shared).communicate(timeout=60)
-        assert out.startswith(ANSWER)
-        assert "other users" in err and not list(shared.iterdir())
-
-
-def test_a_full_disk_costs_speed_not_answers(monkeypatch, tmp_path):
-    monkeypatch.setenv("ARMWRIGHT_CACHE_DIR", str(tmp_path))
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    k = compile_function(lambda q: np.sin(q) + 17.125, {"q": (2,)}, name="full_disk")
-    with pytest.warns(UserWarning, match="No space left"):
-        np.testing.assert_allclose(k([0.0, 0.0]), 17.125)
-    assert not list(tmp_path.iterdir())
 
 
 def test_interrupting_a_compilation_leaves_the_kernel_usable(monkeypatch):

@@ -83,6 +83,18 @@ def compile_object(ir: str) -> bytes:
             raise CompileError(f"LLVM refused the generated code: {error}") from error
 
 
+@once
+def _header() -> bytes:
+    """What every object file for this machine begins with: format, word size, byte order, kind and processor."""
+    code = compile_object("")
+    return code[: {b"\x7fELF": 20, b"\xcf\xfa\xed\xfe": 16}.get(code[:4], 2)]  # ELF, Mach-O, COFF
+
+
+def is_object(code: bytes, name: str) -> bool:
+    """Whether bytes look like an object file for this machine with a function `name`; LLVM crashes on those that do not."""
+    return code.startswith(_header()) and name.encode() in code
+
+
 def loaded(name: str) -> int | None:
     """Address of a function that `load_function` has loaded before."""
     return _machine().loaded.get(name)

@@ -31,7 +31,7 @@ def compiled(key_parts: tuple[object, ...], name: str, ir: Callable[[], str]) ->
 def _compiled(key_parts: tuple[object, ...], name: str, ir: Callable[[], str]) -> int:
     key = hashlib.blake2b(repr((EMITTER_VERSION, jit.host(), *key_parts)).encode(), digest_size=20).hexdigest()
     code = cache.load(key)
-    if code is None:
+    if code is None or not jit.is_object(code, name):
         code = jit.compile_object(ir())
         cache.store(key, code)
     return jit.load_function(code, name)
