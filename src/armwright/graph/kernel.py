@@ -14,7 +14,9 @@ import numpy as np
 from armwright.errors import ArmwrightWarning, InputError
 from armwright.graph import cache, call, jit
 from armwright.graph.derive import jacobian
+from armwright.graph.emit.llvm_call import NAME
 from armwright.graph.once import LOCK, once
+from armwright.graph.outputs import computed_into, result_arrays
 from armwright.graph.program import Counts, Program, call_by_name, trace
 from armwright.graph.threads import run_rows
 
@@ -54,7 +56,8 @@ class Kernel:
 
     Call it with one array per input, positionally or by name; leading batch axes broadcast:
     ``k(q, qd, qdd)`` with shapes (n,) or (..., n). Results may be written in place: ``k(q, qd, qdd, out=tau)`` (a tuple
-    for several outputs). The first call compiles, or loads from the cache on disk.
+    for several outputs), and into the inputs themselves (see `armwright.graph.outputs`). The first call compiles, or
+    loads from the cache on disk.
 
     Attributes:
         program: the graph behind it. counts: its operations. function, constants: what was traced.
@@ -135,11 +138,11 @@ class Kernel:
         except ValueError as error:
             shapes = ", ".join(f"{s.name} {a.shape}" for a, s in zip(arrays, p.inputs, strict=True))
             raise InputError(f"{p.name}: batch axes do not broadcast: {shapes}") from error
-        results = self._results(batch, out)
+        results = result_arrays(p, batch, out)
         rows = int(np.prod(batch))
         if rows:
             flat = [_rows(a, b, batch, s.size) for a, b, s in zip(arrays, batches, p.inputs, strict=True)]
-            targets = [r if r.flags.c_contiguous else np.empty(r.shape) for r in results]
+            targets = results if out is None else computed_into(results, arrays)
             views = [t.reshape(rows, s.size) for t, s in zip(targets, p.outputs, strict=True)]
             if run_rows(self._runner(), flat, views, rows) and self.check_finite:
                 self._raise_not_finite(arrays)
@@ -147,23 +150,6 @@ class Kernel:
                 if result is not target:
                     result[...] = target
         return results[0] if p.single else tuple(results)
-
-    def _results(self, batch: tuple[int, ...], out: Any) -> list[Any]:
-        p = self.program
-        if out is None:
-            return [np.empty(batch + s.shape) for s in p.outputs]
-        given = [out] if p.single and not isinstance(out, tuple) else list(out)
-        if len(given) != len(p.outputs):
-            raise InputError(f"{p.name}: out must hold {len(p.outputs)} arrays, got {len(given)}")
-        for array, s in zip(given, p.outputs, strict=True):
-            if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != batch + s.shape:
-                what = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-                raise InputError(
-                    f"{p.name}: out for {s.name} must be a float64 array of shape {batch + s.shape}, got {what}"
-                )
-            if not array.flags.writeable:
-                raise InputError(f"{p.name}: out for {s.name} is read-only")
-        return given
 
     def _raise_not_finite(self, arrays: list[Any]) -> None:
         for array, s in zip(arrays, self.program.inputs, strict=True):
@@ -200,7 +186,7 @@ class Kernel:
         one = self._function(1)
         if call.can_connect(self, self.program):
             text = call.trampoline(self)
-            entry = compiled(("trampoline", text), call.NAME, lambda: text)
+            entry = compiled(("trampoline", text), NAME, lambda: text)
             self._connection = call.connect(self, self.program, one, entry, self.general_call)
         self._rows = _RowRunner(self, one)
 
