@@ -7,6 +7,7 @@ import hashlib
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from armwright.graph.outputs import computed_into, result_arrays
 from armwright.graph.program import Counts, Program, call_by_name, trace
 from armwright.graph.threads import run_rows
 
-EMITTER_VERSION = 2  # part of every cache key: raise it when the generated code changes
+EMITTER_VERSION = 3  # part of every cache key: raise it when the generated code changes
 _warned = False
 
 
@@ -139,7 +140,7 @@ class Kernel:
             shapes = ", ".join(f"{s.name} {a.shape}" for a, s in zip(arrays, p.inputs, strict=True))
             raise InputError(f"{p.name}: batch axes do not broadcast: {shapes}") from error
         results = result_arrays(p, batch, out)
-        rows = int(np.prod(batch))
+        rows = prod(batch)
         if rows:
             flat = [_rows(a, b, batch, s.size) for a, b, s in zip(arrays, batches, p.inputs, strict=True)]
             targets = results if out is None else computed_into(results, arrays)
@@ -267,10 +268,10 @@ def _as_float64(value: Any, what: str, shape: tuple[int, ...]) -> Any:
 def _rows(array: Any, own: tuple[int, ...], batch: tuple[int, ...], size: int) -> Any:
     """View an array as (rows, size); a broadcast one keeps a single row (`run_rows` repeats it block by block)."""
     if own != batch:
-        if int(np.prod(own)) == 1:
+        if prod(own) == 1:
             return np.ascontiguousarray(array).reshape(1, size)
         array = np.broadcast_to(array, batch + array.shape[len(own) :])
-    return np.ascontiguousarray(array).reshape(int(np.prod(batch)), size)
+    return np.ascontiguousarray(array).reshape(prod(batch), size)
 
 
 class _Derivative:

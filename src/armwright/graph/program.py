@@ -8,6 +8,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ class Signal(NamedTuple):
     @property
     def size(self) -> int:
         """Number of scalars."""
-        return int(np.prod(self.shape))
+        return prod(self.shape)
 
 
 class Node(NamedTuple):

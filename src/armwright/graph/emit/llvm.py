@@ -11,7 +11,7 @@ finite.
 
 from __future__ import annotations
 
-from armwright.graph.emit.llvm_math import Writer, sincos
+from armwright.graph.emit.llvm_math import Writer, sincos_all
 from armwright.graph.ops import Op
 from armwright.graph.program import Program, Signal
 
@@ -132,23 +132,28 @@ class _Angles:
 
     def sincos(self, angle: int) -> tuple[str, str]:
         if angle not in self.done:
-            ready = [angle, *(k for k in self.pending if k != angle and k in self.value)][: self.lanes]
-            self.pending = [k for k in self.pending if k not in ready]
-            if len(ready) == 1:
-                self.done[angle] = sincos(self.w, self.value[angle])
-            else:
-                self._together(ready)
+            ready = [k for k in self.pending if k in self.value]
+            self.pending = [k for k in self.pending if k not in self.value]
+            self._together(ready)
         return self.done[angle]
 
-    def _together(self, group: list[int]) -> None:
-        w, vector = self.w, Writer(self.lanes, fma=self.w.fma, shared=self.w)
-        packed = "zeroinitializer"
-        for lane, k in enumerate(group):
-            packed = w.emit(f"insertelement {vector.type} {packed}, double {self.value[k]}, i32 {lane}")
-        s, c = sincos(vector, packed)
-        for lane, k in enumerate(group):
-            self.done[k] = (w.emit(f"extractelement {vector.type} {s}, i32 {lane}"),
-                            w.emit(f"extractelement {vector.type} {c}, i32 {lane}"))  # fmt: skip
+    def _together(self, ready: list[int]) -> None:
+        w, lanes = self.w, min(self.lanes, len(ready))
+        if lanes == 1:
+            self.done.update(zip(ready, sincos_all(w, [self.value[k] for k in ready]), strict=True))
+            return
+        vector = Writer(self.lanes, fma=w.fma, shared=w)
+        groups = [ready[k : k + self.lanes] for k in range(0, len(ready), self.lanes)]
+        packed = []
+        for group in groups:
+            register = "zeroinitializer"
+            for lane, k in enumerate(group):
+                register = w.emit(f"insertelement {vector.type} {register}, double {self.value[k]}, i32 {lane}")
+            packed.append(register)
+        for group, pair in zip(groups, sincos_all(vector, packed), strict=True):
+            for lane, k in enumerate(group):
+                s, c = (w.emit(f"extractelement {vector.type} {register}, i32 {lane}") for register in pair)
+                self.done[k] = s, c
 
 
 def kernel_ir(
@@ -157,17 +162,17 @@ def kernel_ir(
     """Return a complete LLVM module with one kernel (see the module text)."""
     w = Writer(width, fma=fma)
     used = {node.value for node in program.nodes if node.op is Op.INPUT}
-    head = ["entry:"]
+    head = []
     for kind, signals in (("in", program.inputs), ("out", program.outputs)):
         for k in range(len(signals)):
             head.append(f"  %{kind}p{k} = getelementptr ptr, ptr %{kind}s, i64 {k}")
             head.append(f"  %{kind}{k} = load ptr, ptr %{kind}p{k}, align 8")
     head += ["  %any = icmp sgt i64 %rows, 0", "  br i1 %any, label %loop, label %empty", "loop:"]
-    head.append("  %i = phi i64 [0, %entry], [%next, %loop]")
+    head.append("  %i = phi i64 [0, %entry], [%next, %latch]")
     chains = min(CHECK_CHAINS, sum(s.size for s in program.inputs)) if check_finite else 0
     for k in range(chains):
-        head.append(f"  %acc{k} = phi {w.type} [zeroinitializer, %entry], [%sum{k}, %loop]" if width > 1
-                    else f"  %acc{k} = phi double [0.0, %entry], [%sum{k}, %loop]")  # fmt: skip
+        head.append(f"  %acc{k} = phi {w.type} [zeroinitializer, %entry], [%sum{k}, %latch]" if width > 1
+                    else f"  %acc{k} = phi double [0.0, %entry], [%sum{k}, %latch]")  # fmt: skip
     columns: list[list[str | None]] = []
     for k, signal in enumerate(program.inputs):
         needed = set(range(signal.size)) if check_finite else {e for s, e in used if s == k}
@@ -175,6 +180,8 @@ def kernel_ir(
         base = w.emit(f"getelementptr double, ptr %in{k}, i64 {row}")
         columns.append(_load(w, signal, base, needed))
     value = emit_nodes(w, program, columns, trig_width)
+    w.line("br label %latch")
+    w.raw("latch:")
     if chains:
         flat = [column for group in columns for column in group if column is not None]
         sums = [f"%acc{k}" for k in range(chains)]
@@ -196,17 +203,14 @@ def kernel_ir(
         for k in range(1, chains):
             total = tail.emit(f"fadd {w.type} {total}, %sum{k}")
         bad = tail.emit(f"fcmp uno {w.type} {total}, {w.literal(0.0)}")
-        if width > 1:
-            bits = tail.emit(f"bitcast {w.truth_type} {bad} to i{width}")
-            bad = tail.emit(f"icmp ne i{width} {bits}, 0")
-        w.line(f"ret i64 {tail.emit(f'zext i1 {bad} to i64')}")
+        w.line(f"ret i64 {tail.emit(f'zext i1 {tail.any_lane(bad)} to i64')}")
     else:
         w.line("ret i64 0")
     w.raw("empty:")
     w.line("ret i64 0")
     wide = f' "prefer-vector-width"="{64 * width}" "min-legal-vector-width"="{64 * width}"' if width > 2 else ""
     return "\n".join(
-        [f"define i64 @{name}(ptr %ins, ptr %outs, i64 %rows) #0 {{", *head, *w.lines, "}", *sorted(w.declarations),
+        [f"define i64 @{name}(ptr %ins, ptr %outs, i64 %rows) #0 {{", "entry:", *w.reserve(), *head, *w.lines, "}", *sorted(w.declarations),
          f"attributes #0 = {{ nounwind{wide} }}", ""]
     )  # fmt: skip
 

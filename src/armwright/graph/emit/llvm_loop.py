@@ -48,7 +48,7 @@ def _stage(plan: LoopPlan, stage: Stage, name: str, width: int, fma: bool, decla
             w.line(f"store {w.type} {value[node]}, ptr {w.offset('%m', (start + element) * width)}, align 8")
     w.line("ret void")
     declarations |= w.declarations
-    return "\n".join([f"define internal void @{name}(ptr %m) #0 {{", *w.lines, "}"])
+    return "\n".join([f"define internal void @{name}(ptr %m) #0 {{", *w.reserve(), *w.lines, "}"])
 
 
 def _copy_row(w: Writer, source: str, slots: Sequence[int], *, shared: bool) -> None:
@@ -63,12 +63,6 @@ def _copy_row(w: Writer, source: str, slots: Sequence[int], *, shared: bool) -> 
         w.line(f"store {w.type} {value}, ptr {w.offset('%memory', slot * w.width)}, align 8")
 
 
-def _any_lane(w: Writer, truth: str) -> str:
-    if w.width == 1:
-        return truth
-    return w.emit(f"icmp ne i{w.width} {w.emit(f'bitcast {w.truth_type} {truth} to i{w.width}')}, 0")
-
-
 def _rises(w: Writer, slots: Sequence[int], befores: Sequence[str]) -> str:
     """Whether a slot that was negative is so no more, in any lane."""
     crossed = "false"
@@ -76,7 +70,7 @@ def _rises(w: Writer, slots: Sequence[int], befores: Sequence[str]) -> str:
         after = w.emit(f"load {w.type}, ptr {w.offset('%memory', slot * w.width)}, align 8")
         low = w.emit(f"fcmp olt {w.type} {before}, {w.literal(0.0)}")
         high = w.emit(f"fcmp oge {w.type} {after}, {w.literal(0.0)}")
-        crossed = w.emit(f"or i1 {crossed}, {_any_lane(w, w.emit(f'and {w.truth_type} {low}, {high}'))}")
+        crossed = w.emit(f"or i1 {crossed}, {w.any_lane(w.emit(f'and {w.truth_type} {low}, {high}'))}")
     return crossed
 
 
@@ -131,7 +125,7 @@ def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
     wanted = "%again"
     if plan.until is not None:
         left = w.emit(f"load {w.type}, ptr {w.offset('%memory', plan.offset(plan.until) * width)}, align 8")
-        wanted = w.emit(f"and i1 %again, {_any_lane(w, w.emit(f'fcmp ogt {w.type} {left}, {w.literal(0.0)}'))}")
+        wanted = w.emit(f"and i1 %again, {w.any_lane(w.emit(f'fcmp ogt {w.type} {left}, {w.literal(0.0)}'))}")
     w.line(f"br i1 {wanted}, label %inside, label %after")
     w.raw("inside:")
     befores = [w.emit(f"load {w.type}, ptr {w.offset('%memory', slot * width)}, align 8") for slot in plan.event_slots]
@@ -147,7 +141,7 @@ def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
     w.raw("after:")
     if plan.until is not None:
         left = w.emit(f"load {w.type}, ptr {w.offset('%memory', plan.offset(plan.until) * width)}, align 8")
-        unfinished = _any_lane(w, w.emit(f"fcmp ugt {w.type} {left}, {w.literal(0.0)}"))
+        unfinished = w.any_lane(w.emit(f"fcmp ugt {w.type} {left}, {w.literal(0.0)}"))
         w.line(f"br i1 {unfinished}, label %stuck, label %settled")
         w.raw("stuck:")
         w.line(f"store i64 {STUCK}, ptr %status")
@@ -159,7 +153,7 @@ def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
     for slot in plan.state_slots:  # 0·x is 0 for finite x and NaN otherwise
         x = w.emit(f"load {w.type}, ptr {w.offset('%memory', slot * width)}, align 8")
         total = w.fused(x, w.literal(0.0), total)
-    bad = _any_lane(w, w.emit(f"fcmp uno {w.type} {total}, {w.literal(0.0)}"))
+    bad = w.any_lane(w.emit(f"fcmp uno {w.type} {total}, {w.literal(0.0)}"))
     w.line(f"br i1 {bad}, label %broken, label %tail")
     w.raw("tail:")
     w.line("%following = add i64 %tick, 1")

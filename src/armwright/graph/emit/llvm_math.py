@@ -1,7 +1,9 @@
 """Writing LLVM instructions: registers, literals, lanes, and our own vector sine and cosine.
 
 The llvmlite wheel carries no vector mathematics library, hence `sincos`: three-part Cody–Waite reduction by π/2 and the
-fdlibm polynomials on [−π/4, π/4]; at most 1.5 ulp for |x| < 1e8.
+fdlibm polynomials on [−π/4, π/4]. That is good to 2 ulp for |x| below a bound (`FAR_FUSED`, `FAR_SHORT`). Beyond it,
+where a reduction needs hundreds of bits of π, `sincos_all` asks the C library, lane by lane and off the usual path: the
+same numbers, whichever lanes stand beside one another.
 """
 
 from __future__ import annotations
@@ -12,11 +14,42 @@ TWO_OVER_PI = 0.63661977236758134308
 ROUND = 6755399441055744.0  # 1.5·2⁵²: adding it rounds to an integer kept in the low mantissa bits
 PI_HALF_FUSED = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 PI_HALF_SHORT = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)  # 33-bit parts
+FAR_FUSED = 2.0**43  # k·π/2 is exact to 2⁻¹⁰⁶·k, and k (as an integer in a double) is off by less than 2⁻¹⁰
+FAR_SHORT = 2.0**20  # k must fit into 20 bits beside the 33 of a part
 SINE = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
         2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10)  # fmt: skip
 COSINE = (4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
           -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11)  # fmt: skip
 SIGN_BIT = -9223372036854775808
+UNLIKELY = "!0"  # branch weights of the far path
+FAR = """
+define internal void @armwright_far(ptr %x, i64 %count, double %bound) #1 {{
+entry:
+  br label %next
+next:
+  %k = phi i64 [0, %entry], [%k2, %done]
+  %xp = getelementptr double, ptr %x, i64 %k
+  %v = load double, ptr %xp
+  %size = call double @llvm.fabs.f64(double %v)
+  %far = fcmp oge double %size, %bound
+  br i1 %far, label %ask, label %done
+ask:
+  %sp = getelementptr double, ptr %xp, i64 %count
+  %cp = getelementptr double, ptr %sp, i64 %count
+  %s = call double @sin(double %v)
+  %c = call double @cos(double %v)
+  store double %s, ptr %sp
+  store double %c, ptr %cp
+  br label %done
+done:
+  %k2 = add i64 %k, 1
+  %more = icmp slt i64 %k2, %count
+  br i1 %more, label %next, label %end
+end:
+  ret void
+}}
+attributes #1 = {{ cold noinline nounwind }}
+{unlikely} = !{{!"branch_weights", i32 1, i32 1000000}}""".format(unlikely=UNLIKELY)
 
 
 class Writer:
@@ -32,6 +65,7 @@ class Writer:
         self.lines: list[str] = shared.lines if shared else []
         self.declarations: set[str] = shared.declarations if shared else set()
         self._counter: list[int] = shared._counter if shared else [0]
+        self.scratch: list[int] = shared.scratch if shared else []
 
     def raw(self, text: str) -> None:
         """Append a line as it is (labels)."""
@@ -47,6 +81,15 @@ class Writer:
         register = f"%t{self._counter[0]}"
         self.lines.append(f"  {register} = {instruction}")
         return register
+
+    def label(self) -> str:
+        """A name for a block."""
+        self._counter[0] += 1
+        return f"b{self._counter[0]}"
+
+    def reserve(self) -> list[str]:
+        """Instructions for the start of the function, once all else is written: the memory that it works in."""
+        return [f"  %scratch = alloca [{max(self.scratch)} x double], align 64"] if self.scratch else []
 
     def literal(self, value: float | bool | int) -> str:
         """Write a constant in all lanes, bit-exact."""
@@ -84,6 +127,12 @@ class Writer:
                       for a, b in zip(pieces[::2], pieces[1::2], strict=True)]  # fmt: skip
             count *= 2
         return pieces[0]
+
+    def any_lane(self, truth: str) -> str:
+        """Whether a truth value holds in some lane."""
+        if self.width == 1:
+            return truth
+        return self.emit(f"icmp ne i{self.width} {self.emit(f'bitcast {self.truth_type} {truth} to i{self.width}')}, 0")
 
     def part(self, vector: str, piece: int, count: int) -> str:
         """Lanes piece·count … of a vector."""
@@ -150,3 +199,32 @@ def sincos(w: Writer, x: str) -> tuple[str, str]:
         bits = w.emit(f"xor {integer} {w.emit(f'bitcast {T} {chosen} to {integer}')}, {flag}")
         results.append(w.emit(f"bitcast {integer} {bits} to {T}"))
     return results[0], results[1]
+
+
+def sincos_all(w: Writer, angles: list[str]) -> list[tuple[str, str]]:
+    """Return registers of sin x and cos x for several x of any size: the fast way, and one rare branch for all."""
+    T, bound = w.type, FAR_FUSED if w.fma else FAR_SHORT
+    here, far, near = w.label(), w.label(), w.label()
+    w.line(f"br label %{here}")
+    w.raw(f"{here}:")
+    pairs = [sincos(w, x) for x in angles]
+    beyond = w.literal(False)
+    for x in angles:
+        this = w.emit(f"fcmp oge {T} {w.intrinsic('fabs', x)}, {w.literal(bound)}")
+        beyond = w.emit(f"or {w.truth_type} {beyond}, {this}")
+    w.line(f"br i1 {w.any_lane(beyond)}, label %{far}, label %{near}, !prof {UNLIKELY}")
+    w.raw(f"{far}:")
+    count = len(angles) * w.width
+    w.scratch.append(3 * count)
+    w.declarations |= {FAR, *(f"declare double @{name}(double)" for name in ("sin", "cos", "llvm.fabs.f64"))}
+    vectors = [*angles, *(s for s, _ in pairs), *(c for _, c in pairs)]
+    places = [w.offset("%scratch", k * w.width) for k in range(len(vectors))]
+    for vector, place in zip(vectors, places, strict=True):
+        w.line(f"store {T} {vector}, ptr {place}, align 8")
+    w.line(f"call void @armwright_far(ptr %scratch, i64 {count}, double {bound!r})")
+    asked = [w.emit(f"load {T}, ptr {place}, align 8") for place in places[len(angles) :]]
+    w.line(f"br label %{near}")
+    w.raw(f"{near}:")
+    fast = vectors[len(angles) :]
+    merged = [w.emit(f"phi {T} [{a}, %{here}], [{b}, %{far}]") for a, b in zip(fast, asked, strict=True)]
+    return list(zip(merged[: len(angles)], merged[len(angles) :], strict=True))
