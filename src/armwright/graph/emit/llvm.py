@@ -11,16 +11,15 @@ finite.
 
 from __future__ import annotations
 
-from armwright.graph.emit.llvm_math import Writer, sincos_all
+from collections.abc import Mapping
+
+from armwright.graph.emit.llvm_math import Writer
+from armwright.graph.emit.llvm_parts import Handed, emit_program, outline
 from armwright.graph.ops import Op
 from armwright.graph.program import Program, Signal
 
-FLAGS = "contract nsz"  # fuse a·b+c; no reassociation: range reduction and symmetry of results depend on it
+STORED_AT_ONCE = 128  # stores of a result in one function of a large program
 CHECK_CHAINS = 4  # independent accumulators of the finiteness check, to keep it off the critical path
-_BINARY = {Op.ADD: "fadd", Op.SUB: "fsub", Op.MUL: "fmul", Op.DIV: "fdiv"}
-_COMPARE = {Op.LT: "olt", Op.LE: "ole", Op.EQ: "oeq"}
-_INTRINSIC = {Op.SQRT: "sqrt", Op.ABS: "fabs", Op.FLOOR: "floor"}
-_LIBM = {Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh", Op.ATAN2: "atan2"}
 
 
 def chunks(size: int, width: int) -> list[tuple[int, int]]:
@@ -68,92 +67,17 @@ def _load(w: Writer, signal: Signal, base: str, needed: set[int]) -> list[str | 
     return columns
 
 
-def _store(w: Writer, size: int, base: str, values: list[str]) -> None:
-    for start, count in chunks(size, w.width):
+def _store(w: Writer, size: int, base: str, values: Mapping[int, str], pieces: list[tuple[int, int]]) -> None:
+    """Store pieces of the columns of `width` rows at `base`, one vector a column."""
+    for start, count in pieces:
         if w.width == 1:
             w.line(f"store double {values[start]}, ptr {w.offset(base, start)}, align 8")
             continue
-        for first, vector in enumerate(_butterfly(w, values[start : start + count])):
+        for first, vector in enumerate(_butterfly(w, [values[start + k] for k in range(count)])):
             for piece, row in enumerate(range(first, w.width, count)):
                 part = w.part(vector, piece, count)
                 kind = "double" if count == 1 else f"<{count} x double>"
                 w.line(f"store {kind} {part}, ptr {w.offset(base, row * size + start)}, align 8")
-
-
-def emit_nodes(w: Writer, program: Program, columns: list[list[str | None]], trig_width: int = 4) -> dict[int, str]:
-    """Emit every node once; return the register (or literal) of each. `columns` holds the registers of the inputs."""
-    value: dict[int, str] = {}
-    for k, node in enumerate(program.nodes):
-        if node.op is Op.INPUT:
-            signal, element = node.value
-            column = columns[signal][element]
-            assert column is not None, "every input that occurs in a node is loaded"
-            value[k] = column
-    angles = _Angles(w, program, value, trig_width)
-    T = w.type
-    for k, (op, args, constant) in enumerate(program.nodes):
-        if op is Op.INPUT:
-            continue
-        x = [value[a] for a in args]
-        if op is Op.CONST:
-            value[k] = w.literal(constant)
-        elif op in _BINARY:
-            value[k] = w.emit(f"{_BINARY[op]} {FLAGS} {T} {x[0]}, {x[1]}")
-        elif op is Op.NEG:
-            value[k] = w.emit(f"fneg {T} {x[0]}")
-        elif op in (Op.SIN, Op.COS):
-            value[k] = angles.sincos(args[0])[0 if op is Op.SIN else 1]
-        elif op in _INTRINSIC:
-            value[k] = w.intrinsic(_INTRINSIC[op], x[0])
-        elif op in _LIBM:
-            value[k] = w.library_call(_LIBM[op], x)
-        elif op in (Op.MIN, Op.MAX):
-            second = w.emit(f"fcmp {'olt' if op is Op.MIN else 'ogt'} {T} {x[1]}, {x[0]}")
-            value[k] = w.emit(f"select {w.truth_type} {second}, {T} {x[1]}, {T} {x[0]}")
-        elif op in _COMPARE:
-            value[k] = w.emit(f"fcmp {_COMPARE[op]} {T} {x[0]}, {x[1]}")
-        elif op in (Op.AND, Op.OR):
-            value[k] = w.emit(f"{op.name.lower()} {w.truth_type} {x[0]}, {x[1]}")
-        elif op is Op.NOT:
-            value[k] = w.emit(f"xor {w.truth_type} {x[0]}, {w.literal(True)}")
-        else:
-            value[k] = w.emit(f"select {w.truth_type} {x[0]}, {T} {x[1]}, {T} {x[2]}")
-    return value
-
-
-class _Angles:
-    """Sines and cosines, each angle once. One-row code evaluates angles that are known at the same time together."""
-
-    def __init__(self, w: Writer, program: Program, value: dict[int, str], lanes: int) -> None:
-        self.w, self.value = w, value
-        self.lanes = lanes if w.width == 1 else 1
-        self.pending = list(dict.fromkeys(node.args[0] for node in program.nodes if node.op in (Op.SIN, Op.COS)))
-        self.done: dict[int, tuple[str, str]] = {}
-
-    def sincos(self, angle: int) -> tuple[str, str]:
-        if angle not in self.done:
-            ready = [k for k in self.pending if k in self.value]
-            self.pending = [k for k in self.pending if k not in self.value]
-            self._together(ready)
-        return self.done[angle]
-
-    def _together(self, ready: list[int]) -> None:
-        w, lanes = self.w, min(self.lanes, len(ready))
-        if lanes == 1:
-            self.done.update(zip(ready, sincos_all(w, [self.value[k] for k in ready]), strict=True))
-            return
-        vector = Writer(self.lanes, fma=w.fma, shared=w)
-        groups = [ready[k : k + self.lanes] for k in range(0, len(ready), self.lanes)]
-        packed = []
-        for group in groups:
-            register = "zeroinitializer"
-            for lane, k in enumerate(group):
-                register = w.emit(f"insertelement {vector.type} {register}, double {self.value[k]}, i32 {lane}")
-            packed.append(register)
-        for group, pair in zip(groups, sincos_all(vector, packed), strict=True):
-            for lane, k in enumerate(group):
-                s, c = (w.emit(f"extractelement {vector.type} {register}, i32 {lane}") for register in pair)
-                self.done[k] = s, c
 
 
 def kernel_ir(
@@ -179,7 +103,7 @@ def kernel_ir(
         row = w.emit(f"mul i64 %i, {signal.size}")
         base = w.emit(f"getelementptr double, ptr %in{k}, i64 {row}")
         columns.append(_load(w, signal, base, needed))
-    value = emit_nodes(w, program, columns, trig_width)
+    value = emit_program(w, program, columns, trig_width)
     w.line("br label %latch")
     w.raw("latch:")
     if chains:
@@ -192,7 +116,17 @@ def kernel_ir(
     for k, (signal, result) in enumerate(zip(program.outputs, program.results, strict=True)):
         row = w.emit(f"mul i64 %i, {signal.size}")
         base = w.emit(f"getelementptr double, ptr %out{k}, i64 {row}")
-        _store(w, signal.size, base, [value[node] for node in result])
+        pieces = chunks(signal.size, width)
+        if not isinstance(value, Handed):
+            _store(w, signal.size, base, {e: value[node] for e, node in enumerate(result)}, pieces)
+            continue
+        step = max(1, STORED_AT_ONCE // width)
+        for first in range(0, len(pieces), step):  # compiling thousands of stores in a row takes seconds
+            own, some = Writer(width, fma=fma), pieces[first : first + step]
+            handed = value.inside(own)
+            registers = {e: handed[result[e]] for start, count in some for e in range(start, start + count)}
+            _store(own, signal.size, "%target", registers, some)
+            outline(w, own, f"{name}_store_{k}_{first}", base)
     w.line(f"%next = add i64 %i, {width}")
     w.line("%more = icmp slt i64 %next, %rows")
     w.line("br i1 %more, label %loop, label %done")
@@ -210,7 +144,7 @@ def kernel_ir(
     w.line("ret i64 0")
     wide = f' "prefer-vector-width"="{64 * width}" "min-legal-vector-width"="{64 * width}"' if width > 2 else ""
     return "\n".join(
-        [f"define i64 @{name}(ptr %ins, ptr %outs, i64 %rows) #0 {{", "entry:", *w.reserve(), *head, *w.lines, "}", *sorted(w.declarations),
+        [f"define i64 @{name}(ptr %ins, ptr %outs, i64 %rows) #0 {{", "entry:", *w.start(), *head, *w.lines, "}", *sorted(w.declarations),
          f"attributes #0 = {{ nounwind{wide} }}", ""]
     )  # fmt: skip
 

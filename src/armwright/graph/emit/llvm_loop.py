@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from armwright.graph.emit.llvm import emit_nodes
 from armwright.graph.emit.llvm_math import Writer
+from armwright.graph.emit.llvm_parts import emit_program
 from armwright.graph.ops import Op
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ def _stage(plan: LoopPlan, stage: Stage, name: str, width: int, fma: bool, decla
             if (k, element) in used:
                 column[element] = w.emit(f"load {w.type}, ptr {w.offset('%m', (start + element) * width)}, align 8")
         columns.append(column)
-    value = emit_nodes(w, program, columns)
+    value = emit_program(w, program, columns)
     for signal, result in zip(program.outputs, program.results, strict=True):
         start = plan.offset(stage.writes[signal.name])
         for element, node in enumerate(result):
             w.line(f"store {w.type} {value[node]}, ptr {w.offset('%m', (start + element) * width)}, align 8")
     w.line("ret void")
     declarations |= w.declarations
-    return "\n".join([f"define internal void @{name}(ptr %m) #0 {{", *w.reserve(), *w.lines, "}"])
+    return "\n".join([f"define internal void @{name}(ptr %m) #0 {{", *w.start(), *w.lines, "}"])
 
 
 def _copy_row(w: Writer, source: str, slots: Sequence[int], *, shared: bool) -> None:

@@ -65,7 +65,7 @@ class Writer:
         self.lines: list[str] = shared.lines if shared else []
         self.declarations: set[str] = shared.declarations if shared else set()
         self._counter: list[int] = shared._counter if shared else [0]
-        self.scratch: list[int] = shared.scratch if shared else []
+        self.memory: dict[str, int] = shared.memory if shared else {}
 
     def raw(self, text: str) -> None:
         """Append a line as it is (labels)."""
@@ -87,9 +87,9 @@ class Writer:
         self._counter[0] += 1
         return f"b{self._counter[0]}"
 
-    def reserve(self) -> list[str]:
+    def start(self) -> list[str]:
         """Instructions for the start of the function, once all else is written: the memory that it works in."""
-        return [f"  %scratch = alloca [{max(self.scratch)} x double], align 64"] if self.scratch else []
+        return [f"  %{name} = alloca [{size} x double], align 64" for name, size in self.memory.items()]
 
     def literal(self, value: float | bool | int) -> str:
         """Write a constant in all lanes, bit-exact."""
@@ -215,13 +215,13 @@ def sincos_all(w: Writer, angles: list[str]) -> list[tuple[str, str]]:
     w.line(f"br i1 {w.any_lane(beyond)}, label %{far}, label %{near}, !prof {UNLIKELY}")
     w.raw(f"{far}:")
     count = len(angles) * w.width
-    w.scratch.append(3 * count)
+    w.memory["angles"] = max(3 * count, w.memory.get("angles", 0))
     w.declarations |= {FAR, *(f"declare double @{name}(double)" for name in ("sin", "cos", "llvm.fabs.f64"))}
     vectors = [*angles, *(s for s, _ in pairs), *(c for _, c in pairs)]
-    places = [w.offset("%scratch", k * w.width) for k in range(len(vectors))]
+    places = [w.offset("%angles", k * w.width) for k in range(len(vectors))]
     for vector, place in zip(vectors, places, strict=True):
         w.line(f"store {T} {vector}, ptr {place}, align 8")
-    w.line(f"call void @armwright_far(ptr %scratch, i64 {count}, double {bound!r})")
+    w.line(f"call void @armwright_far(ptr %angles, i64 {count}, double {bound!r})")
     asked = [w.emit(f"load {T}, ptr {place}, align 8") for place in places[len(angles) :]]
     w.line(f"br label %{near}")
     w.raw(f"{near}:")
