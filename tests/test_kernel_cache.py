@@ -162,7 +162,8 @@ def test_files_and_directories_of_other_users_do_not_count(directory, monkeypatc
             assert cache.load("kept") is None
             os.chown(file, 0, -1)
             assert cache.load("kept") == b"code"
-    monkeypatch.setattr(os, "geteuid", lambda me=os.geteuid(): me + 1)  # the same, seen by another user
+    other = os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: other)  # the same, seen by another user
     with pytest.warns(ArmwrightWarning, match="other users"):
         assert cache.load("kept") is None
 

@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import pytest
-from dynamics_support import random_arm
 
 import armwright as aw
 from armwright.graph import compile_function, trace
@@ -14,15 +13,17 @@ from armwright.graph import kernel as kernel_module
 from armwright.graph.emit.llvm import kernel_ir
 from armwright.graph.emit.llvm_parts import WHOLE
 from armwright.graph.loop import Loop, LoopPlan, stage
+from dynamics_support import random_arm
 
 LONGEST = 10_000  # lines of one function: well below what takes LLVM a second
 
 
-def winding(q, turns=110):
+def winding(q, turns=100):
     """A long contraction with everything that may have to be handed on: numbers, truth values, inputs, constants."""
     early, x, kept = q > 0.1, q, []
     for turn in range(turns):
-        x = 0.4 * np.sin(x[::-1] + 0.01 * turn) + 0.3 * np.where(x > q, np.cos(x), -x) + 0.1 * np.minimum(x, 0.2)
+        turned = np.sin(x[::-1] + 0.01 * turn) if turn % 8 == 0 else x[::-1] * 0.9 + 0.01 * turn
+        x = 0.4 * turned + 0.3 * np.where(x > q, 0.7 * x, -x) + 0.1 * np.minimum(x, 0.2)
         if turn % 20 == 0:
             kept.append(np.where(early, x, 0.5 * x - q))
     return np.where(early, x, q), np.concatenate([*kept, q, np.ones(2)])

@@ -121,7 +121,8 @@ def _secret(directory: Path) -> bytes | None:
 
 
 def _digest(secret: bytes, key: str, body: bytes) -> bytes:
-    return hashlib.blake2b(len(key).to_bytes(8, "little") + key.encode() + body, key=secret, digest_size=DIGEST).digest()
+    bound = key.encode() + b"\n" + body
+    return hashlib.blake2b(bound, key=secret, digest_size=DIGEST).digest()
 
 
 def load(key: str) -> bytes | None:

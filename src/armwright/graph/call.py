@@ -4,8 +4,8 @@
 calling without packing arguments. `connect` points it at machine code made here. That code accepts exact float64,
 C-contiguous arrays of exactly the kernel's shapes, allocates the results, runs the one-row kernel and returns.
 Anything else — lists, other dtypes, batches, keywords, results that overlap, inputs that are not finite — goes to
-`slow`, an ordinary Python callable. Addresses and shapes stand in a table that the instance points to, so that the machine code is the
-same for every kernel.
+`slow`, an ordinary Python callable. Addresses and shapes stand in a table that the instance points to, so that the
+machine code is the same for every kernel.
 
 The code reads fields of CPython's tuple and NumPy's array object at fixed offsets. `layout_is_known` compares those
 offsets with a live interpreter, reading memory only, before the first use; where they differ every call is an

@@ -63,7 +63,7 @@ class _Machine:
             cpu=h.cpu, features=h.features, opt=2, codemodel="jitdefault", jit=True
         )
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.target_machine)
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.engine))  # not freed at exit either: threads may still be in it
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.engine))  # nor is it freed at exit: threads may be in it
         self.loaded: dict[str, int] = {}
 
 
@@ -91,7 +91,7 @@ def _header() -> bytes:
 
 
 def is_object(code: bytes, name: str) -> bool:
-    """Whether bytes look like an object file for this machine with a function `name`; LLVM crashes on those that do not."""
+    """Whether bytes look like an object file for this machine with a function `name`; LLVM crashes on others."""
     return code.startswith(_header()) and name.encode() in code
 
 

@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-
 def fork_safe_lock(in_child: Callable[[], None] | None = None) -> Any:
     """Return a re-entrant lock that a fork waits for; `in_child` runs in the child before it is released there."""
     lock = threading.RLock()

@@ -54,7 +54,7 @@ def _share_memory(a: Any, b: Any) -> bool:
     if not np.may_share_memory(a, b):  # by bounds: quick
         return False
     try:
-        return bool(np.shares_memory(a, b, max_work=SEARCH))
+        return bool(np.shares_memory(a, b, max_work=SEARCH))  # type: ignore[arg-type]  # any count is allowed
     except np.exceptions.TooHardError:
         return True
 

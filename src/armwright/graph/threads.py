@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial, reduce
 from operator import or_
@@ -61,7 +61,7 @@ _lock = fork_safe_lock(_without_threads)  # of handing over work; not held while
 _helper = threading.local()
 
 
-def _share(jobs: list[Callable[[], T]], stop: threading.Event) -> list[T]:
+def _share(jobs: Sequence[Callable[[], T]], stop: threading.Event) -> list[T]:
     """Run the first job in this thread and the others in helpers; no job is at work any more when this returns.
 
     If one fails, `stop` tells the others that nobody waits for their results.

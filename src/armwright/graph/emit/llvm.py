@@ -144,7 +144,8 @@ def kernel_ir(
     w.line("ret i64 0")
     wide = f' "prefer-vector-width"="{64 * width}" "min-legal-vector-width"="{64 * width}"' if width > 2 else ""
     return "\n".join(
-        [f"define i64 @{name}(ptr %ins, ptr %outs, i64 %rows) #0 {{", "entry:", *w.start(), *head, *w.lines, "}", *sorted(w.declarations),
+        [f"define i64 @{name}(ptr %ins, ptr %outs, i64 %rows) #0 {{", "entry:", *w.start(), *head, *w.lines, "}",
+         *sorted(w.declarations),
          f"attributes #0 = {{ nounwind{wide} }}", ""]
     )  # fmt: skip
 

@@ -22,7 +22,7 @@ COSINE = (4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894
           -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11)  # fmt: skip
 SIGN_BIT = -9223372036854775808
 UNLIKELY = "!0"  # branch weights of the far path
-FAR = """
+FAR = f"""
 define internal void @armwright_far(ptr %x, i64 %count, double %bound) #1 {{
 entry:
   br label %next
@@ -49,7 +49,7 @@ end:
   ret void
 }}
 attributes #1 = {{ cold noinline nounwind }}
-{unlikely} = !{{!"branch_weights", i32 1, i32 1000000}}""".format(unlikely=UNLIKELY)
+{UNLIKELY} = !{{!"branch_weights", i32 1, i32 1000000}}"""
 
 
 class Writer:

@@ -16,7 +16,7 @@ _LIBM = {Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh", Op.ATAN2: "atan2"}
 
 
 def emit_nodes(w: Writer, program: Program, value: MutableMapping[int, str], span: range, trig_width: int = 4) -> None:
-    """Emit the nodes of `span`. `value` gives the register (or literal) of every node before and receives the others."""
+    """Emit the nodes of `span`. `value` has the register (or literal) of every earlier node and receives theirs."""
     angles = _Angles(w, program, value, span, trig_width)
     T = w.type
     for k in span:

@@ -1,8 +1,9 @@
 """Large programs as several functions.
 
 The time that LLVM takes for a block of straight-line code grows faster than its length. Beyond `WHOLE` nodes a program
-is cut into parts of about `PART`, each a function; values that are needed in a later part are handed on in memory, where
-most of them would have to be kept anyway. The cuts depend on the program alone, so that all widths give the same numbers.
+is cut into parts of about `PART`, each a function; values that are needed in a later part are handed on in memory,
+where most of them would have to be kept anyway. The cuts depend on the program alone, so that all widths give the same
+numbers.
 """
 
 from __future__ import annotations
