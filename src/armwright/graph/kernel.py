@@ -168,9 +168,10 @@ class Kernel:
 
     def _prepare(self) -> None:
         """Compile or load the one-row kernel, once, and let calls go straight to it."""
-        with LOCK:  # a second table for the same instance would free the first, which calls may be reading
-            if self._rows is None:
-                self._make_rows()
+        if self._rows is None:
+            with LOCK:  # a second table for the same instance would free the first, which calls may be reading
+                if self._rows is None:
+                    self._make_rows()
 
     def _make_rows(self) -> None:
         if backend() == "numpy":
