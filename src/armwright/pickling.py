@@ -148,5 +148,3 @@ def _check(code: types.CodeType) -> str:
     inner = [_check(part) for part in _inner_codes(code)]
     text = repr((code.co_code, plain, inner, code.co_names, code.co_varnames, code.co_freevars))
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.shapes import Vector, vector
 from armwright.errors import InputError
 
@@ -86,6 +87,7 @@ def _suggested(robot: Robot, body: int, along: Array) -> float | None:
     return float(np.sqrt(2.0 * moment / part.mass)) if moment > 0.0 else None
 
 
+@names_culprit
 def link_capsules(
     robot: Robot, radius: float | Sequence[float] | Mapping[str, float] | None = None
 ) -> tuple[LinkCapsule, ...]:
@@ -145,6 +147,7 @@ def _given(robot: Robot, radius: float | Sequence[float] | Mapping[str, float] |
     return [float(r) for r in np.broadcast_to(values, (len(names),))]
 
 
+@names_culprit
 def beyond_tool(robot: Robot, capsules: Sequence[LinkCapsule] | None = None) -> float:
     """Return how far the capsules of the tool's link reach beyond the tool point [m]; below 0 they end before it.
 
@@ -166,6 +169,7 @@ def beyond_tool(robot: Robot, capsules: Sequence[LinkCapsule] | None = None) -> 
     return float(depth)
 
 
+@names_culprit
 def tool_point(robot: Robot, radius: float = 0.0) -> LinkCapsule:
     """Return the tool point alone as a capsule without length: a ball of `radius` [m] on the tool's link."""
     if robot.tip < 0:

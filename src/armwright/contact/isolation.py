@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import log_ndtr
 from scipy.stats import chi2, norm
 
+from armwright.arguments import names_culprit
 from armwright.contact.capsules import LinkCapsule, fixed_column, link_capsules
 from armwright.contact.isolation_surface import Surface, force_line, line_meets_capsule, pushes, surfaces
 from armwright.errors import InputError
@@ -170,6 +171,7 @@ def checked(robot: Robot, q: ArrayLike, tau: ArrayLike, noise: ArrayLike) -> tup
     return x, t, W
 
 
+@names_culprit
 def isolate(
     robot: Robot,
     q: ArrayLike,

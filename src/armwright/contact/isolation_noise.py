@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.dynamics.newton_euler import rnea
 from armwright.errors import InputError
 
@@ -43,6 +44,7 @@ def link_torques(robot: Robot, q: ArrayLike, qd: ArrayLike | None = None, qdd: A
     return np.array(out)
 
 
+@names_culprit
 def torque_covariance(
     robot: Robot,
     q: ArrayLike,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.capsules import LinkCapsule, fixed_column, link_capsules
 from armwright.contact.isolation import AROUND, RESOLUTION, SPACING, Setting, checked, evidence
 from armwright.contact.isolation_surface import pushes, surfaces
@@ -38,6 +39,7 @@ class Patches(NamedTuple):
     jacobian: Array
 
 
+@names_culprit
 def contact_patches(
     robot: Robot,
     q: ArrayLike,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.capsules import LinkCapsule, fixed_column, link_capsules
 from armwright.contact.geometry import cross, dot
 from armwright.contact.shapes import Mesh, Shape
@@ -188,6 +189,7 @@ def wrenches_of(arm: Robot | Tree, q: Any, qd: Any, pairs: Sequence[Pair], slip_
     return np.stack(rows)
 
 
+@names_culprit
 def contact_wrench(
     robot: Robot, world: World, *, capsules: Sequence[LinkCapsule] | None = None, slip_speed: float = SLIP_SPEED
 ) -> Callable[..., Any]:

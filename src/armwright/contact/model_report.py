@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.capsules import LinkCapsule
 from armwright.contact.model import SLIP_SPEED, Pair, contact_pairs, touches
 from armwright.contact.shapes import HalfSpace, Mesh
@@ -115,6 +116,7 @@ def _states(robot: Robot, q: ArrayLike, qd: ArrayLike | None) -> tuple[Array, Ar
     return positions.reshape(-1, robot.n), speeds.reshape(-1, robot.n)
 
 
+@names_culprit
 def contact_report(
     robot: Robot,
     world: World,
@@ -181,6 +183,7 @@ def _contacts(pair: Pair) -> int:
     return 2 if isinstance(pair.shape, HalfSpace) and pair.capsule.length > 0.0 else 1
 
 
+@names_culprit
 def clearance(robot: Robot, world: World, q: ArrayLike, *, capsules: Sequence[LinkCapsule] | None = None) -> Array:
     """Return the smallest distance (...) [m] between the arm and the world at q (..., n); negative: it penetrates.
 

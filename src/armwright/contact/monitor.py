@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.pickling import Rebuilt
 from armwright.robot.tree import as_tree
@@ -211,6 +212,7 @@ def run_chain(
     return out, kept
 
 
+@names_culprit
 def evaluate(
     monitors: Monitor | Sequence[Monitor],
     arm: Robot | Tree,
@@ -241,6 +243,7 @@ def evaluate(
     return run_chain(chain, values, kept)
 
 
+@names_culprit
 def with_gains(monitor: Monitor, **gains: Any) -> Monitor:
     """Return the monitor with some gains changed."""
     strange = sorted(set(gains) - set(monitor.gains))

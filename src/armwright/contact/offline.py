@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor, as_chain, initial_memory, run_chain
 from armwright.errors import InputError
 from armwright.graph import trace
@@ -28,6 +29,7 @@ CHUNK = 20_000_000  # numbers handed to the loop at once
 _REFERENCES = ("q_ref", "qd_ref", "qdd_ref")
 
 
+@names_culprit
 def run_monitors(
     monitors: Monitor | Sequence[Monitor],
     robot: Robot,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.capsules import LinkCapsule, fixed_column, link_capsules
 from armwright.contact.shapes import HalfSpace, Shape, kind_of
 from armwright.contact.shapes_distance import signed_distance
@@ -61,6 +62,8 @@ class World:
 
     def __post_init__(self) -> None:
         """Check that the shapes are shapes and their names unique."""
+        if not isinstance(self.shapes, Iterable):
+            raise InputError(f"world {self.name!r}: shapes must be a sequence of shapes, got {self.shapes!r:.60}")
         object.__setattr__(self, "shapes", tuple(self.shapes))
         for shape in self.shapes:
             kind_of(shape)
@@ -118,6 +121,7 @@ def worlds() -> list[str]:
     return sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
 
 
+@names_culprit
 def load_world(path: str | Path) -> World:
     """Read a world: the name of one that comes with the package (`worlds`), or a TOML file.
 
@@ -135,6 +139,7 @@ def load_world(path: str | Path) -> World:
     return read_world(Path(text))
 
 
+@names_culprit
 def check_base(world: World, robot: Robot, capsules: tuple[LinkCapsule, ...] | None = None) -> None:
     """Refuse shapes that overlap the robot's base: the root's origin, and the links that no joint can move.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor
 from armwright.errors import InputError
 from armwright.kinematics.jacobian import frame_jacobian
@@ -53,6 +54,7 @@ class WrenchEstimate(NamedTuple):
     residual: Array
 
 
+@names_culprit
 def tool_wrench(
     robot: Robot,
     q: ArrayLike,
@@ -130,6 +132,7 @@ def _function(force_only: bool, damping: float, length: float) -> Callable[..., 
     return estimate
 
 
+@names_culprit
 def wrench_observer(*, force_only: bool = True, damping: float = 0.02, length: float = LENGTH) -> Monitor:
     """Tool wrench at every tick from the ``tau_ext`` of an earlier observer: output ``wrench_ext``, (3,) or (6,).
 

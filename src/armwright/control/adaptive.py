@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.control.adaptive_parameters import Parameters, parameters_of
 from armwright.control.checks import gain
 from armwright.control.law import Law
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from armwright.robot.tree import Tree
 
 
+@names_culprit
 def adaptive(
     robot: Robot,
     k: ArrayLike,
@@ -87,12 +89,14 @@ def adaptive(
     return Law("adaptive", adapt, gains, {"estimate": first}, storage, adaptive.__doc__ or "", {"gamma": m})
 
 
+@names_culprit
 def adaptive_parameters(robot: Robot, *, form: str = "links", friction: str = "known") -> dict[str, float]:
     """Names and values of the parameters that `adaptive` estimates, in its order, as `robot` has them."""
     parameters = parameters_of(robot, form, friction)
     return dict(zip(parameters.names, parameters.true(robot).tolist(), strict=True))
 
 
+@names_culprit
 def adaptation_rates(
     robot: Robot, rate: float = 1.0, *, form: str = "links", friction: str = "known"
 ) -> NDArray[np.float64]:

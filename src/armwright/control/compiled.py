@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from armwright.arguments import names_culprit
 from armwright.control.law import Law, as_law, check_gains, initial_memory, run
 from armwright.errors import InputError
 from armwright.graph.kernel import compile_function
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
 
+@names_culprit
 def law_kernel(law: Law | Callable[..., Any], robot: Robot, *, dt: float | None = None, wrench: bool = False) -> Kernel:
     """Compile a law for one arm, with its gains folded in.
 

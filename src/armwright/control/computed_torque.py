@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from armwright.arguments import names_culprit
 from armwright.control.checks import gain
 from armwright.control.law import Law
 from armwright.dynamics.newton_euler import rnea
@@ -27,6 +28,7 @@ def computed_torque_storage(q: Any, qd: Any, ref: Reference, kp: Any) -> Any:
     return 0.5 * (ed @ ed) + 0.5 * (e @ (kp * e))
 
 
+@names_culprit
 def computed_torque(kp: ArrayLike, kd: ArrayLike, *, friction: bool = True) -> Law:
     """Computed torque: tau = M(q) a_q + C(q, q̇)q̇ + g(q), a_q = q̈_d + K_0 e + K_1 ė (000 §3.6; 004 eq. 2.69–2.74).
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.control.checks import gain
 from armwright.control.law import Law
 from armwright.control.zero import mechanical_energy
@@ -44,6 +45,7 @@ def _table(table: tuple[ArrayLike, ArrayLike]) -> Callable[[Any], Any]:
     return lambda t: piecewise_linear(t, times, values)
 
 
+@names_culprit
 def damping(k: ArrayLike | Callable[[Any], Any] | tuple[ArrayLike, ArrayLike] = DROP_TEST) -> Law:
     """Viscous damping: tau = −K(t) q̇ (000 §4.4).
 

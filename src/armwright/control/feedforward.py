@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from armwright.arguments import names_culprit
 from armwright.control.checks import gain
 from armwright.control.law import Law
 from armwright.control.pd import pd_torque
@@ -24,6 +25,7 @@ def feedforward_torque(
     return rnea(arm, ref.q, ref.qd, ref.qdd, friction=friction) + pd_torque(q, qd, ref, kp, kd)
 
 
+@names_culprit
 def feedforward(kp: ArrayLike, kd: ArrayLike, *, friction: bool = True) -> Law:
     """Feed-forward + PD: tau = M(q_d)q̈_d + C(q_d, q̇_d)q̇_d + g(q_d) + K_p e + K_d ė.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.control.checks import gain
 from armwright.control.compiled import law_kernel
 from armwright.control.law import Law, as_law, initial_memory
@@ -38,6 +39,7 @@ class Gains(NamedTuple):
     kd: Any
 
 
+@names_culprit
 def frequency_gains(w: ArrayLike, zeta: ArrayLike = 1.0) -> Gains:
     """Gains kp = w², kd = 2ζw for ë + kd ė + kp e = 0 (000 §3.6, 004 §3.7: critically damped, ζ = 1).
 
@@ -49,6 +51,7 @@ def frequency_gains(w: ArrayLike, zeta: ArrayLike = 1.0) -> Gains:
     return Gains(w**2, 2.0 * zeta * w)
 
 
+@names_culprit
 def inertia_gains(robot: Robot, q: ArrayLike, w: ArrayLike, zeta: ArrayLike = 1.0) -> Gains:
     """Gains (n,) of a PD law [N m/rad, N m s/rad] for frequency w and damping ζ of each joint, moved alone at q.
 
@@ -72,6 +75,7 @@ class Linear(NamedTuple):
     K: Array
 
 
+@names_culprit
 def linearise(
     robot: Robot, law: Law | Callable[..., Any], q: ArrayLike, *, model: Robot | None = None, t: float = 0.0
 ) -> Linear:
@@ -94,12 +98,14 @@ def linearise(
     return Linear(A, B, np.hstack([slopes[0], slopes[1]]))  # the first output is tau
 
 
+@names_culprit
 def loop_poles(loop: Linear) -> NDArray[np.complex128]:
     """Poles (2n,) [1/s] of the continuous loop, the fastest first (003 E8: −8690 1/s; 002 §5.2: −22,700 1/s)."""
     poles = np.linalg.eigvals(loop.A + loop.B @ loop.K)
     return np.asarray(poles[np.argsort(-np.abs(poles))], dtype=np.complex128)
 
 
+@names_culprit
 def hold_radius(loop: Linear, dt: float) -> float:
     """Spectral radius of one period dt [s] of the loop with the torque held; stable below 1."""
     from scipy.linalg import expm  # half a second of import that few calls need
@@ -111,6 +117,7 @@ def hold_radius(loop: Linear, dt: float) -> float:
     return float(np.abs(np.linalg.eigvals(step[:size, :size] + step[:size, size:] @ loop.K)).max())
 
 
+@names_culprit
 def loop_hold_limit(loop: Linear) -> float:
     """Largest period [s] below which the held loop is stable: 0 if it never is, inf if it always is.
 
@@ -136,6 +143,7 @@ def loop_hold_limit(loop: Linear) -> float:
     return low
 
 
+@names_culprit
 def hold_limit(robot: Robot, q: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> float:
     """Largest stable sampling period [s] of PD + gravity with the torque held, at rest at q (n,) (003 E8: 0.232 ms).
 
@@ -148,6 +156,7 @@ def hold_limit(robot: Robot, q: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> floa
     return loop_hold_limit(linearise(robot, pd_gravity(kp, kd), q))
 
 
+@names_culprit
 def spectral_radius(robot: Robot, q: ArrayLike, kp: ArrayLike, kd: ArrayLike, dt: float) -> float:
     """Factor a period dt [s] by which errors of held PD + gravity grow, at rest at q (n,) (003 E8: 7.0 at 1 ms)."""
     if not dt > 0.0:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.control.checks import gain
 from armwright.control.law import Law
 from armwright.control.passive import passive_torque
@@ -35,6 +36,7 @@ def spring_wrench(e: Any, stiffness: Any) -> Any:
     return np.concatenate([k[:3] * e[:3], spring_moment(e[3:], k[3:])])
 
 
+@names_culprit
 def impedance(
     stiffness: ArrayLike,
     damping: ArrayLike,

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.motion.reference import Reference
 from armwright.pickling import Rebuilt
@@ -125,6 +126,7 @@ def _frozen(value: Any, what: str) -> Array:
     return array
 
 
+@names_culprit
 def as_law(
     law: Law | Callable[..., Any],
     *,
@@ -163,6 +165,7 @@ def as_law(
     return Law(label, law, gains, memory or {}, storage, inspect.getdoc(law) or "")
 
 
+@names_culprit
 def check_gains(law: Law, n: int, *, batch: int | None = None) -> dict[str, Array]:
     """Return the gains of `law` for an arm with n joints.
 
@@ -257,6 +260,7 @@ def _sized(value: Any, size: int, what: str) -> Any:
     return array if size else float(array)
 
 
+@names_culprit
 def evaluate(
     law: Law | Callable[..., Any],
     arm: Robot | Tree,
@@ -289,6 +293,7 @@ def evaluate(
     return run(law, *_instant(law, arm, {"t": t, "q": q, "qd": qd, "dt": dt, "wrench": wrench}, ref, memory))
 
 
+@names_culprit
 def storage(
     law: Law,
     arm: Robot | Tree,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.control.checks import gain
 from armwright.control.computed_torque import commanded_acceleration
 from armwright.control.law import Law
@@ -31,6 +32,7 @@ def redesign_storage(q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
     return e @ ((0.5 * kd + kp / kd) * e) + e @ ed + ed @ (ed / kd)
 
 
+@names_culprit
 def lyapunov_redesign(
     kp: ArrayLike, kd: ArrayLike, rho: ArrayLike, epsilon: ArrayLike, *, growth: ArrayLike = 0.0, friction: bool = True
 ) -> Law:
@@ -74,6 +76,7 @@ def lyapunov_redesign(
     )
 
 
+@names_culprit
 def acceleration_mismatch(
     nominal: Robot, actual: Robot, q: ArrayLike, qd: ArrayLike, a: ArrayLike, *, friction: bool = True
 ) -> NDArray[np.float64]:

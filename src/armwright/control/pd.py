@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from armwright.arguments import names_culprit
 from armwright.control.checks import gain
 from armwright.control.law import Law
 from armwright.dynamics.energy import kinetic_energy, potential_energy
@@ -32,6 +33,7 @@ def pd_storage(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any) -> A
     return error_energy(arm, q, qd, ref, kp) + potential_energy(arm, q)
 
 
+@names_culprit
 def pd(kp: ArrayLike, kd: ArrayLike) -> Law:
     """PD: tau = K_p (q_d − q) + K_d (q̇_d − q̇), K_p, K_d diagonal.
 

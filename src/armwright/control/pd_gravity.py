@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from armwright.arguments import names_culprit
 from armwright.control.checks import choice, gain
 from armwright.control.law import Law
 from armwright.control.pd import error_energy, pd_torque
@@ -34,6 +35,7 @@ def pd_constant_gravity_storage(arm: Robot | Tree, q: Any, qd: Any, ref: Referen
     return error_energy(arm, q, qd, ref, kp) + lift
 
 
+@names_culprit
 def pd_gravity(kp: ArrayLike, kd: ArrayLike, *, at: str = "measured") -> Law:
     """PD + gravity: tau = K_p (q_d − q) + K_d (q̇_d − q̇) + g (002 §3.8 with its sign corrected; 003 §4.10).
 

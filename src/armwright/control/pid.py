@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.control.checks import choice, gain
 from armwright.control.law import Law
 from armwright.control.pd import pd_torque
@@ -33,6 +34,7 @@ def grow_conditionally(integral: Any, wish: Any, limit: Any, step: Any) -> Any:
     return integral + np.where(pushed, 0.0, step)
 
 
+@names_culprit
 def pid(
     kp: ArrayLike,
     ki: ArrayLike,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.control.checks import gain
 from armwright.control.law import Law
 from armwright.control.passive import passive_torque, sliding, sliding_energy
@@ -24,6 +25,7 @@ def saturation(x: Any) -> Any:
     return np.minimum(np.maximum(x, -1.0), 1.0)
 
 
+@names_culprit
 def sliding_mode(k: ArrayLike, lam: ArrayLike, rho: ArrayLike, epsilon: ArrayLike, *, friction: bool = True) -> Law:
     """Sliding mode: tau = M̂q̈_r + Ĉq̇_r + ĝ − K s − ρ sat(s/ε), s = q̃̇ + Λq̃, q̇_r = q̇_d − Λq̃ (002 §8, X26).
 
@@ -54,6 +56,7 @@ def sliding_mode(k: ArrayLike, lam: ArrayLike, rho: ArrayLike, epsilon: ArrayLik
     return Law("sliding mode", slide, gains, storage=sliding_energy, doc=sliding_mode.__doc__ or "")
 
 
+@names_culprit
 def torque_mismatch(
     nominal: Robot,
     actual: Robot,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from armwright.arguments import names_culprit
 from armwright.control.checks import choice, gain
 from armwright.control.law import Law
 from armwright.control.task import ROTATION_VECTOR, Task, damped_inverse, euler_task, rotation_vector_task
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from armwright.robot.tree import Tree
 
 
+@names_culprit
 def task_space(
     kp: ArrayLike,
     kd: ArrayLike,

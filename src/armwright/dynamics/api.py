@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit, numbers
 from armwright.dynamics.coriolis import coriolis
 from armwright.dynamics.derivatives import (
     ForwardDerivatives,
@@ -28,6 +29,7 @@ from armwright.dynamics.regressor import regressor as regressor_of
 from armwright.dynamics.terms import is_plain
 from armwright.errors import InputError
 from armwright.robot.kernels import kernel
+from armwright.robot.model import robot_needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,11 +45,18 @@ if TYPE_CHECKING:
 ALWAYS_CRBA, ALWAYS_ABA = 7, 24  # joints on one path; in between both are traced and counted
 
 
+def _unusable(robot: Any, error: Exception) -> InputError:
+    """What to raise where a kernel could not even be looked up: not a robot, or options that are not plain values."""
+    return InputError(robot_needed(robot) or f"options must be plain values ({error})")
+
+
 def _place(robot: Robot, wrench: Any, *others: Any) -> str | None:
     """Tell a tool wrench (..., 6) from one wrench a body (..., nb, 6): the latter has one axis more than the batch."""
     if wrench is None:
         return None
-    shape, bodies = np.shape(wrench), len(robot.bodies)
+    if wrong := robot_needed(robot):
+        raise InputError(wrong)
+    shape, bodies = numbers(wrench, "wrench").shape, len(robot.bodies)
     if shape == (6,):
         return "tool"
     batch = max(np.ndim(value) for value in others) - 1
@@ -62,7 +71,10 @@ def _call(robot: Robot, name: str, function: Any, wrench: Any, *arrays: Any, reg
     """Run the kernel of `function`, with the wrench as a further input if there is one; errors speak of `name`."""
     place = _place(robot, wrench, *arrays)
     key = (function, place, *constants.values())
-    k = robot.known.get(key)
+    try:
+        k = robot.known.get(key)
+    except (AttributeError, TypeError) as error:
+        raise _unusable(robot, error) from error
     if k is None:
         k = robot.memo(key, _kernel, name, function, place, regroup, constants)
     return k(*arrays) if wrench is None else k(*arrays, wrench)
@@ -140,13 +152,19 @@ def inverse_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, 
         check_finite: raise `InputError` on NaN or infinity.
     """
     if wrench is None and method == "rnea" and gravity and friction and rotors and check_finite:
-        k = robot.known.get("inverse_dynamics")  # the usual call: a name is found quicker than a tuple
+        try:  # the usual call: a name is found quicker than a tuple
+            k = robot.known.get("inverse_dynamics")
+        except (AttributeError, TypeError) as error:
+            raise _unusable(robot, error) from error
         if k is None:
             k = robot.memo("inverse_dynamics", inverse_dynamics_kernel)
         return k(q, qd, qdd)  # type: ignore[no-any-return]
     place = _place(robot, wrench, q, qd, qdd)
     key = ("inverse_dynamics", method, place, gravity, friction, rotors, check_finite)
-    k = robot.known.get(key)
+    try:
+        k = robot.known.get(key)
+    except (AttributeError, TypeError) as error:
+        raise _unusable(robot, error) from error
     if k is None:
         k = robot.memo(key, _with_options, inverse_dynamics_kernel, *key[1:])
     return k(q, qd, qdd) if place is None else k(q, qd, qdd, wrench)  # type: ignore[no-any-return]
@@ -160,13 +178,19 @@ def forward_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, 
     ``method="auto"`` takes CRBA with LᵀDL or ABA, whichever needs fewer operations for this arm.
     """
     if wrench is None and method == "auto" and gravity and friction and rotors and check_finite:
-        k = robot.known.get("forward_dynamics")
+        try:
+            k = robot.known.get("forward_dynamics")
+        except (AttributeError, TypeError) as error:
+            raise _unusable(robot, error) from error
         if k is None:
             k = robot.memo("forward_dynamics", forward_dynamics_kernel)
         return k(q, qd, tau)  # type: ignore[no-any-return]
     place = _place(robot, wrench, q, qd, tau)
     key = ("forward_dynamics", method, place, gravity, friction, rotors, check_finite)
-    k = robot.known.get(key)
+    try:
+        k = robot.known.get(key)
+    except (AttributeError, TypeError) as error:
+        raise _unusable(robot, error) from error
     if k is None:
         k = robot.memo(key, _with_options, forward_dynamics_kernel, *key[1:])
     return k(q, qd, tau) if place is None else k(q, qd, tau, wrench)  # type: ignore[no-any-return]
@@ -176,7 +200,10 @@ def mass_matrix(robot: Robot, q: ArrayLike, method: str = "crba", *, rotors: boo
                 check_finite: bool = True) -> Array:  # fmt: skip
     """Joint-space mass matrix M (..., n, n), symmetric positive definite, with rotor inertia unless switched off."""
     key = ("mass_matrix", method, rotors, check_finite)
-    k = robot.known.get(key)
+    try:
+        k = robot.known.get(key)
+    except (AttributeError, TypeError) as error:
+        raise _unusable(robot, error) from error
     if k is None:
         k = robot.memo(key, _mass_kernel, method, rotors, check_finite)
     return k(q)  # type: ignore[no-any-return]
@@ -243,11 +270,14 @@ def random_states(robot: Robot, count: int, seed: int = 0) -> tuple[Array, Array
     return q, qd, qdd
 
 
+@names_culprit
 def base_parameters(robot: Robot, *, samples: int | None = None, seed: int = 0,
                     tolerance: float = 1e-9) -> BaseParameters:  # fmt: skip
     """Identifiable combinations of the parameters, by QR of the regressor over random states (`BaseParameters`)."""
     from armwright.dynamics.identifiable import find_base  # SciPy loads slowly, and few need it
 
+    if not tolerance > 0.0:
+        raise InputError(f"base_parameters: tolerance must be > 0, got {tolerance}")
     names = parameter_names(robot)
     count = samples if samples is not None else 4 * len(names)
     Y = regressor(robot, *random_states(robot, count, seed))

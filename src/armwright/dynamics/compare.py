@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.dynamics.api import forward_dynamics_kernel, inverse_dynamics_kernel, random_states
 from armwright.dynamics.methods import METHODS, Method
 from armwright.dynamics.terms import is_plain
@@ -96,6 +97,7 @@ def _job(robot: Robot, method: Method, kind: str, inputs: tuple[Array, ...], ref
     )
 
 
+@names_culprit
 def compare(robot: Robot, states: int = 100, seed: int = 0, *, methods: Iterable[str] | None = None,
             naive: bool = True, batch: int = 4096) -> list[Row]:  # fmt: skip
     """Run the formulations on random states and compare them with `rnea` (torques) and `crba` (accelerations).

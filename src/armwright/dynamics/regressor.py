@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.dynamics.newton_euler import motions
 from armwright.dynamics.terms import ZERO, Z, coulomb_sign, cross, gather
 from armwright.robot.step import steps
@@ -72,6 +73,7 @@ def regressor(robot: Robot, q: Any, qd: Any, qdd: Any) -> Any:
     return np.concatenate([body_regressor(robot, q, qd, qdd), drive_regressor(robot, qd, qdd)], axis=1)
 
 
+@names_culprit
 def parameters(robot: Robot) -> NDArray[np.float64]:
     """Parameter vector π (10 nb + 4n,) of `robot`, in the order of the module text."""
     out: list[float] = []

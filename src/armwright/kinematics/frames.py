@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.robot.model import robot_needed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -31,6 +32,8 @@ def body_index(robot: Robot, frame: FrameLike) -> int | None:
     """
     if frame is None:
         return None
+    if wrong := robot_needed(robot):
+        raise InputError(wrong)
     names = [body.name for body in robot.bodies]
     if isinstance(frame, str):
         if frame in names:

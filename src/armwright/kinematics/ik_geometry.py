@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.kinematics.forward import body_poses, homogeneous
 from armwright.kinematics.frames import FrameLike, body_index, placement
 
@@ -114,6 +115,7 @@ def _match(w: Array, r: Array, M: Array, size: float) -> tuple[IKClass, HomeAxes
     return IKClass("general", f"{spherical}, but axes 1, 2, 3 are in no position that has a closed form here"), None
 
 
+@names_culprit
 def ik_class(robot: Robot, frame: FrameLike = None) -> IKClass:
     """Say which inverse kinematics an arm gets: "ur", "spherical_wrist" (closed form, all branches) or "general".
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError, NotSupportedError
 from armwright.kinematics.closed import solve_closed
 from armwright.kinematics.frames import FrameLike, body_index, finite, rigid
@@ -42,6 +43,7 @@ def _analysed(robot: Robot, frame: FrameLike) -> tuple[IKClass, HomeAxes | None]
     return robot.memo(("ik_class", body_index(robot, frame)), analyse, frame)
 
 
+@names_culprit
 def ik(
     robot: Robot,
     T: ArrayLike,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.kinematics.forward import body_poses, homogeneous
 from armwright.kinematics.frames import FrameLike, body_index, placement
@@ -134,6 +135,7 @@ def jacobian(
     return cast("Array", kernel(robot, point_jacobian, name="jacobian", **options)(q, point))
 
 
+@names_culprit
 def com_jacobian(robot: Robot, q: ArrayLike, link: FrameLike = None) -> Array:
     """Return the Jacobian (..., 3, n), base axes, of a centre of mass.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.kinematics.extent import SINGULAR_BELOW, characteristic_length, full_rank, weights
 from armwright.kinematics.frames import FrameLike, body_index
@@ -66,6 +67,7 @@ class Singularity:
     message: str
 
 
+@names_culprit
 def manipulability(robot: Robot, q: ArrayLike, part: Part = "linear", frame: FrameLike = None) -> Ellipsoid:
     """Return the velocity manipulability ellipsoid of a frame (003 §4.3).
 
@@ -85,11 +87,13 @@ def manipulability(robot: Robot, q: ArrayLike, part: Part = "linear", frame: Fra
     return Ellipsoid(axes=U, half_lengths=half, W=np.prod(half, axis=-1))
 
 
+@names_culprit
 def smallest_singular_value(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Array:
     """Return the smallest singular value of the geometric Jacobian, (...,) for q of shape (..., n)."""
     return np.asarray(np.linalg.svd(jacobian(robot, q, frame), compute_uv=False).min(axis=-1, initial=np.inf))
 
 
+@names_culprit
 def condition_number(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Array:
     """Return largest/smallest singular value of the geometric Jacobian, (...,); inf where it is singular."""
     s = np.linalg.svd(jacobian(robot, q, frame), compute_uv=False)
@@ -99,6 +103,7 @@ def condition_number(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Arr
     return np.asarray(np.where(regular, high / np.where(regular, low, 1.0), np.inf))
 
 
+@names_culprit
 def singularity(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Singularity:
     """Report how close one configuration q (n,) is to a singularity, and which motion is lost there."""
     q = np.asarray(q, dtype=np.float64)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.kinematics import ik
 from armwright.kinematics.joint_range import SLACK
@@ -53,6 +54,7 @@ class CartesianMotion:
     conditioning: float
 
 
+@names_culprit
 def path_law(path: CartesianPath, profile: Profile = "quintic", *, duration: float | None = None,
              speed: float | None = None, acceleration: float | None = None) -> Trajectory:  # fmt: skip
     """Return the law s(t) from 0 to 1 along a path.
@@ -82,6 +84,7 @@ def path_law(path: CartesianPath, profile: Profile = "quintic", *, duration: flo
     return quintic([0.0], [1.0], positive(duration, "duration") if duration is not None else 1.875 / (rate or 1.0))
 
 
+@names_culprit
 def follow_path(robot: Robot, path: CartesianPath, law: Trajectory, *, q0: ArrayLike | None = None,
                 position_only: bool = False, limits: bool = True, tolerance: float = 1e-6,
                 singular_below: float = 1e-3) -> CartesianMotion:  # fmt: skip

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.kinematics.frames import rigid
 from armwright.motion.inputs import joint_vector
@@ -105,6 +106,7 @@ def _pose(value: ArrayLike, what: str) -> Array:
     return T.copy()
 
 
+@names_culprit
 def line(T_start: ArrayLike, T_end: ArrayLike) -> CartesianPath:
     """Return the straight path between two tool poses (4, 4), or the turn on the spot if they share the origin."""
     a, b = _pose(T_start, "T_start"), _pose(T_end, "T_end")
@@ -114,6 +116,7 @@ def line(T_start: ArrayLike, T_end: ArrayLike) -> CartesianPath:
     return CartesianPath(a, chord, np.zeros(3), np.array([0.0, 0.0, 1.0]), 0.0, turn)
 
 
+@names_culprit
 def circle_via(T_start: ArrayLike, via: ArrayLike, T_end: ArrayLike) -> CartesianPath:
     """Return the arc from one pose through a point `via` (3,) to another pose; the via point has no orientation.
 
@@ -134,6 +137,7 @@ def circle_via(T_start: ArrayLike, via: ArrayLike, T_end: ArrayLike) -> Cartesia
     return CartesianPath(a, np.zeros(3), a[:3, 3] + to_centre, normal, angle, _turn_between(a, b))
 
 
+@names_culprit
 def circle_about(T_start: ArrayLike, centre: ArrayLike, normal: ArrayLike, angle: float,
                  orientation: str | ArrayLike = "fixed") -> CartesianPath:  # fmt: skip
     """Return the arc about an axis through `centre` (3,) along `normal` (3,), by `angle` [rad], right-handed.

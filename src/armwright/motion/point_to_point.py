@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError, NotSupportedError
 from armwright.motion.inputs import bounds, joint_vector, optional_vector, positive
 from armwright.motion.trajectory import Trajectory
@@ -49,6 +50,7 @@ def _ends(q0: ArrayLike, q1: ArrayLike) -> tuple[Array, Array]:
     return start, joint_vector(q1, "q1", start.size)
 
 
+@names_culprit
 def cubic(q0: ArrayLike, q1: ArrayLike, duration: float, *, qd0: ArrayLike | None = None,
           qd1: ArrayLike | None = None) -> Trajectory:  # fmt: skip
     """Return the cubic from q0 (n,) to q1 (n,) in `duration` [s]; end velocities (n,) default to rest."""
@@ -58,6 +60,7 @@ def cubic(q0: ArrayLike, q1: ArrayLike, duration: float, *, qd0: ArrayLike | Non
     return Trajectory(np.array([0.0, T]), c[None])
 
 
+@names_culprit
 def quintic(q0: ArrayLike, q1: ArrayLike, duration: float, *, qd0: ArrayLike | None = None,
             qd1: ArrayLike | None = None, qdd0: ArrayLike | None = None,
             qdd1: ArrayLike | None = None) -> Trajectory:  # fmt: skip
@@ -72,6 +75,7 @@ def quintic(q0: ArrayLike, q1: ArrayLike, duration: float, *, qd0: ArrayLike | N
     return Trajectory(np.array([0.0, T]), quintic_coefficients(T, start, goal, *ends)[None])
 
 
+@names_culprit
 def trapezoid_law(speed: float, acceleration: float) -> Trajectory:
     """Return s(t) from 0 to 1 (n = 1) with bounded ṡ and s̈: ramp, cruise, ramp; a triangle where 1 is too short."""
     top = min(speed, float(np.sqrt(acceleration)))
@@ -85,6 +89,7 @@ def trapezoid_law(speed: float, acceleration: float) -> Trajectory:
     return Trajectory(breaks, np.array([c for _, c in pieces])[:, :, None])
 
 
+@names_culprit
 def trapezoid(q0: ArrayLike, q1: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike,
               *, duration: float | None = None) -> Trajectory:  # fmt: skip
     """Return the synchronised trapezoid: all joints follow one law s(t), straight in joint space (001 X11).
@@ -118,6 +123,7 @@ def trapezoid(q0: ArrayLike, q1: ArrayLike, velocity: ArrayLike, acceleration: A
     return Trajectory(breaks, q)
 
 
+@names_culprit
 def jerk_limited(q0: ArrayLike, q1: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike, jerk: ArrayLike,
                  *, qd0: ArrayLike | None = None, qd1: ArrayLike | None = None, qdd0: ArrayLike | None = None,
                  qdd1: ArrayLike | None = None, duration: float | None = None) -> Trajectory:  # fmt: skip

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.motion.inputs import bounds, joint_vector, positive
 from armwright.motion.point_to_point import quintic
@@ -23,6 +24,7 @@ SLOWEST = 1e6
 PRECISION = 1e-10
 
 
+@names_culprit
 def time_scaled(trajectory: Trajectory, factor: float) -> Trajectory:
     """Return the same path, `factor` times as long in time: qd falls by factor, qdd by factor²."""
     k = positive(factor, "factor", "-")
@@ -30,11 +32,13 @@ def time_scaled(trajectory: Trajectory, factor: float) -> Trajectory:
     return Trajectory(trajectory.breaks * k, trajectory.coefficients / powers[:, None])
 
 
+@names_culprit
 def stretch(trajectory: Trajectory, duration: float) -> Trajectory:
     """Return the same path in `duration` seconds."""
     return time_scaled(trajectory, positive(duration, "duration") / trajectory.duration)
 
 
+@names_culprit
 def quintic_duration(
     q0: ArrayLike, q1: ArrayLike, velocity: ArrayLike = np.inf, acceleration: ArrayLike = np.inf
 ) -> float:
@@ -58,6 +62,7 @@ def quintic_duration(
     return T
 
 
+@names_culprit
 def velocity_factor(trajectory: Trajectory, velocity: ArrayLike = np.inf, acceleration: ArrayLike = np.inf) -> float:
     """Return the least time factor that keeps velocity and acceleration limits (scalar or (n,)), from exact peaks."""
     peaks = trajectory.peaks()
@@ -65,6 +70,7 @@ def velocity_factor(trajectory: Trajectory, velocity: ArrayLike = np.inf, accele
     return float(max((peaks.qd / kv).max(), np.sqrt(peaks.qdd / ka).max()))
 
 
+@names_culprit
 def torque_factor(robot: Robot, trajectory: Trajectory, torque: ArrayLike | TorqueLimits | None = None, *,
                   samples: int = 2000, atleast: float = 0.0,
                   precision: float = PRECISION) -> float:  # fmt: skip
@@ -109,6 +115,7 @@ def torque_factor(robot: Robot, trajectory: Trajectory, torque: ArrayLike | Torq
     return high
 
 
+@names_culprit
 def minimum_duration(robot: Robot, q0: ArrayLike, q1: ArrayLike, torque: ArrayLike | None = None, *,
                      velocity: ArrayLike = np.inf, acceleration: ArrayLike = np.inf,
                      samples: int = 2000) -> float:  # fmt: skip

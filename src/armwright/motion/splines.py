@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.motion.inputs import numbers, optional_vector, positive, waypoint_rows
 from armwright.motion.point_to_point import quintic_coefficients
@@ -80,6 +81,7 @@ def _smoothest(t: Array, Q: Array, ends: list[Array]) -> Trajectory:
     return hermite(t, Q, qd, qdd)
 
 
+@names_culprit
 def quintic_spline(waypoints: ArrayLike, times: ArrayLike, *, velocities: ArrayLike | str = "smooth",
                    accelerations: ArrayLike | None = None, qd0: ArrayLike | None = None,
                    qd1: ArrayLike | None = None, qdd0: ArrayLike | None = None,
@@ -126,6 +128,7 @@ def _rows(value: ArrayLike, what: str, shape: tuple[int, ...], ends: tuple[Array
     return array
 
 
+@names_culprit
 def piecewise_quintic(
     waypoints: ArrayLike, duration: float | None = None, *, qd0: ArrayLike | None = None
 ) -> Trajectory:

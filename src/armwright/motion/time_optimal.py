@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.motion.inputs import bounds, waypoint_rows
 from armwright.motion.parameterise import largest_speeds_toppra
@@ -66,6 +67,7 @@ class TimeOptimal:
         return self.trajectory.duration
 
 
+@names_culprit
 def joint_path(waypoints: ArrayLike) -> Trajectory:
     """Return a smooth path through joint waypoints (N, n) for `time_optimal`: straight for two, else a cubic spline.
 
@@ -81,6 +83,7 @@ def joint_path(waypoints: ArrayLike) -> Trajectory:
     return Trajectory(s, np.moveaxis(c[::-1], 0, 1))
 
 
+@names_culprit
 def time_optimal(robot: Robot, path: Trajectory | ArrayLike, torque: ArrayLike | None = None, *,
                  velocity: ArrayLike | None = None, acceleration: ArrayLike = np.inf, grid: int = 400,
                  iterations: int = 40, tolerance: float = 1e-6,

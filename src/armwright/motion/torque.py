@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.dynamics.api import inverse_dynamics
 from armwright.errors import InputError
 from armwright.motion.inputs import bounds
@@ -38,6 +39,7 @@ class TorqueLimits:
     labels: tuple[str, ...]
 
 
+@names_culprit
 def torque_limits(robot: Robot, torque: ArrayLike | None = None) -> TorqueLimits:
     """Return the arm's torque limits.
 
@@ -108,6 +110,7 @@ def piece_fractions(trajectory: Trajectory, samples: int) -> Array:
     return np.concatenate([[1e-9], np.linspace(0.0, 1.0, each + 1)[1:-1], [1.0 - 1e-9]])
 
 
+@names_culprit
 def torque_use(
     robot: Robot, trajectory: Trajectory, torque: ArrayLike | TorqueLimits | None = None, *, samples: int = 2000
 ) -> TorqueUse:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.motion.inputs import joint_vector, positive
 from armwright.motion.reference import Reference
@@ -228,6 +229,7 @@ class Trajectory:
         return Samples(t, *self.evaluate(t))
 
 
+@names_culprit
 def hold(q: ArrayLike, duration: float) -> Trajectory:
     """Return the motion that stays at q (n,) for `duration` seconds."""
     return Trajectory(np.array([0.0, positive(duration, "duration")]), joint_vector(q, "q")[None, None, :])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.planning.capsules import (
     LinkCapsules,
@@ -60,6 +61,7 @@ GRID_PLANNERS: dict[str, Any] = {
 JOINT_PLANNERS: dict[str, Any] = {"rrt-connect": RRTConnect, "ompl-rrt-connect": OMPLConnect}
 
 
+@names_culprit
 def planner(name: str, **options: Any) -> Any:
     """Return a planner by name: a key of `GRID_PLANNERS` or `JOINT_PLANNERS`, with its options."""
     known = {**GRID_PLANNERS, **JOINT_PLANNERS}

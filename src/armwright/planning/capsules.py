@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.planning.grid import frozen_numbers
 from armwright.planning.occupancy import GridMap
@@ -52,6 +53,7 @@ class LinkCapsules:
         return hash(self._content())
 
 
+@names_culprit
 def link_capsules(robot: Robot, radius: ArrayLike = 0.05) -> LinkCapsules:
     """Derive capsules from the joints: a link spans from its own joint's origin to its children's, the tip to the tool.
 
@@ -121,12 +123,14 @@ class Obstacles:
         return Obstacles(*(np.concatenate([getattr(self, n), getattr(other, n)]) for n in self.__slots__))
 
 
+@names_culprit
 def spheres(centres: ArrayLike, radius: ArrayLike) -> Obstacles:
     """Return spheres at centres (S, 3) with radius, one or (S,) [m]."""
     c = np.atleast_2d(np.asarray(centres, dtype=np.float64))
     return Obstacles(c, c, frozen_numbers(radius, (len(c),), "radius"))
 
 
+@names_culprit
 def vertical_cylinders(xy: ArrayLike, radius: ArrayLike, *, half_length: float = LONG) -> Obstacles:
     """Return the vertical cylinders of 000 §3.8 at (S, 2), so long that their round ends are out of reach."""
     p = np.atleast_2d(np.asarray(xy, dtype=np.float64))
@@ -134,6 +138,7 @@ def vertical_cylinders(xy: ArrayLike, radius: ArrayLike, *, half_length: float =
     return Obstacles(np.hstack([p, -z]), np.hstack([p, z]), frozen_numbers(radius, (len(p),), "radius"))
 
 
+@names_culprit
 def cells_as_boxes(where: GridMap, *, height: float = LONG) -> Obstacles:
     """Return the blocked cells of a map (by its own rule; not inflated, without the ring) as boxes.
 
@@ -152,6 +157,7 @@ def cells_as_boxes(where: GridMap, *, height: float = LONG) -> Obstacles:
     return Obstacles(centre=centre, half=np.broadcast_to(half, (M, 3)), R=R)
 
 
+@names_culprit
 def floor(z: float = 0.0) -> Obstacles:
     """Return the half-space below height z [m]."""
     return Obstacles(planes=np.array([[0.0, 0.0, 1.0, z]]))

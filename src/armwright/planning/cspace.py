@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.kinematics.forward import link_poses
 from armwright.planning.capsules import LinkCapsules, Obstacles
@@ -196,6 +197,7 @@ def _levers(robot: Robot, links: LinkCapsules) -> Array:
     return out
 
 
+@names_culprit
 def configuration_map(test: WholeArm, q: ArrayLike, joints: Sequence[int], lower: ArrayLike, upper: ArrayLike,
                       shape: Sequence[int]) -> tuple[Mask, list[Array]]:  # fmt: skip
     """Map the obstacles into a grid over some joints: blocked where the whole arm collides.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.planning.neighbourhood import von_neumann
 from armwright.planning.occupancy import ring_of
 from armwright.planning.path_plan import PathPlan, Problem, problem
@@ -102,6 +103,7 @@ def inputs(p: Problem) -> Array:
     return drive
 
 
+@names_culprit
 def display(where: GridMap | ArrayLike, plan: PathPlan, start: ArrayLike, goal: ArrayLike) -> Array:
     """Return the picture of 000 §3.9: 0 obstacle, 1 free, 2 goal, 0.75 start, 0.5 path."""
     p = problem(where, start, goal)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.planning.grid import Grid, frozen_numbers
 from armwright.planning.neighbourhood import moore
@@ -37,6 +38,7 @@ def patch_000(*, ring: bool = True, radius: float = 0.0) -> GridMap:
     return GridMap(grid, ring=ring, radius=radius)
 
 
+@names_culprit
 def mark(where: GridMap, point: ArrayLike) -> Marked:
     """Put a contact into the cell of `point` (3,) [m].
 
@@ -51,6 +53,7 @@ def mark(where: GridMap, point: ArrayLike) -> Marked:
     return Marked(where.with_felt(cell), cell, again, True)
 
 
+@names_culprit
 def contact_point(tool: ArrayLike, force: ArrayLike, radius: float = 0.0) -> Array:
     """Return where a tool of `radius` touches: the surface lies opposite to the force that it exerts on the arm.
 
@@ -66,6 +69,7 @@ def contact_point(tool: ArrayLike, force: ArrayLike, radius: float = 0.0) -> Arr
     return np.asarray(p - radius * f / size)
 
 
+@names_culprit
 def back_off_000(cell: ArrayLike, velocity: ArrayLike) -> Cell:
     """Step one cell back against the dominant axis of the velocity, then c_u ≥ 2 and no other clamp (000 §3.10).
 
@@ -84,6 +88,7 @@ def back_off_000(cell: ArrayLike, velocity: ArrayLike) -> Cell:
     return max(u, 2), v
 
 
+@names_culprit
 def back_off(where: GridMap, cell: ArrayLike, velocity: ArrayLike) -> Cell | None:
     """Step one cell back against the dominant axis of the velocity, in any grid, to a free cell.
 
@@ -101,6 +106,7 @@ def back_off(where: GridMap, cell: ArrayLike, velocity: ArrayLike) -> Cell | Non
     return nearest_free(where, target)
 
 
+@names_culprit
 def nearest_free(where: GridMap, cell: ArrayLike) -> Cell | None:
     """Return the free cell nearest to `cell` (which may be outside), searched ring by ring; None if there is none."""
     first, shape = where.grid.first, np.array(where.shape)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.kinematics.forward import fk
 from armwright.planning.grid import frozen_numbers
@@ -60,6 +61,7 @@ class MotionPlan:
         return self.plan.ok and not self.touched
 
 
+@names_culprit
 def plan_motion(robot: Robot, where: GridMap, planner: GridPlanner, q_start: ArrayLike, goal: ArrayLike, *,
                 start: ArrayLike | None = None, R_tool: ArrayLike = TOOL_DOWN_000, cut: bool = True,
                 **motion_options: Any) -> MotionPlan:  # fmt: skip
@@ -106,6 +108,7 @@ def plan_motion(robot: Robot, where: GridMap, planner: GridPlanner, q_start: Arr
     return MotionPlan(plan, points, rows, motion, touched, text)
 
 
+@names_culprit
 def free_motion(robot: Robot, arm: WholeArm, path: ArrayLike, *, samples: int = 1000,
                 **motion_options: Any) -> tuple[Trajectory, float]:  # fmt: skip
     """Return a motion along a collision-free joint polyline (N, n), and its smallest clearance [m].

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.planning.grid import grid_shape
 from armwright.planning.neighbourhood import Neighbourhood, neighbourhood
@@ -54,6 +55,7 @@ class Stability:
         return 0.0 < beta < self.beta_bound
 
 
+@names_culprit
 def stability(shape: tuple[int, ...], hood: Neighbourhood | str | ArrayLike = "von_neumann", *,
               self_link: bool = False) -> Stability:  # fmt: skip
     """Return the extreme eigenvalues of T on a grid and the bounds on β (C16 of 000).
@@ -86,6 +88,7 @@ def stability(shape: tuple[int, ...], hood: Neighbourhood | str | ArrayLike = "v
     return Stability(low + extra, high + extra)
 
 
+@names_culprit
 def link_matrix(shape: tuple[int, ...], hood: Neighbourhood | str | ArrayLike = "von_neumann") -> Any:
     """Return T as a sparse matrix (N, N): 1 where cells are linked."""
     from scipy import sparse
@@ -116,6 +119,7 @@ def _extremes(shape: tuple[int, ...], links: Neighbourhood) -> tuple[float, floa
     return low, high
 
 
+@names_culprit
 def lyapunov(sigma: ArrayLike, inputs: ArrayLike, beta: float,
              hood: Neighbourhood | str | ArrayLike = "von_neumann") -> float:  # fmt: skip
     """Return L = −½ Σ T_ij σ_i σ_j − Σ I_i σ_i + Σ G(σ_i), G(σ) = ∫₀^σ g⁻¹ = σ²/(2β) (000 §3.9, sign corrected).

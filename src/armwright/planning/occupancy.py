@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.planning.grid import Grid, grid_shape
 
@@ -126,6 +127,7 @@ class GridMap:
         return array
 
 
+@names_culprit
 def grid_map(shape: tuple[int, ...], origin: ArrayLike = (0.0, 0.0, 0.0), cell_size: ArrayLike = 1.0, *,
              axes: ArrayLike | None = None, first: int = 0, ring: bool = False,
              radius: float = 0.0) -> GridMap:  # fmt: skip
@@ -141,6 +143,7 @@ def ring_of(shape: tuple[int, ...]) -> Mask:
     return mask
 
 
+@names_culprit
 def inflate(blocked: ArrayLike, radius: float, cell_size: ArrayLike = 1.0, *, boxes: bool = False) -> Mask:
     """Grow blocked cells by a tool's radius.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.planning.joint_plan import Colliding, EdgeFree, JointPlan, Space, length, shortcut
 
@@ -70,6 +71,7 @@ def _extend(space: Space, tree: _Tree, near: int, target: Array, step: float, wh
     return node, fraction == 1.0
 
 
+@names_culprit
 def rrt_connect(colliding: Colliding, start: ArrayLike, goal: ArrayLike, lower: ArrayLike, upper: ArrayLike, *,
                 step: float = 0.3, resolution: float = 0.02, seed: int = 0, iterations: int = 5000,
                 shortcuts: int = 150, edge_free: EdgeFree | None = None) -> JointPlan:  # fmt: skip

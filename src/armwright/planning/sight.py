@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def sees(blocked: Mask, a: Sequence[float], b: Sequence[float]) -> bool:
     return True
 
 
+@names_culprit
 def cut_corners(blocked: ArrayLike, path: Sequence[Sequence[float]]) -> list[int]:
     """Return which points of a path to keep so that neighbours among them see each other.
 

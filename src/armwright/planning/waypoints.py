@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.kinematics.forward import fk
 from armwright.kinematics.ik_geometry import ik_class
@@ -34,6 +35,7 @@ MOST_STEP = 1.0
 BISECTIONS = 12
 
 
+@names_culprit
 def path_points(where: GridMap, path: Sequence[ArrayLike], *, start: ArrayLike | None = None, cut: bool = True,
                 spacing: float | None = None) -> Array:  # fmt: skip
     """Return tool positions (N, 3) [m] along a path of cells.
@@ -62,6 +64,7 @@ def path_points(where: GridMap, path: Sequence[ArrayLike], *, start: ArrayLike |
     return points if spacing is None else densified(points, spacing)
 
 
+@names_culprit
 def densified(points: ArrayLike, spacing: float) -> Array:
     """Return the polyline with points added so that neighbours are at most `spacing` apart; corners stay."""
     P = np.asarray(points, dtype=np.float64)
@@ -74,6 +77,7 @@ def densified(points: ArrayLike, spacing: float) -> Array:
     return np.concatenate(parts)
 
 
+@names_culprit
 def joint_waypoints(robot: Robot, points: ArrayLike, q_start: ArrayLike, *, R_tool: ArrayLike = TOOL_DOWN_000,
                     most_step: float = MOST_STEP) -> Array:  # fmt: skip
     """Return joint rows (N, n) that bring the tool to points (N, 3) with one orientation, without a branch jump.
@@ -119,6 +123,7 @@ def joint_waypoints(robot: Robot, points: ArrayLike, q_start: ArrayLike, *, R_to
     return np.array(rows)
 
 
+@names_culprit
 def waypoint_motion(robot: Robot, Q: ArrayLike, *, qd0: ArrayLike | None = None, velocity: ArrayLike | None = None,
                     acceleration: ArrayLike | None = None, duration: float | None = None,
                     scheme: str = "central") -> Trajectory:  # fmt: skip
@@ -175,6 +180,7 @@ def _shortest_takeover(build: Callable[[float], Trajectory], kv: ArrayLike, ka: 
     return build(high)
 
 
+@names_culprit
 def blocked_on_the_way(robot: Robot, motion: Trajectory, where: GridMap, *, samples: int = 2000) -> list[Cell]:
     """Return blocked cells that the tool enters during a motion (by forward kinematics at `samples` instants).
 

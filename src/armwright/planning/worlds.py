@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.capsules import LinkCapsule
 from armwright.contact.capsules import link_capsules as contact_link_capsules
 from armwright.contact.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Sphere, kind_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+@names_culprit
 def contact_capsules(robot: Robot, parts: Sequence[LinkCapsule] | None = None) -> LinkCapsules:
     """Return the capsules of the contact model (its defaults for `robot`, or `parts`) as plain arrays."""
     chosen = contact_link_capsules(robot) if parts is None else parts
@@ -33,6 +35,7 @@ def contact_capsules(robot: Robot, parts: Sequence[LinkCapsule] | None = None) -
     return LinkCapsules(np.array([p.body for p in chosen], dtype=np.int64), a, b, np.array([p.radius for p in chosen]))
 
 
+@names_culprit
 def obstacles_of(world: World) -> Obstacles:
     """Return the shapes of a world as obstacles.
 
@@ -71,6 +74,7 @@ def obstacles_of(world: World) -> Obstacles:
     return Obstacles(rows(a, 3), rows(b, 3), rows(radius), **boxes, planes=rows(planes, 4))
 
 
+@names_culprit
 def point_clearance(obstacles: Obstacles, points: ArrayLike) -> Array:
     """Return the distance (...,) [m] of points (..., 3) from the nearest obstacle: ≤ 0 inside, inf without any."""
     P = np.asarray(points, dtype=np.float64)
@@ -90,6 +94,7 @@ def point_clearance(obstacles: Obstacles, points: ArrayLike) -> Array:
     return least
 
 
+@names_culprit
 def true_map(where: GridMap, world: World | Obstacles, *, radius: float = 0.0, touching: bool = False) -> GridMap:
     """Return the map with every cell felt that a tool of `radius` cannot use: what the oracle planner plans on.
 

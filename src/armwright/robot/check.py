@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.robot.check_bodies import Finding, body_findings
 from armwright.robot.step import steps
 
@@ -25,6 +26,7 @@ SPEED_SLACK = 1.01
 """Joint speeds are printed with three digits; a per cent above the motor's is rounding."""
 
 
+@names_culprit
 def check(robot: Robot, *, samples: int = 64, seed: int = 0) -> list[Finding]:
     """Judge an arm; the worst findings come first.
 

@@ -6,8 +6,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.graph.kernel import Kernel, compile_function
+from armwright.robot.model import robot_needed
 from armwright.robot.tree import tree_of
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 ARM_NAMES = ("arm", "robot")
 
 
+@names_culprit
 def compile(  # noqa: A001 - the verb the whole product is about
     function: Callable[..., Any],
     robot: Robot | None = None,
@@ -75,7 +78,11 @@ def kernel(robot: Robot, function: Callable[..., Any], *, regroup: bool = False,
     Optional array parameters (``wrench=None``) become inputs only if `shapes` names them: ``shapes={"wrench": 6}``.
     """
     key = (function, regroup, check_finite, tuple((shapes or {}).items()), name, tuple(constants.items()))
-    found: Kernel | None = robot.known.get(key)
+    try:
+        found: Kernel | None = robot.known.get(key)
+    except (AttributeError, TypeError) as error:  # not a robot, or options that are not plain values
+        wrong = robot_needed(robot) or f"options must be plain values ({error})"
+        raise InputError(f"{name or function.__name__}: {wrong}") from error
     return found or robot.memo(key, _compiled, function, shapes, regroup, check_finite, name, constants)
 
 

@@ -6,6 +6,7 @@ import difflib
 from pathlib import Path
 from typing import NamedTuple
 
+from armwright.arguments import names_culprit
 from armwright.errors import DescriptionError, InputError
 from armwright.robot.model import Robot
 from armwright.robot.sheet_files import catalogue_names, catalogue_text, finder
@@ -22,6 +23,7 @@ class Entry(NamedTuple):
     source: str
 
 
+@names_culprit
 def load(
     name_or_path: str | Path, *, implausible: Implausible = "refuse", base: str | None = None, tip: str | None = None
 ) -> Robot:

@@ -26,6 +26,14 @@ T = TypeVar("T")
 EARTH_GRAVITY = (0.0, 0.0, -9.81)
 
 
+def robot_needed(value: object) -> str:
+    """What to say where a robot is needed and something else is given; nothing if it is one."""
+    if isinstance(value, Robot):
+        return ""
+    hint = f"; load it first: armwright.load({value!r})" if isinstance(value, str) else ""
+    return f"robot must be a Robot, got {value!r:.60} ({type(value).__name__}){hint}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Robot(ByContent):
     """An arm. Build one with `armwright.load` or the ``from_…`` constructors.
@@ -220,15 +228,15 @@ class Robot(ByContent):
 
     def with_tool(self, T_tip_tool: ArrayLike) -> Robot:
         """Return the same arm with another tool frame (pose in the tip's link frame)."""
-        return replace(self, T_tip_tool=np.asarray(T_tip_tool, dtype=np.float64))
+        return replace(self, T_tip_tool=frozen_pose(T_tip_tool, "T_tip_tool"))
 
     def with_base(self, T_base_root: ArrayLike) -> Robot:
         """Return the same arm mounted elsewhere; gravity keeps its direction in the base frame."""
-        return replace(self, T_base_root=np.asarray(T_base_root, dtype=np.float64))
+        return replace(self, T_base_root=frozen_pose(T_base_root, "T_base_root"))
 
     def with_gravity(self, gravity: ArrayLike) -> Robot:
         """Return the same arm under another gravity vector (base frame, m/s²)."""
-        return replace(self, gravity=np.asarray(gravity, dtype=np.float64))
+        return replace(self, gravity=frozen(gravity, (3,), "gravity"))
 
     def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> Robot:
         """Return the same arm with a rigid load on its tip.

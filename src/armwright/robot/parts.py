@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from armwright.arguments import number, numbers
 from armwright.errors import InputError
 from armwright.pickling import Rebuilt
 
@@ -99,6 +100,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         """Refuse swapped, negative or NaN bounds."""
+        for name in ("lower", "upper", "velocity", "acceleration", "effort"):
+            object.__setattr__(self, name, number(getattr(self, name), f"limits: {name}"))
         if not self.lower <= self.upper:
             raise InputError(f"limits: lower ({self.lower}) must not exceed upper ({self.upper})")
         for name in ("velocity", "acceleration", "effort"):
@@ -117,7 +120,8 @@ class Friction:
     def __post_init__(self) -> None:
         """Refuse negative or non-finite coefficients."""
         for name in ("viscous", "coulomb", "dead_zone"):
-            value = getattr(self, name)
+            value = number(getattr(self, name), f"friction: {name}")
+            object.__setattr__(self, name, value)
             if not (np.isfinite(value) and value >= 0.0):
                 raise InputError(f"friction: {name} must be finite and ≥ 0, got {value}")
 
@@ -173,8 +177,11 @@ class Body(ByContent):
         put(self, "inertia", frozen(self.inertia, (3, 3), f"body {self.name!r}: inertia"))
         if np.abs(self.inertia - self.inertia.T).max() > 1e-12 * max(1.0, float(np.abs(self.inertia).max())):
             raise InputError(f"body {self.name!r}: inertia must be symmetric")
-        if not (np.isfinite(self.mass) and np.isfinite(self.ratio) and np.isfinite(self.offset)):
-            raise InputError(f"body {self.name!r}: mass, ratio and offset must be finite")
+        for label in ("mass", "ratio", "offset"):
+            value = number(getattr(self, label), f"body {self.name!r}: {label}")
+            if not np.isfinite(value):
+                raise InputError(f"body {self.name!r}: {label} must be finite, got {value}")
+            put(self, label, value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,7 +209,7 @@ class Actuators(ByContent):
     def __post_init__(self) -> None:
         """Freeze the arrays and refuse NaN; `Robot` checks their shapes."""
         for part in fields(self):
-            array = np.array(getattr(self, part.name), dtype=np.float64)
+            array = numbers(getattr(self, part.name), f"actuators.{part.name}")
             if np.isnan(array).any():
                 raise InputError(f"actuators.{part.name}: NaN is not a number to compute with; inf means unlimited")
             array.flags.writeable = False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import number
 from armwright.errors import InputError, NotSupportedError
 from armwright.robot.parts import frozen
 from armwright.spatial import sum_bodies
@@ -28,6 +29,7 @@ def add_payload(
         com: its centre of mass in the **tool** frame [m].
         inertia: 3×3 about that centre, tool axes [kg m²]; a point mass if omitted.
     """
+    mass = number(mass, "payload: mass")
     if not (np.isfinite(mass) and mass >= 0.0):
         raise InputError(f"payload: mass must be finite and ≥ 0, got {mass}")
     if robot.tip < 0:

@@ -11,6 +11,7 @@ from armwright.errors import InputError, SimulationError
 from armwright.graph import compile_function
 from armwright.graph.loop import Outcome, recorded_rows
 from armwright.motion.reference import Reference
+from armwright.simulation.trouble import not_a_torque
 from armwright.simulation.wrist import tool_wrench
 
 if TYPE_CHECKING:
@@ -58,9 +59,7 @@ class Caller:
     def check(self, t: float, tau: Any) -> None:
         """Raise `SimulationError` if the torque of time t is not finite."""
         if not is_finite(tau):
-            joint = self.session.robot.joints[int(np.argmin(np.isfinite(tau)))].name
-            raise SimulationError(f"law {self.law.name!r} returned {tau.tolist()} at t = {t:.6g} s (joint {joint}); "
-                                  "torques must be finite")  # fmt: skip
+            raise SimulationError(not_a_torque(self.session, tau, t))
 
     def _as_torque(self, answer: Any) -> Any:
         """Torque (n,) of whatever else the law returns; raise `InputError` if it is none."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit, numbers
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Drive:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
-        gear = np.asarray(self.gear, dtype=np.float64)
+        gear = numbers(self.gear, "drive: gear")
         if (
             gear.ndim != 2
             or gear.shape[0] != gear.shape[1]
@@ -46,10 +47,11 @@ class Drive:
         ):
             raise InputError(f"drive: gear must be an invertible (n, n) matrix, got shape {gear.shape}")
         for name in ("torque_limit", "speed_limit"):
-            limit = np.asarray(getattr(self, name), dtype=np.float64)
+            limit = numbers(getattr(self, name), f"drive: {name}")
             if limit.shape not in ((), (len(gear),)) or not (limit > 0.0).all():
                 raise InputError(f"drive: {name} must be > 0 (inf for none), a scalar or ({len(gear)},); got {limit}")
             object.__setattr__(self, name, np.broadcast_to(limit, (len(gear),)))
+        object.__setattr__(self, "time_constant", float(numbers(self.time_constant, "drive: time_constant")))
         if not (np.isfinite(self.time_constant) and self.time_constant >= 0.0):
             raise InputError(f"drive: time_constant must be finite and ≥ 0 s, got {self.time_constant}")
 
@@ -98,6 +100,7 @@ class Drive:
         return np.asarray(tau) @ np.linalg.inv(np.asarray(self.gear, dtype=np.float64)) / constant
 
 
+@names_culprit
 def drive_of(robot: Robot, *, time_constant: float = 0.0) -> Drive:
     """Return the robot's own motors (`Robot.actuators`) as a drive."""
     a = robot.actuators

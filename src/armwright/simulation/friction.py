@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from armwright.arguments import numbers
 from armwright.errors import InputError
 
 
@@ -33,9 +34,10 @@ class FrictionModel(ABC):
 
 
 def _checked(model: Any, **positive: bool) -> None:
-    """Refuse negative or non-finite parameters; those marked True must be strictly positive."""
+    """Take the parameters as arrays; refuse negative or non-finite ones. Those marked True must be > 0."""
     for name, strict in positive.items():
-        value = np.asarray(getattr(model, name), dtype=np.float64)
+        value = numbers(getattr(model, name), f"{type(model).__name__}: {name}")
+        object.__setattr__(model, name, value)
         wrong = value <= 0.0 if strict else value < 0.0
         if not np.isfinite(value).all() or wrong.any():
             raise InputError(

@@ -12,6 +12,7 @@ import numpy as np
 from armwright.contact import monitor as monitors
 from armwright.control.law import Law, initial_memory, run
 from armwright.control.zero import zero
+from armwright.errors import InputError
 from armwright.graph import Program, trace
 from armwright.graph.loop import LoopPlan, Stage, stage
 from armwright.graph.program import call_by_name
@@ -233,13 +234,26 @@ def system_of(parts: Ingredients, continuous: bool, s: Mapping[str, Any]) -> Sys
 
     tree = parts.lanes.fill(s.get("parameters"))
 
-    def acting(function: Callable[..., Any] | None) -> Callable[[Any, Any, Any], Any] | None:
+    def acting(
+        function: Callable[..., Any] | None, what: str, *shapes: tuple[int, ...]
+    ) -> Callable[[Any, Any, Any], Any] | None:
         if function is None:
             return None
-        return lambda past, q, qd: call_by_name(function, {"arm": tree, "t": start + past, "q": q, "qd": qd})
+        return lambda past, q, qd: outer(
+            function, {"arm": tree, "t": start + past, "q": q, "qd": qd}, f"simulate: {what}", *shapes
+        )
 
     extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
-    return System(tree, torque, parts.drive, parts.friction, acting(parts.wrenches), acting(parts.external), extra)
+    return System(tree, torque, parts.drive, parts.friction, acting(parts.wrenches, "wrench", (6,), (tree.nb, 6)),
+                  acting(parts.external, "external", (n,)), extra)  # fmt: skip
+
+
+def outer(function: Callable[..., Any], signals: Mapping[str, Any], what: str, *shapes: tuple[int, ...]) -> Any:
+    """Call a user's function of (arm, t, q, qd) and check the shape of what it returns."""
+    value = call_by_name(function, signals)
+    if np.shape(value) not in shapes:
+        raise InputError(f"{what} must return shape {' or '.join(map(str, shapes))}, got {np.shape(value)}")
+    return value
 
 
 def step_end(parts: Ingredients, tree: Tree, start: Any, x: Any, past: Any, x1: Any, past1: Any) -> dict[str, Any]:
@@ -248,7 +262,7 @@ def step_end(parts: Ingredients, tree: Tree, start: Any, x: Any, past: Any, x1: 
     out: dict[str, Any] = {"past": np.array([past1]), "x": _clamped(x1, parts.clamp, n)}
     if parts.events:
         after = {"arm": tree, "t": start + past1, "q": out["x"][:n], "qd": out["x"][n : 2 * n]}
-        out["event"] = np.array([call_by_name(f, after) for f in parts.events.values()])
+        out["event"] = np.array([outer(f, after, f"event {name!r}", ()) for name, f in parts.events.items()])
         out["x_before"], out["past_before"] = x, np.array([past])
     return out
 

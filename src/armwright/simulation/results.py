@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.control.law import initial_memory, run_storage
+from armwright.arguments import names_culprit
+from armwright.control.law import Law, initial_memory, run_storage
 from armwright.dynamics import energy, forward_dynamics
 from armwright.errors import InputError
 from armwright.graph import compile_function
@@ -129,6 +130,7 @@ def _applied(session: Session, rows: Any) -> Any:
     return tau.T.reshape(*rows.shape[:2], n)
 
 
+@names_culprit
 def with_energy(recording: Recording) -> Recording:
     """Add kinetic, potential and total energy [J] of a recording's robot, from one batched kernel."""
     assert recording.robot is not None
@@ -138,6 +140,7 @@ def with_energy(recording: Recording) -> Recording:
     )
 
 
+@names_culprit
 def with_acceleration(recording: Recording) -> Recording:
     """Add qdd, the acceleration that the recorded torques cause (without external wrenches)."""
     assert recording.robot is not None
@@ -147,7 +150,8 @@ def with_acceleration(recording: Recording) -> Recording:
     )
 
 
-def with_storage(recording: Recording, law: Any) -> Recording:
+@names_culprit
+def with_storage(recording: Recording, law: Law) -> Recording:
     """Add the law's Lyapunov or storage function along the run, with the memory that it had at every instant."""
     robot = recording.robot
     assert robot is not None

@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit, numbers
 from armwright.errors import InputError
 from armwright.kinematics import acceleration, fk
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from armwright.robot.model import Robot
+
+MOST_TICKS = 10_000  # of delay: each is kept in the loop's memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +44,15 @@ class JointSensors:
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
         for name in ("position_noise", "velocity_noise", "position_resolution", "velocity_resolution"):
-            value = np.asarray(getattr(self, name), dtype=np.float64)
+            value = numbers(getattr(self, name), f"sensors: {name}")
             if not np.isfinite(value).all() or (value < 0.0).any():
                 raise InputError(f"sensors: {name} must be finite and ≥ 0, got {value}")
-        if self.delay < 0 or self.every < 1:
-            raise InputError(f"sensors: delay must be ≥ 0 and every ≥ 1 ticks, got {self.delay} and {self.every}")
+        for name, least in (("delay", 0), ("every", 1)):
+            ticks = numbers(getattr(self, name), f"sensors: {name}")
+            if ticks.ndim or ticks != np.floor(ticks) or not least <= ticks <= MOST_TICKS:
+                span = f"from {least} to {MOST_TICKS}"
+                raise InputError(f"sensors: {name} must be a whole number of ticks {span}, got {ticks}")
+            object.__setattr__(self, name, int(ticks))
 
     @property
     def noisy(self) -> bool:
@@ -63,7 +72,10 @@ def _quantised(x: Any, resolution: Any) -> Any:
     return np.array([np.floor(x[k] / steps[k] + 0.5) * steps[k] if steps[k] else x[k] for k in range(len(x))])
 
 
-def accelerometer(robot: Robot, q: Any, qd: Any, qdd: Any, *, T_tool_sensor: Any = None) -> Any:
+@names_culprit
+def accelerometer(
+    robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, T_tool_sensor: ArrayLike | None = None
+) -> Any:
     """Specific force (..., 3) in sensor axes [m/s²] at the tool: f = Rᵀ(a − g) (004 §3.11, sign corrected).
 
     At rest it reads +9.81 upwards. The lever arm counts: a = a_tool + α × r + ω × (ω × r).
@@ -75,9 +87,12 @@ def accelerometer(robot: Robot, q: Any, qd: Any, qdd: Any, *, T_tool_sensor: Any
     return np.einsum("...ji,...j->...i", R, a)
 
 
-def force_sensor(robot: Robot, q: Any, wrench: Any) -> Any:
+@names_culprit
+def force_sensor(robot: Robot, q: ArrayLike, wrench: ArrayLike) -> Any:
     """Reading (..., 6) of a wrist sensor in tool axes, of the world's wrench (..., 6) at the tool in base axes."""
     R = fk(robot, q)[..., :3, :3]
-    w = np.asarray(wrench, dtype=np.float64)
+    w = numbers(wrench, "force_sensor: wrench")
+    if w.shape[-1:] != (6,):
+        raise InputError(f"force_sensor: wrench must have shape (..., 6), got {w.shape}")
     parts = [np.einsum("...ji,...j->...i", R, w[..., :3]), np.einsum("...ji,...j->...i", R, w[..., 3:])]
     return np.concatenate(parts, axis=-1)

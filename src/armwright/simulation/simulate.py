@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.monitor import as_chain
 from armwright.control.law import Law, as_law, check_gains
 from armwright.control.zero import zero
@@ -17,24 +19,25 @@ from armwright.motion import Trajectory
 from armwright.motion.reference import Reference
 from armwright.robot.model import Robot
 from armwright.robot.tree import tree_of
+from armwright.simulation import checks
+from armwright.simulation.drives import Drive
+from armwright.simulation.friction import FrictionModel
 from armwright.simulation.integrators import method as find_method
 from armwright.simulation.lanes import lanes_of
 from armwright.simulation.plan import Ingredients
 from armwright.simulation.results import recording_of
+from armwright.simulation.sensors import JointSensors
 from armwright.simulation.session import Session
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.contact.monitor import Monitor
-    from armwright.simulation.drives import Drive
-    from armwright.simulation.friction import FrictionModel
-    from armwright.simulation.sensors import JointSensors
 
 Limits = Literal["record", "clamp", "stop"]
-MOST_ROWS = 50_000_000  # numbers kept in memory by one run
 
 
+@names_culprit
 def prepare(
     robot: Robot | Sequence[Robot],
     law: Law | Callable[..., Any] | None = None,
@@ -61,16 +64,24 @@ def prepare(
     check_step: bool = True,
 ) -> Session:
     """Compile a loop and set it to its start; `simulate` runs it to the end. See there for the arguments."""
-    robots = [robot] if isinstance(robot, Robot) else list(robot)
-    if not robots:
-        raise InputError("simulate: no robot given")
+    robots = checks.robots_of(robot)
     arm = robots[0]
     n = arm.n
-    if not (np.isfinite(rate) and rate > 0.0):
-        raise InputError(f"simulate: rate must be a positive number of ticks per second, got {rate}")
-    for name, value in (("substeps", substeps), ("every", every)):
-        if not np.isfinite(value) or value != int(value) or value < 1:
-            raise InputError(f"simulate: {name} must be a whole number ≥ 1, got {value}")
+    rate, substeps, every = (
+        checks.rate_of(rate),
+        checks.whole(substeps, "substeps", checks.MOST_SUBSTEPS),
+        checks.whole(every, "every"),
+    )
+    checks.check_parts(
+        arm,
+        {
+            "model": (model, Robot),
+            "drive": (drive, Drive),
+            "friction": (friction, FrictionModel),
+            "sensors": (sensors, JointSensors),
+        },
+    )
+    checks.check_functions(events, external)
     if limits not in ("record", "clamp", "stop"):
         raise InputError(f"simulate: limits must be 'record', 'clamp' or 'stop', got {limits!r}")
     if continuous and sensors is not None:
@@ -78,19 +89,13 @@ def prepare(
     chosen = as_law(law) if law is not None else zero()
     start = _start(reference, q0, n)
     x0 = _state(start, qd0, n)
-    varying = tuple(k for k, v in chosen.gains.items() if np.ndim(v) == 2)
-    seeds = _seeds(seed)
-    if count is not None and (count != int(count) or count < 1):
-        raise InputError(f"simulate: count must be a whole number ≥ 1, got {count}")
-    lanes = count or max([len(robots), len(x0), len(seeds), *(len(chosen.gains[k]) for k in varying)])
-    for what, number in (
-        ("robots", len(robots)),
-        ("initial states", len(x0)),
-        ("seeds", len(seeds)),
-        *((f"gain {k}", len(chosen.gains[k])) for k in varying),
-    ):
-        if number not in (1, lanes):
-            raise InputError(f"simulate: {number} {what} for {lanes} simulations; give 1 or {lanes}")
+    checks.check_state(x0, arm)
+    varying = checks.varying_gains(chosen)
+    seeds = checks.seeds_of(seed)
+    given = [("robots", len(robots)), ("initial states", len(x0)), ("seeds", len(seeds))]
+    given += [(f"gain {k}", len(chosen.gains[k])) for k in varying]
+    lanes = max(number for _, number in given) if count is None else checks.whole(count, "count")
+    checks.check_lanes(lanes, given, n)
     check_gains(chosen, n, batch=lanes if varying else None)
     gains = {
         k: np.broadcast_to(v, (lanes, chosen.sizes.get(k, n))) if k in varying else v for k, v in chosen.gains.items()
@@ -127,7 +132,7 @@ def prepare(
         stop_on_alarm=lanes == 1,
     )
     seeds = seeds if len(seeds) == lanes else [seeds[0] + k for k in range(lanes)]
-    session = Session(robots, parts, count=lanes, substeps=int(substeps), every=int(every), seeds=seeds)
+    session = Session(robots, parts, count=lanes, substeps=substeps, every=every, seeds=seeds)
     extra = np.zeros((len(x0), parts.size - 2 * n))
     session.follow(_reference(reference, start, n))
     values = parts.lanes.values
@@ -137,6 +142,7 @@ def prepare(
     return session
 
 
+@names_culprit
 def simulate(
     robot: Robot | Sequence[Robot],
     law: Law | Callable[..., Any] | None = None,
@@ -191,11 +197,16 @@ def simulate(
         SimulationError: the step cannot be stable, the state diverged, a law returned NaN or the disk is full;
             `.recording` holds what was recorded.
     """
+    unknown = sorted(set(options) - set(inspect.signature(prepare).parameters))
+    if unknown:
+        raise InputError(f"simulate: no option {', '.join(unknown)}; see help(armwright.simulate)")
     session = prepare(robot, law, reference, **options)
     length = _duration(duration, reference)
     if keep is not None and save is None:
         raise InputError("simulate: keep=… forgets what has been written; it needs a file to write to (save=…)")
-    _check_room(session, length if keep is None else min(keep, length))
+    kept = length if keep is None else min(keep, length)
+    rows = round(kept / session.parts.period) / session.every * session.count
+    checks.check_rows(rows, session.parts.size + 2 * session.parts.n, session.every)
     settings = {"duration": length, **{k: v for k, v in options.items() if isinstance(v, str | int | float | bool)}}
     if save is not None:
         session.save(save, keep=keep, **settings)
@@ -211,16 +222,6 @@ def simulate(
     return recording_of(session, settings)
 
 
-def _check_room(session: Session, length: float) -> None:
-    kept = round(length / session.parts.period) / session.every * session.count
-    numbers = kept * (session.parts.size + 2 * session.parts.n)
-    if numbers > MOST_ROWS:
-        raise InputError(
-            f"simulate: {numbers:.3g} numbers would be recorded; raise every (now {session.every}), shorten the run, "
-            "or write it to a file and keep little of it in memory (save=…, keep=…)"
-        )
-
-
 def _duration(duration: float | None, reference: Any) -> float:
     if duration is None:
         if not isinstance(reference, Trajectory):
@@ -231,15 +232,6 @@ def _duration(duration: float | None, reference: Any) -> float:
     return float(duration)
 
 
-def _seeds(seed: Any) -> list[int]:
-    values = np.ravel(np.asarray(seed))
-    if len(values) == 0 or values.dtype.kind not in "iu" or (values < 0).any():
-        raise InputError(
-            f"simulate: seed must be a whole number from 0 to 2^64 - 1, or one for each simulation; got {seed!r}"
-        )
-    return [int(value) for value in values]
-
-
 def _start(reference: Any, q0: Any, n: int) -> Any:
     """Initial positions (B, n)."""
     if q0 is None:
@@ -247,18 +239,11 @@ def _start(reference: Any, q0: Any, n: int) -> Any:
             q0 = reference.evaluate(0.0).q
         else:
             q0 = np.zeros(n) if reference is None else reference
-    return _rows(q0, n, "q0")
-
-
-def _rows(value: Any, n: int, what: str) -> Any:
-    array = np.atleast_2d(np.asarray(value, dtype=np.float64))
-    if array.ndim != 2 or array.shape[1] != n or not np.isfinite(array).all():
-        raise InputError(f"simulate: {what} must hold {n} finite numbers, or (B, {n}); got shape {np.shape(value)}")
-    return array
+    return checks.rows_of(q0, n, "q0")
 
 
 def _state(q: Any, qd0: Any, n: int) -> Any:
-    qd = np.zeros((1, n)) if qd0 is None else _rows(qd0, n, "qd0")
+    qd = np.zeros((1, n)) if qd0 is None else checks.rows_of(qd0, n, "qd0")
     rows = max(len(q), len(qd))
     if len(q) not in (1, rows) or len(qd) not in (1, rows):
         raise InputError(f"simulate: q0 has {len(q)} rows, qd0 has {len(qd)}")
@@ -270,7 +255,10 @@ def _reference(reference: Any, start: Any, n: int) -> Trajectory | Reference:
         if reference.n != n:
             raise InputError(f"simulate: the trajectory has {reference.n} joints, the robot {n}")
         return reference
-    target = start[0] if reference is None else _rows(reference, n, "reference")[0]
+    rows = start[:1] if reference is None else checks.rows_of(reference, n, "reference")
+    if len(rows) > 1:
+        raise InputError(f"simulate: one reference ({n},) serves all simulations, got {len(rows)}; q0 may differ")
+    target = rows[0]
     return Reference(target, np.zeros(n), np.zeros(n))
 
 

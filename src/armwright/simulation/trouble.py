@@ -13,6 +13,7 @@ from armwright.errors import SimulationError
 from armwright.graph.loop import Outcome
 from armwright.motion.reference import Reference
 from armwright.simulation import stability
+from armwright.simulation.checks import PLAUSIBLE
 from armwright.simulation.system import System
 from armwright.simulation.wrist import tool_wrench
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 MOVING = 0.1  # rad/s (m/s): speed at which dry friction has a slope
 MOST_LANES = 64  # of a batch whose eigenvalues are computed: those with the largest Jacobians
-PLAUSIBLE = 1e6  # states beyond this are a result of divergence, not its cause
 
 
 def check_step(session: Session) -> None:
@@ -34,7 +34,10 @@ def check_step(session: Session) -> None:
         # at rest Coulomb friction jumps: its slope says nothing about the step
         x[:, n : 2 * n] = np.where(np.abs(x[:, n : 2 * n]) < MOVING, MOVING, x[:, n : 2 * n])
     J = tick_jacobians(session, x)
-    suspects = np.argsort(-np.nan_to_num(np.abs(J).sum(axis=2).max(axis=1), nan=np.inf), kind="stable")[:MOST_LANES]
+    if not np.isfinite(J).all():
+        _check_first_torque(session)
+        J = np.nan_to_num(J, nan=0.0, posinf=0.0, neginf=0.0)  # the run will say where the state goes
+    suspects = np.argsort(-np.abs(J).sum(axis=2).max(axis=1), kind="stable")[:MOST_LANES]
     for lane in suspects.tolist():
         radius, direction = stability.growth(J[lane])
         if np.log(radius) > stability.IMPLAUSIBLE_RATE * parts.period and not stability.unstable(
@@ -43,6 +46,28 @@ def check_step(session: Session) -> None:
             joint = session.robot.joints[int(np.argmax(direction)) % n].name
             which = f"simulation {lane}: " if session.count > 1 else ""
             raise SimulationError(which + explain(session, x[lane], joint, lane))
+
+
+def _check_first_torque(session: Session) -> None:
+    """Raise `SimulationError` if the law returns no torque at the start; nothing moves."""
+    loop = session.loop
+    keep = loop._memory.copy()
+    lanes = np.zeros((session.count, 1, len(loop.plan.lane_slots))) if loop.plan.lanes else None
+    loop.run(1, substeps=0, shared=session.shared_table(1), lanes=lanes)
+    tau = loop.get("tau")
+    loop._memory[...] = keep
+    for lane in np.flatnonzero(~np.isfinite(tau).all(axis=1)).tolist():
+        raise SimulationError(not_a_torque(session, tau[lane], session.time, lane))
+
+
+def not_a_torque(session: Session, tau: Any, t: float, lane: int = 0) -> str:
+    """What is wrong with torques tau (n,) at time t."""
+    joint = session.robot.joints[int(np.argmin(np.isfinite(tau)))].name
+    which = f" (simulation {lane})" if session.count > 1 else ""
+    return (
+        f"law {session.parts.law.name!r} returned {tau.tolist()} at t = {t:.6g} s (joint {joint}){which}; "
+        "torques must be finite"
+    )
 
 
 def tick_jacobians(session: Session, x: Any) -> Any:
@@ -117,6 +142,8 @@ def diverged(session: Session, outcomes: list[Outcome]) -> None:
     which = f" (simulation {lane})" if session.count > 1 else ""
     rows = session.log.rows()[lane, :, : 1 + parts.size]
     last = rows[np.isfinite(rows).all(axis=1)]
+    if not np.isfinite(tau[lane]).all() and (len(last) == 0 or np.abs(last[-1][1:]).max() < PLAUSIBLE):
+        raise SimulationError(not_a_torque(session, tau[lane], session.time, lane))
     if any(outcome.reason == "stuck" for outcome in outcomes):
         raise SimulationError(
             f"{parts.method.name} made no progress at t = {session.time:.6g} s{which}: its step shrank to nothing; "
@@ -126,12 +153,6 @@ def diverged(session: Session, outcomes: list[Outcome]) -> None:
         raise SimulationError(
             f"the state is not finite after the first tick (t = {session.time:.6g} s){which}: "
             "check gains and initial state"
-        )
-    if not np.isfinite(tau[lane]).all() and np.abs(last[-1][1:]).max() < PLAUSIBLE:
-        joint = session.robot.joints[int(np.argmin(np.isfinite(tau[lane])))].name
-        raise SimulationError(
-            f"law {parts.law.name!r} returned {tau[lane].tolist()} at t = {session.time:.6g} s (joint {joint}){which}; "
-            "torques must be finite"
         )
     qd = last[-1][1 + n : 1 + 2 * n]
     joint = session.robot.joints[int(np.argmax(np.abs(qd)))].name

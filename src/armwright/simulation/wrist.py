@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.graph import compile_function
 from armwright.graph.program import call_by_name
@@ -36,6 +37,7 @@ def tool_wrench(function: Callable[..., Any], arm: Robot | Tree, t: Any, q: Any,
     return np.concatenate([f, m + np.cross(lever, f)])
 
 
+@names_culprit
 def with_wrench(recording: Recording, wrench: Any) -> Recording:
     """Add the world's wrench on the tool (T, 6) [N, N m], base axes, at the tool, along a run.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.detectors.joints import worst
 from armwright.contact.detectors.latch import MEMORY, latched, release_ratio
 from armwright.contact.monitor import Monitor
@@ -40,6 +41,7 @@ def _detect(
     return latched(worst(np.abs(tau_ext) / threshold), release, active)
 
 
+@names_culprit
 def adaptive_detector(
     a: ArrayLike, b: ArrayLike = 0.0, c: ArrayLike = 0.0, d: ArrayLike = 0.0, *, release: float = 0.7
 ) -> Monitor:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.detectors.joints import worst
 from armwright.contact.detectors.latch import latched, release_ratio
 from armwright.contact.monitor import Monitor
@@ -31,6 +32,7 @@ def _detect(tau_ext: Any, scale: Any, drift: Any, threshold: Any, release: Any, 
     return latched(worst(np.maximum(up, down)) / threshold, release, active) | {"up": up, "down": down}
 
 
+@names_culprit
 def cusum_detector(scale: ArrayLike, *, drift: float = 0.5, threshold: float = 5.0, release: float = 0.7) -> Monitor:
     """Alarm while the cumulated excess of some joint's |tau_ext|/scale over `drift` exceeds `threshold`.
 

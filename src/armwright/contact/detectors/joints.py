@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.detectors.latch import MEMORY, latched, release_ratio
 from armwright.contact.monitor import Monitor
 from armwright.control.checks import gain as checked
@@ -26,6 +27,7 @@ def _detect(tau_ext: Any, thresholds: Any, release: Any, active: Any) -> Any:
     return latched(worst(np.abs(tau_ext) / thresholds), release, active)
 
 
+@names_culprit
 def joint_detector(thresholds: ArrayLike, *, release: float = 0.7) -> Monitor:
     """Alarm while |tau_ext| of some joint exceeds that joint's threshold.
 

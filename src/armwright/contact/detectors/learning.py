@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import linprog
 
+from armwright.arguments import names_culprit
 from armwright.contact.detectors.adaptive import adaptive_detector
 from armwright.contact.detectors.statistics import Estimate, poisson_rate
 from armwright.contact.monitor import Monitor
@@ -59,6 +60,7 @@ class ThresholdFit:
         return adaptive_detector(self.a, self.b, self.c, self.d, release=release)
 
 
+@names_culprit
 def learn_thresholds(
     tau_ext: ArrayLike | Sequence[ArrayLike],
     ref: Reference | Sequence[Reference],
@@ -110,6 +112,7 @@ def _features(tau_ext: Any, ref: Reference, robot: Robot) -> Array:
     return np.stack([r, *(np.broadcast_to(np.abs(x), r.shape) for x in features)])
 
 
+@names_culprit
 def learn_from_recordings(
     recordings: Iterable[Any], observer: Monitor | Sequence[Monitor], robot: Robot, **options: Any
 ) -> ThresholdFit:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor, as_chain
 from armwright.contact.offline import run_monitors
 from armwright.dynamics import gravity_torque
@@ -62,12 +63,14 @@ def _rounded(x: Array, step: Any) -> Array:
     return np.where(wide > 0.0, np.floor(x / np.where(wide > 0.0, wide, 1.0) + 0.5) * wide, x)
 
 
+@names_culprit
 def noise_floor(observer: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLike, **sensors: Any) -> Array:
     """Standard deviation (n,) [N m] of ``tau_ext`` from sensor noise alone at posture q; options as `standstill`."""
     values = standstill(observer, robot, q, **sensors)["tau_ext"]
     return np.asarray(values[len(values) // 5 :].std(axis=0))
 
 
+@names_culprit
 def check_above_noise(
     observer: Monitor | Sequence[Monitor], detector: Monitor, robot: Robot, q: ArrayLike, **sensors: Any
 ) -> float:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.detectors.latch import MEMORY, latched, release_ratio
 from armwright.contact.monitor import Monitor
 from armwright.control.checks import choice
@@ -27,6 +28,7 @@ def _of_wrench(wrench_ext: Any, threshold: Any, release: Any, active: Any) -> An
     return _detect(wrench_ext, threshold, release, active)
 
 
+@names_culprit
 def norm_detector(threshold: float, *, of: str = "tau_ext", release: float = 0.7) -> Monitor:
     """Alarm while the Euclidean norm of an estimate exceeds a threshold (000 §3.7: f_min = 12 N on F̂).
 

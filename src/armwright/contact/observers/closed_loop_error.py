@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor
 from armwright.control.checks import gain as checked
 from armwright.dynamics.crba import crba
@@ -21,6 +22,7 @@ def _closed_loop(arm: Any, q: Any, q_ref: Any, kp: Any) -> Any:
     return {"tau_ext": crba(arm, q) @ (kp * (q - q_ref))}
 
 
+@names_culprit
 def closed_loop_error_observer(kp: ArrayLike) -> Monitor:
     """tauK_hat = M(q) K_0 q̃ (000 §3.7, eq. 5.8); valid under computed torque with the same K_0.
 
@@ -35,6 +37,7 @@ def _scaled(q: Any, q_ref: Any, stiffness: Any) -> Any:
     return {"tau_ext": stiffness * (q - q_ref)}
 
 
+@names_culprit
 def scaled_error_observer(stiffness: ArrayLike) -> Monitor:
     """Baseline after Stolt et al. 2012, as 000 compares it: a constant times q̃, without the mass matrix.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor
 from armwright.contact.observers.losses import Losses, lost
 from armwright.control.checks import gain as checked
@@ -43,6 +44,7 @@ def _function(friction: Losses) -> Callable[..., Any]:
     return observe
 
 
+@names_culprit
 def disturbance_observer(gain: ArrayLike, *, friction: Losses = True) -> Monitor:
     """Disturbance observer with differentiated velocity: tau_ext (n,), first-order filtered with K [1/s].
 

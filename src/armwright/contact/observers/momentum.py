@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor
 from armwright.contact.observers.generalised_momentum import generalised_momentum
 from armwright.contact.observers.losses import Losses, lost
@@ -57,6 +58,7 @@ def _function(friction: Losses) -> Callable[..., Any]:
     return observe
 
 
+@names_culprit
 def momentum_observer(gain: ArrayLike, *, friction: Losses = True) -> Monitor:
     """Generalised-momentum observer: tau_ext (n,) is the true external torque behind a first-order filter.
 

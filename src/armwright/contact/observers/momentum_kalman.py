@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import solve_discrete_are
 
+from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor
 from armwright.contact.observers.losses import Losses
 from armwright.contact.observers.momentum import explained, impulse
@@ -62,6 +63,7 @@ def _function(friction: Losses, period: float) -> Callable[..., Any]:
     return observe
 
 
+@names_culprit
 def momentum_kalman_observer(
     torque_walk: ArrayLike, momentum_noise: ArrayLike, *, torque_noise: ArrayLike = 0.0, rate: float = 1000.0,
     friction: Losses = True,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.detectors import ThresholdFit, check_above_noise, learn_thresholds
 from armwright.contact.monitor import Monitor
 from armwright.contact.offline import run_monitors
@@ -92,6 +93,7 @@ def tool_moves(
     )
 
 
+@names_culprit
 def detection_study(
     robot: Robot,
     law: Law | Callable[..., Any],

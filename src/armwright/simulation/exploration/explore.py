@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from armwright.arguments import names_culprit
 from armwright.contact.detectors import check_above_noise
 from armwright.contact.monitor import as_chain
 from armwright.contact.world import World
@@ -59,6 +60,7 @@ SEED_000 = (2.5511, -1.1193, 2.5706, 0.1196, 1.5708, -0.5905)
 PUBLISHED = {"ur5-ragazzon-published": "ur5-ragazzon"}  # dynamics → the arm that FK, IK and contact see (000 §3.4)
 
 
+@names_culprit
 def explore(
     robot: Robot | str,
     world: World | str | Path | Callable[[Any], Any],

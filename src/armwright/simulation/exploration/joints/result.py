@@ -111,7 +111,8 @@ def _clearance(run: JointRun, q: Array) -> Array:
     """Distance (T,) [m] between the arm and the world, inf where nothing is within reach → the arm's own size."""
     if not len(q):
         return np.zeros(0)
-    return np.minimum(clearance(run.task.robot, run.task.world, q), 10.0)
+    distance: Array = np.minimum(clearance(run.task.robot, run.task.world, q), 10.0)
+    return distance
 
 
 def _felt(run: JointRun, recording: Recording) -> Array:

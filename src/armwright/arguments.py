@@ -1,0 +1,193 @@
+"""Which argument was wrong: looked for only after a call has failed, so that good calls cost nothing.
+
+`names_culprit` wraps a public function. Where something inside it stumbles (a `TypeError`, an `AttributeError`, …), the
+arguments are held against the function's annotations, and the first that does not fit is named in an `InputError`. An
+error that no argument explains is passed on as it is: it may come from a user's own function, or be a fault of ours.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from armwright.errors import ArmwrightError, InputError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+STUMBLES = (
+    TypeError, AttributeError, ValueError, LookupError, ArithmeticError, MemoryError, RecursionError,
+)  # fmt: skip  # LinAlgError is a ValueError
+LARGEST = 1e9  # numbers of samples, steps, simulations: nothing that takes one can finish beyond this
+_ARRAYS = {"ArrayLike", "Array", "NDArray", "Vector"}
+_MANY = {"Sequence", "Iterable", "Collection", "tuple", "list", "set"}
+
+
+def names_culprit(function: Callable[P, R]) -> Callable[P, R]:
+    """Return the function with raw errors replaced by an `InputError` that names the wrong argument, if one is."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except ArmwrightError:
+            raise
+        except STUMBLES as error:
+            blame(function, args, kwargs, error)
+            raise
+
+    return call
+
+
+def blame(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any], error: BaseException) -> None:
+    """Raise `InputError` for the first argument that is not what the annotations of `function` ask for, if one is."""
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+    except TypeError:
+        return  # Python's own words about missing and unknown arguments are clear
+    name = function.__name__
+    for test in (_wrong_kind, _wrong_value):
+        for label, value in given.items():
+            annotation = function.__annotations__.get(label, "Any")
+            problem = test(value, annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "Any"))
+            if problem:
+                raise InputError(f"{name}: {label} {problem}") from error
+    shapes = [f"{label} {np.shape(value)}" for label, value in given.items() if _is_array(function, label)]
+    if shapes and isinstance(error, (ValueError, IndexError)) and _is_from_here(error):
+        raise InputError(f"{name}: the arguments do not fit together ({error}): {', '.join(shapes)}") from error
+
+
+def _is_array(function: Callable[..., Any], label: str) -> bool:
+    return any(word in str(function.__annotations__.get(label)) for word in _ARRAYS)
+
+
+def _is_from_here(error: BaseException) -> bool:
+    """Whether no function of the user's was on the way to where the error arose."""
+    step = error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_globals.get("__name__", "").split(".")[0] not in ("armwright", "numpy", "scipy"):
+            return False
+        step = step.tb_next
+    return True
+
+
+def numbers(value: Any, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return a copy as float64, or raise `InputError` naming `what`."""
+    try:
+        return np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be numbers, got {_short(value)}") from error
+
+
+def number(value: Any, what: str) -> float:
+    """Return one real number (infinities and NaN included), or raise `InputError` naming `what`."""
+    array = numbers(value, what) if value is not None else np.zeros(0)
+    if array.ndim:
+        raise InputError(f"{what} must be one number, got {_short(value)}")
+    return float(array)
+
+
+def _wrong_kind(value: Any, annotation: str) -> str:
+    if _fits(value, annotation):
+        return ""
+    wanted = " or ".join(kind for kind in _split(annotation, "|"))
+    hint = ""
+    if "Robot" in annotation and isinstance(value, str):
+        hint = f"; load it first: armwright.load({value!r})"
+    return f"must be {wanted}, got {_short(value)}{hint}"
+
+
+def _wrong_value(value: Any, annotation: str) -> str:
+    kinds = {kind.split("[")[0] for kind in _split(annotation, "|")}
+    if value is None:
+        return ""
+    if "int" in kinds and isinstance(value, (int, np.integer)) and abs(int(value)) > LARGEST:
+        return f"is too large: {value}; the largest that makes sense is {LARGEST:g}"
+    if kinds & _ARRAYS and _is_numeric(value):
+        array = np.asarray(value, dtype=np.float64)
+        bad = np.argwhere(~(np.abs(array) < 1e100))
+        if len(bad):
+            place = f" at [{', '.join(map(str, bad[0]))}]" if array.ndim else ""
+            return f"must hold finite numbers that can be computed with, got {array[tuple(bad[0])]}{place}"
+    elif "float" in kinds and isinstance(value, (float, np.floating)) and np.isnan(value):
+        return "is NaN; a number is needed"
+    return ""
+
+
+def _short(value: Any) -> str:
+    text = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:57]}..."
+    return f"{text} ({type(value).__name__})"
+
+
+def _split(text: str, mark: str) -> list[str]:
+    """Split at marks that stand outside brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "[(") - (letter in "])")
+        if letter == mark and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+def _fits(value: Any, annotation: str) -> bool:
+    return any(_is(value, kind) for kind in _split(annotation, "|"))
+
+
+def _is(value: Any, kind: str) -> bool:
+    name, _, inner = kind.strip("'\"").removesuffix("]").partition("[")
+    name = name.rsplit(".", 1)[-1]
+    if name in ("Any", "object", "bool"):
+        return True
+    if name == "None":
+        return value is None
+    if name in _ARRAYS:
+        return _is_numeric(value)
+    if name == "float":
+        return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if name == "int":
+        return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if name == "Callable":
+        return callable(value)
+    if name in ("Mapping", "dict"):
+        return isinstance(value, Mapping)
+    if name in _MANY:
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            return False
+        first = _split(inner, ",")[0]
+        return not isinstance(value, (list, tuple)) or all(_fits(item, first or "Any") for item in value)
+    return _is_named(value, name)
+
+
+def _is_numeric(value: Any) -> bool:
+    try:
+        return np.asarray(value).dtype.kind in "iufb"
+    except (TypeError, ValueError):
+        return False
+
+
+def _is_named(value: Any, name: str) -> bool:
+    """Whether a value is of the class, union or choice of texts that goes by this name in the library."""
+    if any(kind.__name__ == name for kind in type(value).__mro__):
+        return True
+    found = next((vars(m)[name] for key, m in list(sys.modules.items()) if _ours(key) and name in vars(m)), None)
+    if found is None:
+        found = getattr(__builtins__, name, None) if not isinstance(__builtins__, dict) else __builtins__.get(name)
+    if typing.get_origin(found) is typing.Literal:
+        return value in typing.get_args(found) if isinstance(value, str) else False
+    if typing.get_origin(found) is Callable:
+        return callable(value)
+    if isinstance(found, types.UnionType):
+        return isinstance(value, found) if all(isinstance(k, type) for k in typing.get_args(found)) else True
+    return not isinstance(found, type) or getattr(found, "_is_protocol", False)
+
+
+def _ours(module: str) -> bool:
+    return module.split(".")[0] in ("armwright", "pathlib")
