@@ -26,7 +26,7 @@ MORE = {
         "exploration.explore.explore exploration.task.Published exploration.compare.compare_explorations "
         "detection.study.detection_study"
     ),
-    "graph": "kernel.Kernel",
+    "graph": "kernel.Kernel purity.pure",
 }
 """Room → further names: what a room without ``__all__`` offers, and what ``armwright`` takes from deeper files."""
 HEAD = """# {title}

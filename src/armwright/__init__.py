@@ -30,6 +30,7 @@ _HOMES = {
         ArmwrightError ArmwrightWarning CompileError DescriptionError InputError NotSupportedError SimulationError
         TraceError""",
     "armwright.graph.kernel": "Kernel",
+    "armwright.graph.purity": "pure",
     "armwright.graph.threads": "set_threads",
     "armwright.kinematics": """
         IKBatch IKResult acceleration analytic_jacobian analytic_jacobian_dot com_jacobian condition_number fk fk_all

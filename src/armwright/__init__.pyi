@@ -37,6 +37,7 @@ from armwright.errors import NotSupportedError as NotSupportedError
 from armwright.errors import SimulationError as SimulationError
 from armwright.errors import TraceError as TraceError
 from armwright.graph.kernel import Kernel as Kernel
+from armwright.graph.purity import pure as pure
 from armwright.graph.threads import set_threads as set_threads
 from armwright.kinematics import IKBatch as IKBatch
 from armwright.kinematics import IKResult as IKResult

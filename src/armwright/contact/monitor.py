@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.arguments import names_culprit
+from armwright.control.law import locked, refuse_in_place
 from armwright.errors import InputError
 from armwright.pickling import Rebuilt
 from armwright.robot.tree import as_tree
@@ -161,14 +162,18 @@ def run(
     Returns:
         (outputs by name, new memory by name; what the function leaves out keeps its value).
     """
-    values = {**signals, **monitor.gains, **memory}
+    values = {**{k: locked(v) for k, v in signals.items()}, **monitor.gains, **memory}
     chosen = {}
     for label, parameter in inspect.signature(monitor.function).parameters.items():
         if values.get(label) is not None:
             chosen[label] = values[label]
         elif parameter.default is parameter.empty:
             raise InputError(f"monitor {monitor.name!r} needs {label}, which was not given")
-    result = monitor.function(**chosen)
+    try:
+        result = monitor.function(**chosen)
+    except ValueError as error:
+        refuse_in_place(error, f"monitor {monitor.name!r}")
+        raise
     if (
         not isinstance(result, Mapping)
         or set(result) - {*monitor.outputs, *memory}

@@ -14,6 +14,7 @@ from armwright.contact.monitor import Monitor, as_chain, initial_memory, run_cha
 from armwright.errors import InputError
 from armwright.graph import trace
 from armwright.graph.loop import Loop, LoopPlan, stage
+from armwright.graph.purity import traced_purely
 from armwright.graph.reuse import NotComparable, fingerprint
 from armwright.robot.tree import tree_of
 
@@ -156,7 +157,13 @@ def _traced(
 
     parameters = [inspect.Parameter(label, inspect.Parameter.KEYWORD_ONLY) for label in shapes]
     tick.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    part = stage(trace(tick, shapes, name="monitors"), "before")
+    program = traced_purely(
+        [monitor.function for monitor in chain],
+        lambda: trace(tick, shapes, name="monitors"),
+        lambda made: made.digest,
+        f"monitors ({', '.join(monitor.name for monitor in chain)}): one of them",
+    )
+    part = stage(program, "before")
     slots = {part.reads[s.name]: s.size for s in part.program.inputs}
     slots |= {part.writes[s.name]: s.size for s in part.program.outputs}
     record = tuple(f"output_{i}" for i in range(len(found_shapes)))

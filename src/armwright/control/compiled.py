@@ -9,6 +9,7 @@ from armwright.arguments import names_culprit
 from armwright.control.law import Law, as_law, check_gains, initial_memory, run
 from armwright.errors import InputError
 from armwright.graph.kernel import compile_function
+from armwright.graph.purity import traced_purely
 from armwright.motion.reference import Reference
 from armwright.robot.tree import Tree, tree_of
 
@@ -54,4 +55,9 @@ def law_kernel(law: Law | Callable[..., Any], robot: Robot, *, dt: float | None 
 
     parameters = [inspect.Parameter(label, inspect.Parameter.KEYWORD_ONLY) for label in shapes]
     control.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return compile_function(control, shapes, name=law.name)
+    return traced_purely(
+        [law.function],
+        lambda: compile_function(control, shapes, name=law.name),
+        lambda kernel: kernel.program.digest,
+        f"law {law.name!r}",
+    )

@@ -104,6 +104,24 @@ class Law(Rebuilt):
         return f"Law({self.name}: {values})"
 
 
+def locked(value: Any) -> Any:
+    """Return a view that cannot be written to: what is measured is no law's to change."""
+    if isinstance(value, Reference):
+        return Reference(*(locked(part) for part in value))
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+def refuse_in_place(error: ValueError, what: str) -> None:
+    """Say what to do where a function has tried to write to what it was given (`locked`); else do nothing."""
+    if "read-only" in str(error):
+        raise InputError(
+            f"{what} changes what it was given in place ({error}); write to a copy: q = q.copy(), or q = q - 1.0"
+        ) from error
+
+
 class Action(NamedTuple):
     """What a law does at one instant: tau (n,) and the memory it keeps for the next."""
 
@@ -202,7 +220,12 @@ def run(law: Law, signals: Mapping[str, Any], gains: Mapping[str, Any], memory: 
         gains: values of all gains.
         memory: values of all memory.
     """
-    value = law.function(**_chosen(law, law.function, {**signals, **gains, **memory}))
+    chosen = _chosen(law, law.function, {**{k: locked(v) for k, v in signals.items()}, **gains, **memory})
+    try:
+        value = law.function(**chosen)
+    except ValueError as error:
+        refuse_in_place(error, f"law {law.name!r}")
+        raise
     tau, kept = value if isinstance(value, tuple) else (value, {})
     n = np.shape(signals["q"])
     if np.shape(tau) != n:

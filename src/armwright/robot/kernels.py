@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.graph.kernel import Kernel, compile_function
+from armwright.graph.purity import traced_purely
 from armwright.robot.model import robot_needed
 from armwright.robot.tree import tree_of
 
@@ -65,7 +66,12 @@ def compile(  # noqa: A001 - the verb the whole product is about
         elif parameter.default is parameter.empty:
             raise InputError(f"{getattr(function, '__name__', 'function')}: parameter {label!r} needs a shape "
                              f"(shapes={{{label!r}: …}}) or a value ({label}=…)")  # fmt: skip
-    return compile_function(function, arguments, constants=folded, check_finite=check_finite, name=name)
+    return traced_purely(
+        [function],
+        lambda: compile_function(function, arguments, constants=folded, check_finite=check_finite, name=name),
+        lambda made: made.program.digest,
+        f"{getattr(function, '__name__', 'function')!r}",
+    )
 
 
 def kernel(robot: Robot, function: Callable[..., Any], *, regroup: bool = False, check_finite: bool = True,

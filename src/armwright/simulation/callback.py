@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.control.law import locked, refuse_in_place
 from armwright.errors import InputError, SimulationError
 from armwright.graph import compile_function
 from armwright.graph.loop import Outcome, recorded_rows
@@ -40,7 +41,7 @@ class Caller:
         self.seen = self.line[0]
 
     def torque(self, t: float, x: Any, ref: Reference) -> Any:
-        """Torque (n,) at one tick; raise `InputError` if the law returns anything else."""
+        """Torque (n,) at one tick; raise `InputError` if the law returns anything else. `x` and `ref` are read-only."""
         n, arguments = self.n, self.arguments
         seen = self._sense(x) if self.sensed else x
         now = (t, seen[:n], seen[n : 2 * n], ref)
@@ -48,7 +49,11 @@ class Caller:
             arguments[name] = now[k]
         if self.wrist is not None:
             arguments["wrench"] = self.wrist(t, x[:n], x[n : 2 * n])
-        tau = self.law.function(**arguments)
+        try:
+            tau = self.law.function(**arguments)
+        except ValueError as error:
+            refuse_in_place(error, f"law {self.law.name!r}")
+            raise
         if isinstance(tau, tuple):
             tau, kept = tau
             arguments.update(kept)
@@ -77,6 +82,7 @@ class Caller:
         noise = np.zeros(2 * n) if session.noise is None else session.noise.row(session.noise_tick)
         fresh = session.tick % sensors.every == 0
         seen = np.concatenate(sensors.read(x[:n], x[n : 2 * n], noise)) if fresh else self.line[0]
+        seen.flags.writeable = False
         self.line = [seen, *self.line[:-1]]
         self.seen = self.line[-1]
         return self.seen
@@ -136,7 +142,8 @@ def _fast(session: Session, ticks: int, rows: _Rows) -> str:
     caller, step = session.caller, session.single_step()
     x, h = session.state[0], np.array([session.step])
     n = session.parts.n
-    times, q, qd, qdd = np.split(rows.shared[:, : 1 + 3 * n], (1, 1 + n, 1 + 2 * n), axis=1)
+    x.setflags(write=False)
+    times, q, qd, qdd = np.split(locked(rows.shared[:, : 1 + 3 * n]), (1, 1 + n, 1 + 2 * n), axis=1)
     pasts = [np.array([s * session.step]) for s in range(session.substeps)]
     tau = session.loop.get("tau")[0]
     kernel, index = step.kernel, step.index  # called without its wrapper: a microsecond counts here
@@ -148,6 +155,7 @@ def _fast(session: Session, ticks: int, rows: _Rows) -> str:
             after = x
             for past in pasts:
                 after = kernel(after, h, past, now, command)[index]
+            after.setflags(write=False)  # the law may look, not touch
             whole = is_finite(after)
             if not whole:
                 caller.check(t, command)  # a law that returns NaN has not moved the arm
@@ -177,7 +185,7 @@ def _general(session: Session, ticks: int, rows: _Rows) -> str:
     caller, loop, n = session.caller, session.loop, session.parts.n
     for k in range(ticks):
         shared = rows.shared[k : k + 1]
-        x, ref = loop.get("x")[0], shared[0, 1 : 1 + 3 * n]
+        x, ref = locked(loop.get("x")[0]), locked(shared[0, 1 : 1 + 3 * n])
         tau = caller.torque(session.time, x, Reference(ref[:n], ref[n : 2 * n], ref[2 * n :]))
         caller.check(session.time, tau)
         loop.set("tau", tau)

@@ -306,10 +306,10 @@ def _clamped(x: Any, limits: tuple[Any, Any] | None, n: int) -> Any:
     return np.concatenate([np.array(q), np.array(qd), x[2 * n :]])
 
 
-def loop_plan(parts: Ingredients, *, law_in_loop: bool = True) -> LoopPlan:
-    """Put the stages and slots together."""
-    n = parts.n
-    stages = [law_stage(parts)] if law_in_loop else []
+def loop_plan(parts: Ingredients, law: Stage | None) -> LoopPlan:
+    """Put the stages and slots together; without the law's stage, Python calls the law."""
+    n, law_in_loop = parts.n, law is not None
+    stages = [] if law is None else [law]
     stages += [monitor_stage(parts)] if parts.monitors else []
     if parts.method.name == "rk4":
         from armwright.simulation.staged import rk4_stages  # builds on this module

@@ -15,6 +15,7 @@ from armwright.control.law import initial_memory
 from armwright.errors import ArmwrightError, ArmwrightWarning, InputError, TraceError
 from armwright.graph.loop import Loop, LoopPlan, Outcome, recorded_rows
 from armwright.graph.noise import Source
+from armwright.graph.purity import StatefulError
 from armwright.motion import Trajectory
 from armwright.motion.reference import Reference
 from armwright.motion.reference_table import fill_table
@@ -23,6 +24,7 @@ from armwright.simulation.crossing import event_values, first_crossing
 from armwright.simulation.log import Log
 from armwright.simulation.plan import Ingredients, loop_plan
 from armwright.simulation.single_step import StepCall, step_call
+from armwright.simulation.user_functions import pure_law_stage, require_pure_surroundings
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -64,19 +66,25 @@ class Session:
         self.caller: Any = None
         self.happened: list[tuple[float, str]] = []
         self.following: tuple[float, Trajectory | Reference] = (0.0, Reference(*np.zeros((3, parts.n))))
+        known = parts.key()
+        key = None if known is None else ("loop", *known)
+        if key not in self.robot.known:
+            require_pure_surroundings(parts)
         try:
-            plan = self._plan(parts)
+            plan = self._plan(key)
         except TraceError as error:
             if parts.continuous or count > 1:
                 raise
             self.callback = True
+            frozen = isinstance(error, StatefulError)
+            why = "" if frozen else f"law {parts.law.name!r} cannot be traced "
             warnings.warn(
-                f"law {parts.law.name!r} cannot be traced ({error}); it is called from Python once a tick, "
+                f"{why}{error if frozen else f'({error})'}; it is called from Python once a tick, "
                 "which costs microseconds a tick instead of a fraction of one",
                 ArmwrightWarning,
                 stacklevel=4,
             )
-            plan = loop_plan(parts, law_in_loop=False)
+            plan = loop_plan(parts, None)
         self.loop = Loop(plan, count)
         self.log = Log(count, len(plan.record_slots), len(plan.shared_slots))
         self.stream: Stream | None = None
@@ -87,10 +95,13 @@ class Session:
         """Integrator steps that a tick may take."""
         return MOST_STEPS if self.parts.method.adaptive else self.substeps
 
-    def _plan(self, parts: Ingredients) -> LoopPlan:
-        """Trace the loop, or take the one that an earlier simulation of this robot traced."""
-        known = parts.key()
-        return loop_plan(parts) if known is None else self.robot.memo(("loop", *known), lambda _: loop_plan(parts))
+    def _plan(self, key: tuple[Any, ...] | None) -> LoopPlan:
+        """Trace the loop, or take the one that an earlier simulation of an equal robot traced."""
+
+        def traced(_: Robot) -> LoopPlan:
+            return loop_plan(self.parts, pure_law_stage(self.parts))
+
+        return traced(self.robot) if key is None else self.robot.memo(key, traced)
 
     def start(self, x: Any, gains: Mapping[str, Any], parameters: Any) -> None:
         """Set the initial state (size,) or (B, size), the varying gains and parameters."""

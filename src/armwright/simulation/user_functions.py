@@ -1,0 +1,43 @@
+"""The user's functions in a loop: each is traced alone before the loop is, to see whether it keeps state in Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.graph.purity import traced_purely
+from armwright.simulation.plan import law_stage, monitor_stage, outer, traced_stage
+
+if TYPE_CHECKING:
+    from armwright.graph.loop import Stage
+    from armwright.simulation.plan import Ingredients
+
+
+def _digest(part: Stage) -> str:
+    return part.program.digest
+
+
+def pure_law_stage(parts: Ingredients) -> Stage:
+    """Return `law_stage`; raise `TraceError` if the law cannot be traced, `StatefulError` if that would freeze it."""
+    return traced_purely([parts.law.function], lambda: law_stage(parts), _digest, f"law {parts.law.name!r}")
+
+
+def require_pure_surroundings(parts: Ingredients) -> None:
+    """Raise `StatefulError` if a monitor, an event, or a force from outside keeps state: Python cannot call these."""
+    if parts.monitors:
+        names = ", ".join(monitor.name for monitor in parts.monitors)
+        functions = [monitor.function for monitor in parts.monitors]
+        traced_purely(functions, lambda: monitor_stage(parts), _digest, f"monitors ({names}): one of them")
+    n, tree = parts.n, parts.lanes.tree
+    given: dict[str, Any] = {f"event {name!r}": function for name, function in parts.events.items()}
+    given |= {"wrench": parts.wrenches, "external": parts.external}
+    for what, function in given.items():
+
+        def alone(s: dict[str, Any], function: Any = function, what: str = what) -> dict[str, Any]:
+            values = {"arm": tree, "t": s["t"][0], "q": s["q"], "qd": s["qd"]}
+            return {"value": np.ravel(outer(function, values, what, (), (n,), (6,), (tree.nb, 6)))}
+
+        shapes = {"t": (1,), "q": (n,), "qd": (n,)}
+        if function is not None:
+            traced_purely([function], lambda: traced_stage(alone, shapes, "alone"), lambda made: made.digest, what)  # noqa: B023 - at once
