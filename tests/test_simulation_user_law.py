@@ -179,7 +179,7 @@ def test_unchanged_laws_are_traced_once(robot, monkeypatch):
 
     count = []
     real = session.loop_plan
-    monkeypatch.setattr(session, "loop_plan", lambda parts: count.append(1) or real(parts))
+    monkeypatch.setattr(session, "loop_plan", lambda *parts: count.append(1) or real(*parts))
 
     def make(kp):
         return lambda q, qd, ref: kp * (ref.q - q) - 7.5 * qd

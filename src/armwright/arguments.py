@@ -7,6 +7,7 @@ error that no argument explains is passed on as it is: it may come from a user's
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import sys
@@ -21,9 +22,8 @@ from armwright.errors import ArmwrightError, InputError
 
 P = ParamSpec("P")
 R = TypeVar("R")
-STUMBLES = (
-    TypeError, AttributeError, ValueError, LookupError, ArithmeticError, MemoryError, RecursionError,
-)  # fmt: skip  # LinAlgError is a ValueError
+# what NumPy and Python raise inside us; LinAlgError is a ValueError
+STUMBLES = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError, MemoryError, RecursionError)
 LARGEST = 1e9  # numbers of samples, steps, simulations: nothing that takes one can finish beyond this
 _ARRAYS = {"ArrayLike", "Array", "NDArray", "Vector"}
 _MANY = {"Sequence", "Iterable", "Collection", "tuple", "list", "set"}
@@ -179,7 +179,7 @@ def _is_named(value: Any, name: str) -> bool:
         return True
     found = next((vars(m)[name] for key, m in list(sys.modules.items()) if _ours(key) and name in vars(m)), None)
     if found is None:
-        found = getattr(__builtins__, name, None) if not isinstance(__builtins__, dict) else __builtins__.get(name)
+        found = getattr(builtins, name, None)
     if typing.get_origin(found) is typing.Literal:
         return value in typing.get_args(found) if isinstance(value, str) else False
     if typing.get_origin(found) is Callable:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.graph.purity import traced_purely
+from armwright.graph.purity import is_trusted, traced_purely
 from armwright.simulation.plan import law_stage, monitor_stage, outer, traced_stage
 
 if TYPE_CHECKING:
@@ -29,15 +29,21 @@ def require_pure_surroundings(parts: Ingredients) -> None:
         names = ", ".join(monitor.name for monitor in parts.monitors)
         functions = [monitor.function for monitor in parts.monitors]
         traced_purely(functions, lambda: monitor_stage(parts), _digest, f"monitors ({names}): one of them")
-    n, tree = parts.n, parts.lanes.tree
-    given: dict[str, Any] = {f"event {name!r}": function for name, function in parts.events.items()}
-    given |= {"wrench": parts.wrenches, "external": parts.external}
-    for what, function in given.items():
+    for name, function in parts.events.items():
+        _require_pure(parts, function, f"event {name!r}", ())
+    _require_pure(parts, parts.wrenches, "simulate: wrench", (6,), (parts.lanes.tree.nb, 6))
+    _require_pure(parts, parts.external, "simulate: external", (parts.n,))
 
-        def alone(s: dict[str, Any], function: Any = function, what: str = what) -> dict[str, Any]:
-            values = {"arm": tree, "t": s["t"][0], "q": s["q"], "qd": s["qd"]}
-            return {"value": np.ravel(outer(function, values, what, (), (n,), (6,), (tree.nb, 6)))}
 
-        shapes = {"t": (1,), "q": (n,), "qd": (n,)}
-        if function is not None:
-            traced_purely([function], lambda: traced_stage(alone, shapes, "alone"), lambda made: made.digest, what)  # noqa: B023 - at once
+def _require_pure(parts: Ingredients, function: Any, what: str, *shapes: tuple[int, ...]) -> None:
+    """Trace a function of (arm, t, q, qd) alone."""
+    if is_trusted(function):
+        return
+    tree, n = parts.lanes.tree, parts.n
+
+    def alone(s: dict[str, Any]) -> dict[str, Any]:
+        signals = {"arm": tree, "t": s["t"][0], "q": s["q"], "qd": s["qd"]}
+        return {"value": np.ravel(outer(function, signals, what, *shapes))}
+
+    slots = {"t": (1,), "q": (n,), "qd": (n,)}
+    traced_purely([function], lambda: traced_stage(alone, slots, "alone"), lambda made: made.digest, what)
