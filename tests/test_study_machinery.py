@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,17 +65,89 @@ def verdict(printed, as_published, correct):
 
 
 def test_verdicts_are_computed():
-    assert verdict(Numbers("1.46"), 1.4614, 0.467) == ("document in error", "because", True)
+    assert verdict(Numbers("1.46"), 1.4614, 0.467) == ("document in error", "because", True, "")
     assert verdict(Numbers("1.46"), 1.47, 0.467).reproduced is False
     assert verdict(Numbers("1.46"), None, 1.4614).kind == "agrees"
-    assert verdict(Numbers("1.46"), None, None) == ("cannot be determined", "because", None)
-    assert verdict(Numbers("235", reading=(5.0,)), None, 232.7).kind == "agrees"
-    assert verdict(Claim("yes"), True, False) == ("document in error", "because", True)
+    assert verdict(Numbers("1.46"), None, None) == ("cannot be determined", "because", None, "")
+    assert verdict(Claim("yes"), True, False) == ("document in error", "because", True, "")
     assert verdict(Claim("forward", "forward"), None, "forward").kind == "agrees"
     assert verdict(Formula("a + b"), [1.0, 2.0], [1.0, 2.0 + 1e-12]).kind == "agrees"
     assert verdict(Formula("a + b"), [1.0, 2.0], [1.0, 2.1]).kind == "document in error"
     assert verdict(Formula("a + b"), [1.0], [1.0, 2.1]).kind == "document in error"
     assert verdict(Undetermined("drawing"), 1.0, 2.0).kind == "cannot be determined"
+
+
+def test_a_print_that_only_the_corrected_model_gives_is_told_apart():
+    assert verdict(Claim("yes"), False, True) == ("agrees when corrected", "because", False, "")
+    assert verdict(Numbers("1.46"), 0.0, 1.4614).kind == "agrees when corrected"
+    assert verdict(Claim("yes"), True, True).kind == "agrees"
+    plain = run_item(Item("Q", "t", Claim("yes"), lambda: False, lambda: True)).verdict
+    assert "own way" in plain.text
+
+
+def test_digits_that_the_documents_way_rounds_to_are_not_cut_off_from_another_value():
+    assert verdict(Numbers("10.1985"), 10.198511, 10.198553).kind == "document in error"
+    assert verdict(Numbers("10.1985"), 10.198553, 10.198553) == ("agrees", "last place cut off, not rounded", True, "")
+    assert verdict(Numbers("10.1985"), None, 10.198553).kind == "agrees"
+
+
+def test_what_was_chosen_is_said(only, tmp_path):
+    with pytest.raises(InputError, match="needs a rule"):
+        Item("Q", "t", Numbers("235", reading=(5.0,)))
+    one = Item("Q1a", "t", Numbers("235", reading=(5.0,)), None, lambda: 232.7, rule="read <off> a curve")
+    found = run_item(one)
+    assert found.verdict.text == "agrees [judged by: read <off> a curve]" and found.as_dict()["rule"] == one.rule
+    only(Study("003", "A", "d", (one,)), record={"Q1a": "agrees"})
+    assert "judged by" in command("003", "-o", str(tmp_path)).output
+    assert "read &lt;off&gt; a curve" in (tmp_path / "armwright-003.html").read_text(encoding="utf-8")
+
+
+def test_a_fault_is_counted_once(only, tmp_path):
+    wrong = [("Q1", ("slip",), False), ("Q2", ("slip", "sign"), False), ("Q3", ("sign",), True), ("Q4", (), False)]
+    items = tuple(Item(name, f"item {name}", Claim("so"), None, lambda v=v: v, reason="because", faults=faults)
+                  for name, faults, v in wrong)  # fmt: skip
+    outcome = run_study(Study("003", "A", "d", items, sources=("a <letter>",)))
+    assert outcome.counts()["document in error"] == 3
+    assert outcome.faults() == {"slip": ("Q1", "Q2"), "sign": ("Q2",), "item Q4": ("Q4",)}
+    page = write_page(outcome, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "slip (Q1, Q2)" in page and "<b>3</b><span>distinct faults" in page and "a &lt;letter&gt;" in page
+    only(outcome.study, record={r.item.id: r.verdict.kind for r in outcome.results})
+    assert "3 distinct faults" in command("003", "--no-report").output
+    assert json.loads(command("003", "--no-report", "--json").output)[0]["faults"]["sign"] == ["Q2"]
+
+
+REAL = [registry.load_study(name) for name in registry.available()]
+
+
+@pytest.mark.parametrize("one", REAL, ids=lambda s: s.id)
+def test_users_see_no_code_of_unpublished_notes(one):
+    """Item names, titles, prints, reasons and remarks speak of the document, not of our notes on it."""
+    for item in one.items:
+        shown = " ".join((item.id, item.title, item.printed.text, item.reason, item.rule, *item.faults))
+        assert not re.search(r"\bE\d+|00[0-4] §|\bX\d\d", shown), shown
+    for line in (*one.remarks, *one.sources):
+        assert not re.search(r"\bE\d+\b|00[0-4] §", line), line
+
+
+@pytest.mark.parametrize("one", REAL, ids=lambda s: s.id)
+def test_items_on_record_as_errors_name_their_faults(one):
+    for name, kind in recorded.recorded(one.id).items():
+        assert (kind != "document in error") or one.item(name).faults, name
+
+
+@pytest.mark.parametrize("one", REAL, ids=lambda s: s.id)
+def test_rows_on_the_page_are_those_of_the_study(one):
+    """Titles, prints and reasons in the documents' tables are not stale."""
+    page = (Path(__file__).parents[1] / "docs" / "documents" / f"{one.id}.md").read_text(encoding="utf-8")
+    known = recorded.recorded(one.id)
+    for item in one.items:
+        if known[item.id] == "agrees":
+            continue
+        printed = f"{item.printed.text} {item.printed.unit}".strip().replace("|", "\\|")
+        row = f"| **{item.id}** {item.title} | {printed} | ".replace("||", "\\|\\|")
+        rows = [line for line in page.splitlines() if line.startswith(f"| **{item.id}** ")]
+        assert len(rows) == 1 and item.reason.replace("|", "\\|") in rows[0], item.id
+        assert printed in rows[0] and item.title.replace("|", "\\|") in rows[0], (row, rows[0])
 
 
 def test_an_error_of_the_library_is_a_verdict():

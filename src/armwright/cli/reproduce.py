@@ -108,7 +108,7 @@ def _print(outcome: Outcome) -> None:
     columns = (("", 3), ("printed", 4), ("as published (ours)", 4), ("correct (ours)", 4), ("verdict", 6))
     for name, share in columns:
         grid.add_column(name, ratio=share, overflow="fold")
-    styles = {"agrees": "green", "document in error": "red", "not run": "yellow", "failed": "yellow"}
+    styles = {"agrees": "green", "agrees when corrected": "green", "document in error": "red", "not run": "yellow", "failed": "yellow"}
     for result in outcome.results:
         printed = f"{result.item.printed.text} {result.item.printed.unit}".strip()
         cells = (
@@ -123,7 +123,7 @@ def _print(outcome: Outcome) -> None:
     with writing():
         console(width=200).print(grid)  # wide enough for a pipe that most rows stay on one line
     counts = " · ".join(f"{n} {kind}" for kind, n in outcome.counts().items())
-    say(f"{counts} · {outcome.seconds:.1f} s")
+    say(f"{counts} · {len(outcome.faults())} distinct faults · {outcome.seconds:.1f} s")
     if outcome.interrupted:
         say(": the rest was not run", lead="interrupted")
 
@@ -135,7 +135,9 @@ def _as_dict(outcome: Outcome) -> dict[str, Any]:
         "study": outcome.study.id,
         "title": outcome.study.title,
         "document": outcome.study.document,
+        "sources": list(outcome.study.sources),
         "counts": outcome.counts(),
+        "faults": outcome.faults(),
         "seconds": outcome.seconds,
         "interrupted": outcome.interrupted,
         "items": [result.as_dict() for result in outcome.results],

@@ -23,8 +23,8 @@ class Numbers:
         text: the print; its digits give the tolerance.
         unit: of measure, for people.
         up_to_sign: whether the negative vector is as good.
-        reading: for values read from a drawn curve, the resolution of the reading, one each, in place of the last
-            printed place.
+        reading: a resolution, one each, in place of the last printed place: of a drawn curve, or of numbers that the
+            print was computed from. A choice of ours, so the item says it in `rule`.
     """
 
     text: str
@@ -98,6 +98,10 @@ class Item:
         as_published: computes the document's own way, mistakes included; None where it prints no way.
         correct: computes the right value; None where there is none to be had.
         reason: prose for a verdict other than "agrees": why the print is wrong, or why it cannot be judged.
+        faults: what is wrong in the document, in words that are the same wherever the same fault shows: items in error
+            are many, faults are counted once.
+        rule: how words became a test, wherever we chose something that is not printed (a threshold, a band, a
+            stand-in), and why; shown with the verdict.
         notes: computes further lines for the report.
         pictures: figures of the report.
     """
@@ -108,8 +112,15 @@ class Item:
     as_published: Compute | None = None
     correct: Compute | None = None
     reason: str = ""
+    faults: tuple[str, ...] = ()
+    rule: str = ""
     notes: Callable[[], Sequence[str]] | None = None
     pictures: tuple[Picture, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a tolerance that was chosen without a word about it."""
+        if isinstance(self.printed, Numbers) and self.printed.reading is not None and not self.rule:
+            raise InputError(f"item {self.id}: a chosen resolution (reading) needs a rule that says where it comes from")
 
 
 @dataclass(frozen=True)
@@ -119,7 +130,8 @@ class Study:
     Attributes:
         id: "003". title: for people. document: its bibliographic line.
         items: in the document's order.
-        remarks: slips of the document that need no computation.
+        remarks: slips of the document that need no computation, and what we have to say beyond it.
+        sources: what was used beyond the document's text.
     """
 
     id: str
@@ -127,6 +139,7 @@ class Study:
     document: str
     items: tuple[Item, ...]
     remarks: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that ids are unique."""

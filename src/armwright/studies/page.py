@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ td a{color:inherit;text-decoration-color:#b9c0c8}
 .card{border:1px solid #d9dde2;border-radius:6px;padding:.5rem .9rem}
 .card b{display:block;font-size:1.15rem}.card span{color:#5f6975;font-size:.8rem}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:.3rem 0}dt{color:#5f6975}dd{margin:0}
-ul{margin:.4rem 0;padding-left:1.2rem}.why{margin:.3rem 0}
+ul{margin:.4rem 0;padding-left:1.2rem}.why,p.rule{margin:.3rem 0}.rule{color:#5f6975;font-size:.85rem}
 @media print{main{max-width:none}h2,h3{break-after:avoid}figure{break-inside:avoid}}
 """
 
@@ -62,7 +62,9 @@ def write_page(
     """
     study = outcome.study
     counts = outcome.counts()
-    cards = "".join(f'<div class="card"><b>{n}</b><span>{_text(kind)}</span></div>' for kind, n in counts.items())
+    faults = outcome.faults()
+    numbers = {**counts, "distinct faults": len(faults)}
+    cards = "".join(f'<div class="card"><b>{n}</b><span>{_text(kind)}</span></div>' for kind, n in numbers.items())
     body = [
         f"<h1>{_text(study.title)}</h1>",
         f'<p class="lead">{_text(study.document)}</p>',
@@ -76,6 +78,9 @@ def write_page(
             f"is “{_text(change.now)}”.</p>"
         )
     body.append(_table(outcome))
+    if faults:
+        lines = (f"{fault} ({', '.join(items)})" for fault, items in faults.items())
+        body.append(_listed("Faults, each counted once", lines))
     drawing = _can_draw(tell)
     body.append("<h2>Item by item</h2>")
     stopped = False
@@ -85,13 +90,16 @@ def write_page(
         except KeyboardInterrupt:  # the numbers are there: keep them, without the other figures
             stopped = True
             body.append(_section(result, False))
-    if study.remarks:
-        lines = "".join(f"<li>{_text(line)}</li>" for line in study.remarks)
-        body.append(f"<h2>Slips that need no computation</h2><ul>{lines}</ul>")
+    body += [_listed("Remarks", study.remarks)] if study.remarks else []
+    body += [_listed("Used beyond the document's text", study.sources)] if study.sources else []
     file = write_html(path, study.title, body, _CSS)
     if stopped:
         raise KeyboardInterrupt
     return file
+
+
+def _listed(title: str, lines: Iterable[str]) -> str:
+    return f"<h2>{_text(title)}</h2><ul>{''.join(f'<li>{_text(line)}</li>' for line in lines)}</ul>"
 
 
 def _can_draw(tell: Callable[[str], None] | None) -> bool:
@@ -114,6 +122,7 @@ def _table(outcome: Outcome) -> str:
     for result in outcome.results:
         item, unit = result.item, result.item.printed.unit
         why = f"<br>{_text(result.verdict.reason)}" if result.verdict.reason else ""
+        why += f'<br><span class="rule">judged by: {_text(item.rule)}</span>' if item.rule else ""
         rows.append(
             f'<tr><td><a href="#{_text(item.id)}">{_text(item.id)}</a></td><td>{_text(item.title)}</td>'
             f"<td>{_text(item.printed.text)} {_text(unit)}</td><td>{_text(result.write(result.as_published))}</td>"
@@ -141,6 +150,8 @@ def _section(result: Result, drawing: bool) -> str:
     ]
     if result.verdict.reason:
         parts.append(f'<p class="why">{_text(result.verdict.reason)}</p>')
+    if item.rule:
+        parts.append(f'<p class="rule">Judged by: {_text(item.rule)}</p>')
     if result.notes:
         parts.append("<ul>" + "".join(f"<li>{_text(note)}</li>" for note in result.notes) + "</ul>")
     if drawing and result.verdict.kind not in ("not run", "failed"):

@@ -45,6 +45,8 @@ class Result:
             "verdict": self.verdict.kind,
             "reason": self.verdict.reason,
             "reproduced": self.verdict.reproduced,
+            "rule": self.verdict.rule,
+            "faults": list(self.item.faults) if self.verdict.kind == "document in error" else [],
             "notes": list(self.notes),
             "seconds": self.seconds,
         }
@@ -67,6 +69,15 @@ class Outcome:
         """Number of items of each kind of verdict."""
         kinds = [result.verdict.kind for result in self.results]
         return {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+
+    def faults(self) -> dict[str, tuple[str, ...]]:
+        """Distinct faults of the document → the items that show them; an item that names none is its own fault."""
+        found: dict[str, tuple[str, ...]] = {}
+        for result in self.results:
+            if result.verdict.kind == "document in error":
+                for fault in result.item.faults or (result.item.title,):
+                    found[fault] = (*found.get(fault, ()), result.item.id)
+        return found
 
 
 def run_item(item: Item) -> Result:

@@ -12,8 +12,10 @@ from armwright.graph.program import trace
 from armwright.kinematics import fk, jacobian
 from armwright.kinematics.jacobian import pose_jacobian
 from armwright.robot.kernels import kernel
+from armwright.studies.digits import match, read_numbers
 from armwright.studies.item import Claim, Formula, Item, Numbers, Picture
 from armwright.studies.pictures import curves, joint_panels
+from armwright.studies.rob315.figures import draw_paths
 from armwright.studies.rob315.inverse import least_norm
 from armwright.studies.rob315.line import limits_are_kept, line, path, violation
 from armwright.studies.rob315.setting import Array, T_e, V, X_df, X_di, arm, q_i
@@ -195,10 +197,25 @@ def _errors() -> Any:
     return curves(series, "time [s]", "distance from the line [mm]", logarithmic=True)
 
 
+def _tool_paths() -> Any:
+    paths = {"line": line()}
+    for alpha in (0.5, 1.0):
+        paths[f"as published, α = {alpha:g}"] = fk(arm(), open_loop_as_published(alpha, "as published").q)[:, :3, 3]
+    paths["closed loop, α = 2"] = fk(arm(), closed_loop()[2.0].q)[:, :3, 3]
+    return draw_paths(paths)
+
+
+def printed_code_gives_the_print() -> bool:
+    """Whether Code 7, whose mid-range is the right one, leads to 1.46 and 3.40, cut off or rounded."""
+    found = [open_loop_as_published(alpha, "right").spectral for alpha in (0.5, 1.0)]
+    return match(read_numbers("1.46, 3.40"), found) != "no"
+
+
 MISTAKE = (
     "the mid-range of Eq. 9 is half the width, not the middle; and the number is the spectral norm of the "
     "3 × 1271 matrix of errors, no distance"
 )
+MIDDLE, NORM = "Eq. 9: half the width for the middle of the range", "Q11: a matrix norm called the error"
 ITEMS: tuple[Item, ...] = (
     Item(
         "Q11a",
@@ -206,15 +223,17 @@ ITEMS: tuple[Item, ...] = (
         Formula("(q_max − q_min)/2", "rad"),
         mid_range_as_published,
         mid_range,
-        reason="half the width is not the middle: (q_max + q_min)/2",
+        reason="half the width is not the middle: (q_max + q_min)/2, as Code 7 has it",
+        faults=(MIDDLE,),
     ),
     Item(
         "Q11b",
         "sign of the secondary task (Eq. 8)",
-        Formula("qd_0 = ∇H: dH/dt", "1/s"),
+        Formula("q̇_0 = −α∇H = (∂H/∂q_1, …): sign of dH/dt", "1/s"),
         lambda: np.sign(drift_of_H(1.0)),
         lambda: np.sign(drift_of_H(-1.0)),
-        reason="the factor −α is missing: as printed H grows, and the arm seeks its limits",
+        reason="the right-hand side has lost the −α of the middle: with it H would grow, and the arm seek its limits",
+        faults=("Eq. 8: −α lost on the right-hand side",),
     ),
     Item(
         "Q11c",
@@ -223,8 +242,12 @@ ITEMS: tuple[Item, ...] = (
         lambda: open_loop_as_published(0.5, "as published").spectral,
         lambda: open_loop_as_published(0.5, "right").spectral,
         reason=MISTAKE,
+        faults=(MIDDLE, NORM),
         notes=_notes,
-        pictures=(Picture("Distance from the line: the published scheme drifts, the closed loop does not.", _errors),),
+        pictures=(
+            Picture("Distance from the line: the published scheme drifts, the closed loop does not.", _errors),
+            Picture("Path of the tool with avoidance (Fig. 5.4), from above and from the side.", _tool_paths),
+        ),
     ),
     Item(
         "Q11d",
@@ -233,6 +256,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: open_loop_as_published(1.0, "as published").spectral,
         lambda: open_loop_as_published(1.0, "right").spectral,
         reason=MISTAKE,
+        faults=(MIDDLE, NORM),
     ),
     Item(
         "Q11e",
@@ -248,6 +272,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: limits_are_kept(open_loop_as_published(1.0, "as published").q),
         lambda: limits_are_kept(open_loop_as_published(1.0, "right").q),
         reason="true with the wrong mid-range only; with the right one joint 5 is out by 48.5 mrad",
+        faults=(MIDDLE,),
     ),
     Item(
         "Q11g",
@@ -256,9 +281,20 @@ ITEMS: tuple[Item, ...] = (
         lambda: bool(open_loop_as_published(1.0, "as published").worst > 1e-4),
         accuracy_must_be_traded,
         reason="an exact null-space projection does not disturb the task: closed loop, α = 2 keeps both",
+        faults=("Q11: drift of the open-loop integration taken for a trade-off",),
+        rule="both kept: no joint beyond its limit, and no sample 0.1 mm or more off the line",
         notes=_closed_notes,
         pictures=(
             Picture("Joints along the line with avoidance. The closed loop keeps the line and the limits.", _paths),
         ),
+    ),
+    Item(
+        "Q11h",
+        "the printed code (Code 7) gives the printed errors",
+        Claim("1.46 and 3.40"),
+        None,
+        printed_code_gives_the_print,
+        reason="Code 7 has the right mid-range and gives 0.47 and 0.96; the print comes from the mid-range of Eq. 9",
+        faults=("Code 7 is not the code behind Fig. 5.3",),
     ),
 )

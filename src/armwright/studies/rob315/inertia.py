@@ -151,6 +151,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: bool(is_physical(body_1_as_published().inertia)),
         reason="about the centre of mass it has negative moments: m c² = 0.94 exceeds the printed 0.80 kg m²; "
         "only ZZ matters here",
+        faults=("inertia of body 1 belongs to no body",),
         notes=_body_notes,
     ),
 )

@@ -15,6 +15,7 @@ from armwright.studies.rob315.inertia import J_G_as_published
 from armwright.studies.rob315.setting import PI, Array, arm, q_f, q_i
 
 TOLERANCE = 1e-6  # relative, of the proofs: more digits than are printed
+LAST = "Q14: the search returns the last point of its grid"
 NAMES = {"mu1": "smallest inertia", "mu2": "largest inertia", "g_b": "gravity"}
 
 
@@ -127,7 +128,8 @@ ITEMS: tuple[Item, ...] = (
         Numbers("0.0589", "kg m²"),
         mu1_as_published,
         lambda: certificate("mu1").attained,
-        reason="the search never updates its running extremum and returns the last grid point, q_max",
+        reason="the search (authors' public code) never updates its extremum and returns the last grid point, q_max",
+        faults=(LAST,),
         notes=_notes("mu1"),
     ),
     Item(
@@ -136,7 +138,8 @@ ITEMS: tuple[Item, ...] = (
         Numbers("10.1985", "kg m²"),
         mu2_as_published,
         lambda: certificate("mu2").attained,
-        reason="the search returns the last grid point, q_max",
+        reason="λ_max at the last grid point, as for μ1: no upper bound, for the maximum 10.19855 lies above it",
+        faults=(LAST,),
         notes=_notes("mu2"),
     ),
     Item(
@@ -154,6 +157,7 @@ ITEMS: tuple[Item, ...] = (
         g_b_as_published,
         lambda: certificate("g_b").attained,
         reason="a 4-point grid skips q2 = 0, the worst posture: 13 % too low; the norm, not stated, is the 1-norm",
+        faults=("Q16: a grid of four points skips the worst posture",),
         notes=_notes("g_b"),
         pictures=(Picture("The grid of Q16 misses the maximum.", _cut),),
     ),

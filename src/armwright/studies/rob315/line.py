@@ -12,8 +12,9 @@ import numpy as np
 from armwright.graph.loop import Loop, LoopPlan, stage
 from armwright.graph.program import trace
 from armwright.kinematics import fk, manipulability
-from armwright.studies.item import Claim, Item, Picture, Undetermined
+from armwright.studies.item import Claim, Item, Picture
 from armwright.studies.pictures import joint_panels
+from armwright.studies.rob315.figures import draw_paths
 from armwright.studies.rob315.inverse import newton, newton_as_published
 from armwright.studies.rob315.setting import Array, T_e, V, X_df, X_di, arm, eps_x, k_max, q_i
 
@@ -150,20 +151,25 @@ def _picture() -> Any:
     return joint_panels(t, {"as published": path().q, "clean Jacobian": path("correct").q}, arm())
 
 
+def _tool() -> Any:
+    return draw_paths({"line": line(), "tool, Q9": fk(arm(), path().q)[:, :3, 3]})
+
+
 ITEMS: tuple[Item, ...] = (
     Item(
         "Q9",
-        "joint path of the line at 1 m/s",
-        Undetermined("curves"),
-        lambda: path().q[-1],
-        lambda: path("correct").q[-1],
-        reason="curves without digits; the values shown are q at the end of the line [rad]",
+        "the tool goes along the straight line (Fig. 5.1)",
+        Claim("a straight line from X_di to X_df"),
+        lambda: bool(path().error.max() <= eps_x),
+        lambda: bool(path("correct").error.max() <= eps_x),
+        rule="no sample farther from its point of the line than ε_x = 1 mm, which the report gives",
         notes=_notes,
+        pictures=(Picture("Path of the tool from above and from the side; line of Q9 and its joint path.", _tool),),
     ),
     Item(
         "Q10",
         "the joint limits are respected",
-        Claim("“not well respected”", False),
+        Claim("“not very well respected”", False),
         lambda: limits_are_kept(path().q),
         lambda: limits_are_kept(path("correct").q),
         notes=_limit_notes,

@@ -9,6 +9,7 @@ from armwright.studies.item import Claim, Item, Numbers, Picture
 from armwright.studies.pictures import Ball, arm_figure
 from armwright.studies.rob315.setting import Array, arm, q_f, q_i, qd_used
 
+SWAPPED, SLIP = "U1 of q_i and of q_f are swapped", "0.3760 printed for 0.3660 in U1"
 TWIST_I, TWIST_F = "(0.35, -0.10, 0.60, 0, -1, 0)", "(-0.55, 0.32, 0.46, 1.06, 0, 0.15)"
 qd_text_as_published = np.abs(qd_used)
 
@@ -81,7 +82,8 @@ ITEMS: tuple[Item, ...] = (
         Numbers("(0.5, 1.0, 0.5, 0.5, 1.0, 0.5)", "rad/s"),
         None,
         joint_rates_behind_the_twist,
-        reason="the text drops the minus signs of joints 3 and 6: J⁻¹ times the printed twist has them",
+        reason="the text drops the minus signs of joints 3 and 6: J⁻¹ times the printed twist has them, and so has Code 1",
+        faults=("minus signs of q̇3 and q̇6 dropped in the text of Q6",),
     ),
     Item(
         "Q7a",
@@ -105,6 +107,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: -U1(q_f),
         lambda: U1(q_i),
         reason="the two vectors are swapped: this one belongs to q_f",
+        faults=(SWAPPED,),
     ),
     Item(
         "Q7d",
@@ -113,6 +116,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: U1(q_i),
         lambda: U1(q_f),
         reason="swapped with U1(q_i), and 0.3760 is a slip for 0.3660: the printed vector has norm 1.004",
+        faults=(SWAPPED, SLIP),
     ),
     Item(
         "Q7e",
@@ -120,6 +124,7 @@ ITEMS: tuple[Item, ...] = (
         Claim("unit vector"),
         None,
         lambda: bool(abs(np.linalg.norm([0.3760, -0.3263, 0.8715]) - 1.0) < 1e-4),
-        reason="its norm is 1.0042, and 1.0000 with 0.3660",
+        reason="a column of U has norm 1; this one 1.0042, and 1.0000 with 0.3660",
+        faults=(SLIP,),
     ),
 )
