@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +10,21 @@ import pytest
 
 from armwright.dynamics import bias, mass_matrix
 from armwright.planning import Dijkstra, HopfieldPublished
-from armwright.studies.collision import STUDY, as_published, drop, dynamics, estimate, planner, runs
-from armwright.studies.collision.held_table import held_error
+from armwright.studies.collision import (
+    STUDY,
+    actual_place,
+    as_published,
+    drop,
+    dynamics,
+    estimate,
+    experiment,
+    lags,
+    planner,
+    runs,
+    stolt,
+)
 from armwright.studies.collision.setting import arm, omega, postures, q_t, qd_t, reduced
-from armwright.studies.item import Claim, Numbers
+from armwright.studies.item import Claim, Numbers, Span
 from armwright.studies.recorded import changes, recorded
 from armwright.studies.run import run_item, run_study
 
@@ -25,13 +37,19 @@ def outcome():
 def test_every_verdict_is_the_recorded_one(outcome):
     assert changes(outcome) == []
     assert set(recorded("000")) == {item.id for item in STUDY.items}
-    assert outcome.counts() == {"document in error": 18, "agrees": 24, "cannot be determined": 5}
+    assert outcome.counts() == {"document in error": 21, "agrees": 25, "agrees when corrected": 2,
+                                "cannot be determined": 3}  # fmt: skip
+    assert len(outcome.faults()) == 10
 
 
 def test_the_documents_own_way_gives_its_print(outcome):
-    """Wherever the report's way of computing is known, it leads to what the report prints."""
+    """Wherever the report's way of computing is known, it leads to what the report prints, but for its hysteresis."""
     known = {r.item.id: r.verdict.reproduced for r in outcome.results if r.verdict.reproduced is not None}
-    assert len(known) >= 12 and all(known.values()), known
+    assert len(known) >= 12 and [name for name, same in known.items() if not same] == ["7.3a", "7.3m"]
+
+
+def test_notes_speak_of_the_document(outcome):
+    assert not [n for r in outcome.results for n in r.notes if re.search(r"\bE\d+\b|00\d §", n)]
 
 
 def test_errors_have_reasons(outcome):
@@ -41,11 +59,14 @@ def test_errors_have_reasons(outcome):
 
 
 def test_verdicts_follow_from_the_values():
-    item = STUDY.item("3.E1a")
+    item = STUDY.item("3.3a")
     assert run_item(item).verdict.kind == "document in error"
-    assert run_item(replace(item, printed=Numbers("(-0.0, -90.0)"))).verdict.kind == "agrees"
+    assert run_item(replace(item, printed=Numbers("(-0.0, -90.0)"))).verdict.kind == "agrees when corrected"
     assert run_item(replace(STUDY.item("3.skew"), printed=Claim("fifteen", 15))).verdict.kind == "agrees"
-    assert run_item(replace(STUDY.item("6.lam"), printed=Numbers("3.96"))).verdict.kind == "agrees"
+    assert run_item(replace(STUDY.item("6.lam"), printed=Numbers("3.96"))).verdict.kind == "agrees when corrected"
+    delay = STUDY.item("7.3e")
+    assert run_item(delay).verdict == ("document in error", delay.reason, True, delay.rule)
+    assert run_item(replace(delay, printed=Span("0.10–0.24", "s"))).verdict.kind == "agrees when corrected"
 
 
 def test_printed_dynamics_are_those_of_the_reduced_arm_and_of_no_other():
@@ -81,21 +102,72 @@ def test_planner():
     assert planner.energy_of_network(1.0, 2) > planner.energy_of_network(1.0, 1)
 
 
+@pytest.mark.parametrize("setting", [runs.HELD, runs.SPLINE], ids=lambda s: s.table)
 @pytest.mark.parametrize("robot, first", [(reduced(), 0.62), (arm(), 0.12)], ids=["published", "correct"])
-def test_experiment(robot, first):
-    assert list(runs.counts(robot)) == [11, 10] and (runs.arrivals(robot) < 40.0).all()
-    assert runs.first_lags(robot)[0] == pytest.approx(first, abs=0.01)
+def test_experiment(robot, first, setting):
+    assert list(runs.counts(robot, setting)) == [11, 10] and (runs.arrivals(robot, setting) < 40.0).all()
     for layout in "AB":
-        assert runs.predicted_lag(robot, layout) == pytest.approx(runs.run(robot, layout).contacts[0].delay, rel=0.15)
-        assert all(touch.felt < 12.0 for touch in runs.unregistered(robot, layout))
+        seen = runs.run(robot, layout, setting)
+        assert lags.predicted_lag(robot, layout, setting) == pytest.approx(seen.contacts[0].delay, rel=0.15)
+        assert all(touch.felt < 12.0 for touch in runs.unregistered(robot, layout, setting))
+    assert runs.run(robot, "A", setting).contacts[0].delay == pytest.approx(first, abs=0.01)
 
 
-def test_a_held_table_makes_the_reports_tracking_error():
-    held = held_error(runs.free_run())
-    assert 0.8e-3 < held.error < 1.1e-3 and 1.5 < held.force < 2.1  # correct model
+def test_hysteresis_decides_with_the_table_held():
+    """It is ours: without it the published arm needs 29 contacts on layout A and never arrives on layout B."""
+    bare = runs.BARE
+    assert runs.run(reduced(), "A", bare).reached and len(runs.run(reduced(), "A", bare).contacts) == 29
+    assert not runs.run(reduced(), "B", bare).reached and len(runs.run(reduced(), "B", bare).contacts) == 200
+    assert not runs.reaches(arm(), bare) and runs.reaches(arm(), runs.HELD) and runs.reaches(reduced(), runs.HELD)
+
+
+def test_delay_needs_no_layout():
+    """Over all cells the printed half second comes about only without links 3 and 5."""
+    published, correct = (np.percentile(lags.lags(robot), (5, 95), axis=0) for robot in (reduced(), arm()))
+    np.testing.assert_allclose(published, [[0.30, 0.24], [0.69, 0.57]], atol=0.005)
+    np.testing.assert_allclose(correct, [[0.10, 0.15], [0.17, 0.24]], atol=0.005)
+    assert lags.lag_span(arm())[1] < 0.25 and lags.lags(arm()).shape == (324, 2)
+
+
+def test_marks_lie_inside_for_the_published_arm_only():
+    for layout in "AB":
+        assert (runs.depth_of_corners(reduced(), layout) > 0.0).all()
+        assert (runs.depth_of_corners(arm(), layout) < 0.0).all()
+
+
+def test_the_estimate_with_inertia_beats_the_best_constants():
+    for robot in (reduced(), arm()):
+        assert stolt.static_error(robot, "M(q)").worst < 1e-9
+        assert 0.15 < stolt.static_error(robot, "all cells").median <= stolt.static_error(robot, "start").median
+        assert all(stolt.run_error(robot, w, "M(q)") < stolt.run_error(robot, w, "all cells") for w in "AB")
+
+
+def test_the_constants_are_the_best_there_are():
+    """No other gain of any joint fits the torques better."""
+    q, best = lags.postures(), stolt.constants(arm())
+    tau = stolt.pushes(q)
+    off = stolt.deflection(arm(), q, tau)
+    for factor in (0.95, 1.05):
+        worse = ((factor * best * off - tau) ** 2).sum(axis=(0, 1))
+        assert (worse > ((best * off - tau) ** 2).sum(axis=(0, 1))).all()
+
+
+def test_actual_position_fails_in_both_ways_that_the_report_names():
+    for setting in actual_place.ACTUAL:
+        for layout in "AB":
+            assert actual_place.repeats(reduced(), layout, setting) >= 15
+            assert actual_place.repeats(arm(), layout, setting) == 0 and actual_place.loops(arm(), layout, setting)
+    assert not any(actual_place.loops(arm(), w, runs.HELD) for w in "AB")
+
+
+def test_a_held_table_makes_the_reports_error_and_its_phantom_forces():
+    assert 0.8e-3 < experiment.free_error(runs.HELD) < 1.1e-3 and experiment.free_error(runs.SPLINE) < 1e-9
+    found = experiment.phantom(reduced(), runs.HELD)
+    assert 0.3 < found.start < 0.6 and 0.1 < found.straight < 0.2 < found.zigzag < 0.5
+    assert not experiment.phantoms_follow_violence(reduced(), runs.SPLINE)
 
 
 def test_pictures_are_drawn():
     pytest.importorskip("matplotlib", reason="figures")
     drawn = [picture.draw() for item in STUDY.items for picture in item.pictures]
-    assert len(drawn) == 6 and all(figure.axes for figure in drawn)
+    assert len(drawn) == 7 and all(figure.axes for figure in drawn)

@@ -108,7 +108,13 @@ def _print(outcome: Outcome) -> None:
     columns = (("", 3), ("printed", 4), ("as published (ours)", 4), ("correct (ours)", 4), ("verdict", 6))
     for name, share in columns:
         grid.add_column(name, ratio=share, overflow="fold")
-    styles = {"agrees": "green", "agrees when corrected": "green", "document in error": "red", "not run": "yellow", "failed": "yellow"}
+    styles = {
+        "agrees": "green",
+        "agrees when corrected": "green",
+        "document in error": "red",
+        "not run": "yellow",
+        "failed": "yellow",
+    }
     for result in outcome.results:
         printed = f"{result.item.printed.text} {result.item.printed.unit}".strip()
         cells = (

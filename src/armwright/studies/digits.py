@@ -1,7 +1,8 @@
 """Numbers as a document prints them, and whether a computed value is what the print says.
 
 The tolerance is half a unit in the last printed place. Values that were cut off instead of rounded are recognised as
-such. Where a document prints no digits to go by and something had to be chosen, the item says what and why (`Item.rule`).
+such. Where a document prints no digits to go by and something had to be chosen, the item says what and why
+(`Item.rule`).
 """
 
 from __future__ import annotations

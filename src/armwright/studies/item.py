@@ -46,6 +46,26 @@ class Numbers:
 
 
 @dataclass(frozen=True)
+class Span:
+    """A printed range that something spreads over, "0.2–0.5".
+
+    Computed are the lowest and the highest value that can occur; they must reach both printed ends, to half a unit in
+    the last printed place.
+    """
+
+    text: str
+    unit: str = ""
+
+    @cached_property
+    def numbers(self) -> PrintedNumbers:
+        """Both ends and the size of their last places."""
+        read = read_numbers(self.text)
+        if read.values.size != 2 or read.values[0] > read.values[1]:
+            raise InputError(f"{self.text!r} is no range: two numbers are wanted, the lower one first")
+        return read
+
+
+@dataclass(frozen=True)
 class Claim:
     """A printed statement in words, and the value (yes/no, a word, a whole number) that it amounts to."""
 
@@ -76,7 +96,7 @@ class Undetermined:
     unit: str = ""
 
 
-Printed = Numbers | Claim | Formula | Undetermined
+Printed = Numbers | Span | Claim | Formula | Undetermined
 
 
 @dataclass(frozen=True)
@@ -120,7 +140,9 @@ class Item:
     def __post_init__(self) -> None:
         """Refuse a tolerance that was chosen without a word about it."""
         if isinstance(self.printed, Numbers) and self.printed.reading is not None and not self.rule:
-            raise InputError(f"item {self.id}: a chosen resolution (reading) needs a rule that says where it comes from")
+            raise InputError(
+                f"item {self.id}: a chosen resolution (reading) needs a rule that says where it comes from"
+            )
 
 
 @dataclass(frozen=True)

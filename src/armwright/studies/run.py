@@ -12,7 +12,7 @@ import numpy as np
 
 from armwright.errors import ArmwrightError
 from armwright.studies.digits import write_value
-from armwright.studies.item import Item, Numbers, Study
+from armwright.studies.item import Item, Numbers, Span, Study
 from armwright.studies.verdict import Verdict, judge
 
 
@@ -30,7 +30,7 @@ class Result:
     def write(self, value: Any) -> str:
         """Write one of the values with digits that suit the print."""
         printed = self.item.printed
-        unit = float(np.min(printed.numbers.units)) if isinstance(printed, Numbers) else None
+        unit = float(np.min(printed.numbers.units)) if isinstance(printed, Numbers | Span) else None
         return write_value(value, unit)
 
     def as_dict(self) -> dict[str, Any]:

@@ -7,11 +7,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from armwright.studies.digits import match
-from armwright.studies.item import Claim, Formula, Item, Numbers
+from armwright.studies.item import Claim, Formula, Item, Numbers, Span
 
-Kind = Literal[
-    "agrees", "agrees when corrected", "document in error", "cannot be determined", "not run", "failed"
-]
+Kind = Literal["agrees", "agrees when corrected", "document in error", "cannot be determined", "not run", "failed"]
 OWN_WAY = "the document's own way does not give it"
 
 
@@ -34,7 +32,9 @@ class Verdict(NamedTuple):
     def text(self) -> str:
         """As the table shows it."""
         plain = self.kind == "agrees"
-        text = (f"{self.kind} ({self.reason})" if plain else f"{self.kind}: {self.reason}") if self.reason else self.kind
+        text = (
+            (f"{self.kind} ({self.reason})" if plain else f"{self.kind}: {self.reason}") if self.reason else self.kind
+        )
         return f"{text} [judged by: {self.rule}]" if self.rule else text
 
 
@@ -61,11 +61,12 @@ def _judge(item: Item, as_published: Any, correct: Any) -> Verdict:
         if way == "no" or (way == "truncated" and own == "rounded"):
             return Verdict("document in error", item.reason, reproduced)
         return _right(item, reproduced, "last place cut off, not rounded" if way == "truncated" else "")
-    if isinstance(printed, Claim):
-        reproduced = None if as_published is None else _same(printed.value, as_published)
+    if isinstance(printed, Claim | Span):
+        holds = _covers if isinstance(printed, Span) else _same
+        reproduced = None if as_published is None else holds(printed, as_published)
         if correct is None:
             return Verdict("cannot be determined", item.reason, reproduced)
-        if not _same(printed.value, correct):
+        if not holds(printed, correct):
             return Verdict("document in error", item.reason, reproduced)
         return _right(item, reproduced)
     if isinstance(printed, Formula) and as_published is not None and correct is not None:
@@ -87,5 +88,11 @@ def _digits(printed: Numbers, value: Any) -> str:
     return match(printed.numbers, value, up_to_sign=printed.up_to_sign)
 
 
-def _same(a: Any, b: Any) -> bool:
-    return bool(a == b)
+def _same(printed: Any, value: Any) -> bool:
+    return bool(printed.value == value)
+
+
+def _covers(printed: Any, value: Any) -> bool:
+    (low, high), (unit, _) = printed.numbers
+    lowest, highest = value
+    return bool(lowest <= low + 0.5 * unit and highest >= high - 0.5 * unit)

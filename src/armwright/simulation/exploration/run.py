@@ -239,6 +239,8 @@ class Run:
         self.q, self.qd = q_ref, qd_ref
         state = session.state[0]
         q = session.loop.get("measured")[0, :n] if session.parts.sensors is not None else state[:n]
+        if task.rules.place == "actual":
+            self.q, self.qd = state[:n].copy(), state[n : 2 * n].copy()
         desired, actual = task.hand.place(q_ref), task.hand.place(q)
         rows = session.log.rows(self.chunk)[0, :, : 1 + 2 * n]
         truth = task.field.truth(
@@ -253,7 +255,7 @@ class Run:
             link, shape = truth.touching[touched[-1]] or ("", "")
             if time[touched[-1]] < session.time - BOUNCE:  # let go of long ago: not what the alarm is about
                 began, link, shape = float("nan"), "", ""
-        point = desired if task.published or task.links else actual
+        point = desired if (task.published and task.rules.place == "desired") or task.links else actual
         spot = mark(self.map, point)
         felt = session.loop.get("wrench_ext")[0][:3]
         return Contact(session.time, began, spot.cell, spot.again, desired, actual, felt, truth.force[-1], link, shape)
@@ -270,7 +272,8 @@ class Run:
         self.bounces = 0
         known = swept(self, self.map)
         if task.published:
-            self.maps.append(mark(known, contact.desired).map)
+            point = contact.desired if task.rules.place == "desired" else contact.actual
+            self.maps.append(mark(known, point).map)
         else:
             pass_on(self)
             self.maps.append(marked(self, known, contact))

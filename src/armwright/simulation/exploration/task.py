@@ -27,14 +27,18 @@ class Published:
             held until the next, which explains the tracking error of 1e-3 rad in free motion that the report shows.
             The torque is then held between ticks, too. The estimate jitters across the threshold: without hysteresis
             (``norm_detector(12.0, of="wrench_ext", release=1.0)``) contacts are counted many times over.
+        place: "desired": a contact is marked, and the new motion begins, where the arm should be, as the report does;
+            "actual": where it is, with its velocity, which the report gave up.
     """
 
     trigger: Literal["edge", "level"] = "edge"
     table: Literal["spline", "hold"] = "spline"
+    place: Literal["desired", "actual"] = "desired"
 
     def __post_init__(self) -> None:
         """Check the words."""
-        for name, valid in (("trigger", ("edge", "level")), ("table", ("spline", "hold"))):
+        words = {"trigger": ("edge", "level"), "table": ("spline", "hold"), "place": ("desired", "actual")}
+        for name, valid in words.items():
             if getattr(self, name) not in valid:
                 raise InputError(f"published: {name} must be {' or '.join(valid)}, got {getattr(self, name)!r}")
 

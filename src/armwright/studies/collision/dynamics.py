@@ -11,7 +11,7 @@ import numpy as np
 from armwright.dynamics import gravity_torque, inverse_dynamics, mass_matrix
 from armwright.robot.model import Robot
 from armwright.studies.collision import as_published
-from armwright.studies.collision.setting import Array, arm, postures, q_t, qd_t, qdd_t, reduced
+from armwright.studies.collision.setting import MISSING_LINKS, Array, arm, postures, q_t, qd_t, qdd_t, reduced
 from armwright.studies.item import Claim, Formula, Item, Numbers
 
 UPPER, LOWER = ("m12", "m13", "m14", "m15", "m23", "m24", "m25"), ("m33", "m34", "m35", "m44", "m45", "m55")
@@ -82,7 +82,9 @@ def _notes() -> list[str]:
 
 def _item(name: str, title: str, text: str, names: tuple[str, ...], unit: str, reason: str = MISSING) -> Item:
     shown = f"{text}: " + ", ".join(names)
-    return Item(name, title, Formula(shown, unit, 1e-8), printed(names), lambda: entries(arm(), names), reason)
+    return Item(
+        name, title, Formula(shown, unit, 1e-8), printed(names), lambda: entries(arm(), names), reason, (MISSING_LINKS,)
+    )
 
 
 ITEMS: tuple[Item, ...] = (
@@ -93,6 +95,7 @@ ITEMS: tuple[Item, ...] = (
         None,
         whose_equations,
         reason="the framework's lines for links 3 and 5 leave out the mass forces and the accelerations of the offsets",
+        faults=(MISSING_LINKS,),
         notes=_notes,
     ),
     Item(
@@ -102,6 +105,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: inverse_dynamics(reduced(), q_t, qd_t, qdd_t),
         lambda: inverse_dynamics(arm(), q_t, qd_t, qdd_t),
         reason=MISSING,
+        faults=(MISSING_LINKS,),
     ),
     _item("B.Ma", "inertia matrix, first rows", "closed forms", UPPER, "kg m²"),
     _item("B.Mb", "inertia matrix, diagonal block", "closed forms", LOWER, "kg m²"),
@@ -121,6 +125,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: second_harmonic(reduced()),
         lambda: second_harmonic(arm()),
         reason=MISSING,
+        faults=(MISSING_LINKS,),
     ),
     _item("B.ga", "gravity torque, joints 2 to 5", "closed forms", ("g2", "g3", "g4", "g5"), "N m"),
     Item(

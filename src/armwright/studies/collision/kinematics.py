@@ -17,13 +17,7 @@ from armwright.studies.item import Claim, Formula, Item, Numbers
 RADII_USED = np.array([0.045, 0.045, *[0.045 * 97.0 / 113.0] * 4])
 HEIGHTS = np.array([0.13693, 0.540, 0.507, 0.085, 0.085, 0.0395])
 AXES = "yxxyyz"
-
-
-def activation_is_continuous() -> bool:
-    """Whether the printed saturated-linear function has no jumps at its corners."""
-    e = 1e-9
-    corners = as_published.saturated_linear(np.array([-0.5 - e, -0.5 + e, 0.5 - e, 0.5 + e]))
-    return bool(abs(corners[1] - corners[0]) < 1e-6 and abs(corners[3] - corners[2]) < 1e-6)
+V = np.array([-0.75, -0.25, 0.25, 0.75])
 
 
 def offsets() -> Array:
@@ -100,10 +94,11 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "2.act",
         "saturated-linear activation",
-        Claim("0, v, 1 with corners at ∓½, continuous"),
-        None,
-        activation_is_continuous,
-        reason="it jumps by ½ at both corners: the middle branch should be v + ½",
+        Formula("1 for v ≥ ½, v between, 0 for v < −½: at v = −¾, −¼, ¼, ¾"),
+        lambda: as_published.saturated_linear(V),
+        lambda: np.clip(V + 0.5, 0.0, 1.0),
+        reason="as printed it jumps by ½ at both corners; a saturated line has v + ½ in the middle",
+        faults=("saturated-linear activation: v for v + ½",),
     ),
     Item(
         "3.fk",
@@ -145,25 +140,27 @@ ITEMS: tuple[Item, ...] = (
         lambda: as_published.christoffel_torque(arm(), q_t, qd_t, 1.0),
         lambda: bias(arm(), q_t, qd_t, gravity=False, friction=False),
         reason="the sign of the last term is −; as printed Ṁ − 2C is not skew and C q̇ is wrong",
+        faults=("Christoffel symbols: + for − before the last term",),
         notes=_christoffel_notes,
     ),
     Item(
         "3.skew",
-        "independent entries of a skew-symmetric matrix like Ṁ − 2C",
+        "independent entries of a skew-symmetric n × n matrix (A.3), at n = 6 as for Ṁ − 2C",
         Claim("three", 3),
         None,
         lambda: len(np.triu_indices_from(coriolis_matrix(arm(), q_t, qd_t), 1)[0]),
         reason="three is right for 3×3 only; a 6×6 one has fifteen",
+        faults=("A.3: three independent entries of any skew matrix",),
     ),
 )
 START: tuple[Item, ...] = (
     Item(
         "6.q0",
         "tool rotation at the start posture q_0",
-        # q_0 has four decimals: four angles of ±0.00005 rad add up to ±0.0002
         Numbers("0 1 0, 1 0 0, 0 0 -1", reading=(4e-4,) * 9),
         None,
         rotation_at_start,
+        rule="to ±0.0002: q_0 is printed with four decimals, and four angles of ±0.00005 rad add up",
         notes=lambda: [f"largest deviation from R_t: {np.abs(rotation_at_start() - R_t.ravel()).max():.1e}"],
     ),
 )

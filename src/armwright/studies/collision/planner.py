@@ -1,4 +1,4 @@
-"""Chapter 6: the Hopfield planner, its bounds and its optimality (E2), and the map between cells and workspace."""
+"""Chapter 6: the Hopfield planner, its bounds and its optimality, and the map between cells and workspace."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from armwright.studies.pictures import new_figure
 START, GOAL = (2, 11), (18, 7)
 SHAPE = (20, 20)
 MAPS_TRIED = 600
+EIGENVALUE = "§6.2.1: |λ_min| with self-links taken for the largest eigenvalue of T"
 
 
 class Case(NamedTuple):
@@ -99,6 +100,13 @@ def energy_of_network(sign: float, sweeps: int | None = None) -> float:
     return float(right + (1.0 + sign) * links)
 
 
+def hessian_is_below() -> bool:
+    """Whether 1/g'(g⁻¹(σ)), the varying part of L_ii, is below 1/β anywhere, g a sigmoid of greatest slope β."""
+    sigma = np.linspace(0.01, 0.99, 99)
+    slope = 4.0 * beta * sigma * (1.0 - sigma)  # of 1/(1 + exp(−4βu)) where it has the value σ
+    return bool((1.0 / slope < 1.0 / beta - 1e-9).any())
+
+
 def cells_of_the_patch() -> NDArray[np.intp]:
     """All cells (400, 2)."""
     return np.argwhere(np.ones(SHAPE, dtype=bool)) + 1
@@ -177,6 +185,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: energy_of_network(1.0),
         lambda: energy_of_network(-1.0),
         reason="the first sign is −, as the report's own ΔL has it; with + the sweeps raise L",
+        faults=("(6.4): + for − before the first sum",),
         notes=_energy_notes,
     ),
     Item(
@@ -186,6 +195,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: abs(stability(SHAPE, self_link=True).lambda_min),
         lambda: stability(SHAPE).lambda_max,
         reason="3.0 is |λ_min| with self-links; as coded λ = ±3.955, and with self-links λ_max = 4.955",
+        faults=(EIGENVALUE,),
         notes=_bound_notes,
     ),
     Item(
@@ -195,6 +205,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: 1.0 / 3.0,
         lambda: stability(SHAPE).beta_bound,
         reason="from the wrong eigenvalue: 0.2528 as coded, 0.2018 with self-links",
+        faults=(EIGENVALUE,),
     ),
     Item(
         "6.beta",
@@ -203,9 +214,29 @@ ITEMS: tuple[Item, ...] = (
         lambda: stability(SHAPE, self_link=True).holds(beta),
         lambda: stability(SHAPE).holds(beta),
     ),
-    Item("6.N", "199 sweeps are enough", Claim("fixed number, no test"), sweeps_suffice, sweeps_suffice),
     Item(
-        "6.E2a",
+        "6.10",
+        "Hessian of L against its bound, on the diagonal",
+        Claim("L_ij < −T_ij + δ_ij/β"),
+        None,
+        hessian_is_below,
+        reason="the sign is ≥: g' is β at most, so 1/g' is 1/β at least; that is what convexity needs, and (6.11) is "
+        "right",
+        faults=("(6.10): < for ≥",),
+        rule="the sigmoid of chapter 2 with slope β in the middle, at 99 values of σ; for the function of the code "
+        "the two "
+        "sides are equal",
+    ),
+    Item(
+        "6.N",
+        "199 sweeps are enough on the four maps",
+        Claim("iterates until convergence (C.2.3)"),
+        None,
+        sweeps_suffice,
+        rule="doubling them changes no σ by more than 1e-12 of itself",
+    ),
+    Item(
+        "6.2a",
         "path lengths on four maps (stand-ins: the report's are lost)",
         Formula("1-norm optimal", "steps"),
         lambda: lengths(HopfieldPublished(beta)),
@@ -214,21 +245,24 @@ ITEMS: tuple[Item, ...] = (
         pictures=(Picture("The four maps with the published planner's paths, drawn as the report does.", _picture),),
     ),
     Item(
-        "6.E2b",
+        "6.2b",
         "paths are 1-norm optimal on any map",
-        Claim("optimal"),
+        Claim("“indeed optimal” in the 1-norm"),
         None,
         lambda: longer_paths()[0] == 0,
+        rule=f"none of {MAPS_TRIED} random maps, a tenth to a third filled, has a longer path than Dijkstra's",
         reason="not always: σ counts all walks to the goal, and many longer ones can outweigh the shortest",
+        faults=("§6.1.2: steepest ascent taken for the shortest path",),
         notes=_optimality_notes,
     ),
     Item(
         "6.box",
         "a path that is reported keeps off obstacles",
-        Claim("obstacles have σ = 0"),
+        Claim("a collision-free path"),
         None,
         lambda: boxed_in_path_is_free(HopfieldPublished(beta)),
         reason="where all neighbours have σ = 0 the ≥ of the code steps into an obstacle and reports success",
+        faults=("C.2.3: ≥ steps into obstacles where no way is left",),
         notes=_box_notes,
     ),
     Item(

@@ -37,6 +37,10 @@ def reduced() -> Robot:
     return load("ur5-ragazzon-published")
 
 
+MISSING_LINKS = "links 3 and 5 have neither mass forces nor offsets in the framework's recursion"
+"""The fault behind most items in error."""
+
+
 def postures(count: int = 50) -> Array:
     """Postures (count, 6) [rad] for comparing formulas, the same every time."""
     return np.random.default_rng(0).uniform(-np.pi, np.pi, (count, 6))

@@ -189,6 +189,10 @@ ITEMS: tuple[Item, ...] = (
         Formula("r(0), r(t_f)"),
         lambda: np.array([r_as_published(0.0, t_f), r_as_published(t_f, t_f)]),
         lambda: np.array([(quintic(q_di, q_df, t_f).evaluate(t).q[0] - q_di[0]) / D[0] for t in (0.0, t_f)]),
-        pictures=(Picture("The generator; the report's run ends at t_f = 0.5 s, after which it holds nothing.", _quintic_picture),),
+        pictures=(
+            Picture(
+                "The generator; the report's run ends at t_f = 0.5 s, after which it holds nothing.", _quintic_picture
+            ),
+        ),
     ),
 )

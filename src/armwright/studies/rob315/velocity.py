@@ -82,7 +82,8 @@ ITEMS: tuple[Item, ...] = (
         Numbers("(0.5, 1.0, 0.5, 0.5, 1.0, 0.5)", "rad/s"),
         None,
         joint_rates_behind_the_twist,
-        reason="the text drops the minus signs of joints 3 and 6: J⁻¹ times the printed twist has them, and so has Code 1",
+        reason="the text drops the minus signs of joints 3 and 6: J⁻¹ times the printed twist has them, and so has "
+        "Code 1",
         faults=("minus signs of q̇3 and q̇6 dropped in the text of Q6",),
     ),
     Item(
