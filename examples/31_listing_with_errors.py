@@ -11,7 +11,7 @@ import armwright as aw
 from armwright.studies.irb140.as_published import MASS_ERRORS, mass_as_published
 from armwright.studies.irb140.setting import postures
 
-CASES = [(), *((name,) for name in MASS_ERRORS), ("E4", "E5"), MASS_ERRORS]
+CASES = [(), *((name,) for name in MASS_ERRORS), ("skew", "M'"), MASS_ERRORS]
 
 q = postures()  # 300 random postures
 M = aw.mass_matrix(aw.load("irb140"), q)

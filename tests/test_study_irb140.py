@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +12,20 @@ from armwright.control import torque_mismatch
 from armwright.dynamics import gravity_torque, inverse_dynamics, mass_matrix
 from armwright.errors import InputError
 from armwright.kinematics import fk
-from armwright.studies.irb140 import STUDY, closed_loop, cost, listing, open_loop, parameters, robust, runs, uncertain
+from armwright.studies.irb140 import (
+    STUDY,
+    assumptions,
+    closed_loop,
+    cost,
+    kinematics,
+    listing,
+    open_loop,
+    parameters,
+    recipe,
+    robust,
+    runs,
+    uncertain,
+)
 from armwright.studies.irb140.as_published import MASS_ERRORS, coriolis_as_published, mass_as_published
 from armwright.studies.irb140.dynamics import differences, holding_factors
 from armwright.studies.irb140.kinematics import printed_pose, worst_pose_difference, wrist
@@ -24,8 +40,9 @@ from armwright.studies.irb140.setting import (
     qd_t,
     qdd_t,
 )
+from armwright.studies.item import Numbers
 from armwright.studies.recorded import changes, recorded
-from armwright.studies.run import choose, run_study
+from armwright.studies.run import choose, run_item, run_study
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +53,29 @@ def outcome():
 def test_every_verdict_is_the_recorded_one(outcome):
     assert changes(outcome) == []
     assert set(recorded("002")) == {item.id for item in STUDY.items}
-    assert outcome.counts() == {"document in error": 37, "agrees": 36, "cannot be determined": 8}
+    assert outcome.counts() == {"document in error": 34, "agrees": 28, "agrees when corrected": 8,
+                                "cannot be determined": 6}  # fmt: skip
+
+
+def test_a_fault_is_counted_once(outcome):
+    faults = outcome.faults()
+    assert len(faults) == 27 and sum(len(items) for items in faults.values()) == 34
+    assert faults[kinematics.AXIS_1] == ("A3.xi1", "3.28", "A3.Mxi1")
+
+
+def test_prints_that_hold_for_the_corrected_model_only_say_so(outcome):
+    kind = {r.item.id: r.verdict for r in outcome.results}
+    for name in ("3.fk", "A3.M", "A3.Cs", "OL1", "5.ov", "4.eq"):
+        assert kind[name].kind == "agrees when corrected" and len(kind[name].reason) > 30, name
+
+
+def test_notes_speak_of_the_document(outcome):
+    assert not [n for r in outcome.results for n in r.notes if re.search(r"\bE\d+\b|00\d §|\bX26", n)]
+
+
+def test_what_the_thesis_does_not_print_or_claim_is_no_item():
+    gone = {"T6.2c", "X26a", "X26b", "T3.1d", "6.c", "CL1v", "CL2v", "CL3v", "CL2r", "CL3r", "3.g0", "2.44"}
+    assert not gone & {item.id for item in STUDY.items}
 
 
 def test_errors_have_reasons_and_agreements_need_none(outcome):
@@ -47,11 +86,6 @@ def test_errors_have_reasons_and_agreements_need_none(outcome):
 
 def test_a_wrong_print_is_noticed():
     """Verdicts follow from the values: the twist of joint 4 as it should be agrees, as listed it does not."""
-    from dataclasses import replace
-
-    from armwright.studies.item import Numbers
-    from armwright.studies.run import run_item
-
     item = STUDY.item("A3.xi4")
     assert run_item(item).verdict.kind == "document in error"
     assert run_item(replace(item, printed=Numbers("(0, 0.712, 0.000, 1, 0, 0)"))).verdict.kind == "agrees"
@@ -107,22 +141,22 @@ def test_listing_without_its_errors_is_right():
     assert listing.relative_error(frozenset()).max() < 1e-14
     C = coriolis_as_published(q_t, qd_t, frozenset())
     assert np.abs(C @ qd_t - (0.014310, 0.112517, 0.124521, 0.007005, 0.003622, 0.000069)).max() < 1e-6
-    assert listing.skew_defect(frozenset()) < 1e-7 < 0.1 < listing.skew_defect(frozenset({"E7"}))
+    assert listing.skew_defect(frozenset()) < 1e-7 < 0.1 < listing.skew_defect(frozenset({"1/2"}))
 
 
 def test_share_of_every_error():
-    for name, share in {"E1": 0.18, "E2": 0.18, "E3": 0.34}.items():
+    for name, share in {"xi_1": 0.18, "xi_4": 0.18, "A_ij": 0.34}.items():
         assert listing.median(name) == pytest.approx(share, abs=0.02)
-    assert listing.median("E5") == pytest.approx(11.5, abs=1.0)
-    assert listing.median("E4") > 10.0 > 1.0 > listing.median("E6") > 0.01
+    assert listing.median("M'") == pytest.approx(11.5, abs=1.0)
+    assert listing.median("skew") > 10.0 > 1.0 > listing.median("p_2") > 0.01
 
 
 def test_listing_is_indefinite_because_of_two_errors_together():
     assert listing.indefinite(listing.ALL) == 300
     assert listing.median(*listing.ALL) == pytest.approx(17.0, abs=1.0)
     assert all(listing.indefinite(frozenset({name})) == 0 for name in MASS_ERRORS)
-    assert listing.indefinite(frozenset({"E4", "E5"})) == 300
-    assert listing.indefinite(listing.ALL - {"E5"}) == 0 and listing.indefinite(listing.ALL - {"E4"}) < 10
+    assert listing.indefinite(frozenset({"skew", "M'"})) == 300
+    assert listing.indefinite(listing.ALL - {"M'"}) == 0 and listing.indefinite(listing.ALL - {"skew"}) < 10
     M = mass_as_published(postures()[:5], listing.ALL)
     assert np.abs(M - np.swapaxes(M, 1, 2)).max() < 1e-12  # indefinite, but symmetric
 
@@ -196,8 +230,39 @@ def test_formulations_give_the_same_closed_loop():
 
 
 def test_gravity_is_stiffer_than_the_gains():
-    assert 155.0 < closed_loop.gravity_stiffness() < 164.0
-    assert closed_loop.gravity_stiffness() > K_p.max()  # E14
+    assert 155.0 < assumptions.gravity_stiffness() < 164.0
+    assert assumptions.gravity_stiffness() > K_p.max()
+
+
+def test_what_the_thesis_leaves_out_of_its_loop():
+    rising, tried = assumptions.rising_states()
+    assert 0.2 * tried < rising < tried  # saturated, V of the proof rises at many states …
+    assert assumptions.limited_runs_converge()  # … and the runs converge all the same
+    for name in RUNS:
+        assert 1e-4 < assumptions.moved(name, "rise", 1e-3) < 2e-3 < 1e-2 > assumptions.moved(name, "rise", 1e-2)
+        assert 0.03 < assumptions.moved(name, "viscous", 2.0) < assumptions.moved(name, "viscous", 10.0)
+        assert 0.01 < assumptions.left(name, "coulomb", 5.0, 10.0) <= 5.0 / K_p.min()
+        assert assumptions.left(name, "no g") > 0.3
+
+
+def test_a_rate_limiter_limits_the_rate():
+    drive = assumptions.RateLimited(np.eye(6), np.inf, np.inf, 1e-6, rate=100.0)
+    _, slopes = drive.torque(np.array([1.0, -1.0, 1e-6, 0, 0, 0]), np.zeros(6), {"motor_torque": np.zeros(6)})
+    np.testing.assert_allclose(slopes["motor_torque"], [100.0, -100.0, 1.0, 0, 0, 0])
+
+
+def test_about_three_seconds_is_judged_on_both_sides(outcome):
+    kind = {r.item.id: r.verdict.kind for r in outcome.results}
+    assert [kind[name] for name in RUNS] == ["agrees", "document in error", "agrees"]
+    assert run_item(replace(STUDY.item("CL1"), printed=Numbers("4", "s"))).verdict.kind == "document in error"
+
+
+def test_the_block_with_an_error_of_its_own():
+    q2, q5 = 0.3, -0.8
+    from armwright.studies.irb140.as_published import a21_as_published, a54_as_published, adjoint_column
+
+    assert np.abs(a54_as_published(q5) - adjoint_column(0.45, 0.712, 2 * q5)).max() < 1e-14
+    assert np.abs(a21_as_published(q2) - adjoint_column(0.07, 0.352, 2 * q2)).max() > 0.05
 
 
 # -- robust law and cost --------------------------------------------------------------------------------------------
@@ -234,6 +299,23 @@ def test_robust_law_holds_its_bound_and_beats_the_others():
     assert scores["adaptive (Slotine–Li)"].final < sliding.final  # it learns; the layer stays
     thin = scores["sliding mode, thin layer"]
     assert thin.rms < sliding.rms and thin.variation.sum() > 1000.0 * sliding.variation.sum()  # the price is chattering
+
+
+def test_the_recipe_of_the_appendix_gives_the_torques_of_the_printed_arm():
+    """A.2 carried out on sums of terms is Newton–Euler with the printed matrices and vectors."""
+    tau = inverse_dynamics(printed_arm(), q_t, qd_t, qdd_t)
+    symbols = {k + 1: qd_t[k] for k in range(6)} | {k + 11: qdd_t[k] for k in range(6)} | {20: 9.81}
+    for one, want in zip(recipe.torques(None), tau, strict=True):
+        value = sum(c * np.exp(1j * np.dot(k, q_t)) * np.prod([symbols[m] for m in names])
+                    for (names, k), c in one.items())  # fmt: skip
+        assert value == pytest.approx(want, abs=1e-10)
+
+
+def test_ten_digits_keep_terms_from_cancelling():
+    exact, maple = recipe.recipe_counts(None), recipe.recipe_counts(10)
+    assert {part: x.terms for part, x in exact.items()} == {"M": 291, "g": 25, "C q̇": 810}
+    assert maple["M"] == exact["M"] and maple["C q̇"].terms > 1.3 * exact["C q̇"].terms
+    assert recipe.operations(None) < recipe.operations(10) < 16080
 
 
 def test_cost():

@@ -10,8 +10,8 @@ To add a document, write one module or package that holds ``STUDY``, and name it
 
 `f`, `g`, … take nothing and return a number, an array, a truth or a word. `faults` name what is wrong, the same words
 for the same fault, so that it is counted once; `rule` says what we chose where the print leaves it open. Items may add
-`notes` (a function returning lines of text) and `pictures` (`Picture(caption, function returning a matplotlib Figure)`).
-Verdicts follow from the printed digits; ``armwright reproduce 002 --record`` puts them on record.
+`notes` (a function returning lines of text) and `pictures` (`Picture(caption, function returning a Figure)`). Verdicts
+follow from the printed digits; ``armwright reproduce 002 --record`` puts them on record.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
-"""The thesis's product-of-exponentials listing (A3) as printed, its errors E1–E8 one at a time. Deliberately wrong.
+"""The thesis's product-of-exponentials listing (A3) as printed, its errors one at a time. Deliberately wrong.
 
 Nothing here is used by the library. Each error is a switch, so that its share can be seen alone; with none of them the
 functions give the correct M, which the study checks. Inertias of links 4 and 6 are lost in print and follow from the
 printed constants r6c, r7c.
 
-    E1  ξ_1 through (a1, 0, ·)                       E5  M' without −m p̂², off-diagonal sign reversed
-    E2  third entry of ξ_4 is a1                     E6  home position of link 2 without a1
-    E3  A_ij of the first and last exponential only  E7  C without the factor ½
-    E4  skew operator with wrong signs               E8  "gravity" as a stack of 3-vectors, g_0 = (0, 0, +g)
+    "xi_1"   ξ_1 through (a1, 0, ·)                       "M'"    M' without −m p̂², off-diagonal sign reversed
+    "xi_4"   third entry of ξ_4 is a1                     "p_2"   home position of link 2 without a1
+    "A_ij"   first and last exponential of a chain only   "1/2"   C without the factor ½
+    "skew"   skew operator with wrong signs
+
+Its "gravity" is a stack of 3-vectors with g_0 = (0, 0, +g), in `gravity_as_published`.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from armwright.spatial import cylinder_inertia, exp_se3
-from armwright.studies.irb140.setting import BASE_AXES, CYLINDERS, GRAVITY, MASSES, Array, a1, screws
+from armwright.studies.irb140.setting import BASE_AXES, CYLINDERS, GRAVITY, MASSES, Array, a1, e1, e2, e4, screws
 
-MASS_ERRORS = ("E1", "E2", "E3", "E4", "E5", "E6")
+MASS_ERRORS = ("xi_1", "xi_4", "A_ij", "skew", "M'", "p_2")
 """Those that enter M."""
 
 HOME = {1: (0.014, 0.067, 0.264), 2: (a1, -0.070, 0.553), 4: (0.150, 0.0, 0.712), 6: (0.479, 0.0, 0.712)}
@@ -33,11 +35,11 @@ def skew_as_published(a: Any) -> Array:
 
 
 def screws_as_published(errors: Set[str]) -> Array:
-    """ξ_i (6, 6) with E1 and E2 as printed."""
+    """ξ_i (6, 6) with two of them as printed."""
     xi = screws().copy()
-    if "E1" in errors:
+    if "xi_1" in errors:
         xi[0] = (0.0, -a1, 0.0, 0.0, 0.0, 1.0)
-    if "E2" in errors:
+    if "xi_4" in errors:
         xi[3, 2] = a1
     return xi
 
@@ -67,8 +69,8 @@ def _hat(p: Array, wrong: bool) -> Array:
 
 
 def A_as_published(E: list[Array], i: int, j: int, errors: Set[str]) -> Array:
-    """A_ij = Ad⁻¹(e^{ξ_{j+1}} ⋯ e^{ξ_i}) (N, 6, 6), i > j; E3 leaves out the middle and doubles adjacent ones."""
-    if "E3" in errors:
+    """A_ij = Ad⁻¹(e^{ξ_{j+1}} ⋯ e^{ξ_i}) (N, 6, 6), i > j; "A_ij" leaves out the middle and doubles adjacent ones."""
+    if "A_ij" in errors:
         T = E[j + 1] @ E[i]
     else:
         T = E[j + 1]
@@ -77,7 +79,7 @@ def A_as_published(E: list[Array], i: int, j: int, errors: Set[str]) -> Array:
     Rt = np.swapaxes(T[:, :3, :3], 1, 2)
     out = np.zeros((len(T), 6, 6))
     out[:, :3, :3] = out[:, 3:, 3:] = Rt
-    out[:, :3, 3:] = -Rt @ _hat(T[:, :3, 3], "E4" in errors)
+    out[:, :3, 3:] = -Rt @ _hat(T[:, :3, 3], "skew" in errors)
     return out
 
 
@@ -85,11 +87,11 @@ def link_inertia_as_published(link: int, errors: Set[str]) -> Array:
     """M'_l (6, 6) of a link (1, 2, 4 or 6) about the base's origin."""
     m, (r, h) = MASSES[link], CYLINDERS[link]
     p = np.array(HOME[link])
-    if "E6" in errors and link == 2:  # the link whose offset is missing
+    if "p_2" in errors and link == 2:  # the link whose offset is missing
         p[0] = 0.0
-    s = m * _hat(p[None], "E4" in errors)[0]
+    s = m * _hat(p[None], "skew" in errors)[0]
     inertia = cylinder_inertia(m, r, h, BASE_AXES[link])
-    if "E5" in errors:
+    if "M'" in errors:
         return np.block([[m * np.eye(3), s], [-s, inertia]])
     return np.block([[m * np.eye(3), -s], [s, inertia - s @ s / m]])
 
@@ -124,18 +126,39 @@ def mass_2_58_as_published(q: Array) -> Array:
 
 
 def coriolis_as_published(q: Array, qd: Array, errors: Set[str], step: float = 1e-5) -> Array:
-    """C (6, 6) from differences of M; E7 leaves out the ½ of the Christoffel symbols."""
+    """C (6, 6) from differences of M; "1/2" leaves out the ½ of the Christoffel symbols."""
     points = q + step * np.concatenate([np.eye(6), -np.eye(6)])
     M = mass_as_published(points, errors)
     slope = (M[:6] - M[6:]) / (2.0 * step)  # ∂M/∂θ_k
     C = np.einsum("kij,k->ij", slope, qd) + np.einsum("jik,k->ij", slope, qd) - np.einsum("ikj,k->ij", slope, qd)
-    return np.asarray(C if "E7" in errors else 0.5 * C)
+    return np.asarray(C if "1/2" in errors else 0.5 * C)
 
 
 def gravity_as_published(q: Array) -> Array:
-    """The listing's "gravity vector" (E8): R_0^iᵀ g_0 of every link, a stack of six 3-vectors (6, 3) [m/s²]."""
+    """The listing's "gravity vector": R_0^iᵀ g_0 of every link, a stack of six 3-vectors (6, 3) [m/s²]."""
     R, out = np.eye(3), []
     for xi, angle in zip(screws(), q, strict=True):
         R = R @ exp_se3(xi * angle)[:3, :3]
         out.append(R.T @ np.array([0.0, 0.0, GRAVITY]))
     return np.array(out)
+
+
+def adjoint_column(X: float, Z: float, angle: float) -> Array:
+    """Entries (1, 5) and (3, 5) of Ad⁻¹ of a turn about a y-axis through (X, ·, Z), by the listing's skew operator."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([Z * (1.0 - c) - X * s, -X * (1.0 - c) - Z * s])
+
+
+def a54_as_published(q5: float) -> Array:
+    """Entries (1, 5) and (3, 5) of a[5,4]."""
+    x, z = a1 + e4, e1 + e2
+    return np.array(
+        [2.0 * z * np.sin(q5) ** 2 - x * np.sin(2.0 * q5), -2.0 * x * np.sin(q5) ** 2 - z * np.sin(2.0 * q5)]
+    )
+
+
+def a21_as_published(q2: float) -> Array:
+    """Entries (1, 5) and (3, 5) of a[2,1]; "a2" in one term read as a1, which makes it no worse."""
+    s1, s2, s4 = np.sin(q2), np.sin(2.0 * q2), np.sin(4.0 * q2)
+    first = 2.0 * a1 * s1**2 - e1 * s2 - 2.0 * a1 * s2**2 + e1 * s4
+    return np.array([first, 2.0 * e1 * s2**2 - a1 * s2 - 2.0 * e1 * s1**2 + a1 * s4])

@@ -10,6 +10,8 @@ import numpy as np
 from armwright.dynamics import bias, coriolis_matrix, gravity_torque, inverse_dynamics, mass_matrix
 from armwright.dynamics.poe import poe_equations
 from armwright.robot.kernels import kernel
+from armwright.studies.irb140.kinematics import TWO_ZEROS
+from armwright.studies.irb140.listing import ALL, relative_error
 from armwright.studies.irb140.setting import (
     GRAVITY,
     Array,
@@ -116,14 +118,16 @@ ITEMS: tuple[Item, ...] = (
         lambda: inverse_dynamics(arm(), q_t, qd_t, qdd_t),
         reason="three link vectors belong to other frames than the printed matrices; what remains is the "
         "lateral offset of link 2, "
-        "mirrored (E10)",
+        "mirrored",
+        faults=(TWO_ZEROS,),
     ),
     Item(
         "4.eq",
         "Newton–Euler and exponentials agree in M, C q̇ and g",
         Claim("same dynamics"),
-        None,
+        lambda: bool(relative_error(ALL).max() < 1e-11),
         lambda: max(differences().values()) < 1e-11,
+        reason="for the corrected listing; M of the listing as printed is off by a factor of about 17",
         notes=_notes,
     ),
     Item(
@@ -132,6 +136,7 @@ ITEMS: tuple[Item, ...] = (
         Numbers("2.409, 13.782, 2.409, 0.029", "kg m"),
         lambda: holding_factors(printed_arm(), q_des),
         lambda: holding_factors(arm(), q_des),
+        reason="for the arm of the link vectors; q_des put into the printed DH matrices folds the arm, and u_des is 0",
         notes=_holding_notes,
     ),
     Item("5.18z", "joints 1, 4 and 6 of u_des", Claim("0"), None, others_vanish),

@@ -33,7 +33,11 @@ from armwright.studies.irb140.setting import (
 from armwright.studies.item import Claim, Formula, Item, Numbers, Picture
 from armwright.studies.pictures import arm_figure
 
-LISTED = frozenset({"E1", "E2"})
+LISTED = frozenset({"xi_1", "xi_4"})
+TWO_ZEROS = "DH matrices with another zero and other signs than link vectors, q_des and u_des"
+XI_4 = "ξ_4: third entry a1 for 0"
+AXIS_1 = "axis of joint 1 put through x = a1"
+DIRECTIONS = "(3.16)–(3.18): three directions listed for six axes"
 R_PRINTED = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 """Constant rotation between the tool frame of the screws and frame 6 of the printed matrices."""
 
@@ -124,12 +128,12 @@ def _frame_notes() -> list[str]:
 def _pose_notes() -> list[str]:
     return [
         f"screws corrected: T_0^6 − g_st R_c at most {worst_pose_difference():.0e} over 200 postures",
-        f"screws as listed (E1, E2): up to {worst_pose_difference(LISTED):.2f}",
+        f"screws as listed (ξ_1, ξ_4): up to {worst_pose_difference(LISTED):.2f}",
         f"flange at q_t: ({', '.join(f'{x:.6f}' for x in fk(arm(), q_t)[:3, 3])}) m",
     ]
 
 
-def _listed(i: int, text: str, reason: str = "") -> Item:
+def _listed(i: int, text: str, reason: str = "", *faults: str) -> Item:
     return Item(
         f"A3.xi{i}",
         f"twist ξ_{i} = (v, ω)",
@@ -137,6 +141,7 @@ def _listed(i: int, text: str, reason: str = "") -> Item:
         None,
         lambda: screws()[i - 1],
         reason=reason,
+        faults=faults,
         notes=_table_notes if i == 1 else None,
     )
 
@@ -171,7 +176,8 @@ ITEMS: tuple[Item, ...] = (
         lambda: wrist(arm(), q_des),
         reason="the printed matrices have another zero and other signs than q_des, u_des and the link "
         "vectors: angles must first "
-        "become (q1, π/2 − q2, −q3, q4, q5 + π, q6) (E10)",
+        "become (q1, π/2 − q2, −q3, q4, q5 + π, q6)",
+        faults=(TWO_ZEROS,),
     ),
     Item(
         "3.r",
@@ -179,6 +185,8 @@ ITEMS: tuple[Item, ...] = (
         Numbers("(0.070, -0.352, 0), (0.360, 0, 0), (0, 0, 0), (0, 0.380, 0), (0, 0, 0), (0, 0, 0.065)", "m"),
         lambda: link_vectors(printed_arm())[0],
         lambda: link_vectors(arm())[0],
+        reason="in the frames that u_des and r_{i−1,ci} have too; in those of the printed DH matrices y of r_{0,1} "
+        "is +0.352",
     ),
     Item(
         "3.rc",
@@ -193,8 +201,8 @@ ITEMS: tuple[Item, ...] = (
         Numbers("(1, 0, 0)"),
         None,
         lambda: screws()[0, 3:],
-        reason="three axes are printed for six joints: a list of the distinct directions (4, 6: x; 2, 3, 5: "
-        "y; 1: z) (E9)",
+        reason="three axes are printed for six joints: a list of the distinct directions (4, 6: x; 2, 3, 5: y; 1: z)",
+        faults=(DIRECTIONS,),
     ),
     Item(
         "3.16b",
@@ -202,7 +210,8 @@ ITEMS: tuple[Item, ...] = (
         Numbers("(0, 0, 1)"),
         None,
         lambda: screws()[2, 3:],
-        reason="joint 3 turns about y; the third of the distinct directions is z (E9)",
+        reason="joint 3 turns about y; the third of the distinct directions is z",
+        faults=(DIRECTIONS,),
     ),
     Item(
         "3.16c",
@@ -210,13 +219,14 @@ ITEMS: tuple[Item, ...] = (
         Formula("(a1 + e1, 0, e1 + e2)", "m"),
         lambda: np.array(_POINT),
         lambda: joint_frames(arm(), np.zeros(6))[4, :3, 3],
-        reason="a1 + e4 is meant: the wrist is one forearm away (E9)",
+        reason="a1 + e4 is meant: the wrist is one forearm away",
+        faults=("(3.21): a1 + e1 for a1 + e4",),
     ),
-    _listed(1, "(0, -0.070, 0, 0, 0, 1)", "axis 1 passes through the origin, not x = a1 (E1)"),
+    _listed(1, "(0, -0.070, 0, 0, 0, 1)", "axis 1 passes through the origin, not x = a1", AXIS_1),
     _listed(2, "(-0.352, 0, 0.070, 0, 1, 0)"),
     _listed(3, "(-0.712, 0, 0.070, 0, 1, 0)"),
-    _listed(4, "(0, 0.712, 0.070, 1, 0, 0)", "−ω × point has no third component here (E2)"),
-    _listed(5, "(-0.712, 0, 45, 0, 1, 0)", "decimal point lost: 0.45"),
+    _listed(4, "(0, 0.712, 0.070, 1, 0, 0)", "−ω × point has no third component here", XI_4),
+    _listed(5, "(-0.712, 0, 45, 0, 1, 0)", "decimal point lost: 0.45", "ξ_5: 45 for 0.45"),
     _listed(6, "(0, 0.712, 0, 1, 0, 0)"),
     Item(
         "3.28",
@@ -224,7 +234,8 @@ ITEMS: tuple[Item, ...] = (
         Formula("axis through (a1, 0, 0)"),
         lambda: exp_se3(screw(np.array([a1, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])) * 0.7),
         lambda: exp_se3(screws()[0] * 0.7),
-        reason="repeats E1: the base axis is displaced by a1",
+        reason="the base axis is displaced by a1, as in the listing",
+        faults=(AXIS_1,),
     ),
     Item(
         "3.30",
@@ -232,15 +243,16 @@ ITEMS: tuple[Item, ...] = (
         Formula("third entry a1 sin θ + e1(1 − cos θ)"),
         lambda: exponential_3_30_as_published(-PI / 2),
         lambda: exp_se3(screws()[2] * (-PI / 2)),
-        reason="(e1 + e2)(1 − cos θ) is meant; 0.36 m off at q_des (E9)",
+        reason="(e1 + e2)(1 − cos θ) is meant; 0.36 m off at q_des",
+        faults=("(3.30): e1 for e1 + e2",),
     ),
     Item(
-        "3.g0",
-        "home position of the tool",
-        Numbers("(0.450, 0, 0.712)", "m"),
+        "3.15",
+        "base configuration g_ST(0): position",
+        Formula("(a1 + e4, 0, e1 + e2)", "m"),
+        lambda: np.array([a1 + e4, 0.0, e1 + e2]),
         lambda: wrist(arm(), np.zeros(6)),
-        lambda: fk(arm(), np.zeros(6))[:3, 3],
-        reason="this is the wrist centre; the flange is e6 = 0.065 m further",
+        notes=lambda: [f"its T is the wrist centre, as in (3.21); the flange is e6 = {e6} m further"],
     ),
     Item(
         "3.fk",
@@ -248,6 +260,7 @@ ITEMS: tuple[Item, ...] = (
         Claim("both describe the same arm"),
         lambda: worst_pose_difference(LISTED) < 1e-12,
         lambda: worst_pose_difference() < 1e-12,
+        reason="with ξ_1 and ξ_4 corrected; with the listed screws the poses differ",
         notes=_pose_notes,
     ),
     Item("A1", "reach of axis 5, stretched", Numbers("0.810", "m"), None, lambda: float(wrist(arm(), q_des)[0])),

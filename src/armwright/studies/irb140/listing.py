@@ -1,4 +1,4 @@
-"""A3: where each error of the product-of-exponentials listing enters, one at a time and together (002 §7, E1–E9)."""
+"""A3: where each error of the product-of-exponentials listing enters, one at a time and together."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from armwright.dynamics import coriolis_matrix, gravity_torque, mass_matrix
 from armwright.spatial import skew
 from armwright.studies.irb140.as_published import (
     MASS_ERRORS,
+    a21_as_published,
+    a54_as_published,
+    adjoint_column,
     coriolis_as_published,
     gravity_as_published,
     mass_2_58_as_published,
@@ -20,8 +23,8 @@ from armwright.studies.irb140.as_published import (
     skew_as_published,
 )
 from armwright.studies.irb140.figures import new_figure
-from armwright.studies.irb140.kinematics import home_centres
-from armwright.studies.irb140.setting import Array, arm, postures, q_t, qd_t
+from armwright.studies.irb140.kinematics import AXIS_1, XI_4, home_centres
+from armwright.studies.irb140.setting import Array, a1, arm, e1, e2, e4, postures, q_t, qd_t
 from armwright.studies.item import Claim, Formula, Item, Numbers, Picture
 
 ALL = frozenset(MASS_ERRORS)
@@ -90,7 +93,7 @@ def _draw_errors() -> Any:
 
 def _skew_notes() -> list[str]:
     return [
-        f"Ṁ − 2C without its ½: symmetric part up to {skew_defect(frozenset({'E7'})):.3g}; "
+        f"Ṁ − 2C without its ½: symmetric part up to {skew_defect(frozenset({'1/2'})):.3g}; "
         f"with it {skew_defect(frozenset()):.0e} (differences)"
     ]
 
@@ -103,14 +106,15 @@ def _gravity_notes() -> list[str]:
     ]
 
 
-def _one(name: str, title: str, text: str, reason: str, *, notes: Any = None) -> Item:
+def _one(item: str, name: str, title: str, text: str, reason: str, fault: str, *, notes: Any = None) -> Item:
     return Item(
-        f"A3.{name}",
+        item,
         title,
         Formula(text, "kg m²"),
         lambda: mass_as_published(postures()[:1], frozenset({name}))[0],
         lambda: mass_matrix(arm(), postures()[0]),
         reason=reason,
+        faults=(fault,),
         notes=notes,
     )
 
@@ -122,51 +126,96 @@ def _share(name: str, effect: str) -> Any:
     return lines
 
 
+def rule_gives_a21() -> bool:
+    """Whether a[2,1] is what the rule gives that a[5,4] follows: the exponential twice, the listing's skew operator."""
+    return bool(np.allclose(a21_as_published(q_t[1]), adjoint_column(a1, e1, 2.0 * q_t[1]), atol=1e-12))
+
+
+def _block_notes() -> list[str]:
+    same = np.allclose(a54_as_published(q_t[4]), adjoint_column(a1 + e4, e1 + e2, 2.0 * q_t[4]), atol=1e-12)
+    printed, rule, right = (
+        a21_as_published(q_t[1]),
+        adjoint_column(a1, e1, 2.0 * q_t[1]),
+        -adjoint_column(a1, e1, q_t[1]),
+    )
+    shown = (f"({x[0]:.4f}, {x[1]:.4f})" for x in (printed, rule, right))
+    return [
+        "entries (1, 5) and (3, 5) of a[2,1] at q_t: {} printed, {} by the rule, {} correct".format(*shown),
+        f"a[5,4] {'follows' if same else 'does not follow'} the rule; M is not touched: the column meets ω_y of ξ_1, "
+        f"which is 0",
+        "one term is printed with a2, read here as a1; the second row of a[2,1] is lost",
+    ]
+
+
 a = np.array([0.3, -0.5, 0.7])
+SKEW, P_2 = "skew operator with wrong signs", "p_2 without the shoulder offset a1"
 ITEMS: tuple[Item, ...] = (
     _one(
-        "E1",
+        "A3.Mxi1",
+        "xi_1",
         "M with ξ_1 as listed",
         "ξ_1 = (0, −0.070, 0, 0, 0, 1)",
         "the first axis is put through x = a1",
-        notes=_share("E1", "wrist position off by up to 2·a1 = 0.140 m"),
+        AXIS_1,
+        notes=_share("xi_1", "wrist position off by up to 2·a1 = 0.140 m"),
     ),
     _one(
-        "E2",
+        "A3.Mxi4",
+        "xi_4",
         "M with ξ_4 as listed",
         "ξ_4 = (0, 0.712, 0.070, 1, 0, 0)",
         "third entry must be 0: ω_4 × point has none",
-        notes=_share("E2", "the joint would also slide"),
+        XI_4,
+        notes=_share("xi_4", "the joint would also slide"),
     ),
     _one(
-        "E3",
+        "A3.Ma",
+        "A_ij",
         "M with A_ij as listed",
         "A_ij = Ad⁻¹(e^{ξ_{j+1}} e^{ξ_i})",
         "chains need every exponential between; adjacent pairs use one twice (2q), longer ones skip the "
         "middle: 11 of 15 "
         "blocks are wrong",
-        notes=_share("E3", "11 of 15 blocks"),
+        "A_ij: only the first and the last exponential of a chain",
+        notes=_share("A_ij", "11 of 15 blocks"),
     ),
     _one(
-        "E4",
+        "A3.Ms",
+        "skew",
         "M with the skew operator as listed",
         "Ad and M' with S = [0 s3 s2; −s3 0 s1; −s2 −s1 0]",
         "signs of s1 and s3 are reversed: a cross product with (−a1, a2, −a3)",
-        notes=_share("E4", "in Ad and in M'"),
+        SKEW,
+        notes=_share("skew", "in Ad and in M'"),
     ),
     _one(
-        "E5",
+        "A3.Mi",
+        "M'",
         "M with M' as listed",
         "M' = [m, m p̂; −m p̂, I]",
         "−m p̂² is missing and the off-diagonal sign reversed",
-        notes=_share("E5", "the largest share of link inertia is missing"),
+        "M': −m p̂² missing, off-diagonal sign reversed",
+        notes=_share("M'", "the largest share of link inertia is missing"),
     ),
     _one(
-        "E6",
+        "A3.Mp2",
+        "p_2",
         "M with p_2 as listed",
         "p_2 = (0, −0.070, 0.553)",
         "the shoulder offset a1 is missing in x",
-        notes=_share("E6", "link 2 only"),
+        P_2,
+        notes=_share("p_2", "link 2 only"),
+    ),
+    Item(
+        "A3.a21",
+        "a[2,1] follows the rule of the other blocks of the listing",
+        Claim("Ad⁻¹ of a product of exponentials"),
+        None,
+        rule_gives_a21,
+        reason="differences of two translations stand in its fifth column: an error of its own, beside those of the "
+        "rule",
+        faults=("a[2,1]: fifth column of its own",),
+        notes=_block_notes,
     ),
     Item(
         "A3.S",
@@ -174,7 +223,8 @@ ITEMS: tuple[Item, ...] = (
         Formula("[0 s3 s2; −s3 0 s1; −s2 −s1 0]"),
         lambda: skew_as_published(a),
         lambda: skew(a),
-        reason="S(a)p is then not a × p; the listing used it (E4)",
+        reason="S(a)p is then not a × p; the listing used it",
+        faults=(SKEW,),
     ),
     Item(
         "A3.p2",
@@ -182,7 +232,8 @@ ITEMS: tuple[Item, ...] = (
         Numbers("(0, -0.070, 0.553)", "m"),
         None,
         lambda: np.array(home_centres()[2]),
-        reason="the listing leaves out the shoulder offset a1 = 0.070 in x (E6)",
+        reason="the listing leaves out the shoulder offset a1 = 0.070 in x",
+        faults=(P_2,),
     ),
     Item(
         "A3.M",
@@ -190,6 +241,7 @@ ITEMS: tuple[Item, ...] = (
         Claim("M invertible, because ½ q̇ᵀM q̇ > 0"),
         lambda: indefinite(ALL) == 0,
         lambda: indefinite(frozenset()) == 0,
+        reason="of the corrected listing; as printed M is indefinite at every one of 300 postures",
         notes=_mass_notes,
         pictures=(
             Picture(
@@ -200,28 +252,32 @@ ITEMS: tuple[Item, ...] = (
         ),
     ),
     Item(
-        "A3.E7",
+        "A3.C",
         "Christoffel matrix C(θ, θ̇) θ̇",
         Formula("C_ij = Σ_k (∂M_ij/∂θ_k + ∂M_ik/∂θ_j − ∂M_kj/∂θ_i) θ̇_k", "N m", 1e-6),
-        lambda: coriolis_as_published(q_t, qd_t, {"E7"}) @ qd_t,
+        lambda: coriolis_as_published(q_t, qd_t, {"1/2"}) @ qd_t,
         lambda: coriolis_matrix(arm(), q_t, qd_t) @ qd_t,
         reason="the factor ½ of the text is lost in the listing",
+        faults=("C of the listing without its ½",),
         notes=_skew_notes,
     ),
     Item(
-        "A3.E7s",
+        "A3.Cs",
         "Ṁ − 2C is skew, as the stability proof needs",
-        Claim("skew (text); C without ½ (listing)"),
-        lambda: skew_defect(frozenset({"E7"})) < 1e-6,
+        Claim("Ṁ − 2C is skew symmetric"),
+        lambda: skew_defect(frozenset({"1/2"})) < 1e-6,
         lambda: skew_defect(frozenset()) < 1e-6,
+        reason="of the C of the text; without the ½, as the listing has it, it is not",
+        rule="to 1e-6: Ṁ and C are taken by differences",
     ),
     Item(
-        "A3.E8",
+        "A3.g",
         "gravity vector of the listing",
         Formula("g_i = R_0^iᵀ g_0, g_0 = (0, 0, +g)", "N m"),
         lambda: gravity_as_published(q_t),
         lambda: gravity_torque(arm(), q_t),
         reason="a stack of accelerations with the wrong sign, no ∂V/∂q anywhere",
+        faults=("gravity of the listing: accelerations in place of ∂V/∂q",),
         notes=_gravity_notes,
     ),
     Item(
@@ -231,5 +287,6 @@ ITEMS: tuple[Item, ...] = (
         lambda: mass_2_58_as_published(postures()[:1])[0],
         lambda: mass_matrix(arm(), postures()[0]),
         reason="the sum needs M'_l, the inertia about the base's origin, as the text writes the second time",
+        faults=("(2.58): M_l for M'_l",),
     ),
 )

@@ -229,6 +229,8 @@ ITEMS: tuple[Item, ...] = (
         Claim("stays in place"),
         lambda: drift(falling()) < 1e-6,
         lambda: drift(stretched()) < 1e-6,
+        reason="under u_des, of which the text speaks; with the listed τ = 0 (6.3) it falls",
+        rule="no joint moves by 1e-6 rad in 10 s",
         notes=_ol1_notes,
     ),
     Item(
@@ -237,6 +239,7 @@ ITEMS: tuple[Item, ...] = (
         Claim("unstable"),
         None,
         lambda: bool(np.abs(hanging()[0]["q"][2000]).max() > PI),
+        rule="some joint is more than half a turn from zero after 2 s",
         notes=_ol2_notes,
         pictures=(
             Picture(
@@ -249,11 +252,16 @@ ITEMS: tuple[Item, ...] = (
     ),
     Item(
         "OL2a",
-        "controllability there",
-        Claim("uncontrollable"),
+        "a slight disturbance ends in a motion that u_des does not control",
+        Claim("the slightest disturbance leads to a completely uncontrollable motion"),
         None,
-        lambda: controllability_rank(q_down) < 12,
-        reason="unstable it is under this torque, but every joint has its motor: the pair (A, B) has rank 12",
+        lambda: all(e.time > 0.0 for e in escapes()),
+        rule="q_des under u_des, one joint moved by 0.01 or 0.1 rad: in every case some joint is 1 rad away within "
+        "14 s",
+        notes=lambda: [
+            "meant is the constant input; with feedback nothing is uncontrollable: rank of (B, AB) "
+            f"{controllability_rank(q_down)} of 12"
+        ],
     ),
     Item(
         "OL2b",
@@ -262,6 +270,7 @@ ITEMS: tuple[Item, ...] = (
         None,
         inverted,
         reason="at q2 = π, q3 = −π/2 the whole arm hangs straight down, a stable equilibrium for τ = 0, as listed",
+        faults=("simulation 2: an inverted pendulum described, a hanging arm given",),
         notes=_posture_notes,
     ),
     Item(
@@ -270,6 +279,7 @@ ITEMS: tuple[Item, ...] = (
         Claim("runs away"),
         None,
         lambda: bool(np.abs(gravity_torque(arm(), q_down)).max() > 1e-9),
-        reason="the hanging arm needs no torque and stays; only u_des, of which the text speaks, moves it (E16)",
+        reason="the hanging arm needs no torque and stays; only u_des, of which the text speaks, moves it",
+        faults=("(6.3)–(6.12): τ = 0 listed where u_des acts",),
     ),
 )

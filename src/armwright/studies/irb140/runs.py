@@ -26,10 +26,15 @@ def run(name: str) -> Any:
     )
 
 
-def settling(name: str) -> Array:
+def settling(name: str, band: float = BAND) -> Array:
     """Last time [s] at which each joint (6,) is outside its band."""
-    recording, step = run(name), np.abs(RUNS[name].q_ref - RUNS[name].q_init)
-    outside = np.abs(recording["error"]) > np.where(step > 0.0, BAND * step, STILL)
+    return settled(name, run(name), band)
+
+
+def settled(name: str, recording: Any, band: float = BAND) -> Array:
+    """The same of another recording from the same start to the same goal."""
+    step = np.abs(RUNS[name].q_ref - RUNS[name].q_init)
+    outside = np.abs(recording["error"]) > np.where(step > 0.0, band * step, band * STILL / BAND)
     return np.array([recording.time[np.flatnonzero(column)[-1]] if column.any() else 0.0 for column in outside.T])
 
 
@@ -47,19 +52,9 @@ def peak_speeds(name: str) -> Array:
     return np.asarray(np.degrees(np.abs(run(name)["qd"]).max(axis=0)))
 
 
-def settles(name: str) -> bool:
-    """Whether every joint is in its band after 3 s."""
-    return bool(settling(name).max() <= 3.0)
-
-
 def speed_limits() -> Array:
     """Data sheet speeds (6,) [°/s]."""
     return np.degrees([joint.limits.velocity for joint in arm().joints])
-
-
-def within_speeds(name: str) -> bool:
-    """Whether every joint keeps to the data sheet's speed."""
-    return bool((peak_speeds(name) <= speed_limits()).all())
 
 
 def at(name: str, t: float, signal: str = "q") -> Array:

@@ -43,13 +43,29 @@ def screw_motion_as_published(axis: Array, through: Array, h: float, angle: floa
     return T
 
 
+def first_form_as_published(axis: Array, h: float, angle: float) -> Array:
+    """(2.11), left: the translation is hωθ alone, wherever the axis is."""
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = exp_so3(axis * angle), h * angle * axis
+    return T
+
+
+def second_form_as_published(axis: Array, v: Array, angle: float) -> Array:
+    """(2.11), right: translation (1 − e^{ω̂θ})(ω × v) + ωωᵀvθ."""
+    T = np.eye(4)
+    T[:3, :3] = exp_so3(axis * angle)
+    T[:3, 3] = (np.eye(3) - T[:3, :3]) @ np.cross(axis, v) + axis * (axis @ v) * angle
+    return T
+
+
 def flange_acceleration_as_published(q: Array, qd: Array, qdd: Array) -> Array:
-    """Acceleration of the flange [m/s²] by the recursion with (2.44): the term α × r is missing. Base axes."""
+    """Acceleration of the flange [m/s²] by (2.47), link after link, in base axes."""
     origins = np.vstack([np.zeros(3), fk_all(arm(), q)[:, :3, 3]])
     a = np.zeros(3)
     for i in range(6):
-        w = twist(arm(), q, qd, frame=i)[3:]
-        a = a + np.cross(w, np.cross(w, origins[i + 1] - origins[i]))
+        w, alpha = twist(arm(), q, qd, frame=i)[3:], acceleration(arm(), q, qd, qdd, frame=i)[3:]
+        r = origins[i + 1] - origins[i]
+        a = a + np.cross(alpha, r) + np.cross(w, np.cross(w, r))
     return a
 
 
@@ -86,6 +102,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: axis_angle_as_published(r, phi),
         lambda: axis_angle(r, phi),
         reason="r_x sin φ belongs in (2,3) and (3,2); the thesis's own (2.8) has it right",
+        faults=("(2.3): r_z sin φ for r_x sin φ",),
         notes=_rotation_notes,
     ),
     Item(
@@ -96,12 +113,29 @@ ITEMS: tuple[Item, ...] = (
         lambda: exp_so3(r * phi),
     ),
     Item(
+        "2.11a",
+        "exponential of a twist, first form",
+        Formula("translation hωθ"),
+        lambda: first_form_as_published(r, pitch, phi),
+        lambda: exp_se3(screw(point, r, pitch) * phi),
+        reason="it is not the second form, which (2.11) equates with it: true only for an axis through the origin",
+        faults=("(2.11): first form without (1 − e^{ω̂θ})(ω × v)",),
+    ),
+    Item(
+        "2.11b",
+        "exponential of a twist, second form",
+        Formula("translation (1 − e^{ω̂θ})(ω × v) + ωωᵀvθ"),
+        lambda: second_form_as_published(r, screw(point, r, pitch)[:3], phi),
+        lambda: exp_se3(screw(point, r, pitch) * phi),
+    ),
+    Item(
         "2.13",
         "exponential of a screw motion",
         Formula("translation e^{ω̂θ}(1 − e^{ω̂θ})q + hθω"),
         lambda: screw_motion_as_published(r, point, pitch, phi),
         lambda: exp_se3(screw(point, r, pitch) * phi),
         reason="the factor e^{ω̂θ} before (1 − e^{ω̂θ}) q is spurious: points of the axis would move",
+        faults=("(2.13): e^{ω̂θ} too much",),
     ),
     Item(
         "2.41",
@@ -110,13 +144,13 @@ ITEMS: tuple[Item, ...] = (
         None,
         spin_differs_from_derivative,
         reason="Rᵀ d(Rω)/dt = ω̇ + ω × ω = ω̇: in the link's own axes they are the same",
+        faults=("(2.40): α_i ≠ ω̇_i",),
     ),
     Item(
-        "2.44",
-        "acceleration by the recursion",
-        Formula("ω × (ω × r) without α × r", "m/s²"),
+        "2.47",
+        "acceleration of the end of a link by the recursion",
+        Formula("Rᵀa_{e,i−1} + ω̇ × r + ω × (ω × r)", "m/s²"),
         lambda: flange_acceleration_as_published(q_t, qd_t, qdd_t),
         lambda: acceleration(arm(), q_t, qd_t, qdd_t)[:3],
-        reason="the term α × r is missing",
     ),
 )
