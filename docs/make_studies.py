@@ -18,8 +18,8 @@ BEGIN, END = "<!-- verdicts: begin -->", "<!-- verdicts: end -->"
 DOCS = Path(__file__).resolve().parent
 FIGURES = {
     "003": {"Q7": "ellipsoids", "Q8": "iterations", "Q11": "avoidance", "Q16": "grid"},
-    "002": {"3.3": "frames", "A3": "listing", "OL2": "open_loop", "X26": "robust"},
-    "000": {"3.E1": "drop", "6.E2a": "planner", "7.E3a": "path", "7.E3f": "contact"},
+    "002": {"3.3": "frames", "A3": "listing", "OL2": "open_loop", "task4": "robust"},
+    "000": {"3.3": "drop", "6.2a": "planner", "7.3a": "path", "7.3f": "contact"},
 }
 """Study → prefix of item ids → name of the figure: the last picture of these items."""
 
@@ -30,16 +30,27 @@ def counts(outcome: Outcome) -> str:
 
 
 def markdown(outcome: Outcome) -> str:
-    """Return the counts and the table of everything that does not agree."""
+    """Return the counts, the faults, the table of everything that does not simply agree, and what else was used."""
+    faults = outcome.faults()
+    wrong = outcome.counts().get("document in error", 0)
     lines = [f"**{len(outcome.results)} items: {counts(outcome)}.**", ""]
+    lines += [f"The {wrong} items in error come from **{len(faults)} distinct faults**:", ""]
+    lines += [f"* {fault} ({', '.join(items)})" for fault, items in faults.items()] + [""]
     lines += ["| item | printed | correct | verdict |", "|---|---|---|---|"]
     for result in outcome.results:
         if result.verdict.kind != "agrees":
             printed = f"{result.item.printed.text} {result.item.printed.unit}".strip()
             value = result.write(result.correct) if result.correct is not None else "–"
-            verdict = f"*{result.verdict.kind}*: {result.verdict.reason}"
+            rule = f" [judged by: {result.verdict.rule}]" if result.verdict.rule else ""
+            verdict = f"*{result.verdict.kind}*: {result.verdict.reason}{rule}"
             cells = (f"**{result.item.id}** {result.item.title}", printed, value, verdict)
             lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    chosen = [r for r in outcome.results if r.verdict.kind == "agrees" and r.verdict.rule]
+    if chosen:
+        lines += ["", "What agrees by a rule of ours, because the document prints none:", ""]
+        lines += [f"* **{r.item.id}** {r.item.title}: {r.verdict.rule}" for r in chosen]
+    for title, said in (("Remarks", outcome.study.remarks), ("Used beyond the document's text", outcome.study.sources)):
+        lines += ["", f"{title}:", "", *(f"* {line}" for line in said)] if said else []
     return "\n".join(lines)
 
 

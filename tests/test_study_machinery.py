@@ -116,6 +116,7 @@ def test_a_fault_is_counted_once(only, tmp_path):
     assert json.loads(command("003", "--no-report", "--json").output)[0]["faults"]["sign"] == ["Q2"]
 
 
+DOCS = Path(__file__).parents[1] / "docs" / "documents"
 REAL = [registry.load_study(name) for name in registry.available()]
 
 
@@ -138,16 +139,24 @@ def test_items_on_record_as_errors_name_their_faults(one):
 @pytest.mark.parametrize("one", REAL, ids=lambda s: s.id)
 def test_rows_on_the_page_are_those_of_the_study(one):
     """Titles, prints and reasons in the documents' tables are not stale."""
-    page = (Path(__file__).parents[1] / "docs" / "documents" / f"{one.id}.md").read_text(encoding="utf-8")
+    page = (DOCS / f"{one.id}.md").read_text(encoding="utf-8")
     known = recorded.recorded(one.id)
     for item in one.items:
         if known[item.id] == "agrees":
             continue
-        printed = f"{item.printed.text} {item.printed.unit}".strip().replace("|", "\\|")
-        row = f"| **{item.id}** {item.title} | {printed} | ".replace("||", "\\|\\|")
         rows = [line for line in page.splitlines() if line.startswith(f"| **{item.id}** ")]
-        assert len(rows) == 1 and item.reason.replace("|", "\\|") in rows[0], item.id
-        assert printed in rows[0] and item.title.replace("|", "\\|") in rows[0], (row, rows[0])
+        assert len(rows) == 1, item.id
+        for shown in (item.title, item.printed.text, item.reason, item.rule):
+            assert shown.replace("|", "\\|") in rows[0], (item.id, shown)
+
+
+def test_changes_of_the_record_are_kept():
+    """What the page says an item came to be is what is on record; dropped items are gone."""
+    page = (DOCS / "changes.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d{3}) \| (\S+)(?: → (\S+))? \| ([\w –]+) \| ([\w –]+) \| (.+) \|$", page, re.M)
+    assert len(rows) > 50
+    for study_id, old, new, was, now, why in rows:
+        assert recorded.recorded(study_id).get(new or old, "–") == now != was and len(why) > 7, (study_id, old)
 
 
 def test_an_error_of_the_library_is_a_verdict():

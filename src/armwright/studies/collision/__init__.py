@@ -33,9 +33,8 @@ STUDY = Study(
         "Number, places and radii of the obstacles, and the four maps of the planner, were only in figures. The "
         "stand-ins keep what the text says of them.",
         "How the table of the desired motion is read between its rows is not said either. Held, it gives the printed "
-        "error "
-        "of 1e-3 rad; the figures of chapter 7 are of that setting, and those along the spline stand beside them. The "
-        "hysteresis of the alarm (it ends at 0.7 f_min) is ours.",
+        "error of 1e-3 rad; the figures of chapter 7 are of that setting, and those along the spline stand beside "
+        "them. The hysteresis of the alarm (it ends at 0.7 f_min) is ours.",
         "Ours, from (5.5), not printed: the estimate lags a slow force by 2/ω_i.",
     ),
 )

@@ -50,8 +50,7 @@ def _notes() -> list[str]:
                 end = f"at P_d after {found.arrival:.1f} s" if found.reached else f"never arrives ({found.outcome})"
                 out.append(
                     f"{setting.name}, layout {w}, {name}: {len(found.contacts)} contacts in {len(set(found.cells))} "
-                    f"cells, "
-                    f"{repeats(robot(), w, setting)} in the cell of the one before; {end}"
+                    f"cells, {repeats(robot(), w, setting)} in the cell of the one before; {end}"
                 )
     return out
 
@@ -82,8 +81,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: cured(reduced(), BARE),
         lambda: cured(arm(), HELD),
         reason="with the table held, as the printed error of 1e-3 rad says, F̂ jitters across f_min: without a "
-        "hysteresis, "
-        "of which the report says nothing, contacts repeat still; with one (0.7 f_min, ours) they do not",
+        "hysteresis, of which the report says nothing, contacts repeat still; with one (0.7 f_min, ours) they do not",
         rule="on both stand-in layouts: P_d reached, no contact in the cell of the one before; the report's own way "
         "without hysteresis, the corrected one with it",
     ),

@@ -81,8 +81,7 @@ def _depth_notes() -> list[str]:
         beyond = [1e3 * np.linalg.norm(c.desired - c.actual) for c in run(robot, w, s).contacts]
         out.append(
             f"{label}: {(d > 0).sum()} of {len(d)} cells wholly inside; desired position {np.median(beyond):.0f} mm "
-            f"ahead of "
-            "the actual one at an alarm (median)"
+            f"ahead of the actual one at an alarm (median)"
         )
     return out
 
@@ -93,8 +92,7 @@ def _spike_notes() -> list[str]:
         x = spike(robot, w, s)
         out.append(
             f"{label}: first peak {x.peak:.1f} N, F̂ then {x.felt_at_peak:.2f} N, and {x.felt_at_end:.2f} N when the "
-            f"arm has "
-            "bounced off"
+            f"arm has bounced off"
         )
     return out
 
@@ -155,10 +153,8 @@ def _error_notes() -> list[str]:
             x = phantom(robot(), setting)
             out.append(
                 f"{'table held' if setting is HELD else 'spline'}, {name}, no contact: q̃ up to {error:.1e} rad, ‖F̂‖ "
-                f"up to "
-                f"{felt:.2g} N: {x.start:.2g} N in the first second, {x.straight:.2g} N in the straight part, "
-                f"{x.zigzag:.2g} N "
-                "in the zigzag"
+                f"up to {felt:.2g} N: {x.start:.2g} N in the first second, {x.straight:.2g} N in the straight part, "
+                f"{x.zigzag:.2g} N in the zigzag"
             )
     return out
 
@@ -184,9 +180,8 @@ ITEMS: tuple[Item, ...] = (
         lambda: reaches(reduced(), BARE),
         lambda: reaches(arm(), HELD),
         reason="with the table held, as the printed error of 1e-3 rad says, success turns on a hysteresis that the "
-        "report "
-        "does not have: without it the published arm reaches P_d on layout A (29 contacts), on layout B never (200); "
-        "with ours both arms do on both; along the spline they do either way",
+        "report does not have: without it the published arm reaches P_d on layout A (29 contacts), on layout B never "
+        "(200); with ours both arms do on both; along the spline they do either way",
         rule=STAND_INS + "; the report's own way is without it",
         notes=_table,
         pictures=(
@@ -227,8 +222,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: marks_inside(reduced()),
         lambda: marks_inside(arm()),
         reason="with the masses of the tables the alarm comes before the desired position has crossed a cell: all "
-        "marked "
-        "cells hold an edge",
+        "marked cells hold an edge",
         faults=(MISSING_LINKS,),
         rule="some marked cell lies in the obstacles with all four corners, so that no edge is in it; " + STAND_INS,
         notes=_depth_notes,
@@ -240,8 +234,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: lag_span(reduced()),
         lambda: lag_span(arm()),
         reason="a head-on touch of the arm of the tables is felt within 0.24 s at every cell; only without links 3 "
-        "and 5 is "
-        "the flange so soft that half a second passes",
+        "and 5 is the flange so soft that half a second passes",
         faults=(MISSING_LINKS,),
         rule="shortest and longest delay of a head-on touch along x or y, over all 18 × 18 cells at 0.0503 m/s, by the "
         "static compliance of the flange (within 10 % of the first hits of the runs); no layout is needed",

@@ -63,8 +63,7 @@ def lag_notes() -> list[str]:
         low, p5, p95, high = np.percentile(lags(robot()), (0, 5, 95, 100), axis=0)
         out.append(
             f"{name}, 324 cells at {SPEED} m/s: along x {low[0]:.2f}–{high[0]:.2f} s (5–95 %: "
-            f"{p5[0]:.2f}–{p95[0]:.2f}), "
-            f"along y {low[1]:.2f}–{high[1]:.2f} s ({p5[1]:.2f}–{p95[1]:.2f})"
+            f"{p5[0]:.2f}–{p95[0]:.2f}), along y {low[1]:.2f}–{high[1]:.2f} s ({p5[1]:.2f}–{p95[1]:.2f})"
         )
     for setting in (HELD, SPLINE):
         for name, robot in ARMS.items():
@@ -72,8 +71,7 @@ def lag_notes() -> list[str]:
                 seen = [c.delay for c in run(robot(), w, setting).contacts[:10]]
                 out.append(
                     f"{setting.name}, layout {w}, {name}: first ten hits {min(seen):.2f}–{max(seen):.2f} s, brushing "
-                    f"ones "
-                    f"among them; the first, head-on, {seen[0]:.3f} s, predicted "
+                    f"ones among them; the first, head-on, {seen[0]:.3f} s, predicted "
                     f"{predicted_lag(robot(), w, setting):.3f} s"
                 )
     seen = [c.delay for c in fast_run().contacts]

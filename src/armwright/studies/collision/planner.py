@@ -224,8 +224,7 @@ ITEMS: tuple[Item, ...] = (
         "right",
         faults=("(6.10): < for ≥",),
         rule="the sigmoid of chapter 2 with slope β in the middle, at 99 values of σ; for the function of the code "
-        "the two "
-        "sides are equal",
+        "the two sides are equal",
     ),
     Item(
         "6.N",
@@ -246,8 +245,8 @@ ITEMS: tuple[Item, ...] = (
     ),
     Item(
         "6.2b",
-        "paths are 1-norm optimal on any map",
-        Claim("“indeed optimal” in the 1-norm"),
+        "the steepest ascent of σ is a shortest path, whatever the map",
+        Claim("provides the shortest feasible path (§6.1.2)"),
         None,
         lambda: longer_paths()[0] == 0,
         rule=f"none of {MAPS_TRIED} random maps, a tenth to a third filled, has a longer path than Dijkstra's",

@@ -42,14 +42,11 @@ STUDY = Study(
         "Four open-loop simulations are announced, two shown; an energy study is announced, none given.",
         "Gravity is deleted from the plant instead of added to u, so the torque plots lack g(q).",
         "Ours, no claim of the thesis, which leaves out speeds and ranges on purpose: the closed-loop runs exceed "
-        "the data "
-        "sheet's speeds (joints 4 and 6 in all, joints 1 to 3 in some), and CL2 begins, CL3 ends at q2 = 180°, "
-        "outside the "
-        "range of axis 2.",
+        "the data sheet's speeds (joints 4 and 6 in all, joints 1 to 3 in some), and CL2 begins, CL3 ends at q2 = "
+        "180°, outside the range of axis 2.",
     ),
     sources=(
         "ABB's data sheet of the IRB 140, for the speed of axis 6 (450 °/s) and the signed ranges, which are lost in "
-        "our text "
-        "of Attachment A1; the thesis prints the other speeds.",
+        "our text of Attachment A1; the thesis prints the other speeds.",
     ),
 )

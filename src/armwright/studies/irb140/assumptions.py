@@ -150,8 +150,7 @@ def _gravity_notes() -> list[str]:
     out.append(f"with an integral term (60 N m/(rad s)), no robust or adaptive law: {ends} rad left at 10 s")
     out.append(
         f"largest gravity stiffness {gravity_stiffness():.0f} N m/rad (300 postures) against K_p = 50: the constant "
-        f"g(q_ref) "
-        "would not do either, by the usual condition"
+        f"g(q_ref) would not do either, by the usual condition"
     )
     return out
 
@@ -164,8 +163,7 @@ ITEMS: tuple[Item, ...] = (
         None,
         lambda: rising_states()[0] == 0,
         reason="V̇ = −q̇ᵀK_d q̇ needs the law unsaturated; where it is not, V can rise, so the proof says nothing (the "
-        "runs "
-        "converge all the same)",
+        "runs converge all the same)",
         faults=("§6.1.2: proof said to cover saturated inputs",),
         rule="V̇ of (5.25) at 3000 random states, torque limits 20 N m above the largest |g_i|, more than the thesis "
         "asks for",
@@ -178,8 +176,7 @@ ITEMS: tuple[Item, ...] = (
         None,
         limited_runs_converge,
         rule="limits 5 and 20 N m above the largest |g_i|: within 2 % of the steps before 20 s; that the time "
-        "increases "
-        "is true of two runs, CL1 can be quicker",
+        "increases is true of two runs, CL1 can be quicker",
         notes=_limit_notes,
     ),
     Item(
@@ -189,8 +186,7 @@ ITEMS: tuple[Item, ...] = (
         None,
         lambda: all(moved(n, "rise", 1e-3) < BAND for n in RUNS),
         rule=f"no curve moves by 2 % of the largest step when {SWING} N m, the largest torque step, takes 1 ms; the "
-        f"thesis "
-        "gives no rate",
+        f"thesis gives no rate",
         notes=_rate_notes,
     ),
     Item(
@@ -202,8 +198,7 @@ ITEMS: tuple[Item, ...] = (
         reason="it adds to K_d: a tenth of K_d moves the curves by 3 to 6 % of the largest step",
         faults=("§6.1.2: friction said to make no difference",),
         rule=f"no curve moves by 2 % of the largest step with viscous friction of {VISCOUS:g} N m s/rad, a tenth of "
-        f"K_d; the "
-        "thesis gives no coefficient",
+        f"K_d; the thesis gives no coefficient",
         notes=_friction_notes,
     ),
     Item(

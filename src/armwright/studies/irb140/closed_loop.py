@@ -56,8 +56,8 @@ def _notes(name: str) -> list[str]:
         f"{_join([settling(name, band).max() for band in (0.05, 0.03, 0.02, 0.01)], '.2f')} s",
         f"overshoot: {_join(100 * overshoot(name), '.1f')} % of the step",
         f"peak speeds {_join(peak_speeds(name), '.0f')} °/s (data sheet {_join(speed_limits(), '.0f')}); start and "
-        f"goal "
-        f"{'within' if within_range(name) else 'not within'} the joint ranges, which the thesis leaves out of account",
+        f"goal {'within' if within_range(name) else 'not within'} the joint ranges, which the thesis leaves out of "
+        "account",
         f"feedback torque at the start ({_join(feedback(name)[0], '.2f')}) N m, peak with gravity "
         f"({_join(np.abs(recording['tau']).max(axis=0), '.0f')})",
         f"largest error at 2.3, 3, 5 s: {_join(errors_at(name), '.2g')} rad",
@@ -76,8 +76,7 @@ def _stability_notes() -> list[str]:
     ]
     lines.append(
         f"poles at the goal of CL1: fastest {poles[0].real:.0f} and {poles[1].real:.0f} 1/s, slowest "
-        f"{poles.real.max():.1f} 1/s: stiff, "
-        "because joints 5 and 6 have 2.3e-3 and 9.7e-4 kg m² against K_d = 20"
+        f"{poles.real.max():.1f} 1/s: stiff, because joints 5 and 6 have 2.3e-3 and 9.7e-4 kg m² against K_d = 20"
     )
     return lines
 
@@ -124,8 +123,7 @@ ITEMS: tuple[Item, ...] = (
             reason=SOONER if name == "CL2" else "",
             faults=("§6.1.2: about 3 s said of simulation 2 too",),
             rule="“about 3”: 2.5 to 3.5 s; converged: within 2 % of the joint's step, 0.02 rad for one that should "
-            "not move "
-            "(usual; the thesis gives none)",
+            "not move (usual; the thesis gives none)",
             notes=partial(_notes, name),
             pictures=(
                 Picture("The three closed-loop runs; black ticks mark the goals.", draw_runs),

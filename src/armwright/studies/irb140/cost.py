@@ -167,8 +167,7 @@ def _recipe_notes() -> list[str]:
         shown = ", ".join(f"{part} {x.terms}" for part, x in found.items())
         out.append(
             f"A.2 carried out {name}: terms {shown}; {operations(digits):,.0f} operations, sines, their arguments "
-            f"and the "
-            f"products of velocities included, {sum(2 * x.terms for x in found.values()):,} without these"
+            f"and the products of velocities included, {sum(2 * x.terms for x in found.values()):,} without these"
         )
     out.append(f"ratio of the printed counts: {39001 / 16080:.2f}")
     return out
@@ -195,8 +194,7 @@ ITEMS: tuple[Item, ...] = (
         None,
         lambda: bool(np.allclose(TABLE, TEXT)),
         reason="the table has minutes for seconds in five places: once for the real time of Newton–Euler, four times "
-        "for "
-        "the simulated time of the exponentials",
+        "for the simulated time of the exponentials",
         faults=("Table 6.1: min for seconds",),
         notes=_open_notes,
     ),
@@ -217,9 +215,8 @@ ITEMS: tuple[Item, ...] = (
         lambda: operations(TEN_DIGITS),
         lambda: operations(None),
         reason="the recipe is printed (A.2: combine(…, trig), collect) and was carried out: without and with the "
-        "terms that "
-        "Maple's ten digits keep from cancelling it gives fewer; what was counted as an operation, and in which order "
-        "Maple summed, is not printed",
+        "terms that Maple's ten digits keep from cancelling it gives fewer; what was counted as an operation, and in "
+        "which order Maple summed, is not printed",
         notes=_recipe_notes,
     ),
     Item(
@@ -227,8 +224,7 @@ ITEMS: tuple[Item, ...] = (
         "operations by exponentials",
         Undetermined("39001"),
         reason="A.3 prints no simplification: counted is what Maple makes of the listed matrices, of which M' of "
-        "links 4 and "
-        "6 and several blocks are lost in print",
+        "links 4 and 6 and several blocks are lost in print",
         notes=_count_notes,
     ),
     Item(

@@ -162,8 +162,7 @@ ITEMS: tuple[Item, ...] = (
         pictures=(
             Picture(
                 "The arm at home (q = 0) and stretched (q_des) with link frames, joint axes (dashed) and "
-                "centres of mass "
-                "(area by mass).",
+                "centres of mass (area by mass).",
                 _draw,
             ),
         ),

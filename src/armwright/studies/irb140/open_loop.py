@@ -145,8 +145,7 @@ def _ol1_notes() -> list[str]:
         f"drift under u_des over 10 s: {drift(stretched()):.0e} rad; without torque, as listed, "
         f"{drift(falling()):.1f} rad in 1 s",
         f"largest eigenvalue at q_des {np.abs(modes(q_des, u_des())).max():.0e} 1/s: the gravity Hessian is "
-        "zero, escape is "
-        "algebraic",
+        "zero, escape is algebraic",
     ]
     lines += [f"joint {e.joint} offset by {e.offset:+g} rad: 1 rad away after {e.time:.2f} s" for e in escapes()]
     E = energy(arm(), falling()["q"], falling()["qd"])
@@ -244,8 +243,7 @@ ITEMS: tuple[Item, ...] = (
         pictures=(
             Picture(
                 "OL2: the run to 2 s; right, the distance of a neighbour that starts 1e-9 rad away and that "
-                "between the two "
-                "formulations. The red line marks 2 s, up to where runs can be compared.",
+                "between the two formulations. The red line marks 2 s, up to where runs can be compared.",
                 _draw_sensitivity,
             ),
         ),

@@ -130,15 +130,14 @@ def sliding_bound() -> float:
 def _notes() -> list[str]:
     lines = [
         f"{COUNT} arms: mass, centre and inertia of every link ±30 %, payload 0–6 kg 50 mm beyond the flange; "
-        "the controller knows "
-        "the nominal arm without load",
+        "the controller knows the nominal arm without load",
         "ρ = (" + ", ".join(f"{x:.1f}" for x in rho()) + ") N m, 1.5 times the largest mismatch along the reference",
     ]
     for name, s in scores().items():
         lines.append(
             f"{name}: rms {1e3 * s.rms:.1f} mrad, worst {1e3 * s.worst:.0f}, at the end {1e3 * s.final:.1f} "
-            "mrad; peak torque "
-            f"({', '.join(f'{x:.0f}' for x in s.peak_torque)}) N m; torque varies by {s.variation.sum():.0f} N m/s"
+            f"mrad; peak torque ({', '.join(f'{x:.0f}' for x in s.peak_torque)}) N m; torque varies by "
+            f"{s.variation.sum():.0f} N m/s"
         )
     low, high = inertia_ratio()
     chosen = scores()[SLIDING]
@@ -205,8 +204,8 @@ ITEMS: tuple[Item, ...] = (
         pictures=(
             Picture(
                 "Six laws on 32 arms with ±30 % parameter error and payloads of 0 to 6 kg (darker: heavier). "
-                "Top: largest joint "
-                "error; bottom: torque of joints 2 and 3 with 6 kg; shaded, its range where it chatters.",
+                "Top: largest joint error; bottom: torque of joints 2 and 3 with 6 kg; shaded, its range where it "
+                "chatters.",
                 _draw,
             ),
         ),

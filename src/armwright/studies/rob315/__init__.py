@@ -26,8 +26,7 @@ STUDY = Study(
         "ε_x = 1 mm equals the spacing of the samples of Q9; it works because one update is always made.",
         "The axis of the torque plot of Q20 is labelled rad. The simulation stops at t_f, so settling is not shown.",
         "Ours, no claim of the report: the law of Q20 acts continuously in its simulation; held for 1 ms, the period "
-        "of "
-        "its trajectory, the loop diverges (fastest pole near −8700 1/s).",
+        "of its trajectory, the loop diverges (fastest pole near −8700 1/s).",
         "Ours: the generator of Q19 does not hold the end; after t_f, where the report's run is over, the polynomial "
         "runs away.",
         "Ours: the routine for axis and angle in the authors' public code, which the report does not print, returns no "
@@ -35,9 +34,8 @@ STUDY = Study(
     ),
     sources=(
         "The authors' public code, github.com/MatRicci1/Manipulator_Robot: centres of mass and gravity vector "
-        "(illegible "
-        "in the text of Code 1), the searches of Q14 and Q16 with their grids and norm, axis and angle of Q4, solver "
-        "and stop time of Q20.",
+        "(illegible in the text of Code 1), the searches of Q14 and Q16 with their grids and norm, axis and angle of "
+        "Q4, solver and stop time of Q20.",
         "The published PDF of the report: the curves of Q20, whose peaks we read from Figs. 7.6 and 7.7.",
     ),
 )

@@ -161,8 +161,7 @@ def _cost_notes() -> list[str]:
         out.append(f"{method}, case {case}: {run(method, case).updates} updates, {total:,} operations, sines apart")
     out.append(
         "a pseudo-inverse by singular values costs more than ours (normal equations); Newton stays ahead while one "
-        "of its "
-        f"updates costs less than {27 / 2:.1f} (case i) or {99 / 3:.0f} (case f) of the gradient's"
+        f"of its updates costs less than {27 / 2:.1f} (case i) or {99 / 3:.0f} (case f) of the gradient's"
     )
     out.append("printed 6.45, 7.79, 10.98, 19.50 ms, on another machine; ours, compiled step in a Python loop: "
                + ", ".join(f"{t:.2f}" for t in _times()) + " ms")  # fmt: skip
