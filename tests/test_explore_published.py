@@ -50,8 +50,20 @@ def test_a_level_trigger_fires_at_every_tick(arm, world):
     assert len(set(run.cells)) <= 2
 
 
+@pytest.mark.parametrize("arm", ARMS)
+def test_actual_positions_are_marked_and_started_from(arm):
+    """The marked cell is that of the arm, and the arm does not arrive, as the report says of this way."""
+    run = explore(arm, "A", published=Published(place="actual"), duration=20.0)
+    grid = run.maps[0].grid
+    assert run.outcome == "out of time" and run.settings["place"] == "actual"
+    assert all(tuple(grid.cell(contact.actual)) == contact.cell for contact in run.contacts)
+    k = int(np.searchsorted(run.recording.time, run.contacts[0].time)) + 1
+    gap = np.linalg.norm(run.recording["tool_ref"][k] - run.contacts[0].actual)
+    assert gap < 2e-3 < np.linalg.norm(run.contacts[0].desired - run.contacts[0].actual)
+
+
 def test_words_are_checked():
-    for wrong in ({"trigger": "maybe"}, {"table": "round"}):
+    for wrong in ({"trigger": "maybe"}, {"table": "round"}, {"place": "near"}):
         with pytest.raises(InputError, match=next(iter(wrong))):
             Published(**wrong)
     assert main(["run", "collision", "--trigger", "level"]) == 2

@@ -92,8 +92,9 @@ def test_digits_that_the_documents_way_rounds_to_are_not_cut_off_from_another_va
 
 
 def test_what_was_chosen_is_said(only, tmp_path):
-    with pytest.raises(InputError, match="needs a rule"):
-        Item("Q", "t", Numbers("235", reading=(5.0,)))
+    for printed in (Numbers("235", reading=(5.0,)), Formula("a + b", tolerance=1e-3)):
+        with pytest.raises(InputError, match="needs a rule"):
+            Item("Q", "t", printed)
     one = Item("Q1a", "t", Numbers("235", reading=(5.0,)), None, lambda: 232.7, rule="read <off> a curve")
     found = run_item(one)
     assert found.verdict.text == "agrees [judged by: read <off> a curve]" and found.as_dict()["rule"] == one.rule

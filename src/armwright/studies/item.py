@@ -13,6 +13,8 @@ from armwright.errors import InputError
 from armwright.studies.digits import PrintedNumbers, read_numbers
 
 Compute = Callable[[], Any]
+ROUNDING = 1e-9
+"""Relative difference between two evaluations of the same formula that rounding explains."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,13 @@ class Formula:
 
     Attributes:
         text: the formula.
-        tolerance: of the comparison, relative to the largest entry: rounding only.
+        tolerance: of the comparison, relative to the largest entry: rounding only. Another one is a choice of ours, so
+            the item says it in `rule`.
     """
 
     text: str
     unit: str = ""
-    tolerance: float = 1e-9
+    tolerance: float = ROUNDING
 
 
 @dataclass(frozen=True)
@@ -139,10 +142,11 @@ class Item:
 
     def __post_init__(self) -> None:
         """Refuse a tolerance that was chosen without a word about it."""
-        if isinstance(self.printed, Numbers) and self.printed.reading is not None and not self.rule:
-            raise InputError(
-                f"item {self.id}: a chosen resolution (reading) needs a rule that says where it comes from"
-            )
+        printed = self.printed
+        read = isinstance(printed, Numbers) and printed.reading is not None
+        wide = isinstance(printed, Formula) and printed.tolerance != ROUNDING
+        if (read or wide) and not self.rule:
+            raise InputError(f"item {self.id}: a chosen reading or tolerance needs a rule that says why")
 
 
 @dataclass(frozen=True)

@@ -245,7 +245,7 @@ def explore(
         "reaction": reaction,
         "contact": contact,
         "published": published,
-        **({"trigger": rules.trigger, "table": rules.table} if published else {}),
+        **({"trigger": rules.trigger, "table": rules.table, "place": rules.place} if published else {}),
         "seconds_per_cell": seconds_per_cell,
         "contact_budget": contact_budget,
         "tolerance": tolerance,

@@ -238,9 +238,10 @@ class Run:
         q_ref, qd_ref = (part[0] for part in session.reference_at(np.array([session.time]))[:2])
         self.q, self.qd = q_ref, qd_ref
         state = session.state[0]
-        q = session.loop.get("measured")[0, :n] if session.parts.sensors is not None else state[:n]
+        seen = session.loop.get("measured")[0] if session.parts.sensors is not None else state
+        q = seen[:n]
         if task.rules.place == "actual":
-            self.q, self.qd = state[:n].copy(), state[n : 2 * n].copy()
+            self.q, self.qd = q.copy(), seen[n : 2 * n].copy()
         desired, actual = task.hand.place(q_ref), task.hand.place(q)
         rows = session.log.rows(self.chunk)[0, :, : 1 + 2 * n]
         truth = task.field.truth(

@@ -36,5 +36,7 @@ STUDY = Study(
         "error of 1e-3 rad; the figures of chapter 7 are of that setting, and those along the spline stand beside "
         "them. The hysteresis of the alarm (it ends at 0.7 f_min) is ours.",
         "Ours, from (5.5), not printed: the estimate lags a slow force by 2/ω_i.",
+        "The value of g is not printed; with 9.81 m/s² the rest pose comes out as printed.",
     ),
+    sources=("The manufacturer's DH table of today's UR5, for two notes on the pose of the flange.",),
 )

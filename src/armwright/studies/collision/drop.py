@@ -147,5 +147,6 @@ ITEMS: tuple[Item, ...] = (
         Claim("it does"),
         lambda: first_swing_is_opposite(reduced()),
         lambda: first_swing_is_opposite(arm()),
+        rule="while q2 grows for the first time q1 falls by more than 0.05 rad, and then comes back by as much",
     ),
 )

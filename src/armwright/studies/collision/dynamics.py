@@ -83,7 +83,14 @@ def _notes() -> list[str]:
 def _item(name: str, title: str, text: str, names: tuple[str, ...], unit: str, reason: str = MISSING) -> Item:
     shown = f"{text}: " + ", ".join(names)
     return Item(
-        name, title, Formula(shown, unit, 1e-8), printed(names), lambda: entries(arm(), names), reason, (MISSING_LINKS,)
+        name,
+        title,
+        Formula(shown, unit, 1e-8),
+        printed(names),
+        lambda: entries(arm(), names),
+        reason=reason,
+        faults=(MISSING_LINKS,),
+        rule="to 1e-8: the printed coefficients have nine digits and more",
     )
 
 

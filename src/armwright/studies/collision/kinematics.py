@@ -141,6 +141,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: bias(arm(), q_t, qd_t, gravity=False, friction=False),
         reason="the sign of the last term is −; as printed Ṁ − 2C is not skew and C q̇ is wrong",
         faults=("Christoffel symbols: + for − before the last term",),
+        rule="to 1e-8: ∂M/∂q is taken by differences",
         notes=_christoffel_notes,
     ),
     Item(

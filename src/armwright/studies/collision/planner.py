@@ -186,6 +186,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: energy_of_network(-1.0),
         reason="the first sign is −, as the report's own ΔL has it; with + the sweeps raise L",
         faults=("(6.4): + for − before the first sum",),
+        rule="to 1e-12 of L: the sum in question is small beside the others",
         notes=_energy_notes,
     ),
     Item(

@@ -105,6 +105,7 @@ ITEMS: tuple[Item, ...] = (
         Claim("V > 0, V̇ = −q̇ᵀK_d q̇ ≤ 0"),
         None,
         lambda: all(storage_falls(name) and dissipation_error(name) < 1e-4 for name in RUNS),
+        rule="V never rises, and V̇ + q̇ᵀK_d q̇ closes to 1e-4 of V(0), by quadrature of the recorded run",
         notes=_stability_notes,
         pictures=(
             Picture(

@@ -259,6 +259,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: coriolis_matrix(arm(), q_t, qd_t) @ qd_t,
         reason="the factor ½ of the text is lost in the listing",
         faults=("C of the listing without its ½",),
+        rule="to 1e-6: ∂M/∂θ is taken by differences",
         notes=_skew_notes,
     ),
     Item(

@@ -154,7 +154,8 @@ def torques(digits: int | None) -> list[Sum]:
         pulls.append([o.by(m, o.add(a, o.by(-1.0, g))) for a, g in zip(a_centre, down, strict=True)] if m else zero)
         spins.append(w)
         spin_rates.append(alpha)
-    f, tau, out = zero, zero, []
+    f, tau = zero, zero
+    out: list[Sum] = []
     for i in reversed(range(6)):
         link = i + 1
         if i < 5:
