@@ -17,7 +17,7 @@ from armwright.cli.reproduce import reproduce
 from armwright.errors import ArmwrightError, InputError
 from armwright.studies import recorded, registry
 from armwright.studies.digits import match, read_numbers, write_value
-from armwright.studies.item import Claim, Formula, Item, Numbers, Picture, Study, Undetermined
+from armwright.studies.item import Claim, Formula, Item, Numbers, Picture, Span, Study, Undetermined
 from armwright.studies.page import write_page
 from armwright.studies.run import run_item, run_study
 
@@ -89,6 +89,17 @@ def test_digits_that_the_documents_way_rounds_to_are_not_cut_off_from_another_va
     assert verdict(Numbers("10.1985"), 10.198511, 10.198553).kind == "document in error"
     assert verdict(Numbers("10.1985"), 10.198553, 10.198553) == ("agrees", "last place cut off, not rounded", True, "")
     assert verdict(Numbers("10.1985"), None, 10.198553).kind == "agrees"
+
+
+def test_a_range_must_be_spread_over():
+    delays = Span("0.2–0.5", "s")
+    assert verdict(delays, (0.20, 0.74), (0.10, 0.24)) == ("document in error", "because", True, "")
+    assert verdict(delays, None, (0.24, 0.46)).kind == "agrees"  # both ends, to half of the last place
+    assert verdict(delays, None, (0.26, 0.60)).kind == "document in error"
+    assert verdict(delays, (0.3, 0.4), (0.2, 0.5)).kind == "agrees when corrected"
+    for wrong in ("0.5–0.2", "0.2"):
+        with pytest.raises(InputError, match="no range"):
+            _ = Span(wrong).numbers
 
 
 def test_what_was_chosen_is_said(only, tmp_path):
