@@ -127,6 +127,9 @@ def test_delay_needs_no_layout():
     np.testing.assert_allclose(published, [[0.30, 0.24], [0.69, 0.57]], atol=0.005)
     np.testing.assert_allclose(correct, [[0.10, 0.15], [0.17, 0.24]], atol=0.005)
     assert lags.lag_span(arm())[1] < 0.25 and lags.lags(arm()).shape == (324, 2)
+    rec = runs.run(reduced(), "A", runs.SPLINE).recording  # before the first contact, along a straight row
+    cruise = np.linalg.norm(np.gradient(rec["tool_ref"], rec.time, axis=0), axis=1)[(rec.time > 2.0) & (rec.time < 4.0)]
+    assert np.median(cruise) == pytest.approx(lags.SPEED, rel=0.01)
 
 
 def test_marks_lie_inside_for_the_published_arm_only():

@@ -144,8 +144,8 @@ def spike(robot: Robot, layout: str, setting: Setting = HELD) -> Spike:
 
 
 def spike_is_missed(robot: Robot) -> bool:
-    """Whether F̂ shows less than a tenth of the first peak when it happens, on both layouts."""
-    return all(spike(robot, w).felt_at_peak < 0.1 * spike(robot, w).peak for w in LAYOUTS)
+    """Whether F̂ shows less than a twentieth of the first peak when it happens, on both layouts."""
+    return all(spike(robot, w).felt_at_peak < 0.05 * spike(robot, w).peak for w in LAYOUTS)
 
 
 def correlation(robot: Robot, layout: str, setting: Setting = HELD) -> tuple[float, float, float]:

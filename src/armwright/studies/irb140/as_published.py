@@ -149,12 +149,10 @@ def adjoint_column(X: float, Z: float, angle: float) -> Array:
     return np.array([Z * (1.0 - c) - X * s, -X * (1.0 - c) - Z * s])
 
 
-def a54_as_published(q5: float) -> Array:
-    """Entries (1, 5) and (3, 5) of a[5,4]."""
-    x, z = a1 + e4, e1 + e2
-    return np.array(
-        [2.0 * z * np.sin(q5) ** 2 - x * np.sin(2.0 * q5), -2.0 * x * np.sin(q5) ** 2 - z * np.sin(2.0 * q5)]
-    )
+def a54_as_published(q5: float) -> float:
+    """Entry (3, 5) of a[5,4]; (1, 5) is damaged in print."""
+    drop, double = np.cos(q5) ** 2 - 1.0, np.sin(2.0 * q5)
+    return float(2.0 * a1 * drop - e2 * double - e1 * double + 2.0 * e4 * drop)
 
 
 def a21_as_published(q2: float) -> Array:

@@ -150,7 +150,7 @@ def _gravity_notes() -> list[str]:
     out.append(f"with an integral term (60 N m/(rad s)), no robust or adaptive law: {ends} rad left at 10 s")
     out.append(
         f"largest gravity stiffness {gravity_stiffness():.0f} N m/rad (300 postures) against K_p = 50: the constant "
-        f"g(q_ref) would not do either, by the usual condition"
+        "g(q_ref) would not do either, by the usual condition"
     )
     return out
 
@@ -186,7 +186,7 @@ ITEMS: tuple[Item, ...] = (
         None,
         lambda: all(moved(n, "rise", 1e-3) < BAND for n in RUNS),
         rule=f"no curve moves by 2 % of the largest step when {SWING} N m, the largest torque step, takes 1 ms; the "
-        f"thesis gives no rate",
+        "thesis gives no rate",
         notes=_rate_notes,
     ),
     Item(
@@ -198,7 +198,7 @@ ITEMS: tuple[Item, ...] = (
         reason="it adds to K_d: a tenth of K_d moves the curves by 3 to 6 % of the largest step",
         faults=("§6.1.2: friction said to make no difference",),
         rule=f"no curve moves by 2 % of the largest step with viscous friction of {VISCOUS:g} N m s/rad, a tenth of "
-        f"K_d; the thesis gives no coefficient",
+        "K_d; the thesis gives no coefficient",
         notes=_friction_notes,
     ),
     Item(

@@ -132,7 +132,7 @@ def rule_gives_a21() -> bool:
 
 
 def _block_notes() -> list[str]:
-    same = np.allclose(a54_as_published(q_t[4]), adjoint_column(a1 + e4, e1 + e2, 2.0 * q_t[4]), atol=1e-12)
+    same = np.isclose(a54_as_published(q_t[4]), adjoint_column(a1 + e4, e1 + e2, 2.0 * q_t[4])[1], atol=1e-12)
     printed, rule, right = (
         a21_as_published(q_t[1]),
         adjoint_column(a1, e1, 2.0 * q_t[1]),
@@ -142,7 +142,7 @@ def _block_notes() -> list[str]:
     return [
         "entries (1, 5) and (3, 5) of a[2,1] at q_t: {} printed, {} by the rule, {} correct".format(*shown),
         f"a[5,4] {'follows' if same else 'does not follow'} the rule; M is not touched: the column meets ω_y of ξ_1, "
-        f"which is 0",
+        "which is 0",
         "one term is printed with a2, read here as a1; the second row of a[2,1] is lost",
     ]
 
