@@ -51,7 +51,8 @@ def run_matlab(text: str, arguments: list[np.ndarray]) -> list[np.ndarray]:
             scope[left] = Cells(np.zeros(tuple(map(int, right[6:-1].split(", ")))))
             continue
         right = right.replace("&&", " and ").replace("||", " or ")
-        right = re.sub(r"~(\w+\([^()]*\)|\w+|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))", r"(not \1)", right)
+        for _ in range(right.count("~")):  # innermost first: ~~x has two of them
+            right = re.sub(r"~(\w+\([^()]*\)|\w+|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))", r"(not \1)", right)
         value = eval(right, scope)  # noqa: S307 - our own text
         if "(" in left:
             name, index = left[:-1].split("(")
