@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,16 @@ def falling(robot: str = "ur5", seconds: float = 1.0, step: float = 2e-3) -> Rec
     settings = {"law": "viscous damping", "step": step, "integrator": "rk4", "gains": {"Kd": 2.0}}
     events = (Event(0.5, "reference ends"),)
     return Recording(time, signals, arm, settings, events, f"finished after {seconds:g} s", 1)
+
+
+def files_of(path: Path) -> list[str]:
+    """Return the names of the files that make up a saved recording."""
+    return [path.name, f"{path.name}.meta"] if path.suffix == ".csv" else [path.name]
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names of everything in a folder."""
+    return sorted(entry.name for entry in folder.iterdir())
 
 
 def assert_same(a: Recording, b: Recording) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.regular_file import read_regular
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 FORMS = "'hold', a posture '0,1,0,…', 'quintic:q0->q1:T', 'cubic:q0->q1:T', or a .toml or .json file of waypoints"
 UNITS = {"deg": np.pi / 180.0, "rad": 1.0}
+MAX_BYTES = 16 * 2**20  # of a file of waypoints
 
 
 def posture(text: str, robot: Robot, what: str) -> Array:
@@ -85,10 +87,12 @@ def waypoints(path: Path, robot: Robot) -> Any:
     from armwright.motion import quintic_spline
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, MAX_BYTES).decode()
         table = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
-    except (UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{path}: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     if not isinstance(table, dict) or not {"waypoints", "times"} <= set(table):
         raise InputError(f"{path}: expected the keys waypoints (rows of {robot.n}) and times (instants, or a duration)")
     strange = sorted(set(table) - {"waypoints", "times", "unit"})

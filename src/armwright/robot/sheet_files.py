@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
 from armwright.errors import DescriptionError
+from armwright.regular_file import read_regular
 from armwright.robot.sheet_text import MAX_BYTES
 
 CATALOGUE = "armwright.catalogue"
@@ -23,15 +25,15 @@ def catalogue_text(name: str) -> tuple[str, str]:
 
 
 def file_text(path: Path) -> str:
-    """Read a sheet; missing, oversize and non-UTF-8 files are `DescriptionError`."""
+    """Read a sheet; missing, oversize and non-UTF-8 files, pipes and devices are `DescriptionError`."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise DescriptionError(f"a sheet may have at most {MAX_BYTES} bytes", where=str(path), rule="size")
-        return path.read_text(encoding="utf-8")
+        return read_regular(path, MAX_BYTES).decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise DescriptionError(f"not UTF-8 text: {error}", where=str(path), rule="encoding") from None
     except (OSError, ValueError) as error:
-        raise DescriptionError(f"cannot read: {error}", where=str(path), rule="file") from None
+        rule = "size" if getattr(error, "errno", None) == errno.EFBIG else "file"
+        reason = getattr(error, "strerror", None) or error
+        raise DescriptionError(f"cannot read: {reason}", where=str(path), rule=rule) from None
 
 
 def finder(directory: Path | None, skip: str = "") -> Callable[[str], tuple[str, str]]:
@@ -45,7 +47,7 @@ def finder(directory: Path | None, skip: str = "") -> Callable[[str], tuple[str,
         if not stem or "/" in stem or "\\" in stem or stem.startswith(".") or "\0" in stem:
             raise DescriptionError("extends names a sheet in the same directory or in the catalogue, not a path")
         own = f"{stem}.toml" == skip and stem in catalogue_names()
-        if directory is not None and not own and (directory / f"{stem}.toml").is_file():
+        if directory is not None and not own and (directory / f"{stem}.toml").exists():
             path = directory / f"{stem}.toml"
             return file_text(path), str(path)
         if stem in catalogue_names():

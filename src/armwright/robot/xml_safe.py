@@ -6,7 +6,7 @@ and number of elements, insists on UTF-8, and turns every failure into a `Descri
 
 from __future__ import annotations
 
-import stat
+import errno
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +17,12 @@ from defusedxml.common import DefusedXmlException, DTDForbidden
 from defusedxml.ElementTree import DefusedXMLParser
 
 from armwright.errors import DescriptionError
+from armwright.regular_file import read_regular
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 64
 MAX_ELEMENTS = 100_000
+_LONG_PATH = 256  # characters from which a path is rather a text that was taken for one
 _SHOWN = 40  # characters of a hostile string that a message repeats
 
 
@@ -127,18 +129,13 @@ class _Builder:
 
 def read_bytes(path: Path, what: str) -> bytes:
     """Read a regular file of at most `MAX_BYTES`; anything else (folder, device, pipe, too large) is refused."""
-    file = str(path)
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device could block or never end
-            raise DescriptionError("not a regular file", where=file, rule="readable-file")
-        with path.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
+        return read_regular(path, MAX_BYTES)
     except (OSError, ValueError) as error:
-        if isinstance(error, DescriptionError):
-            raise
         reason = getattr(error, "strerror", None) or str(error)
-        raise DescriptionError(f"cannot read the {what}: {reason}", where=shown(file), rule="readable-file") from error
-    return content
+        rule = "size" if getattr(error, "errno", None) == errno.EFBIG else "readable-file"
+        file = str(path) if len(str(path)) < _LONG_PATH and str(path).isprintable() else shown(str(path))
+        raise DescriptionError(f"cannot read the {what}: {reason}", where=file, rule=rule) from error
 
 
 def parse_xml(content: bytes | str, file: str) -> Node:

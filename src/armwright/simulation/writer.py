@@ -12,7 +12,7 @@ import numpy as np
 
 from armwright.errors import ArmwrightError, InputError
 from armwright.simulation.formats import module_for
-from armwright.simulation.formats.meta import Column, head_text, tail_text
+from armwright.simulation.formats.meta import Column, head_text, tail_of
 from armwright.simulation.recording import Recording, versions
 from armwright.simulation.signals import Event, Signal, as_event, check_signals, plain, read_only
 
@@ -147,7 +147,7 @@ class RecordingWriter:
         self.flush()
         self._open = False
         try:
-            self._sink.close(tail_text(self.samples, listed, outcome))
+            self._sink.close(tail_of(self.samples, listed, outcome))
         except OSError as error:
             self._abandon()
             raise ArmwrightError(

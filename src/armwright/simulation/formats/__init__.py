@@ -5,16 +5,18 @@ suffix     opens in                                                 a run that d
 =========  =======================================================  =========================================
 .mcap      Foxglove, PlotJuggler (protobuf, schema in the file)     keeps every chunk written
 .parquet   pandas, DuckDB, MATLAB, PlotJuggler                      keeps every chunk, in ``.parquet.partial``
-.csv       everything; far slower and twice as large                keeps every line
+.csv       everything; far slower and twice as large, and its       keeps every line
+           description in a second file, ``.csv.meta``
 .npz       NumPy                                                    cannot be written piecewise
 =========  =======================================================  =========================================
 
-Every format gives back the same float64 bits (CSV: except the payload bits of a NaN).
+Every format gives back the same float64 bits (CSV: except the payload bits of a NaN), or refuses the file: counts and
+checksums tell if a bit of it has changed. The one file without is the CSV of a run that was cut short.
 """
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import os
 from collections.abc import Callable
 from importlib import import_module
@@ -22,10 +24,14 @@ from pathlib import Path
 from typing import Any
 
 from armwright.errors import ArmwrightError, InputError
+from armwright.regular_file import open_regular
+from armwright.simulation.formats.draft import draft_folder
 from armwright.simulation.recording import Recording
 
 SUFFIXES = {".mcap": "mcap_log", ".parquet": "parquet", ".csv": "csv_text", ".npz": "npz"}
 MAX_BYTES = 8 * 2**30
+# a file may unpack to this many bytes, or so many times its own size; we write without packing
+UNPACKED, TIMES = 64 * 2**20, 16
 
 
 def module_for(path: Path) -> Any:
@@ -51,30 +57,29 @@ def save(recording: Recording, path: str | Path) -> Path:
     """
     file = Path(path)
     write: Callable[[Recording, Path], None] = module_for(file).write
-    draft = file.with_name(f".{file.name}.{os.getpid()}.draft")
     try:
-        write(recording, draft)
-        os.replace(draft, file)
+        with draft_folder(file) as folder:
+            write(recording, folder / file.name)
+            for draft in sorted(folder.iterdir(), reverse=True):  # the description of a CSV file before its numbers
+                os.replace(draft, file.with_name(draft.name))
     except OSError as error:
         raise ArmwrightError(
             f"{file}: could not be written ({error.strerror or error}); nothing was changed there"
         ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
     return file
 
 
-def load(path: str | Path, *, recover: bool = False, max_bytes: int = MAX_BYTES) -> Recording:
+def load(path: str | Path, *, recover: bool = False, max_bytes: int | None = None) -> Recording:
     """Read a recording that `save` or `RecordingWriter` wrote.
 
     A file without an end (the run was killed, the disk was full) is read up to its last whole chunk, and the outcome
     says so. Damage inside a file is an error.
 
     Args:
-        path: the file.
+        path: the file, a regular one.
         recover: keep what precedes the damage instead of refusing the file.
-        max_bytes: refuse files, or arrays that a file declares, larger than this.
+        max_bytes: refuse files, or arrays that a file declares, larger than this. By default a file may have 8 GiB, and
+            unpack to 64 MiB or 16 times its size.
 
     Raises:
         InputError: naming the file, the place in it and the reason.
@@ -85,15 +90,17 @@ def load(path: str | Path, *, recover: bool = False, max_bytes: int = MAX_BYTES)
     partial = file.with_name(file.name + ".partial")
     if not file.exists() and partial.exists():
         source = partial
+    most = MAX_BYTES if max_bytes is None else max_bytes
     try:
-        size = source.stat().st_size
-        if source.is_dir():
-            raise InputError(f"{source}: is a directory, expected a recording")
-        if size > max_bytes:
-            raise InputError(f"{source}: {size} bytes; at most max_bytes = {max_bytes} are read")
-        loaded: Recording = module.read(source, recover=recover, max_bytes=max_bytes)
+        with open_regular(source, most) as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if not size:
+                raise InputError(f"{source}: the file is empty")
+            room = min(most, max(UNPACKED, TIMES * size)) if max_bytes is None else max_bytes
+            loaded: Recording = module.read(stream, source, recover=recover, max_bytes=room)
     except OSError as error:
-        raise InputError(f"{source}: cannot be read ({error.strerror or error})") from error
+        more = " (load(..., max_bytes=...) reads more)" if error.errno == errno.EFBIG else ""
+        raise InputError(f"{source}: cannot be read: {error.strerror or error}{more}") from error
     except MemoryError as error:
         raise InputError(f"{source}: does not fit into memory") from error
     return loaded

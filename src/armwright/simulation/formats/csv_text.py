@@ -1,20 +1,22 @@
-"""CSV: one line of column names, two comment lines of JSON, then the samples; every number in its shortest exact form.
+"""CSV: one line of column names, then the samples, every number in its shortest exact form; nothing else.
 
-The names come first because PlotJuggler, pandas (``comment="#"``) and numpy.genfromtxt (``names=True``) take the first
-line for the names; PlotJuggler passes over the comments.
+So pandas, spreadsheets, MATLAB and PlotJuggler open it as it is. What else there is to say stands beside it in
+``<name>.csv.meta``, two lines of JSON: what was known at the start, and how the run ended with the checksum of the CSV
+file. Files of a run that was cut short lack the second line; their numbers have no checksum.
 """
 
 from __future__ import annotations
 
-import json
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.simulation.formats import meta
+from armwright.regular_file import read_regular
+from armwright.simulation.formats import csv_commented, meta
+from armwright.simulation.formats.csv_table import blocks_of, names_of, table_of
 from armwright.simulation.formats.safe_file import SafeFile
 
 if TYPE_CHECKING:
@@ -24,21 +26,31 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-HEAD, UNITS, CRC, TAIL = "# armwright ", "# units ", "# crc32 ", "# end "
 _ROWS = 4096
+
+
+def meta_file(path: Path) -> Path:
+    """Return where the description of a CSV file stands."""
+    return path.with_name(path.name + ".meta")
 
 
 class Sink:
     """Writes samples as lines."""
 
     def __init__(self, path: Path, columns: tuple[meta.Column, ...], head: str, sync_every: float | None = 1.0) -> None:
-        """Write the lines before the samples."""
-        names = ["t", *(name for column in columns for name in column.names())]
-        units = {"t": "s"} | {name: column.unit for column in columns for name in column.names()}
-        self._crc = 0
+        """Write the line of names, and the description into its own file."""
+        opening = f"{','.join(names_of(columns))}\n".encode()
+        self._crc = zlib.crc32(opening)
         self.samples = 0
-        opening = f"{','.join(names)}\n{HEAD}{head}\n{UNITS}{json.dumps(units)}\n"
-        self.file = SafeFile.begin(path, sync_every, opening.encode())
+        meta_file(path).unlink(missing_ok=True)  # first: at no time do numbers stand beside the description of others
+        self.file = SafeFile.begin(path, sync_every, opening)
+        try:
+            self._meta = SafeFile.begin(meta_file(path), sync_every, f"{head}\n".encode(), fresh=True)
+            if sync_every is not None:
+                self._meta.sync()
+        except BaseException:
+            self.file.close()
+            raise
 
     def append(self, time: Array, blocks: list[Array]) -> None:
         """Write samples: time (rows,), blocks (rows, width) in column order."""
@@ -51,14 +63,16 @@ class Sink:
             self._crc = zlib.crc32(lines, self._crc)
             self.samples += len(table)
 
-    def close(self, tail: str) -> None:
-        """Write the last line and close."""
-        self.file.write(f"{CRC}{self._crc}\n{TAIL}{tail}\n".encode())
+    def close(self, tail: dict[str, Any]) -> None:
+        """Complete the description and close."""
         self.file.close()
+        self._meta.write(f"{meta.sealed(tail | {'csv_crc32': self._crc})}\n".encode())
+        self._meta.close()
 
     def abandon(self) -> None:
         """Close without an end."""
         self.file.close()
+        self._meta.close()
 
 
 def write(recording: Recording, path: Path) -> None:
@@ -66,76 +80,50 @@ def write(recording: Recording, path: Path) -> None:
     sink = Sink(path, meta.columns_of(recording), meta.head_of(recording), sync_every=None)
     try:
         sink.append(recording.time, [signal.flat() for signal in recording.signals.values()])
-        sink.close(meta.tail_text(len(recording), recording.events, recording.outcome))
+        sink.close(meta.tail_of(len(recording), recording.events, recording.outcome))
     finally:
         sink.abandon()
 
 
-def read(path: Path, *, recover: bool, max_bytes: int) -> Recording:
+def read(file: BinaryIO, path: Path, *, recover: bool, max_bytes: int) -> Recording:
     """Read a CSV recording; a last line without its end of line is left out."""
-    data = path.read_bytes()
+    data = file.read()
     try:
-        text = data[: data.rfind(b"\n") + 1].decode()
+        lines = data[: data.rfind(b"\n") + 1].decode().split("\n")[:-1]
     except UnicodeDecodeError as error:
         raise InputError(f"{path}, byte {error.start}: not UTF-8 text") from None
-    lines = text.split("\n")[:-1]
-    if len(lines) < 2 or not lines[1].startswith(HEAD):
-        raise InputError(f"{path}, line 2: expected '{HEAD}{{…}}', as Recording.save writes it")
-    head = meta.parse(lines[1][len(HEAD) :], f"{path}, line 2")
-    columns = meta.columns_from(head, f"{path}, line 2")
-    names = ["t", *(name for column in columns for name in column.names())]
-    if lines[0].rstrip("\r").split(",") != names:
-        raise InputError(f"{path}, line 1: the column names are not those of line 2")
-    tail = None
-    if lines[-1].startswith(TAIL):
-        tail = meta.parse(lines[-1][len(TAIL) :], f"{path}, line {len(lines)}")
-    numbered = [(i, line) for i, line in enumerate(lines[2:], start=3) if line and not line.startswith("#")]
-    if len(numbered) * len(names) * 8 > max_bytes:
-        raise InputError(f"{path}: {len(numbered)} samples of {len(names)} columns exceed max_bytes = {max_bytes}")
-    table = _table(path, numbered, len(names), recover)
-    if tail is not None and tail.get("samples") != len(table):
+    lines = [line.rstrip("\r") for line in lines]
+    if len(lines) > 1 and lines[1].startswith(csv_commented.HEAD):
+        return csv_commented.read(lines, path, recover=recover, max_bytes=max_bytes)
+    head, tail = _description(meta_file(path))
+    columns = meta.columns_from(head, f"{meta_file(path)}, line 1")
+    names = names_of(columns)
+    if not lines or lines[0].split(",") != names:
+        raise InputError(f"{path}, line 1: the column names are not those of {meta_file(path).name}")
+    table = table_of(path, list(enumerate(lines))[1:], names, recover, max_bytes)
+    crc = zlib.crc32("".join(f"{line}\n" for line in lines).encode())
+    if tail is not None and tail.get("samples") == len(table) and tail.get("csv_crc32", crc) != crc:
         if not recover:
-            raise InputError(
-                f"{path}, line {len(lines)}: {tail.get('samples')} samples were written, {len(table)} are there"
-            )
+            raise InputError(f"{path}: not the numbers that {meta_file(path).name} describes (checksum {crc}). "
+                             "load(..., recover=True) takes them as they are")  # fmt: skip
         tail = None
-    if tail is not None and not recover:
-        _check(path, lines)
-    blocks, at = [], 1
-    for column in columns:
-        blocks.append(np.ascontiguousarray(table[:, at : at + column.width]))
-        at += column.width
-    return meta.assemble(head, tail, columns, np.ascontiguousarray(table[:, 0]), blocks, str(path))
+    time, blocks = blocks_of(table, columns)
+    return meta.assemble(head, tail, columns, time, blocks, str(path), recover=recover)
 
 
-def _check(path: Path, lines: list[str]) -> None:
-    """Compare the checksum of the sample lines, whatever their ends of line have become."""
-    crc = 0
-    for line in lines[3:-2]:
-        crc = zlib.crc32(line.rstrip("\r").encode() + b"\n", crc)
-    if len(lines) < 5 or lines[-2].rstrip("\r") != f"{CRC}{crc}":
-        raise InputError(f"{path}, line {len(lines) - 1}: not the numbers that were written (checksum {crc}). "
-                         "load(..., recover=True) takes them as they are")  # fmt: skip
-
-
-def _table(path: Path, numbered: list[tuple[int, str]], width: int, recover: bool) -> Array:
-    if not numbered:
-        return np.empty((0, width))
+def _description(path: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Return the two texts of a description; the second is None if the run was cut short."""
     try:
-        table = np.loadtxt([line for _, line in numbered], delimiter=",", ndmin=2, dtype=np.float64, comments=None)
-        if table.shape[1] == width:
-            return table
-    except ValueError:
-        pass
-    rows = []
-    for i, line in numbered:  # slowly, to name the first bad line
-        fields = line.split(",")
-        try:
-            if len(fields) != width:
-                raise ValueError(f"{len(fields)} numbers instead of {width}")
-            rows.append([float(field) for field in fields])
-        except ValueError as error:
-            if recover:
-                break
-            raise InputError(f"{path}, line {i}: {error}. load(..., recover=True) keeps what precedes") from None
-    return np.array(rows).reshape(-1, width)
+        content = read_regular(path, meta.MAX_TEXT)
+        lines = content[: content.rfind(b"\n") + 1].decode().split("\n")[:-1]
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}, byte {error.start}: not UTF-8 text") from None
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read: {error.strerror}. It describes the CSV file beside it and moves with it; "
+            "numpy.genfromtxt(..., delimiter=',', names=True) or pandas.read_csv read the numbers alone"
+        ) from None
+    if not 1 <= len(lines) <= 2:
+        raise InputError(f"{path}: expected one or two lines of JSON, found {len(lines)}")
+    texts = [meta.parse(line, f"{path}, line {i}") for i, line in enumerate(lines, start=1)]
+    return texts[0], texts[1] if len(texts) > 1 else None

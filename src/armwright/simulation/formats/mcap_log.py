@@ -16,6 +16,7 @@ import numpy as np
 from armwright.simulation.formats import meta
 from armwright.simulation.formats.extras import need
 from armwright.simulation.formats.mcap_read import read
+from armwright.simulation.formats.mcap_records import CHUNK, INDEX, MAGIC, MESSAGE
 from armwright.simulation.formats.protobuf import (
     JOINT_STATES,
     SCHEMA_NAME,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Sink", "read", "write"]
 
-MAGIC = b"\x89MCAP0\r\n"
 TOPIC, JOINT_TOPIC = "/recording", "/joint_states"
 JOINT_RATE = 100.0  # Hz: more than a screen shows
 CHUNK_BYTES = 2**20  # stays in the processor's cache while it is laid out, checked and written
@@ -100,10 +100,10 @@ class Sink:
             if self._joints:
                 self._joint_chunk(time[rows], [block[rows] for block in blocks], stamps)
 
-    def close(self, tail: str) -> None:
+    def close(self, tail: dict[str, Any]) -> None:
         """Write the end: events, outcome, and the index that readers seek by."""
         r = self._records
-        self.file.write(self._describe("armwright.tail", {"json": tail}, self.file.size))
+        self.file.write(self._describe("armwright.tail", {"json": meta.sealed(tail)}, self.file.size))
         self.file.write(self._bytes(r.DataEnd(data_section_crc=0)))
         start = self.file.size
         times = (
@@ -135,8 +135,8 @@ class Sink:
         first, last, size = int(stamps[0]), int(stamps[-1]), count * width
         head = struct.pack("<QQQII", first, last, size, zlib.crc32(messages.data), 0) + struct.pack("<Q", size)
         index = np.stack([stamps, np.arange(count, dtype=np.uint64) * np.uint64(width)], axis=1).astype("<u8")
-        opening = struct.pack("<BQ", 6, len(head) + size) + head
-        listing = struct.pack("<BQHI", 7, 6 + index.nbytes, channel, index.nbytes)
+        opening = struct.pack("<BQ", CHUNK, len(head) + size) + head
+        listing = struct.pack("<BQHI", INDEX, 6 + index.nbytes, channel, index.nbytes)
         at = self.file.size
         self.file.write(opening, messages, listing, index)
         length = len(opening) + size
@@ -191,7 +191,7 @@ class Sink:
 
 def _buffer(rows: int, channel: int, template: bytes) -> NDArray[np.uint8]:
     """Return `rows` message records with everything that does not change filled in."""
-    head = _MESSAGE_HEAD.pack(5, _MESSAGE_HEAD.size - 9 + len(template), channel, 0, 0, 0)
+    head = _MESSAGE_HEAD.pack(MESSAGE, _MESSAGE_HEAD.size - 9 + len(template), channel, 0, 0, 0)
     return np.tile(np.frombuffer(head + template, dtype=np.uint8), (rows, 1))
 
 
@@ -200,6 +200,6 @@ def write(recording: Recording, path: Path) -> None:
     sink = Sink(path, meta.columns_of(recording), meta.head_of(recording), sync_every=None)
     try:
         sink.append(recording.time, [signal.flat() for signal in recording.signals.values()])
-        sink.close(meta.tail_text(len(recording), recording.events, recording.outcome))
+        sink.close(meta.tail_of(len(recording), recording.events, recording.outcome))
     finally:
         sink.abandon()

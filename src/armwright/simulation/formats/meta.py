@@ -1,13 +1,15 @@
 """What a file says besides numbers: two JSON texts, one at its beginning and one at its end.
 
 The first (robot, settings, signals) is known when a run starts, the second (events, outcome) when it ends; a file of a
-run that was cut short has only the first.
+run that was cut short has only the first. Each text ends with its own checksum, so that no format need provide one.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import warnings
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,6 +31,8 @@ FORMAT = 1
 MAX_TEXT = 64 * 2**20
 MAX_COLUMNS = 100_000
 INTERRUPTED = "interrupted"
+TOO_MUCH = "more than is read of such a file; load(..., max_bytes=...) reads more"
+_SEAL = ', "crc32": '
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Column:
     @property
     def width(self) -> int:
         """Number of flat columns."""
-        return int(np.prod(self.shape, dtype=int))
+        return math.prod(self.shape)
 
     def names(self) -> tuple[str, ...]:
         """Names of the flat columns."""
@@ -66,7 +70,7 @@ def head_text(
     signals = [{"name": c.name, "unit": c.unit, "labels": list(c.labels), "shape": list(c.shape)} for c in columns]
     head = {"armwright_recording": FORMAT, "signals": signals, "seed": seed, "settings": dict(settings),
             "versions": dict(versions), "robot": robot.to_sheet() if robot else None}  # fmt: skip
-    return json.dumps(head, ensure_ascii=True)
+    return sealed(head)
 
 
 def head_of(recording: Recording) -> str:
@@ -74,14 +78,20 @@ def head_of(recording: Recording) -> str:
     return head_text(columns_of(recording), recording.robot, recording.settings, recording.seed, recording.versions)
 
 
-def tail_text(samples: int, events: tuple[Event, ...], outcome: str) -> str:
-    """Return the second text: one line of JSON."""
+def tail_of(samples: int, events: tuple[Event, ...], outcome: str) -> dict[str, Any]:
+    """Return what the second text says; a format may add checksums of its own before it is `sealed`."""
     listed = [{"time": e.time, "name": e.name, "detail": e.detail} for e in events]
-    return json.dumps({"samples": samples, "events": listed, "outcome": outcome}, ensure_ascii=True)
+    return {"samples": samples, "events": listed, "outcome": outcome}
+
+
+def sealed(content: Mapping[str, Any]) -> str:
+    """Return one line of JSON that ends with the checksum of what stands before it."""
+    text = json.dumps(content, ensure_ascii=True)
+    return f"{text[:-1]}{_SEAL}{zlib.crc32(text.encode())}}}"
 
 
 def parse(text: str | bytes, where: str) -> dict[str, Any]:
-    """Read one of the texts; errors name `where`."""
+    """Read one of the texts and compare its checksum, if it has one (older files do not); errors name `where`."""
     if len(text) > MAX_TEXT:
         raise InputError(f"{where}: description of {len(text)} bytes; at most {MAX_TEXT} are read")
     try:
@@ -90,7 +100,20 @@ def parse(text: str | bytes, where: str) -> dict[str, Any]:
         raise InputError(f"{where}: the description is damaged ({error})") from None
     if not isinstance(value, dict):
         raise InputError(f"{where}: expected a JSON object, got {type(value).__name__}")
+    crc = value.pop("crc32", None)
+    if crc is not None:
+        plain = text if isinstance(text, str) else text.decode()
+        if zlib.crc32(f"{plain.rpartition(_SEAL)[0]}}}".encode()) != crc:
+            raise InputError(f"{where}: the description is damaged (its checksum does not fit)")
     return value
+
+
+def checksums(
+    time: Array, blocks: list[Array], columns: tuple[Column, ...], before: Mapping[str, int] | None = None
+) -> dict[str, int]:
+    """Return the CRC-32 of the numbers of every signal, going on from those of the samples `before`."""
+    series = zip(("t", *(column.name for column in columns)), (time, *blocks), strict=True)
+    return {name: zlib.crc32(np.ascontiguousarray(values, "<f8"), (before or {}).get(name, 0)) for name, values in series}
 
 
 def columns_from(head: Mapping[str, Any], where: str) -> tuple[Column, ...]:
@@ -122,8 +145,18 @@ def assemble(
     time: Array,
     blocks: list[Array],
     where: str,
+    *,
+    recover: bool = False,
 ) -> Recording:
-    """Build the recording: blocks are (T, width) each. Without `tail` the outcome says that the run was cut short."""
+    """Build the recording: blocks are (T, width) each. Without `tail` the outcome says that the run was cut short.
+
+    Where `tail` tells how many samples there are, and their checksums, these must fit; unless `recover`, which then
+    leaves out the tail.
+    """
+    if tail is not None and (wrong := _wrong(tail, columns, time, blocks)):
+        if not recover:
+            raise InputError(f"{where}: damaged, {wrong}. load(..., recover=True) takes what there is")
+        tail = None
     if tail is None:
         kept = f"{len(time)} samples" + (f" up to t = {time[-1]:g} s" if len(time) else "")
         tail = {"events": [], "outcome": f"{INTERRUPTED}: the file has no end; {kept} were kept"}
@@ -144,6 +177,15 @@ def assemble(
         raise InputError(f"{where}: {error}") from None
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"{where}: the description is damaged ({error!r})") from None
+
+
+def _wrong(tail: Mapping[str, Any], columns: tuple[Column, ...], time: Array, blocks: list[Array]) -> str:
+    """Say in what the samples are not those that were written; "" if they are."""
+    if tail.get("samples", len(time)) != len(time):
+        return f"{tail['samples']} samples were written, {len(time)} are there"
+    if "numbers" in tail and tail["numbers"] != checksums(time, blocks, columns):
+        return "these are not the numbers that were written (their checksum does not fit)"
+    return ""
 
 
 def _robot(sheet: Any, where: str) -> Robot | None:

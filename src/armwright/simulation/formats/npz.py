@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import struct
 import zipfile
+import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -32,21 +35,22 @@ class Sink:
 
 def write(recording: Recording, path: Path) -> None:
     """Write a whole recording."""
-    texts = {HEAD: meta.head_of(recording), TAIL: meta.tail_text(len(recording), recording.events, recording.outcome)}
+    tail = meta.tail_of(len(recording), recording.events, recording.outcome)
+    texts = {HEAD: meta.head_of(recording), TAIL: meta.sealed(tail)}
     arrays: dict[str, Any] = {name: np.frombuffer(text.encode(), dtype=np.uint8) for name, text in texts.items()}
-    arrays |= {"t": recording.time, **{name: signal.values for name, signal in recording.signals.items()}}
+    signals = {name: np.ascontiguousarray(signal.values) for name, signal in recording.signals.items()}
+    arrays |= {"t": recording.time, **signals}
     with open(path, "wb") as file:
         np.savez(file, **arrays)
 
 
-def read(path: Path, *, recover: bool, max_bytes: int) -> Recording:
+def read(file: BinaryIO, path: Path, *, recover: bool, max_bytes: int) -> Recording:
     """Read an NPZ recording; every size is checked against the file's own before memory is taken."""
-    del recover  # all or nothing: the parts have no order in time
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             total = sum(info.file_size for info in archive.infolist())
             if total > max_bytes:
-                raise InputError(f"{path}: unpacks to {total} bytes; at most max_bytes = {max_bytes} are read")
+                raise InputError(f"{path}: unpacks to {total} bytes, {meta.TOO_MUCH}")
             if f"{HEAD}.npy" not in archive.namelist():
                 raise InputError(f"{path}: an archive, but not an Armwright recording (no member {HEAD!r})")
             head = meta.parse(_member(path, archive, HEAD, np.uint8).tobytes(), f"{path}: {HEAD}")
@@ -59,30 +63,36 @@ def read(path: Path, *, recover: bool, max_bytes: int) -> Recording:
                 if values.shape != (*time.shape, *column.shape):
                     raise InputError(f"{path}: member {column.name!r} has shape {values.shape}, not as described")
                 blocks.append(values.reshape(len(time), column.width))
-            return meta.assemble(head, tail, columns, time, blocks, str(path))
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
-        if isinstance(error, InputError):
-            raise
+            return meta.assemble(head, tail, columns, time, blocks, str(path), recover=recover)
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
+            OverflowError) as error:  # fmt: skip
         raise InputError(f"{path}: damaged archive ({error})") from None
 
 
 def _member(path: Path, archive: zipfile.ZipFile, name: str, dtype: Any) -> Any:
+    """Return one array of the archive, read to its last byte: only then does the archive compare its checksum."""
+    where = f"{path}: member {name!r}"
     try:
         info = archive.getinfo(f"{name}.npy")
+    except KeyError:
+        raise InputError(f"{where} is missing") from None
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise InputError(f"{where} is packed in a way that is not read; valid: stored or deflated")
+    try:
         with archive.open(info) as stream:
             version = npy.read_magic(stream)
             read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             shape, fortran, found = read_header(stream)
-            size = int(np.prod(shape, dtype=object)) * 8
-            if found != np.dtype(dtype) or (fortran and len(shape) > 1) or size // 8 * found.itemsize > info.file_size:
-                raise InputError(
-                    f"{path}: member {name!r} is {found} of shape {shape}; expected {np.dtype(dtype)} in C order"
-                )
-            data = stream.read(int(np.prod(shape, dtype=object)) * found.itemsize)
-            return np.frombuffer(data, dtype=found).reshape(shape)
-    except KeyError:
-        raise InputError(f"{path}: member {name!r} is missing") from None
+            size = math.prod(shape) * found.itemsize
+            if found != np.dtype(dtype) or not 0 <= size <= info.file_size:
+                raise InputError(f"{where} is {found} of shape {shape}; expected {np.dtype(dtype)}")
+            data = stream.read(size)
+            if stream.read(1):
+                raise InputError(f"{where} is longer than its shape {shape}")
+            return np.frombuffer(data, dtype=found).reshape(shape, order="F" if fortran else "C")
     except ValueError as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path}: member {name!r} is damaged ({error})") from None
+        raise InputError(f"{where} is damaged ({error})") from None

@@ -101,6 +101,13 @@ class Layout:
         return [np.ndarray((len(rows), count), "<f8", rows, at + offset, (size, stride))
                 for offset, count, stride in self.places]  # fmt: skip
 
+    def fixed(self) -> NDArray[np.bool_]:
+        """Return which bytes of the template are the same in every message."""
+        same = np.ones(len(self.template), dtype=bool)
+        for offset, count, stride in self.places:
+            same[(offset + stride * np.arange(count)[:, None] + np.arange(8)).ravel()] = False
+        return same
+
 
 def sample_layout(columns: tuple[Column, ...]) -> Layout:
     """Return the layout of a sample: t first, then the columns."""

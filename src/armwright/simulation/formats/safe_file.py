@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import time
 from pathlib import Path
@@ -17,13 +18,16 @@ class SafeFile:
     `sync`: at most `sync_every` seconds, and at close.
     """
 
-    def __init__(self, path: Path, sync_every: float | None = 1.0) -> None:
-        """Create or empty the file; `sync_every` None leaves all syncing to the system."""
+    def __init__(self, path: Path, sync_every: float | None = 1.0, *, fresh: bool = False) -> None:
+        """Create or empty the file; `sync_every` None leaves all syncing to the system.
+
+        A `fresh` file must not exist yet, not even as a link to somewhere, and can be read back with `mapped`.
+        """
         self.path = path
         self.size = 0
         self._every = sync_every
         self._synced = time.monotonic()
-        self._file = open(path, "wb", buffering=0)  # noqa: SIM115 - lives as long as the object
+        self._file = open(path, "x+b" if fresh else "wb", buffering=0)  # noqa: SIM115 - lives as long as the object
 
     def write(self, *parts: Any) -> None:
         """Append one piece, given in parts (bytes-like, contiguous)."""
@@ -46,9 +50,9 @@ class SafeFile:
             self.sync()
 
     @classmethod
-    def begin(cls, path: Path, sync_every: float | None, *parts: Any) -> SafeFile:
+    def begin(cls, path: Path, sync_every: float | None, *parts: Any, fresh: bool = False) -> SafeFile:
         """Create the file with its first piece, or leave nothing open."""
-        file = cls(path, sync_every)
+        file = cls(path, sync_every, fresh=fresh)
         try:
             file.write(*parts)
         except BaseException:
@@ -61,6 +65,17 @@ class SafeFile:
         with contextlib.suppress(OSError):  # pipes and /dev/full cannot
             os.fsync(self._file.fileno())
         self._synced = time.monotonic()
+
+    def mapped(self) -> mmap.mmap:
+        """Return the content of a `fresh` file, whatever its name means by now."""
+        return mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def is_at(self, path: Path) -> bool:
+        """Whether `path` still names this file."""
+        try:
+            return os.path.samestat(os.fstat(self._file.fileno()), os.lstat(path))
+        except OSError:
+            return False
 
     def close(self) -> None:
         """Sync unless told not to, and close; safe to call twice."""
