@@ -1,4 +1,4 @@
-"""Triangle meshes through coal (the extra ``armwright[plan]``), on floats: distances, nearest points, files."""
+"""Triangle meshes on floats: from files; and distances, nearest points through coal (``armwright[plan]``)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from armwright.contact.geometry import UPRIGHT_FALLBACK, basis
+from armwright.contact.mesh_files import read_mesh_file
 from armwright.contact.shapes import Mesh
 from armwright.errors import ArmwrightWarning, DescriptionError, InputError, NotSupportedError
 
@@ -92,7 +93,7 @@ def nearest_to_mesh(mesh: Mesh, a: Any, d: Any) -> float:
 
 
 def load_mesh(path: str | Path, *, name: str | None = None, scale: float = 1.0, **surface: float) -> Mesh:
-    """Read a triangle mesh (STL, OBJ, …) with coal's loader.
+    """Read a triangle mesh: STL, OBJ or PLY, at most 64 MiB and a million triangles. Faces are flat and convex.
 
     A mesh whose triangles all look inwards is turned outwards. One that is not closed has no inside: you are warned,
     for a point behind its surface then counts as outside.
@@ -102,22 +103,15 @@ def load_mesh(path: str | Path, *, name: str | None = None, scale: float = 1.0, 
         name: of the shape; the file's stem by default.
         scale: metres per unit of the file, 0.001 for millimetres.
         **surface: stiffness, damping, friction.
+
+    Raises:
+        DescriptionError: the file cannot be read, or holds no mesh.
     """
     file = Path(path)
     if not (np.isfinite(scale) and scale > 0.0):
         raise InputError(f"load_mesh: scale must be positive, got {scale}")
-    if not file.is_file():
-        raise DescriptionError("no such mesh file", where=str(file), rule="file")
-    coal = coal_module()
-    try:
-        model = coal.MeshLoader().load(str(file), np.full(3, float(scale)))
-    except Exception as error:  # noqa: BLE001 - the loader raises whatever its importers do
-        raise DescriptionError(f"cannot read the mesh: {_reason(error)}", where=str(file), rule="mesh") from None
-    points = np.array(model.vertices())
-    corners = [model.tri_indices(k) for k in range(model.num_tris)]
-    faces = np.array([[int(c[0]), int(c[1]), int(c[2])] for c in corners], dtype=np.int64).reshape(-1, 3)
-    if not np.isfinite(points).all():
-        raise DescriptionError("the mesh has vertices that are not finite", where=str(file), rule="mesh")
+    points, faces = read_mesh_file(file)
+    points = points * scale
     if not _closed(faces):
         warnings.warn(
             f"{file}: the mesh is not closed (an edge does not belong to two triangles that run along it in opposite "
@@ -136,15 +130,6 @@ def load_mesh(path: str | Path, *, name: str | None = None, scale: float = 1.0, 
         )
     except InputError as error:
         raise DescriptionError(str(error), where=str(file), rule="mesh") from None
-
-
-def _reason(error: Exception) -> str:
-    """What the importer found, without where in its own code."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [
-        line for line in lines if not line.startswith(("From file:", "in function:", "at line:", "message:", "Hint:"))
-    ]
-    return "; ".join(told).rstrip(".") or "the file holds no triangles"
 
 
 def _closed(faces: Any) -> bool:
