@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Set before armwright is imported anywhere; parallel workers and subprocesses of tests inherit it.
@@ -17,6 +20,14 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # Machines differ in speed, results must not: no deadlines, the same examples in every run.
 settings.register_profile("armwright", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("armwright")
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Have SIGINT raise KeyboardInterrupt, also where the tests were started with SIGINT ignored (nohup, ``&``)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def pytest_unconfigure() -> None:

@@ -241,9 +241,12 @@ def test_a_closed_pipe_is_quiet():
 @pytest.mark.skipif(os.name == "nt", reason="signals differ")
 def test_ctrl_c_is_130_and_one_line():
     code = """
+import signal
 import time
 import armwright.cli
 import armwright.robot.load as door
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent that ignores it hands that on
 
 def load(name, **options):
     print("ready", flush=True)

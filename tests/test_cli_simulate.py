@@ -100,6 +100,7 @@ def test_table_pictures_film_and_report(capsys, tmp_path):
     assert 0.0 < np.abs(recording["error"]).max() < 0.5e-3 * np.abs(recording["qd_ref"]).max()
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("how", ["signal", "exception"])
 def test_ctrl_c_keeps_what_was_recorded(capsys, tmp_path, monkeypatch, how):
     @contextmanager

@@ -138,6 +138,7 @@ def test_interrupt_inside_a_called_law(robot):
     assert run.outcome == "interrupted" and run.time[-1] == pytest.approx(0.501)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_control_c_stops_the_compiled_loop(robot):
     """A real signal: the run stops within a chunk, and its last row is a state that the run passed through."""
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))

@@ -5,8 +5,8 @@ The system hands out fresh memory page by page, each with a fault, which takes a
 
 from __future__ import annotations
 
+import sys
 import threading
-import weakref
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,28 +17,34 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SMALL = 8192  # numbers that are not worth keeping
-KEPT = 8_000_000  # numbers that are kept at most
+KEPT, MOST = 8_000_000, 64  # numbers and blocks that are kept at most
 SLACK = 2  # times what is needed that a block may have
-_spare: list[Array] = []
+_blocks: list[Array] = []  # given out before, the latest last; some are still looked into
 _lock = threading.Lock()
 
 
+def _references(blocks: list[Array], k: int) -> int:
+    return sys.getrefcount(blocks[k])
+
+
+_ALONE = _references([np.empty(1)], 0)  # when only the list refers to a block; every view refers to it too
+
+
 def empty(shape: tuple[int, ...]) -> Array:
-    """Return an uninitialised array, like `numpy.empty`; its memory comes back when no view of it is left."""
+    """Return an uninitialised array, like `numpy.empty`; its memory is used again when no view of it is left.
+
+    Blocks are found free when the next is asked for. Nothing is called when a view dies: Ctrl-C in such a call would be
+    swallowed, since Python has nobody to raise it to.
+    """
     need = int(np.prod(shape, dtype=np.int64))
     if need < SMALL:
         return np.empty(shape)
     with _lock:
-        fitting = [k for k, block in enumerate(_spare) if need <= block.size <= SLACK * need]
-        memory = _spare.pop(min(fitting, key=lambda k: _spare[k].size)) if fitting else np.empty(need)
-    # a view on a memoryview: views of it refer to it, not past it to the memory, so that it lives as long as they do
-    array: Array = np.frombuffer(memory.data, dtype=np.float64, count=need)
-    weakref.finalize(array, _give_back, memory).atexit = False
-    return array.reshape(shape)
-
-
-def _give_back(memory: Array) -> None:
-    with _lock:
-        _spare.append(memory)
-        while sum(block.size for block in _spare) > KEPT:
-            _spare.pop(0)
+        sizes = [block.size for block in _blocks]
+        fitting = [k for k, size in enumerate(sizes) if need <= size <= SLACK * need and _references(_blocks, k) == _ALONE]
+        memory = _blocks.pop(min(fitting, key=sizes.__getitem__)) if fitting else np.empty(need)
+        _blocks.append(memory)
+        total = sum(sizes) + (0 if fitting else need)
+        while _blocks and (total > KEPT or len(_blocks) > MOST):
+            total -= _blocks.pop(0).size
+    return memory[:need].reshape(shape)

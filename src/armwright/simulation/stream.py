@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import ArmwrightError, InputError, SimulationError
+from armwright.simulation.interrupts import Uninterrupted
 from armwright.simulation.results import closing, settings_of, signals_of
 from armwright.simulation.signals import Event
 from armwright.simulation.writer import RecordingWriter
@@ -62,25 +63,27 @@ class Stream:
             SimulationError: the disk is full, or another failure; the message says how much the file holds.
         """
         log = self.session.log
-        if log.count == self._taken or not self._writer.open:
-            return
-        self._append(log.rows(self._taken), log.given(self._taken))
-        self._taken = log.count
-        if self.keep is not None:
-            log.forget(log.count - 1 - int(self.keep / (self.session.parts.period * self.session.every)))
+        with Uninterrupted():  # what is in the file, and what is noted as being there, never differ
+            if log.count == self._taken or not self._writer.open:
+                return
+            self._append(log.rows(self._taken), log.given(self._taken))
+            self._taken = log.count
+            if self.keep is not None:
+                log.forget(log.count - 1 - int(self.keep / (self.session.parts.period * self.session.every)))
 
     def close(self, outcome: str) -> None:
         """Write what remains, the row of the present moment, the events and the outcome; safe to call twice."""
-        if not self._writer.open:
-            return
-        self.take()
-        end = closing(self.session)
-        if end is not None:
-            self._append(*end)
-        try:
-            self._writer.close(outcome, [Event(t, name) for t, name in self.session.happened])
-        except ArmwrightError as error:
-            raise SimulationError(str(error)) from error
+        with Uninterrupted():
+            if not self._writer.open:
+                return
+            self.take()
+            end = closing(self.session)
+            if end is not None:
+                self._append(*end)
+            try:
+                self._writer.close(outcome, [Event(t, name) for t, name in self.session.happened])
+            except ArmwrightError as error:
+                raise SimulationError(str(error)) from error
 
     def _append(self, rows: Any, given: Any) -> None:
         signals = signals_of(self.session, rows, given)

@@ -13,6 +13,7 @@ import numpy as np
 from armwright.errors import ArmwrightError, InputError
 from armwright.simulation.formats import module_for
 from armwright.simulation.formats.meta import Column, head_text, tail_of
+from armwright.simulation.interrupts import Uninterrupted
 from armwright.simulation.recording import Recording, versions
 from armwright.simulation.signals import Event, Signal, as_event, check_signals, plain, read_only
 
@@ -32,8 +33,8 @@ class RecordingWriter:
                 writer.append(time, {"q": q})
 
     Samples are gathered into chunks of `chunk` rows. A whole chunk is on the system's side at once, so it survives the
-    death of the process; it is forced to disk every `sync_every` seconds, so it survives a power cut. After Ctrl-C, an
-    error in the ``with`` block or a full disk the file opens up to the last whole chunk.
+    death of the process; it is forced to disk every `sync_every` seconds, so it survives a power cut. After a full disk
+    the file opens up to the last whole chunk; after Ctrl-C or an error in the ``with`` block with all that was appended.
 
     Attributes:
         path: the file; .mcap, .parquet or .csv.
@@ -64,18 +65,18 @@ class RecordingWriter:
         if chunk < 1:
             raise InputError(f"chunk: expected at least 1 sample, got {chunk}")
         self.path = Path(path)
-        self._last = -np.inf
+        self._written = -np.inf  # time of the last sample in the file
         rows = {len(signal.values) for signal in signals.values()}
         checked = check_signals(signals, rows.pop() if len(rows) == 1 else 0)
         self._columns = tuple(Column(name, s.unit, s.labels, s.shape) for name, s in checked.items())
         self._chunk = int(chunk)
-        self._time: list[Array] = []
-        self._blocks: list[list[Array]] = []
+        self._gathered: list[tuple[Array, list[Array]]] = []  # one list: an interrupt finds a sample in it or not
         self._open = True
         head = head_text(self._columns, robot, plain(settings or {}), seed, versions())
         sink = module_for(self.path).Sink
         try:
-            self._sink = sink(self.path, self._columns, head, sync_every)
+            with Uninterrupted():  # no file without its description
+                self._sink = sink(self.path, self._columns, head, sync_every)
         except OSError as error:
             raise ArmwrightError(f"{self.path}: cannot be written ({error.strerror or error})") from error
 
@@ -94,8 +95,9 @@ class RecordingWriter:
         if not self._open:
             raise InputError(f"{self.path}: this writer is closed")
         t = np.atleast_1d(read_only(time, "time"))
-        if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t, prepend=self._last) < 0.0).any():
-            raise InputError(f"append: time must be finite and not fall, after t = {self._last!r} s")
+        last = float(self._gathered[-1][0][-1]) if self._gathered else self._written
+        if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t, prepend=last) < 0.0).any():
+            raise InputError(f"append: time must be finite and not fall, after t = {last!r} s")
         names = {column.name for column in self._columns}
         if set(values) != names:
             wrong = sorted(names.symmetric_difference(values))
@@ -110,49 +112,52 @@ class RecordingWriter:
             blocks.append(block.reshape(len(t), column.width).copy())  # the caller may go on using its array
         if not len(t):
             return
-        self._last = float(t[-1])
-        self._time.append(t.copy())
-        self._blocks.append(blocks)
-        if sum(map(len, self._time)) >= self._chunk:
+        self._gathered.append((t.copy(), blocks))
+        if sum(len(part) for part, _ in self._gathered) >= self._chunk:
             self.flush()
 
     def flush(self) -> None:
-        """Write what has been gathered as one chunk.
+        """Write what has been gathered as one chunk. Ctrl-C takes effect after it.
 
         Raises:
             ArmwrightError: disk full or another failure; the message says how much was kept. The writer is closed then.
         """
-        if not self._time:
-            return
-        time = np.concatenate(self._time)
-        blocks = [np.concatenate(parts) for parts in zip(*self._blocks, strict=True)] if self._columns else []
-        try:
-            self._sink.append(time, blocks)
-        except OSError as error:
-            self._abandon()
-            raise ArmwrightError(
-                f"{self.path}: {error.strerror or error} while writing the samples from t = {time[0]:g} s on; "
-                f"{self._kept()}"
-            ) from error
-        except BaseException:
-            self._abandon()
-            raise
-        self._time, self._blocks = [], []
+        with Uninterrupted():
+            if not self._gathered:
+                return
+            times, parts = zip(*self._gathered, strict=True)
+            time, blocks = np.concatenate(times), [np.concatenate(part) for part in zip(*parts, strict=True)]
+            try:
+                self._sink.append(time, blocks)
+            except OSError as error:
+                self._abandon()
+                raise ArmwrightError(
+                    f"{self.path}: {error.strerror or error} while writing the samples from t = {time[0]:g} s on; "
+                    f"{self._kept()}"
+                ) from error
+            except BaseException:
+                self._abandon()
+                raise
+            self._gathered, self._written = [], float(time[-1])
 
     def close(self, outcome: str = "", events: Iterable[Any] = ()) -> None:
-        """Write what remains, the events and the outcome; safe to call twice."""
-        if not self._open:
-            return
-        listed: tuple[Event, ...] = tuple(as_event(event) for event in events)
-        self.flush()
-        self._open = False
-        try:
-            self._sink.close(tail_of(self.samples, listed, outcome))
-        except OSError as error:
-            self._abandon()
-            raise ArmwrightError(
-                f"{self.path}: {error.strerror or error} while closing; {self._kept()}, without events and outcome"
-            ) from error
+        """Write what remains, the events and the outcome; safe to call twice. Ctrl-C takes effect after it."""
+        with Uninterrupted():
+            if not self._open:
+                return
+            listed: tuple[Event, ...] = tuple(as_event(event) for event in events)
+            self.flush()
+            self._open = False
+            try:
+                self._sink.close(tail_of(self.samples, listed, outcome))
+            except OSError as error:
+                self._abandon()
+                raise ArmwrightError(
+                    f"{self.path}: {error.strerror or error} while closing; {self._kept()}, without events and outcome"
+                ) from error
+            except BaseException:
+                self._abandon()
+                raise
 
     def _kept(self) -> str:
         return f"the file opens with the first {self.samples} samples"
