@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import struct
 import warnings
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ import pytest
 from armwright.errors import ArmwrightError, ArmwrightWarning, InputError, NotSupportedError
 from armwright.simulation.recording import Recording
 from armwright.simulation.signals import Signal
+from armwright.simulation.writer import RecordingWriter
 from recording_support import assert_same, awkward, falling, files_of, names_in
 
 SUFFIXES = ("mcap", "parquet", "csv", "npz")
@@ -127,6 +130,81 @@ def test_parquet_and_csv_are_flat_and_carry_units(tmp_path: Path) -> None:
     assert read.column_names == list(table.dtype.names)
     assert read.schema.field("q_1").metadata[b"unit"] == b"rad"
     assert read.schema.field("q_1").metadata[b"label"] == rec.labels("q")[1].encode()
+
+
+def test_csv_is_a_line_of_names_and_lines_of_numbers(tmp_path: Path) -> None:
+    """Nothing that a reader would have to be told of; streamed or saved at once."""
+    rec = awkward(30)
+    saved, streamed = rec.save(tmp_path / "saved.csv"), tmp_path / "streamed.csv"
+    with RecordingWriter(streamed, rec.signals, robot=rec.robot, settings=rec.settings, seed=rec.seed) as writer:
+        writer.append(rec.time, {name: rec[name] for name in rec})
+    columns = {"t": rec.time, "q_0": rec["q"][:, 0], "energy": rec["energy"], "pose_11": rec["pose"][:, 2, 3]}
+    for path in (saved, streamed):
+        with path.open(newline="") as file:
+            rows = [{name: float(text) for name, text in row.items()} for row in csv.DictReader(file)]
+        assert len(rows) == len(rec)
+        assert len(rows[0]) == 1 + sum(signal.width for signal in rec.signals.values())
+        for name, values in columns.items():
+            assert np.array_equal([row[name] for row in rows], values, equal_nan=True)
+
+
+def test_csv_opens_with_pandas(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    rec = awkward(30)
+    frame = pandas.read_csv(rec.save(tmp_path / "run.csv"))
+    assert list(frame.columns)[:4] == ["t", "q_0", "q_1", "qd_0"]
+    assert set(map(str, frame.dtypes)) == {"float64"}
+    np.testing.assert_allclose(frame[["q_0", "q_1"]].to_numpy(), rec["q"], rtol=1e-15)
+
+
+def test_csv_without_its_description_says_where_it_belongs(tmp_path: Path) -> None:
+    path = awkward(9).save(tmp_path / "run.csv")
+    Path(f"{path}.meta").unlink()
+    with pytest.raises(InputError, match=r"run\.csv\.meta: cannot be read: No such file.*moves with it"):
+        Recording.load(path)
+    awkward(20).save(tmp_path / "other.csv")
+    Path(f"{path}.meta").write_bytes((tmp_path / "other.csv.meta").read_bytes())
+    with pytest.raises(InputError, match="20 samples were written, 9 are there"):
+        Recording.load(path)
+
+
+OLD = """t,x
+# armwright {"armwright_recording": 1, "signals": [{"name": "x", "unit": "m", "labels": [], "shape": []}], "seed": 3, \
+"settings": {"law": "pd"}, "versions": {"armwright": "0.1.0"}, "robot": null}
+# units {"t": "s", "x": "m"}
+0.0,1.5
+0.5,nan
+# crc32 CRC
+# end {"samples": 2, "events": [], "outcome": "end"}
+"""
+
+
+def test_csv_with_comments_as_it_was_written_first_is_read(tmp_path: Path) -> None:
+    path, text = tmp_path / "old.csv", OLD.replace("CRC", str(zlib.crc32(b"0.0,1.5\n0.5,nan\n")))
+    path.write_text(text)
+    rec = Recording.load(path)
+    assert np.array_equal(rec["x"], [1.5, np.nan], equal_nan=True)
+    assert (rec.unit("x"), rec.seed, rec.outcome, rec.settings["law"]) == ("m", 3, "end", "pd")
+    path.write_text(text.replace("1.5", "1.4"))
+    with pytest.raises(InputError, match="checksum"):
+        Recording.load(path)
+    path.write_text("".join(text.splitlines(keepends=True)[:4]))
+    assert len(Recording.load(path)) == 1
+
+
+def test_a_stream_of_arrow_batches_as_it_was_left_first_is_read(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="armwright[log] is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="armwright[log] is not installed")
+    rec = awkward(20)
+    table = parquet.read_table(rec.save(tmp_path / "whole.parquet"))
+    partial = tmp_path / "run.parquet.partial"
+    with arrow.OSFile(str(partial), "wb") as file, arrow.ipc.new_stream(file, table.schema) as out:
+        out.write_table(table, max_chunksize=5)
+    with partial.open("r+b") as cut:
+        cut.truncate(partial.stat().st_size - 500)
+    kept = Recording.load(tmp_path / "run.parquet")
+    assert len(kept) == 15
+    assert kept["q"].tobytes() == rec["q"][:15].tobytes()
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

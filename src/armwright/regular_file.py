@@ -1,4 +1,4 @@
-"""Files that users name: only regular ones of a stated size are opened, since a pipe or a device may block or never end.
+"""Files that users name: only regular ones of a stated size are opened; a pipe or a device may block or never end.
 
 Refusals are `OSError`, as the system's own are: every reader turns both into its error with the place and the rule.
 """

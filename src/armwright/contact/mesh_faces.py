@@ -45,7 +45,8 @@ def triangles_of(faces: Sequence[Sequence[int]], points: NDArray[np.float64]) ->
         corners = np.array(group, dtype=np.int64)
         if corners.min() < 0 or corners.max() >= len(points):
             raise MeshFileError(f"a face names a vertex that is not among the {len(points)} of the file")
-        fans = np.stack([np.broadcast_to(corners[:, :1], (len(corners), size - 2)), corners[:, 1:-1], corners[:, 2:]], -1)
+        first = np.broadcast_to(corners[:, :1], (len(corners), size - 2))
+        fans = np.stack([first, corners[:, 1:-1], corners[:, 2:]], axis=-1)
         if size > 3:
             _check_convex(points[fans])
         parts.append(fans.reshape(-1, 3))

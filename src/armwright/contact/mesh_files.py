@@ -39,7 +39,7 @@ def read_mesh_file(path: Path) -> Raw:
     """
     where, reader = str(path), READERS.get(path.suffix.lower())
     if reader is None:
-        raise DescriptionError(f"cannot read meshes of this kind; valid: {', '.join(READERS)}", where=where, rule="mesh")
+        raise DescriptionError(f"not a mesh that can be read; valid: {', '.join(READERS)}", where=where, rule="mesh")
     try:
         return _merged(*reader(read_regular(path, MAX_BYTES)))
     except FileNotFoundError:

@@ -41,7 +41,8 @@ def empty(shape: tuple[int, ...]) -> Array:
         return np.empty(shape)
     with _lock:
         sizes = [block.size for block in _blocks]
-        fitting = [k for k, size in enumerate(sizes) if need <= size <= SLACK * need and _references(_blocks, k) == _ALONE]
+        near = [k for k, size in enumerate(sizes) if need <= size <= SLACK * need]
+        fitting = [k for k in near if _references(_blocks, k) == _ALONE]
         memory = _blocks.pop(min(fitting, key=sizes.__getitem__)) if fitting else np.empty(need)
         _blocks.append(memory)
         total = sum(sizes) + (0 if fitting else need)

@@ -34,7 +34,7 @@ class RecordingWriter:
 
     Samples are gathered into chunks of `chunk` rows. A whole chunk is on the system's side at once, so it survives the
     death of the process; it is forced to disk every `sync_every` seconds, so it survives a power cut. After a full disk
-    the file opens up to the last whole chunk; after Ctrl-C or an error in the ``with`` block with all that was appended.
+    the file opens up to the last whole chunk; after Ctrl-C or an error in the ``with`` block with all that was given.
 
     Attributes:
         path: the file; .mcap, .parquet or .csv.

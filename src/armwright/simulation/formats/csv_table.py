@@ -51,5 +51,6 @@ def table_of(path: Path, lines: list[tuple[int, str]], names: list[str], recover
         except ValueError as error:
             if recover:
                 break
-            raise InputError(f"{path}, line {before + 1}: {error}. load(..., recover=True) keeps what precedes") from None
+            where = f"{path}, line {before + 1}"
+            raise InputError(f"{where}: {error}. load(..., recover=True) keeps what precedes") from None
     return np.array(rows).reshape(-1, width)

@@ -14,7 +14,16 @@ import numpy as np
 from armwright.errors import ArmwrightError, InputError
 from armwright.simulation.formats import meta
 from armwright.simulation.formats.extras import need
-from armwright.simulation.formats.mcap_records import CHANNEL, CHUNK, DATA_END, MAGIC, MESSAGE, METADATA, SCHEMA, records
+from armwright.simulation.formats.mcap_records import (
+    CHANNEL,
+    CHUNK,
+    DATA_END,
+    MAGIC,
+    MESSAGE,
+    METADATA,
+    SCHEMA,
+    records,
+)
 from armwright.simulation.formats.protobuf import sample_layout
 
 if TYPE_CHECKING:
@@ -74,7 +83,7 @@ class _Reader:
                 if kind in wanted:
                     self._take(f"{self.path}, byte {at}", kind, self.data[at + 9 : at + 9 + length])
                 elif kind == DATA_END and METADATA in wanted and self.head is not None and self.tail is None:
-                    raise InputError(f"{self.path}, byte {at}: damaged, the data ends without metadata 'armwright.tail'. "
+                    raise InputError(f"{self.path}, byte {at}: damaged, the data ends without 'armwright.tail'. "
                                      "load(..., recover=True) reads the samples")  # fmt: skip
         except ArmwrightError:
             if not self.recover or self.head is None:

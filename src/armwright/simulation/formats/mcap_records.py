@@ -1,7 +1,8 @@
 """The records of an MCAP file, one after another; a length is believed only where the record itself agrees with it.
 
-Every record says its length twice: in front, and by the parts within it that carry lengths of their own. One flipped bit
-makes the two differ, so that damage is told apart from a file that was cut short, whose last record is merely not whole.
+Every record says its length twice: in front, and by the parts within it that carry lengths of their own. One flipped
+bit makes the two differ, so that damage is told apart from a file that was cut short, whose last record is merely not
+whole.
 """
 
 from __future__ import annotations

@@ -113,7 +113,8 @@ def checksums(
 ) -> dict[str, int]:
     """Return the CRC-32 of the numbers of every signal, going on from those of the samples `before`."""
     series = zip(("t", *(column.name for column in columns)), (time, *blocks), strict=True)
-    return {name: zlib.crc32(np.ascontiguousarray(values, "<f8"), (before or {}).get(name, 0)) for name, values in series}
+    start = before or {}
+    return {name: zlib.crc32(np.ascontiguousarray(v, "<f8").data, start.get(name, 0)) for name, v in series}
 
 
 def columns_from(head: Mapping[str, Any], where: str) -> tuple[Column, ...]:

@@ -205,7 +205,7 @@ def _whole(batches: Iterator[Any], recover: bool) -> list[Any]:
     out: list[Any] = []
     try:
         for batch in batches:
-            out.append(batch)  # noqa: PERF402 - what came before an error counts
+            out.append(batch)
     except InputError:
         if not recover:
             raise

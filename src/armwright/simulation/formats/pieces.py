@@ -1,4 +1,4 @@
-"""A file of whole pieces, each with its length and checksum: what a run leaves that dies before its Parquet file is made.
+"""A file of whole pieces with lengths and checksums: what a run leaves that dies before its Parquet file is made.
 
 A piece is ``AWPC``, length (u64), CRC-32 of the content (u32), CRC-32 of these sixteen bytes (u32), content; all
 little-endian. The last piece of a file that was cut short is not whole; anything else that does not fit is damage.
@@ -47,4 +47,6 @@ def pieces(path: Path, data: Any) -> Iterator[memoryview]:
 
 
 def _damaged(path: Path, at: int) -> InputError:
-    return InputError(f"{path}, byte {at}: damaged, a checksum does not fit. load(..., recover=True) keeps what precedes")
+    return InputError(
+        f"{path}, byte {at}: damaged, a checksum does not fit. load(..., recover=True) keeps what precedes"
+    )
