@@ -70,7 +70,8 @@ class RecordingWriter:
         checked = check_signals(signals, rows.pop() if len(rows) == 1 else 0)
         self._columns = tuple(Column(name, s.unit, s.labels, s.shape) for name, s in checked.items())
         self._chunk = int(chunk)
-        self._gathered: list[tuple[Array, list[Array]]] = []  # one list: an interrupt finds a sample in it or not
+        # times, signals, samples up to there; one list: an interrupt finds a piece in it or not
+        self._gathered: list[tuple[Array, list[Array], int]] = []
         self._open = True
         head = head_text(self._columns, robot, plain(settings or {}), seed, versions())
         sink = module_for(self.path).Sink
@@ -95,7 +96,7 @@ class RecordingWriter:
         if not self._open:
             raise InputError(f"{self.path}: this writer is closed")
         t = np.atleast_1d(read_only(time, "time"))
-        last = float(self._gathered[-1][0][-1]) if self._gathered else self._written
+        last, count = (float(self._gathered[-1][0][-1]), self._gathered[-1][2]) if self._gathered else (self._written, 0)
         if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t, prepend=last) < 0.0).any():
             raise InputError(f"append: time must be finite and not fall, after t = {last!r} s")
         names = {column.name for column in self._columns}
@@ -112,8 +113,8 @@ class RecordingWriter:
             blocks.append(block.reshape(len(t), column.width).copy())  # the caller may go on using its array
         if not len(t):
             return
-        self._gathered.append((t.copy(), blocks))
-        if sum(len(part) for part, _ in self._gathered) >= self._chunk:
+        self._gathered.append((t.copy(), blocks, count + len(t)))
+        if count + len(t) >= self._chunk:
             self.flush()
 
     def flush(self) -> None:
@@ -125,7 +126,7 @@ class RecordingWriter:
         with Uninterrupted():
             if not self._gathered:
                 return
-            times, parts = zip(*self._gathered, strict=True)
+            times, parts, _ = zip(*self._gathered, strict=True)
             time, blocks = np.concatenate(times), [np.concatenate(part) for part in zip(*parts, strict=True)]
             try:
                 self._sink.append(time, blocks)
