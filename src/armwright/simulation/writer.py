@@ -96,7 +96,9 @@ class RecordingWriter:
         if not self._open:
             raise InputError(f"{self.path}: this writer is closed")
         t = np.atleast_1d(read_only(time, "time"))
-        last, count = (float(self._gathered[-1][0][-1]), self._gathered[-1][2]) if self._gathered else (self._written, 0)
+        last, count = self._written, 0
+        if self._gathered:
+            last, count = float(self._gathered[-1][0][-1]), self._gathered[-1][2]
         if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t, prepend=last) < 0.0).any():
             raise InputError(f"append: time must be finite and not fall, after t = {last!r} s")
         names = {column.name for column in self._columns}

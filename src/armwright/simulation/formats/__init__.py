@@ -26,6 +26,7 @@ from typing import Any
 from armwright.errors import ArmwrightError, InputError
 from armwright.regular_file import open_regular
 from armwright.simulation.formats.draft import draft_folder
+from armwright.simulation.interrupts import Uninterrupted
 from armwright.simulation.recording import Recording
 
 SUFFIXES = {".mcap": "mcap_log", ".parquet": "parquet", ".csv": "csv_text", ".npz": "npz"}
@@ -60,8 +61,9 @@ def save(recording: Recording, path: str | Path) -> Path:
     try:
         with draft_folder(file) as folder:
             write(recording, folder / file.name)
-            for draft in sorted(folder.iterdir(), reverse=True):  # the description of a CSV file before its numbers
-                os.replace(draft, file.with_name(draft.name))
+            with Uninterrupted():  # both files of a CSV recording, or none
+                for draft in sorted(folder.iterdir(), reverse=True):
+                    os.replace(draft, file.with_name(draft.name))
     except OSError as error:
         raise ArmwrightError(
             f"{file}: could not be written ({error.strerror or error}); nothing was changed there"
