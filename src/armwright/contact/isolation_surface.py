@@ -86,17 +86,17 @@ def surfaces(robot: Robot, q: Array, capsules: tuple[LinkCapsule, ...]) -> list[
 def pushes(robot: Robot, q: Array, body: int, points: Array) -> tuple[Array, Array]:
     """Return linear Jacobians (m, 3, n) of points (m, 3) on a body, and the angular one (3, n), base axes."""
     tree = robot.tree
-    poses = body_poses(tree, q, tree.ancestors(body))
+    chain = tree.ancestors(body)
+    poses = body_poses(tree, q, chain)
+    z, p = (np.array([np.asarray(poses[i][k]) for i in chain]) for k in (0, 1))
+    z = z[:, :, 2] * np.asarray(tree.ratio)[list(chain), None]
+    turns = np.cross(z[:, None], points - p[:, None])
     linear = np.zeros((len(points), 3, tree.n))
     angular = np.zeros((3, tree.n))
-    for i in tree.ancestors(body):
-        z, p = np.asarray(poses[i][0])[:, 2], np.asarray(poses[i][1])
-        j, ratio = tree.joint[i], float(tree.ratio[i])
-        if tree.revolute[i]:
-            linear[:, :, j] += ratio * np.cross(z, points - p)
-            angular[:, j] += ratio * z
-        else:
-            linear[:, :, j] += ratio * z
+    for k, i in enumerate(chain):
+        j = tree.joint[i]
+        linear[:, :, j] += turns[k] if tree.revolute[i] else z[k]
+        angular[:, j] += z[k] if tree.revolute[i] else 0.0
     return linear, angular
 
 

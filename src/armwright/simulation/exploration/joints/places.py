@@ -7,8 +7,8 @@ If isolation locates the contact, that is the place. If not, every patch of the 
     contact: patches meet new things as often as they sweep new space;
   * zero where the arm itself has swept before.
 
-The likeliest patches that together hold most of the probability are kept as places of doubt, unless they lie so close
-together that they are one place.
+The likeliest patches that together hold most of the probability are kept as places of doubt, unless nearly all of it
+lies so close together that it is one place.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ ENOUGH = 0.9  # of the probability that the kept places hold together
 APART = 0.03  # [m] between the places that are kept
 MOST = 12  # of them
 SLOW = 0.02  # of the fastest patch's speed, below which a place is not taken to have moved towards anything
-CLOSE = 0.02  # [m] spread of the probability at which it is one place
-CERTAIN = 0.8  # of the probability within `APART` of the likeliest place, at which it is one place, too
+CERTAIN = 0.95  # of the probability within `APART` of the likeliest place, at which it is one place
 INSIDE = 0.015  # [m] in swept space where a located place cannot be right
 
 
@@ -91,7 +90,7 @@ def find_places(
             links = {c.link: c.probability for c in found.candidates}
             one = np.ones(1)
             return Places(found.point[None], one, True, found.normal, found.force, found.body, links, found)
-    patches = contact_patches(robot, q, tau, std, capsules=parts)
+    patches = found.patches or contact_patches(robot, q, tau, std, capsules=parts)
     towards = np.einsum("mi,mij,j->m", patches.normals, patches.jacobian, qd)
     new = depth_in(robot, known.links, known.swept, patches.points) <= DEEP
     possible = (towards > SLOW * max(float(towards.max()), 1e-12)) & new
@@ -103,12 +102,11 @@ def find_places(
     p /= p.sum()
     links = {names[b]: float(p[patches.body == b].sum()) for b in np.unique(patches.body).tolist()}
     best = int(np.argmax(p))
-    spread = float(np.sqrt(p @ np.sum((patches.points - p @ patches.points) ** 2, axis=1)))
 
     def about(k: int) -> float:
         return float(p[np.linalg.norm(patches.points - patches.points[k], axis=1) <= APART].sum())
 
-    sure = spread < CLOSE or about(best) >= CERTAIN
+    sure = about(best) >= CERTAIN
     kept = [best] if sure else _kept(patches.points, p)
     return Places(
         patches.points[kept],
