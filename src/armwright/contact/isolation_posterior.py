@@ -30,9 +30,10 @@ SPACING, AROUND = 0.03, 16
 RESOLUTION = 0.01
 """Share of the largest torque below which differences say nothing between patches of `SPACING`; less for finer ones."""
 SPLITS = 6
-HOLD = 0.99  # of the probability in the patches that are split
-FEW, MANY = 60, 240  # patches that hold it: with fewer, they are split; with more, there is no one place
-FINE = 0.008  # [m] wide patches at most, where one place is likely
+HOLD = 0.99  # of the probability that is looked at
+FEW, MANY = 60, 240  # patches that hold it: fewer are split, with more there is no one place
+FINE = 0.008  # [m] wide patches at most, where there may be one place
+NEAR, NATS = 120, 12.0  # so many patches with so much less evidence than the best are split with those that hold it
 
 
 class Patches(NamedTuple):
@@ -156,15 +157,23 @@ def _quarters(face: Surface, depth: int, u: Array, theta: Array) -> tuple[Array,
 
 
 def _worth_splitting(table: _Cells) -> NDArray[np.int64]:
-    """Indices of the patches that hold nearly all of the probability, unless they are many, or fine and not few."""
+    """Indices of the patches to split; none if those that hold nearly all of the probability are many, or fine.
+
+    Others that come near them are split, too: a wide patch tells only roughly what is in it.
+    """
     order = np.argsort(-table.log, kind="stable")
     total = np.cumsum(np.exp(table.log[order] - table.log[order[0]]))
-    chosen = order[: int(np.searchsorted(total, HOLD * total[-1])) + 1]
-    if len(chosen) > MANY:
-        return chosen[:0]
-    if len(chosen) > FEW:
-        chosen = chosen[table.size[chosen] > FINE]
-    return chosen[table.depth[chosen] < SPLITS]
+    likely = order[: int(np.searchsorted(total, HOLD * total[-1])) + 1]
+    if len(likely) > MANY:
+        return likely[:0]
+    if len(likely) > FEW:
+        likely = likely[table.size[likely] > FINE]
+    likely = likely[table.depth[likely] < SPLITS]
+    if not len(likely):
+        return likely
+    near = order[:NEAR]
+    near = near[(table.log[near] > table.log[order[0]] - NATS) & (table.depth[near] <= table.depth[likely].max())]
+    return np.union1d(likely, near)
 
 
 def mass_within(patches: Patches, centres: Array, radius: float) -> Array:
