@@ -54,12 +54,12 @@ def perturbed(robot, mass, friction):
 
 
 def test_lanes_are_the_perturbed_arms(arm):
-    lanes = Population(arm, Spread(0.1, 0.2)).draw(5, np.zeros((5, 6)), np.random.default_rng(0))
-    rng = np.random.default_rng(0)
-    mass = 1.0 + 0.1 * rng.choice([-1.0, 1.0], size=(5, 6))
-    friction = 1.0 + 0.2 * rng.choice([-1.0, 1.0], size=(5, 6))
+    rngs = [np.random.default_rng(k) for k in range(5)]
+    lanes = Population(arm, Spread(0.1, 0.2)).draw(np.zeros((5, 6)), rngs)
     for k in range(5):
-        expected, got = tree_of(perturbed(arm, mass[k], friction[k]), regroup=True), lanes.fill(lanes.values[k])
+        sign = np.random.default_rng(k).choice([-1.0, 1.0], size=12)
+        plant = perturbed(arm, 1.0 + 0.1 * sign[:6], 1.0 + 0.2 * sign[6:])
+        expected, got = tree_of(plant, regroup=True), lanes.fill(lanes.values[k])
         for name in ("m", "h", "J", "viscous", "coulomb"):
             np.testing.assert_allclose(np.array(getattr(got, name), dtype=float), getattr(expected, name), atol=1e-12)
 
@@ -67,11 +67,10 @@ def test_lanes_are_the_perturbed_arms(arm):
 def test_bench_equals_simulate(arm, moves):
     """A lane of the bench is the run that `simulate` makes of the same arm against the same wall."""
     bench = Bench(arm, LAW, JointSensors(position_resolution=1e-9), Spread(0.1, 0.2))
-    batch = bench.run(moves[0], 9, np.random.default_rng(5), Wall(1e5), 0.1)
-    rng = np.random.default_rng(5)
-    contacts, _ = bench.contacts(Wall(1e5), moves[0], 9, rng)
-    mass = 1.0 + 0.1 * rng.choice([-1.0, 1.0], size=(9, 6))
-    friction = 1.0 + 0.2 * rng.choice([-1.0, 1.0], size=(9, 6))
+    batch = bench.run(moves[0], range(9), Wall(1e5), 0.1)
+    rngs = [np.random.default_rng(k) for k in range(9)]
+    contacts, _ = bench.contacts(Wall(1e5), moves[0], rngs)
+    sign = rngs[4].choice([-1.0, 1.0], size=12)
     normal, offset = contacts[4, :3], contacts[4, 3]
 
     def wall(arm, q):
@@ -80,7 +79,7 @@ def test_bench_equals_simulate(arm, moves):
         depth = offset - normal @ pose_jacobian(arm, q)[0][:3, 3]
         return np.concatenate([1e5 * np.maximum(depth, 0.0) * normal, np.zeros(3)])
 
-    plant = perturbed(arm, mass[4], friction[4])
+    plant = perturbed(arm, 1.0 + 0.1 * sign[:6], 1.0 + 0.2 * sign[6:])
     rec = simulate(
         plant, LAW, moves[0], duration=float(batch.time[-1]), model=arm, wrench=wall, substeps=3, check_step=False
     )
@@ -132,6 +131,23 @@ def test_same_seed_same_study(arm, moves):
     one, two, three = (detection_study(*args, seed=s, **options) for s in (1, 1, 2))
     np.testing.assert_array_equal(one.curves[0].delays, two.curves[0].delays)
     assert not np.array_equal(one.curves[0].delays, three.curves[0].delays)
+
+
+@pytest.mark.parametrize("contact", [Wall(), Push(60.0)], ids=["wall", "push"])
+def test_figures_do_not_depend_on_how_runs_share_batches(arm, moves, monkeypatch, contact):
+    """A run is what its own seed makes of it: in batches of eight, of all, and among more runs."""
+    options = {"free_runs": 30, "learning_runs": 12, "contact": contact, "seed": 4, "scales": [0.3, 0.5, 1.0]}
+    args = (arm, LAW, moves[:2], {"momentum": momentum_observer(80.0)}, {"adaptive": lambda fit: fit.detector()})
+    whole = detection_study(*args, runs=34, **options)
+    monkeypatch.setattr("armwright.simulation.detection.study.BATCH", 1)
+    parts = detection_study(*args, runs=34, **options)
+    assert whole.contacts == parts.contacts and whole.hours == pytest.approx(parts.hours, rel=1e-12)
+    (one,), (two,) = whole.curves, parts.curves
+    np.testing.assert_array_equal(one.delays, two.delays)
+    np.testing.assert_array_equal(one.alarms, two.alarms)
+    fewer = detection_study(*args, runs=18, **options).curves[0]
+    first = [*range(9), *range(17, 26)]  # of either trajectory
+    np.testing.assert_array_equal(fewer.delays, one.delays[first])
 
 
 def test_written_and_drawn(study, tmp_path):

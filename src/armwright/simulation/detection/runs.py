@@ -6,7 +6,7 @@ one compiled loop runs all of them: the tree of a lane carries its contact besid
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -67,6 +67,7 @@ class Push:
 
 
 Contact = Wall | Push
+LATE = 0.05  # [s] after the planned time, by which an arm that lags must have met its wall
 
 
 def _wall(arm: Any, q: Any) -> Any:
@@ -133,11 +134,12 @@ class Population:
                 kinds.append(int(index) % robot.n)
         self._base, self._kinds = np.array(base), np.array(kinds, dtype=int)
 
-    def draw(self, count: int, contacts: Array, rng: np.random.Generator) -> Lanes:
-        """Lanes of `count` arms with their contacts (count, 6)."""
-        mass = self.spread.mass * rng.choice([-1.0, 1.0], size=(count, self._mass.shape[0]))
-        friction = 1.0 + self.spread.friction * rng.choice([-1.0, 1.0], size=(count, self.robot.n))
-        values = np.tile(self._base, (count, 1))
+    def draw(self, contacts: Array, rngs: Sequence[np.random.Generator]) -> Lanes:
+        """Lanes of arms with their contacts (count, 6), each drawn by a generator of its own."""
+        signs = np.array([rng.choice([-1.0, 1.0], size=self._mass.shape[0] + self.robot.n) for rng in rngs])
+        mass = self.spread.mass * signs[:, : self._mass.shape[0]]
+        friction = 1.0 + self.spread.friction * signs[:, self._mass.shape[0] :]
+        values = np.tile(self._base, (len(rngs), 1))
         heavy = self._kinds < 0
         values[:, heavy] += mass @ self._mass
         values[:, ~heavy] *= friction[:, self._kinds[~heavy]]
@@ -175,7 +177,7 @@ class Bench:
         self._model = tree_of(self.robot, regroup=True)
 
     def contacts(
-        self, kind: Contact, trajectory: Trajectory, count: int, rng: np.random.Generator
+        self, kind: Contact, trajectory: Trajectory, rngs: Sequence[np.random.Generator]
     ) -> tuple[Array, Array]:
         """Draw contacts (count, 6) at times (count,) when the tool moves at 95 % of its highest speed or more."""
         t = np.arange(1, round(trajectory.duration * self.rate)) / self.rate
@@ -184,31 +186,40 @@ class Bench:
         speed = np.linalg.norm(v, axis=1)
         if speed.max() <= 0.0:
             raise InputError("detection study: the tool does not move along a trajectory; nothing will be met")
-        chosen = rng.choice(np.flatnonzero(speed >= 0.95 * speed.max()), size=count)
-        out = np.zeros((count, 6))
+        fast = np.flatnonzero(speed >= 0.95 * speed.max())
+        chosen = np.array([rng.choice(fast) for rng in rngs])
+        late = np.array([rng.uniform(0.0, 1.0 / self.rate) for rng in rngs])  # anywhere between two ticks, as in life
+        out = np.zeros((len(rngs), 6))
         if isinstance(kind, Push):
-            direction = rng.normal(size=(count, 3))
+            direction = np.array([rng.normal(size=3) for rng in rngs])
             out[:, :3] = kind.force * direction / np.linalg.norm(direction, axis=1, keepdims=True)
-            out[:, 3], out[:, 4] = t[chosen] + rng.uniform(0.0, 1.0 / self.rate, size=count), 1.0 / kind.rise
+            out[:, 3], out[:, 4] = t[chosen] + late, 1.0 / kind.rise
             return out, out[:, 3]
         normal = -v[chosen] / speed[chosen, None]
         out[:, :3] = normal
-        # anywhere between two ticks, as in life
-        shift = rng.uniform(0.0, 1.0 / self.rate, size=count) * speed[chosen]
+        shift = late * speed[chosen]
         out[:, 3] = np.einsum("ti,ti->t", normal, fk(self.robot, ref.q[chosen])[:, :3, 3]) - shift
         out[:, 4] = kind.stiffness
         return out, t[chosen]
 
-    def run(
-        self, trajectory: Trajectory, count: int, rng: np.random.Generator, kind: Contact | None, horizon: float
-    ) -> Batch:
-        """Simulate `count` runs, with a contact each unless kind is None; they end `horizon` after the last contact."""
-        length, contacts, planned = trajectory.duration, np.zeros((count, 6)), np.zeros(count)
+    def run(self, trajectory: Trajectory, seeds: Sequence[Any], kind: Contact | None, horizon: float) -> Batch:
+        """Simulate a run a seed, with a contact each unless kind is None; they end `horizon` after the last contact.
+
+        What happens in a run depends on its own seed alone, not on which others share its batch.
+
+        Args:
+            trajectory: to follow.
+            seeds: one a run, whatever `numpy.random.default_rng` takes.
+            kind: of contact.
+            horizon: [s].
+        """
+        rngs, count = [np.random.default_rng(seed) for seed in seeds], len(seeds)
+        length, contacts, planned = trajectory.duration, np.zeros((count, 6)), np.full(count, np.inf)
         if kind is not None:
-            contacts, planned = self.contacts(kind, trajectory, count, rng)
-            length = min(length, float(planned.max()) + horizon + 0.05)
+            contacts, planned = self.contacts(kind, trajectory, rngs)
+            length = min(length, float(planned.max()) + LATE + horizon + 2.0 / self.rate)
         parts = Ingredients(
-            lanes=self.population.draw(count, contacts, rng),
+            lanes=self.population.draw(contacts, rngs),
             model=self._model,
             law=self._law,
             method=find_method(self.integrator),
@@ -217,10 +228,8 @@ class Bench:
             wrenches={Wall: _wall, Push: _push}.get(type(kind)),
             model_key=self.robot,
         )
-        seeds = rng.integers(0, 2**63, size=count)
-        session = Session(
-            [self.robot], parts, count=count, substeps=self.substeps, every=1, seeds=[int(s) for s in seeds]
-        )
+        noise = [int(rng.integers(0, 2**63)) for rng in rngs]
+        session = Session([self.robot], parts, count=count, substeps=self.substeps, every=1, seeds=noise)
         session.follow(trajectory)
         start = trajectory.evaluate(0.0)
         session.start(
@@ -236,9 +245,9 @@ class Bench:
         at, tau = first["measured"], first["tau"]
         time = rows[0, :, 0]
         x = rows[..., first["x"] : first["x"] + n]
-        touched = (
-            planned if isinstance(kind, Push) else self._touched(contacts, x, time) if kind else np.full(count, np.inf)
-        )
+        touched = self._touched(contacts, x, time) if isinstance(kind, Wall) else planned
+        # a batch runs until its last contact has been judged: what else came late does not count
+        touched = np.where(touched > planned + LATE, np.inf, touched)
         return Batch(
             time,
             rows[..., at : at + n],

@@ -137,7 +137,7 @@ def detection_study(
         horizon: [s] after the touch within which a contact must be found.
         margin: on learned thresholds.
         scales: factors on the thresholds, rising.
-        seed: of everything random.
+        seed: of everything random; every run has a seed of its own, made of this one and its number.
         progress: called with the fraction done.
 
     Raises:
@@ -159,10 +159,9 @@ def detection_study(
     for detector in detectors.values():
         if isinstance(detector, Monitor):
             _check_noise(chains, detector, bench, trajectories)
-    sources = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3)]
     rehearsed = learning_trajectories or trajectories
     total = 2 * len(trajectories) + len(rehearsed)
-    fits = _learn(bench, rehearsed, chains, learning_runs, margin, sources[0], progress, total)
+    fits = _learn(bench, rehearsed, chains, learning_runs, margin, seed, progress, total)
     made = {
         (o, d): item if isinstance(item, Monitor) else item(fits[o]) for o in chains for d, item in detectors.items()
     }
@@ -173,11 +172,9 @@ def detection_study(
     outcome = "end"
     try:
         for k, (count, with_contact) in enumerate(((free_runs, None), (runs, kind))):
-            for i, (trajectory, size) in enumerate(_shares(trajectories, count)):
-                for part in _parts(size, trajectory, rate):
-                    judge.add(
-                        bench.run(trajectory, part, sources[1 + k], with_contact, horizon), with_contact is not None
-                    )
+            for i, (trajectory, items) in enumerate(_shares(trajectories, count, (seed, 1 + k))):
+                for part in _parts(items, trajectory, rate):
+                    judge.add(bench.run(trajectory, part, with_contact, horizon), with_contact is not None)
                 if progress is not None:
                     progress((len(rehearsed) + k * len(trajectories) + i + 1) / total)
     except KeyboardInterrupt:
@@ -213,15 +210,17 @@ def _check_noise(
         check_above_noise(chain, detector, bench.robot, np.array(postures), rate=bench.rate, **values)
 
 
-def _shares(trajectories: Sequence[Trajectory], runs: int) -> list[tuple[Trajectory, int]]:
-    """Runs for each trajectory, as equal as can be."""
+def _shares(
+    trajectories: Sequence[Trajectory], runs: int, seed: tuple[int, ...]
+) -> list[tuple[Trajectory, list[tuple[int, ...]]]]:
+    """Seeds of the runs of each trajectory, as many for each as can be: run k has its own, however they are shared."""
     m = len(trajectories)
-    return [(t, runs // m + (k < runs % m)) for k, t in enumerate(trajectories) if runs // m + (k < runs % m)]
+    return [(t, [(*seed, k) for k in range(i, runs, m)]) for i, t in enumerate(trajectories) if i < runs]
 
 
-def _parts(size: int, trajectory: Trajectory, rate: float) -> list[int]:
+def _parts(seeds: list[tuple[int, ...]], trajectory: Trajectory, rate: float) -> list[list[tuple[int, ...]]]:
     most = max(8, int(BATCH / max(1.0, trajectory.duration * rate)) // 8 * 8)
-    return [min(most, size - start) for start in range(0, size, most)]
+    return [seeds[start : start + most] for start in range(0, len(seeds), most)]
 
 
 def _learn(
@@ -230,14 +229,14 @@ def _learn(
     chains: Mapping[str, tuple[Monitor, ...]],
     runs: int,
     margin: float,
-    rng: np.random.Generator,
+    seed: int,
     progress: Callable[[float], None] | None,
     total: int,
 ) -> dict[str, ThresholdFit]:
     said: dict[str, list[Any]] = {name: [] for name in chains}
     refs = []
-    for i, (trajectory, size) in enumerate(_shares(trajectories, max(runs, 2 * len(trajectories)))):
-        batch = bench.run(trajectory, size, rng, None, 0.0)
+    for i, (trajectory, items) in enumerate(_shares(trajectories, max(runs, 2 * len(trajectories)), (seed, 0))):
+        batch = bench.run(trajectory, items, None, 0.0)
         refs.append(batch.ref)
         for name, chain in chains.items():
             out = run_monitors(
