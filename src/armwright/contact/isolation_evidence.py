@@ -30,8 +30,8 @@ STEP, WIDTH = 1.6, 0.25
 """Ratio of neighbouring levels of force, and the standard deviation of a level as a share of it: together even."""
 LEAST = 0.5
 """Share of the force that explains the torques at the longest lever: noise and friction may have helped it."""
-SHORT = 0.05
-"""Share of the surface with levers so short that forces need not be able to explain the torques there."""
+SHORT = 0.02
+"""Share of the longest lever below which a place is not expected to have been pushed: that would take huge forces."""
 FRICTION = 0.02
 """The least: with none at all, a rounding error would exclude a place."""
 
@@ -103,21 +103,19 @@ def levels(robot: Robot, q: Array, tau: Array, S: Array, faces: list[Surface]) -
     """Levels of force (l,) [N] with which torques of this size come about.
 
     From the lightest push, at the longest lever, that a detector could have noticed as these torques, up to what they
-    take at levers shorter than nearly all. Levels beyond explain nothing better anywhere, and would only cost time.
+    take at the shortest levers that count. Lighter ones explain the torques nowhere, so they would change nothing.
     """
     W = whitening(S)
     assert W is not None
-    loud = []
+    longest = 1e-9
     for face in faces:
         points, normals = face.at(*face.grid(0.06, 8)[:2])
         linear, _ = pushes(robot, q, face.body, points)
         head = np.einsum("ij,mkj,mk->mi", W, linear, normals)
-        loud.append(np.sqrt(np.sum(head * head, axis=1)))
-    lever = np.concatenate(loud)
-    size = float(np.sqrt(np.sum(np.einsum("ij,j->i", W, tau) ** 2)))
-    lightest = LEAST * size / max(float(lever.max()), 1e-9)
-    strongest = max(size / max(float(np.quantile(lever, SHORT)), 1e-9), lightest)
-    count = int(np.ceil(np.log(strongest / lightest) / np.log(STEP)))
+        longest = max(longest, float(np.max(np.sum(head * head, axis=1))) ** 0.5)
+    size = float(np.sum(np.einsum("ij,j->i", W, tau) ** 2)) ** 0.5
+    lightest = LEAST * size / longest
+    count = int(np.ceil(np.log(1.0 / (LEAST * SHORT)) / np.log(STEP)))
     return np.asarray(lightest * STEP ** np.arange(count + 1))
 
 
