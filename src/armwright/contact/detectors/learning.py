@@ -1,14 +1,15 @@
 """Thresholds from contact-free runs: an envelope a + b|q̇_ref| + c|q̈_ref| + d|g(q_ref)| of what was observed, × margin.
 
-Half of the runs shape the envelope (a linear programme a joint: least mean threshold that no sample exceeds); the other
-half, which it has not seen, tells the rate of false alarms to expect.
+Half of the motions shape the envelope (a linear programme a joint: least mean threshold that no sample exceeds); the
+other half, which it has not seen, tells how far it has to be raised for the rate of false alarms that is asked for
+(`tail_margin`). Where there are fewer than four motions, the runs of each are halved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
@@ -16,6 +17,7 @@ from scipy.optimize import linprog
 from armwright.arguments import names_culprit
 from armwright.contact.detectors.adaptive import adaptive_detector
 from armwright.contact.detectors.statistics import Estimate, poisson_rate
+from armwright.contact.detectors.tail import block_peaks, tail_margin
 from armwright.contact.monitor import Monitor
 from armwright.contact.offline import rising_edges, run_monitors
 from armwright.dynamics import gravity_torque
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+RATE, CONFIDENCE = 0.01, 0.95  # false alarms per hour, and how sure
+BLOCK = 1.0  # [s] long beside the time in which an observer forgets
 BINS = 12  # per feature: the envelope is fitted to the largest residual of each cell of speeds, accelerations, loads
 
 
@@ -40,9 +44,11 @@ class ThresholdFit:
         a, b, c, d: coefficients (n,) of a + b|q̇_ref| + c|q̈_ref| + d|g(q_ref)|, margin included.
         peak: (n,) largest |tau_ext| seen without contact [N m].
         spread: (n,) root mean square of tau_ext without contact [N m].
-        false_alarms: per hour of motion on runs that were not fitted, with the exact 95 % Poisson interval.
+        false_alarms: per hour of motion on runs that the envelope was not fitted to, with the exact 95 % Poisson
+            interval.
         hours: of contact-free motion, fitted and held out together.
         margin: factor on the envelope.
+        rate: false alarms per hour that are not exceeded, with `confidence`; NaN where the margin was given.
     """
 
     a: Array
@@ -54,6 +60,8 @@ class ThresholdFit:
     false_alarms: Estimate
     hours: float
     margin: float
+    rate: float = float("nan")
+    confidence: float = float("nan")
 
     def detector(self, *, release: float = 0.7) -> Monitor:
         """The adaptive detector with these thresholds."""
@@ -67,49 +75,88 @@ def learn_thresholds(
     dt: float,
     robot: Robot,
     *,
-    margin: float = 1.5,
+    rate: float = RATE,
+    confidence: float = CONFIDENCE,
+    margin: float | None = None,
 ) -> ThresholdFit:
     """Learn adaptive thresholds from an observer's output on contact-free runs.
 
     Args:
-        tau_ext: (B, T, n), B ≥ 2 runs; or a list of such stacks, one a trajectory.
+        tau_ext: (B, T, n), B ≥ 2 runs; or a list of such stacks, one a motion.
         ref: desired motion, each part (T, n) or (B, T, n); or a list of them, as `tau_ext`.
         dt: control period [s].
         robot: the model, for its gravity torques.
-        margin: ≥ 1, factor on the envelope of what was seen.
+        rate: false alarms per hour of motion like this one that are allowed [1/h].
+        confidence: with which they are not exceeded; little motion asks for high thresholds.
+        margin: factor ≥ 1 on the envelope in place of the one that follows from `rate`.
     """
-    if not (np.isfinite(margin) and margin >= 1.0 and dt > 0.0):
-        raise InputError(f"learn thresholds: need margin ≥ 1 and dt > 0, got {margin} and {dt}")
+    if not (dt > 0.0 and rate > 0.0 and 0.5 <= confidence < 1.0):
+        raise InputError(
+            f"learn thresholds: need dt > 0, rate > 0 and 0.5 ≤ confidence < 1, got {dt}, {rate} and {confidence}"
+        )
+    if margin is not None and not (np.isfinite(margin) and margin >= 1.0):
+        raise InputError(f"learn thresholds: margin must be at least 1, got {margin}")
     stacks = [tau_ext] if isinstance(ref, Reference) else list(tau_ext)  # type: ignore[arg-type]
     refs = [ref] if isinstance(ref, Reference) else list(ref)
     if not stacks or len(stacks) != len(refs):
         raise InputError(f"learn thresholds: {len(stacks)} stacks of runs for {len(refs)} references")
-    batches = [_features(x, r, robot) for x, r in zip(stacks, refs, strict=True)]
-    held = _envelope([batch[:, 0::2] for batch in batches], margin)
-    alarms, samples = 0, 0
-    for r, *features in (batch[:, 1::2] for batch in batches):
-        level = (r / (held[0] + sum(k * x for k, x in zip(held[1:], features, strict=True)))).max(axis=-1)
-        alarms += int(rising_edges(level - 1.0).sum())
-        samples += level.size
-    a, b, c, d = _envelope(batches, margin)
-    total = sum(batch[0, ..., 0].size for batch in batches)
-    peak = np.max([batch[0].max(axis=(0, 1)) for batch in batches], axis=0)
-    spread = np.sqrt(sum((batch[0] ** 2).sum(axis=(0, 1)) for batch in batches) / total)
-    rate = poisson_rate(alarms, samples * dt / 3600.0)
-    return ThresholdFit(a, b, c, d, peak, spread, rate, total * dt / 3600.0, float(margin))
+    runs = [_features(x, r, robot) for x, r in zip(stacks, refs, strict=True)]
+    fitted, held = _halves(runs)
+    shape = _envelope(fitted)
+    levels = [(part.size / _threshold(shape, part)).max(axis=-1) for part in held]
+    hours = sum(level.size for level in levels) * dt / 3600.0
+    raised = margin
+    if raised is None:
+        peaks = np.concatenate([block_peaks(level, round(BLOCK / dt)) for level in levels])
+        raised = max(1.0, tail_margin(peaks, hours, rate=rate, confidence=confidence))
+    else:
+        rate = confidence = float("nan")
+        shape = _envelope(runs)
+    a, b, c, d = raised * shape
+    alarms = sum(int(rising_edges(level - raised).sum()) for level in levels)
+    total = sum(part.size[..., 0].size for part in runs)
+    peak = np.max([part.size.max(axis=(0, 1)) for part in runs], axis=0)
+    spread = np.sqrt(sum((part.size**2).sum(axis=(0, 1)) for part in runs) / total)
+    seen = poisson_rate(alarms, hours)
+    return ThresholdFit(a, b, c, d, peak, spread, seen, total * dt / 3600.0, float(raised), rate, confidence)
 
 
-def _features(tau_ext: Any, ref: Reference, robot: Robot) -> Array:
-    """|tau_ext|, |q̇_ref|, |q̈_ref|, |g(q_ref)| as one array (4, B, T, n)."""
+class _Runs(NamedTuple):
+    """|tau_ext| (B, T, n) of runs, and |q̇_ref|, |q̈_ref|, |g(q_ref)| (3, B or 1, T, n)."""
+
+    size: Array
+    features: Array
+
+
+def _features(tau_ext: Any, ref: Reference, robot: Robot) -> _Runs:
     r = np.abs(np.asarray(tau_ext, dtype=np.float64))
     if r.ndim != 3 or len(r) < 2 or r.shape[1] < 2 or not np.isfinite(r).all():
         raise InputError(f"learn thresholds: tau_ext must be (B, T, n) with B ≥ 2 runs, finite; got shape {r.shape}")
-    features = (
-        np.asarray(ref.qd, dtype=np.float64),
-        np.asarray(ref.qdd, dtype=np.float64),
-        gravity_torque(robot, ref.q),
-    )
-    return np.stack([r, *(np.broadcast_to(np.abs(x), r.shape) for x in features)])
+    parts = (ref.qd, ref.qdd, gravity_torque(robot, ref.q))
+    x = np.abs(np.stack([np.asarray(part, dtype=np.float64) for part in parts]))
+    x = x if x.ndim == 4 else x[:, None]
+    try:
+        np.broadcast_to(x, (3, *r.shape))
+    except ValueError:
+        raise InputError(f"learn thresholds: runs of shape {r.shape} for references of {x.shape[1:]}") from None
+    return _Runs(r, x)
+
+
+def _halves(runs: list[_Runs]) -> tuple[list[_Runs], list[_Runs]]:
+    """Motions, or runs where there are fewer than four motions, taken in turn."""
+    if len(runs) >= 4:
+        return runs[0::2], runs[1::2]
+
+    def half(part: _Runs, first: int) -> _Runs:
+        x = part.features
+        return _Runs(part.size[first::2], x if x.shape[1] == 1 else x[:, first::2])
+
+    return [half(part, 0) for part in runs], [half(part, 1) for part in runs]
+
+
+def _threshold(shape: Array, part: _Runs) -> Array:
+    """Thresholds a + Σ k x (B or 1, T, n)."""
+    return np.asarray(shape[0] + np.sum(shape[1:, None, None] * part.features, axis=0))
 
 
 @names_culprit
@@ -123,7 +170,7 @@ def learn_from_recordings(
             were simulated, goes before q and qd).
         observer: whose tau_ext is to be judged.
         robot: the observer's model.
-        **options: margin.
+        **options: rate, confidence, margin.
     """
     runs = list(recordings)
     if len({len(run.time) for run in runs}) != 1:
@@ -140,16 +187,22 @@ def learn_from_recordings(
     return learn_thresholds(said, ref, float(time[1] - time[0]), robot, **options)
 
 
-def _envelope(batches: list[Array], margin: float) -> Array:
+def _envelope(runs: list[_Runs]) -> Array:
     """Coefficients (4, n)."""
     out = []
-    for j in range(batches[0].shape[-1]):
-        r, *features = np.concatenate([batch[..., j].reshape(4, -1) for batch in batches], axis=1)
-        out.append(_joint_envelope(r, features))
-    return margin * np.array(out).T
+    for j in range(runs[0].size.shape[-1]):
+        # runs that share a reference differ in nothing that thresholds depend on: their largest counts
+        peaks, features = [], []
+        for size, x in runs:
+            shared = x.shape[1] == 1
+            peaks.append((size.max(axis=0) if shared else size)[..., j].ravel())
+            features.append(x[..., j].reshape(3, -1))
+        mean = float(np.mean([size[..., j].mean() for size, _ in runs]))
+        out.append(_joint_envelope(np.concatenate(peaks), list(np.concatenate(features, axis=1)), mean))
+    return np.array(out).T
 
 
-def _joint_envelope(r: Array, features: list[Array]) -> Array:
+def _joint_envelope(r: Array, features: list[Array], mean_size: float) -> Array:
     """Least mean of a + Σ k x with a + Σ k x ≥ r in every cell of the features, taken at the cell's lower corner."""
     reach = np.array([max(float(x.max()), 1e-9) * (1.0 + 1e-9) for x in features])
     cell = np.ravel_multi_index(
@@ -161,7 +214,7 @@ def _joint_envelope(r: Array, features: list[Array]) -> Array:
     scale = max(float(peak.max()), 1e-12)
     A = np.stack([np.ones(len(used)), *(k / BINS for k in np.unravel_index(used, (BINS,) * 3))], axis=1)
     mean = np.array([1.0, *(float(x.mean()) / top for x, top in zip(features, reach, strict=True))])
-    lowest = max(1e-3, 0.05 * float(r.mean()) / scale)  # an arm at rest has noise, too
+    lowest = max(1e-3, 0.05 * mean_size / scale)  # an arm at rest has noise, too
     found = linprog(mean, A_ub=-A, b_ub=-peak[used] / scale, bounds=[(lowest, None), *[(0.0, None)] * len(features)])
     if not found.success or found.x is None:
         raise InputError(f"learn thresholds: no envelope was found ({found.message})")
