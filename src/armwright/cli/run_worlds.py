@@ -32,7 +32,8 @@ def worlds(
         list[str] | None,
         typer.Option(help="Such as 'momentum with noise, slide'; repeat for more, all by default ('list' names them)."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the first world.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Of the first world; world N alone: --seed N --count 1.", min=0)] = 0,
+    learn_seed: Annotated[int, typer.Option(help="Of the motions that thresholds are learned from.", min=0)] = 0,
     jobs: Annotated[int | None, typer.Option(help="Processes; one a processor by default.", min=1, max=256)] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for runs.csv, runs.json, worlds.png.")] = None,
     implausible: Implausible = "refuse",
@@ -59,7 +60,13 @@ def worlds(
     processes = jobs or os.cpu_count() or 1
     with _progress(len(chosen), count) as done:
         found = compare_explorations(
-            arm, {name: VARIANTS[name] for name in chosen}, count, seed=seed, jobs=processes, progress=done
+            arm,
+            {name: VARIANTS[name] for name in chosen},
+            count,
+            seed=seed,
+            learn_seed=learn_seed,
+            jobs=processes,
+            progress=done,
         )
     files = _write(found, out) if out is not None and found.outcomes else []
     if json:

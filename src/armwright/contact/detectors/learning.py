@@ -2,7 +2,7 @@
 
 Half of the motions shape the envelope (a linear programme a joint: least mean threshold that no sample exceeds); the
 other half, which it has not seen, tells how far it has to be raised for the rate of false alarms that is asked for
-(`tail_margin`). Where there are fewer than four motions, the runs of each are halved.
+(`tail_margin`). Where there are fewer than four motions, the runs of each are halved instead.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 RATE, CONFIDENCE = 0.01, 0.95  # false alarms per hour, and how sure
 BLOCK = 1.0  # [s] long beside the time in which an observer forgets
+MOTIONS = 4  # from which on thresholds are judged by motions that did not shape them
 BINS = 12  # per feature: the envelope is fitted to the largest residual of each cell of speeds, accelerations, loads
 
 
@@ -82,7 +83,7 @@ def learn_thresholds(
     """Learn adaptive thresholds from an observer's output on contact-free runs.
 
     Args:
-        tau_ext: (B, T, n), B ≥ 2 runs; or a list of such stacks, one a motion.
+        tau_ext: (B, T, n), B ≥ 2 runs; or a list of such stacks, one a motion; B ≥ 1 with four motions or more.
         ref: desired motion, each part (T, n) or (B, T, n); or a list of them, as `tau_ext`.
         dt: control period [s].
         robot: the model, for its gravity torques.
@@ -100,7 +101,7 @@ def learn_thresholds(
     refs = [ref] if isinstance(ref, Reference) else list(ref)
     if not stacks or len(stacks) != len(refs):
         raise InputError(f"learn thresholds: {len(stacks)} stacks of runs for {len(refs)} references")
-    runs = [_features(x, r, robot) for x, r in zip(stacks, refs, strict=True)]
+    runs = [_features(x, r, robot, 2 if len(stacks) < MOTIONS else 1) for x, r in zip(stacks, refs, strict=True)]
     fitted, held = _halves(runs)
     shape = _envelope(fitted)
     levels = [(part.size / _threshold(shape, part)).max(axis=-1) for part in held]
@@ -128,10 +129,12 @@ class _Runs(NamedTuple):
     features: Array
 
 
-def _features(tau_ext: Any, ref: Reference, robot: Robot) -> _Runs:
+def _features(tau_ext: Any, ref: Reference, robot: Robot, least: int) -> _Runs:
     r = np.abs(np.asarray(tau_ext, dtype=np.float64))
-    if r.ndim != 3 or len(r) < 2 or r.shape[1] < 2 or not np.isfinite(r).all():
-        raise InputError(f"learn thresholds: tau_ext must be (B, T, n) with B ≥ 2 runs, finite; got shape {r.shape}")
+    if r.ndim != 3 or len(r) < least or r.shape[1] < 2 or not np.isfinite(r).all():
+        raise InputError(
+            f"learn thresholds: tau_ext must be (B, T, n) with B ≥ {least} runs, finite; got shape {r.shape}"
+        )
     parts = (ref.qd, ref.qdd, gravity_torque(robot, ref.q))
     x = np.abs(np.stack([np.asarray(part, dtype=np.float64) for part in parts]))
     x = x if x.ndim == 4 else x[:, None]
@@ -144,7 +147,7 @@ def _features(tau_ext: Any, ref: Reference, robot: Robot) -> _Runs:
 
 def _halves(runs: list[_Runs]) -> tuple[list[_Runs], list[_Runs]]:
     """Motions, or runs where there are fewer than four motions, taken in turn."""
-    if len(runs) >= 4:
+    if len(runs) >= MOTIONS:
         return runs[0::2], runs[1::2]
 
     def half(part: _Runs, first: int) -> _Runs:

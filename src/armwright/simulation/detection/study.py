@@ -16,6 +16,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.contact.detectors import ThresholdFit, check_above_noise, learn_thresholds
+from armwright.contact.detectors.learning import RATE
 from armwright.contact.monitor import Monitor
 from armwright.contact.offline import run_monitors
 from armwright.control.law import Law, as_law
@@ -111,7 +112,8 @@ def detection_study(
     rate: float = 1000.0,
     substeps: int = 3,
     horizon: float = 0.1,
-    margin: float = 1.5,
+    false_alarms: float = RATE,
+    margin: float | None = None,
     scales: Sequence[float] = SCALES,
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
@@ -135,7 +137,8 @@ def detection_study(
         rate: control ticks per second.
         substeps: RK4 steps per tick.
         horizon: [s] after the touch within which a contact must be found.
-        margin: on learned thresholds.
+        false_alarms: per hour that learned thresholds may cause with 95 % confidence, see `learn_thresholds` [1/h].
+        margin: on learned thresholds, in place of the one that follows from `false_alarms`.
         scales: factors on the thresholds, rising.
         seed: of everything random; every run has a seed of its own, made of this one and its number.
         progress: called with the fraction done.
@@ -161,7 +164,7 @@ def detection_study(
             _check_noise(chains, detector, bench, trajectories)
     rehearsed = learning_trajectories or trajectories
     total = 2 * len(trajectories) + len(rehearsed)
-    fits = _learn(bench, rehearsed, chains, learning_runs, margin, seed, progress, total)
+    fits = _learn(bench, rehearsed, chains, learning_runs, false_alarms, margin, seed, progress, total)
     made = {
         (o, d): item if isinstance(item, Monitor) else item(fits[o]) for o in chains for d, item in detectors.items()
     }
@@ -192,6 +195,7 @@ def detection_study(
         "rate": rate,
         "substeps": substeps,
         "horizon": horizon,
+        "false_alarms": false_alarms,
         "margin": margin,
         "seed": seed,
     }
@@ -228,7 +232,8 @@ def _learn(
     trajectories: Sequence[Trajectory],
     chains: Mapping[str, tuple[Monitor, ...]],
     runs: int,
-    margin: float,
+    rate: float,
+    margin: float | None,
     seed: int,
     progress: Callable[[float], None] | None,
     total: int,
@@ -246,7 +251,7 @@ def _learn(
         if progress is not None:
             progress((i + 1) / total)
     return {
-        name: learn_thresholds(stacks, refs, 1.0 / bench.rate, bench.robot, margin=margin)
+        name: learn_thresholds(stacks, refs, 1.0 / bench.rate, bench.robot, rate=rate, margin=margin)
         for name, stacks in said.items()
     }
 

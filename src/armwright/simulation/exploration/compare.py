@@ -71,6 +71,7 @@ def compare_explorations(
     count: int = 200,
     *,
     seed: int = 0,
+    learn_seed: int = 0,
     jobs: int = 1,
     progress: Callable[[str, int, dict[str, Any]], Any] | None = None,
 ) -> Comparison:
@@ -80,8 +81,9 @@ def compare_explorations(
         robot: an arm, or a catalogue name or sheet.
         variants: options of `explore` by label, and ``noise`` for the sensors of a UR5; `VARIANTS` by default.
         count: worlds a variant.
-        seed: of the first world; that of world k is seed + k, and so is the noise in it. Thresholds that are learned
-            are learned once a variant and process, from motions of this seed.
+        seed: of the first world; that of world k is seed + k, and so is the noise in it. A world runs the same whatever
+            others are asked for.
+        learn_seed: of the motions that thresholds are learned from, once a variant and process.
         jobs: processes. A script that asks for more than one needs ``if __name__ == "__main__":`` around itself.
         progress: called after every run with the variant's label, the number of its runs done, and the run's row.
 
@@ -100,7 +102,7 @@ def compare_explorations(
     try:
         with _workers(arm, jobs) as work:
             truths: list[Truth] = list(work(_judge, seeds))
-            tasks = [(o, seed, k, truth) for o in chosen.values() for k, truth in zip(seeds, truths, strict=True)]
+            tasks = [(o, learn_seed, k, truth) for o in chosen.values() for k, truth in zip(seeds, truths, strict=True)]
             labels = [label for label in chosen for _ in seeds]
             for label, row in zip(labels, work(_run, tasks), strict=True):
                 rows[label].append(row)
@@ -139,8 +141,8 @@ def _judge(seed: int) -> Truth:
 
 
 def _run(task: tuple[Options, int, int, Truth]) -> dict[str, Any]:
-    given, first, seed, truth = task
-    options = {**given, "slots": SLOTS, "seed": seed, "learn_seed": first}
+    given, learn_seed, seed, truth = task
+    options = {**given, "slots": SLOTS, "seed": seed, "learn_seed": learn_seed}
     if options.pop("noise", False):
         options["sensors"] = ur5_sensors()
     return explore_one(_ARM[0], random_cylinders(seed, most=SLOTS), truth, **options)

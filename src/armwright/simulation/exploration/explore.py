@@ -172,8 +172,8 @@ def explore(
         return explore_joints(
             arm, there, start, goal, planner=joints, observer=observer, detector=detector, reaction=reaction, law=law,
             model=model, duration=duration, contact_budget=contact_budget, rate=rate, substeps=substeps,
-            tolerance=tolerance, drive=drive, friction=friction, sensors=sensors, seed=seed, speed=speed,
-            margin=margin, progress=progress,
+            tolerance=tolerance, drive=drive, friction=friction, sensors=sensors, seed=seed,
+            learn_seed=seed if learn_seed is None else learn_seed, speed=speed, margin=margin, progress=progress,
         )  # fmt: skip
     contact = contact or "tool"
     start, goal = START_000 if start is None else start, GOAL_000 if goal is None else goal

@@ -143,6 +143,7 @@ def explore_many(
     *,
     label: str = "",
     seed: int = 0,
+    learn_seed: int = 0,
     start: Cell = START_000,
     goal: Cell = GOAL_000,
     where: GridMap | None = None,
@@ -156,7 +157,8 @@ def explore_many(
         robot: the arm.
         worlds: worlds, or how many random ones.
         label: for tables.
-        seed: of the first random world and of the thresholds; the noise of world k has seed + k.
+        seed: of the first random world; the noise of world k has seed + k.
+        learn_seed: of the motions that thresholds are learned from.
         start: cell to begin in.
         goal: cell to reach.
         where: the map.
@@ -169,7 +171,8 @@ def explore_many(
         if isinstance(worlds, int)
         else list(worlds)
     )
-    common = {"where": where, "slots": max((len(world) for world in chosen), default=1), "learn_seed": seed, **options}
+    slots = max((len(world) for world in chosen), default=1)
+    common = {"where": where, "slots": slots, "learn_seed": learn_seed, **options}
     rows = []
     for k, world in enumerate(chosen):
         truth = truth_about(world, start, goal, where)

@@ -94,6 +94,7 @@ def explore_joints(
     friction: Any,
     sensors: Any,
     seed: int,
+    learn_seed: int,
     speed: float,
     margin: float,
     progress: Callable[[float, int], Any] | None,
@@ -130,10 +131,13 @@ def explore_joints(
         external=field.external,
         model_key=believed,
     )
+    ends, patient = np.vstack([q0, goals]), find_joint_planner(planner, seed)
+    lower = np.maximum(ends.min(axis=0) - AROUND, believed.lower)
+    upper = np.minimum(ends.max(axis=0) + AROUND, believed.upper)
     links, fit, noise = contact_capsules(believed), None, np.full(arm.n, QUIET)
     if needs_learning(detector, named):
         listening = replace(parts, monitors=as_chain(watch))
-        fit = learned_in_joints(arm, believed, listening, links, q0, goals[0], speed, substeps, seed)
+        fit = learned_in_joints(arm, believed, listening, links, lower, upper, speed, substeps, learn_seed)
         noise = np.maximum(fit.spread, QUIET)
     watch = [*watch, tool_estimate(None), find_detector(detector, watch, fit)]
     if sensors is not None:
@@ -145,7 +149,6 @@ def explore_joints(
         [arm], replace(parts, monitors=as_chain(watch)), count=1, substeps=int(substeps), every=1, seeds=[seed]
     )
     session.start(np.concatenate([q0, np.zeros(parts.size - arm.n)]), {}, field.lanes.values)
-    ends, patient = np.vstack([q0, goals]), find_joint_planner(planner, seed)
     task = JointTask(
         arm,
         believed,
@@ -154,8 +157,8 @@ def explore_joints(
         place,
         patient,
         quick_planner(patient),
-        np.maximum(ends.min(axis=0) - AROUND, believed.lower),
-        np.minimum(ends.max(axis=0) + AROUND, believed.upper),
+        lower,
+        upper,
         reaction,
         speed,
         margin,
