@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.contact.geometry import basis
-from armwright.kinematics.forward import body_poses
+from armwright.kinematics.forward import body_poses, homogeneous
+from armwright.robot.kernels import kernel
+from armwright.robot.tree import as_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +45,7 @@ class Surface:
         local = np.stack(
             [np.cos(slope) * np.cos(theta), np.cos(slope) * np.sin(theta), np.sin(slope) + 0.0 * theta], axis=-1
         )
-        normal = local @ self.R.T
+        normal = np.einsum("...j,ij->...i", local, self.R)  # no BLAS: its last bits depend on the processor
         return self.start + along[..., None] * self.R[:, 2] + self.radius * normal, normal
 
     def find(self, point: Array) -> tuple[float, float]:
@@ -63,16 +65,28 @@ class Surface:
         return u.ravel(), theta.ravel(), (float(step), 2.0 * np.pi * self.radius / around)
 
 
+def joint_frames(robot: Robot, q: Array) -> Array:
+    """Return the canonical frames of all bodies (nb, 4, 4), base frame: their z is the axis of the joint."""
+    return np.asarray(kernel(robot, _frames)(q))
+
+
+def _frames(arm: Any, q: Any) -> Any:
+    tree = as_tree(arm)
+    poses = body_poses(tree, q)
+    return np.stack([homogeneous(*poses[i]) for i in range(tree.nb)])
+
+
 def surfaces(robot: Robot, q: Array, capsules: tuple[LinkCapsule, ...]) -> list[Surface]:
     """Return the capsules at q, with the round end open only at the end of a chain."""
     tree = robot.tree
-    poses = body_poses(tree, q)
+    poses = joint_frames(robot, q)
     has_child = {body.parent for body in robot.bodies}
     out = []
     for k, capsule in enumerate(capsules):
-        R, p = poses[capsule.body]
+        R, p = poses[capsule.body, :3, :3], poses[capsule.body, :3, 3]
         T = tree.T_body_link[capsule.body]
-        start, end = (p + R @ (T[:3, :3] @ np.array(x) + T[:3, 3]) for x in (capsule.start, capsule.end))
+        ends = np.einsum("ij,kj->ki", T[:3, :3], np.array([capsule.start, capsule.end])) + T[:3, 3]
+        start, end = p + np.einsum("ij,kj->ki", R, ends)
         size = float(np.linalg.norm(end - start))
         axis = (end - start) / size if size > 1e-9 else np.array([0.0, 0.0, 1.0])
         last = capsule.body not in has_child and all(other.body != capsule.body for other in capsules[k + 1 :])
@@ -87,10 +101,9 @@ def pushes(robot: Robot, q: Array, body: int, points: Array) -> tuple[Array, Arr
     """Return linear Jacobians (m, 3, n) of points (m, 3) on a body, and the angular one (3, n), base axes."""
     tree = robot.tree
     chain = tree.ancestors(body)
-    poses = body_poses(tree, q, chain)
-    z, p = (np.array([np.asarray(poses[i][k]) for i in chain]) for k in (0, 1))
-    z = z[:, :, 2] * np.asarray(tree.ratio)[list(chain), None]
-    turns = np.cross(z[:, None], points - p[:, None])
+    poses = joint_frames(robot, q)[list(chain)]
+    z = poses[:, :3, 2] * np.asarray(tree.ratio)[list(chain), None]
+    turns = np.cross(z[:, None], points - poses[:, None, :3, 3])
     linear = np.zeros((len(points), 3, tree.n))
     angular = np.zeros((3, tree.n))
     for k, i in enumerate(chain):

@@ -5,10 +5,11 @@ square of a block's largest level. Noise that is normal leaves the excesses of x
 bounded errors of the model leave them shorter. With the k largest of the blocks beyond u, of mean excess θ, observed in
 a time T, the rate at which x exceeds u + z is at most
 
-    ν exp(−z/θ'),   ν = χ²_γ(2k + 2)/2T,   θ' = 2kθ/χ²_{1−γ}(2k)
+    ν exp(−z/θ'),   ν = χ²_{1−α}(2k + 2)/2T,   θ' = 2kθ/χ²_α(2k)
 
-with ν and θ' the exact upper limits, at the confidence γ, of the rate of a Poisson process and of the mean of an
-exponential distribution. The margin is the root of the u + z at which this falls to the rate that was asked for.
+with ν and θ' the exact upper limits of the rate of a Poisson process and of the mean of an exponential distribution,
+each missed with the probability α = (1 − confidence)/2. The margin is the root of the u + z at which this falls to the
+rate that was asked for.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ def tail_margin(peaks: ArrayLike, hours: float, *, rate: float, confidence: floa
             f"{rate} and {confidence}"
         )
     k = min(max(FEWEST, round(SHARE * len(x))), len(x) - 1)
-    often = 0.5 * float(chi2.ppf(confidence, 2 * k + 2)) / hours
-    excess = float(np.mean(x[:k] - x[k])) * 2 * k / float(chi2.ppf(1.0 - confidence, 2 * k))
+    miss = 0.5 * (1.0 - confidence)
+    often = 0.5 * float(chi2.isf(miss, 2 * k + 2)) / hours
+    excess = float(np.mean(x[:k] - x[k])) * 2 * k / float(chi2.ppf(miss, 2 * k))
     return float(np.sqrt(x[k] + excess * max(np.log(often / rate), 0.0)))
