@@ -35,6 +35,19 @@ def test_rows_do_not_depend_on_the_number_of_processes(comparison):
         assert all(same(x, y) for x, y in zip(a.rows, b.rows, strict=True))
 
 
+def test_a_world_runs_alone_as_it_does_among_others(comparison):
+    alone = compare_explorations("ur5", {NOISE: VARIANTS[NOISE]}, 1, seed=44)
+    assert same(alone.outcomes[0].rows[0], comparison.outcomes[1].rows[2])
+
+
+@pytest.mark.parametrize("learn_seed", [4, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 11))])
+def test_what_thresholds_were_learned_from_does_not_matter(learn_seed):
+    """Three minutes of motion at 0.01 alarms an hour: one in 2,000 learnings may fail this, not one in three."""
+    found = compare_explorations("ur5", {NOISE: VARIANTS[NOISE]}, 5, seed=4, learn_seed=learn_seed)
+    (outcome,) = found.outcomes
+    assert outcome.right and outcome.summary()["false_alarms"] == 0
+
+
 def test_every_solvable_world_is_crossed(comparison):
     for outcome in comparison.outcomes:
         assert outcome.right and not outcome.missed()
@@ -97,6 +110,8 @@ def test_worlds_on_the_command_line(tmp_path, capsys):
     assert (tmp_path / "runs.csv").is_file()
     assert main([*given, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["runs"] == 2
+    assert main([*given[:2], "--count", "1", *given[4:], "--learn-seed", "3", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["runs"] == 1
 
 
 def test_the_arm_goes_over_a_board_that_is_in_its_way():
