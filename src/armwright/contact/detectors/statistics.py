@@ -1,11 +1,11 @@
-"""Intervals for counts and medians: exact Poisson, Wilson, bootstrap."""
+"""Intervals for counts and medians: exact Poisson, exact binomial, Wilson, bootstrap."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.stats import beta, chi2, norm
 
 from armwright.errors import InputError
 
@@ -42,6 +42,18 @@ def proportion(count: int, total: int, confidence: float = 0.95) -> Estimate:
     half = z * float(np.sqrt(p * (1.0 - p) / total + 0.25 * share / total)) / (1.0 + share)
     # at the ends the formula gives 0 and 1 up to rounding
     return Estimate(p, centre - half if count else 0.0, centre + half if count < total else 1.0)
+
+
+def exact_proportion(count: int, total: int, confidence: float = 0.95) -> Estimate:
+    """A share with the exact (Clopper–Pearson) interval; (NaN, 0, 1) of nothing."""
+    if not 0 <= count <= total:
+        raise InputError(f"proportion: need 0 ≤ count ≤ total, got {count} and {total}")
+    if total == 0:
+        return Estimate(float("nan"), 0.0, 1.0)
+    tail = 0.5 * (1.0 - confidence)
+    lower = float(beta.ppf(tail, count, total - count + 1)) if count else 0.0
+    upper = float(beta.isf(tail, count + 1, total - count)) if count < total else 1.0
+    return Estimate(count / total, lower, upper)
 
 
 def median(values: ArrayLike, confidence: float = 0.95, *, resamples: int = 500, seed: int = 0) -> Estimate:
