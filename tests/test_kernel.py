@@ -160,6 +160,8 @@ def test_threads_and_the_numpy_tape_agree_with_one_thread(k, states, monkeypatch
             np.testing.assert_array_equal(a, b)
         with pytest.raises(InputError, match="at least 1"):
             set_threads(0)
+        with pytest.raises(InputError, match="whole number"):
+            set_threads(2.0)
     finally:
         set_threads(max(1, os.cpu_count() or 1))
     monkeypatch.setenv("ARMWRIGHT_BACKEND", "numpy")

@@ -331,3 +331,8 @@ def test_cut_options_and_errors() -> None:
     with pytest.raises(NotSupportedError, match="couple"):
         chain(coupled)
     np.testing.assert_array_equal(chain(coupled, tip="b3").actuators.rotor_inertia, [0, 1, 2, 3])
+
+
+def test_a_joint_that_neither_turns_nor_slides_is_refused():
+    with pytest.raises(InputError, match="'elbow': kind must be 'revolute' or 'prismatic', got 'helical'"):
+        Joint("elbow", "helical")

@@ -3,7 +3,7 @@
 A digital controller holds its torque for a period h. Around rest at q the arm is linear, ẍ = A x + B τ with x =
 (δq, δq̇), and the law is τ = K x at the samples; over one period the state is multiplied by Φ(h) + Γ(h) K, where Φ
 and Γ come exactly from exp([[A, B], [0, 0]] h). The loop is stable while the spectral radius of that matrix stays
-below 1 (003 E8).
+below 1 (003 does).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def linearise(
 
 @names_culprit
 def loop_poles(loop: Linear) -> NDArray[np.complex128]:
-    """Poles (2n,) [1/s] of the continuous loop, the fastest first (003 E8: −8690 1/s; 002 §5.2: −22,700 1/s)."""
+    """Poles (2n,) [1/s] of the continuous loop, the fastest first (003: −8690 1/s; 002 §5.2: −22,700 1/s)."""
     poles = np.linalg.eigvals(loop.A + loop.B @ loop.K)
     return np.asarray(poles[np.argsort(-np.abs(poles))], dtype=np.complex128)
 
@@ -145,7 +145,7 @@ def loop_hold_limit(loop: Linear) -> float:
 
 @names_culprit
 def hold_limit(robot: Robot, q: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> float:
-    """Largest stable sampling period [s] of PD + gravity with the torque held, at rest at q (n,) (003 E8: 0.232 ms).
+    """Largest stable sampling period [s] of PD + gravity with the torque held, at rest at q (n,) (003: 0.232 ms).
 
     Args:
         robot: the arm.
@@ -158,7 +158,7 @@ def hold_limit(robot: Robot, q: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> floa
 
 @names_culprit
 def spectral_radius(robot: Robot, q: ArrayLike, kp: ArrayLike, kd: ArrayLike, dt: float) -> float:
-    """Factor a period dt [s] by which errors of held PD + gravity grow, at rest at q (n,) (003 E8: 7.0 at 1 ms)."""
+    """Factor a period dt [s] by which errors of held PD + gravity grow, at rest at q (n,) (003: 7.0 at 1 ms)."""
     if not dt > 0.0:
         raise InputError(f"dt: the sampling period must be > 0, got {dt}")
     return hold_radius(linearise(robot, pd_gravity(kp, kd), q), dt)

@@ -38,7 +38,7 @@ def pd(kp: ArrayLike, kd: ArrayLike) -> Law:
     """PD: tau = K_p (q_d − q) + K_d (q̇_d − q̇), K_p, K_d diagonal.
 
     Storage: V = ½q̇ᵀMq̇ + ½eᵀK_p e + P(q). Claim, for constant q_d: V̇ = −q̇ᵀK_d q̇ − q̇·friction, so the arm comes
-    to rest where K_p e = g(q): a steady error, about g/K_p (002 E14: 3.2 rad for K_p = 50; 003 E7: 8 mrad).
+    to rest where K_p e = g(q): a steady error, about g/K_p (3.2 rad for 002's arm with K_p = 50; 8 mrad in 003's run).
 
     Args:
         kp: stiffness ≥ 0 [N m/rad], scalar or (n,).

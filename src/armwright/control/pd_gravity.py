@@ -42,7 +42,7 @@ def pd_gravity(kp: ArrayLike, kd: ArrayLike, *, at: str = "measured") -> Law:
     at="measured", g(q): storage V = ½q̇ᵀMq̇ + ½eᵀK_p e. Claim, for constant q_d and an exact g: V̇ = −q̇ᵀK_d q̇ −
     q̇·friction, and by LaSalle q = q_d is globally asymptotically stable (without Coulomb friction). For a moving
     reference nothing is proved; 003 runs it so. at="reference", g(q_d): V = ½q̇ᵀMq̇ + ½eᵀK_p e + P(q) − P(q_d) − (q
-    − q_d)·g(q_d), same V̇; V is positive only if every K_p exceeds max‖∂g/∂q‖ (163 N m/rad for 002's arm, E14).
+    − q_d)·g(q_d), same V̇; V is positive only if every K_p exceeds max‖∂g/∂q‖ (163 N m/rad for 002's arm).
 
     Args:
         kp: stiffness ≥ 0 [N m/rad], scalar or (n,).

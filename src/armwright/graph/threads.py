@@ -41,8 +41,8 @@ def threads() -> int:
 def set_threads(count: int) -> None:
     """Use `count` threads for large batches from now on; batches under way keep those they have."""
     global _threads, _pool
-    if count < 1:
-        raise InputError(f"set_threads: count must be at least 1, got {count}")
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise InputError(f"set_threads: count must be a whole number of at least 1, got {count!r}")
     with _lock:
         _threads, old, _pool = count, _pool, None
     if old is not None:

@@ -121,7 +121,7 @@ def minimum_duration(robot: Robot, q0: ArrayLike, q1: ArrayLike, torque: ArrayLi
                      samples: int = 2000) -> float:  # fmt: skip
     """Return the shortest duration [s] of the rest-to-rest quintic under **exact** torque limits.
 
-    003 E6: its formula by acceleration bounds gives 0.41016 s for the ROB315 move, at which joint 2 needs 502.2 of
+    003: its formula by acceleration bounds gives 0.41016 s for the ROB315 move, at which joint 2 needs 502.2 of
     500 N m; this function gives 0.4114 s.
 
     Args:

@@ -135,6 +135,11 @@ class Joint(ByContent):
     limits: Limits = field(default_factory=Limits)
     friction: Friction = field(default_factory=Friction)
 
+    def __post_init__(self) -> None:
+        """Refuse kinds that no recursion knows."""
+        if self.kind not in ("revolute", "prismatic"):
+            raise InputError(f"joint {self.name!r}: kind must be 'revolute' or 'prismatic', got {self.kind!r}")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body(ByContent):
