@@ -3,7 +3,7 @@
 A digital controller holds its torque for a period h. Around rest at q the arm is linear, ẍ = A x + B τ with x =
 (δq, δq̇), and the law is τ = K x at the samples; over one period the state is multiplied by Φ(h) + Γ(h) K, where Φ
 and Γ come exactly from exp([[A, B], [0, 0]] h). The loop is stable while the spectral radius of that matrix stays
-below 1 (003 does).
+below 1, which 003's loop at 1 ms does not.
 """
 
 from __future__ import annotations
