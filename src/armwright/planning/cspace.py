@@ -11,24 +11,23 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
-from armwright.kinematics.forward import link_poses
 from armwright.planning.capsules import LinkCapsules, Obstacles
-from armwright.planning.distances import segment_box, segment_segment
+from armwright.planning.gaps import gap_kernel, obstacle_items
 from armwright.planning.grid import frozen_numbers, grid_shape
 from armwright.planning.worlds import contact_capsules
-from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from armwright.graph.least import Least
     from armwright.robot.model import Robot
 
     Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-PAIRS_AT_ONCE = 500_000
-FAR = 1e3  # of an arm without capsules, or of what no link concerns [m]
-FINEST = 1e-4
+FINEST = 1e-4  # [m] of motion within which freedom is proved or given up
+TOUCH = 1e-3  # [m] beyond which a collision test does not look
+PIECES = 8  # that a motion is looked at in at first: as many as there are lanes
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,106 +66,66 @@ class WholeArm:
         assert self.capsules is not None
         return self.capsules
 
+    @cached_property
+    def gaps(self) -> Least:
+        """The smallest gap as one compiled function: ``gaps(q, most)`` stops looking where all gaps exceed `most`."""
+        return self._gaps((0.0,) * self.robot.n, np.zeros((0, self.robot.n + 1)))
+
+    def _gaps(self, levers: tuple[float, ...], postures: Array) -> Least:
+        kernel = gap_kernel(self.robot, self._links, self.pairs, self.ignore_planes, levers)
+        own = np.full((min(1, len(self.pairs)), 1), self.margin)
+        return kernel.over(*obstacle_items(self.obstacles, self.margin), own, postures)
+
     def clearance(self, q: ArrayLike) -> Array:
         """Return the smallest distance (...,) [m] between arm and obstacles for q (..., n), less `margin`.
 
         Negative where capsules overlap (then it is the depth towards an axis, not a separation distance); inf without
         obstacles.
         """
-        Q = np.asarray(q, dtype=np.float64)
-        if Q.ndim == 0 or Q.shape[-1] != self.robot.n:
-            raise InputError(f"q: expected shape (..., {self.robot.n}), got {Q.shape}")
-        flat = Q.reshape(-1, self.robot.n)
-        block = max(1, PAIRS_AT_ONCE // max(1, len(self.obstacles)))
-        out = [self._block(flat[i : i + block]) for i in range(0, len(flat), block)]
-        return (np.concatenate(out) if out else np.zeros(0)).reshape(Q.shape[:-1])
+        return np.asarray(self.gaps(q))
 
     def __call__(self, q: ArrayLike) -> Mask:
         """Return whether the arm collides, (...,) for q (..., n): the collision function of sampling planners."""
-        return np.asarray(self.clearance(q) <= 0.0)
-
-    def _block(self, Q: Array) -> Array:
-        o, least = self.obstacles, np.full(len(Q), np.inf)
-        rows = Q[:, None]
-        options: dict[str, Any] = {"regroup": False, "links": self._links}
-        if len(o.a):
-            k = kernel(self.robot, capsule_gap, shapes={"a": 3, "b": 3, "radius": ()}, **options)
-            least = np.minimum(least, k(rows, o.a, o.b, o.radius).min(axis=1))
-        if len(o.centre):
-            k = kernel(self.robot, box_gap, shapes={"centre": 3, "half": 3, "R": (3, 3)}, **options)
-            least = np.minimum(least, k(rows, o.centre, o.half, o.R).min(axis=1))
-        if len(o.planes):
-            k = kernel(self.robot, plane_gap, shapes={"plane": 4}, ignore=self.ignore_planes, **options)
-            least = np.minimum(least, k(rows, o.planes).min(axis=1))
-        if self.pairs:
-            least = np.minimum(least, kernel(self.robot, self_gap, pairs=self.pairs, **options)(Q))
-        return least - self.margin
+        return np.asarray(self.gaps(q, TOUCH) <= 0.0)
 
     @cached_property
     def levers(self) -> Array:
         """Bound (n,) on the way of any point of the arm per unit of each joint: none moves more than levers·|Δq|."""
         return _levers(self.robot, self._links)
 
-    def motion_free(self, q0: ArrayLike, q1: ArrayLike, *, finest: float = FINEST) -> bool:
-        """Return whether the straight joint motion q0 → q1 is **proved** free, between all samples too.
+    def motion_free(self, q0: ArrayLike, q1: ArrayLike, *, finest: float = FINEST) -> Any:
+        """Return whether straight joint motions q0 → q1 are **proved** free, between all samples too.
 
         A piece is free if the clearance at its middle exceeds what any point can move within half of it; else it is
         halved. Pieces over which no point moves more than `finest` [m] without proof count as touching.
+
+        Args:
+            q0: (..., n).
+            q1: (..., n); all motions are looked at together.
+            finest: [m].
+
+        Returns:
+            bool (...,).
         """
-        a, b = (np.asarray(x, dtype=np.float64)[None] for x in (q0, q1))
+        start, end = np.broadcast_arrays(np.asarray(q0, dtype=np.float64), np.asarray(q1, dtype=np.float64))
+        a = start.reshape(-1, self.robot.n)
+        d = end.reshape(-1, self.robot.n) - a
         share = 2.0 if self.pairs else 1.0  # two links may approach each other
-        while len(a):
-            moved = share * 0.5 * np.abs(b - a) @ self.levers
-            middle = 0.5 * (a + b)
-            clear = self.clearance(middle)
-            open_ = clear <= moved
-            if (clear <= 0.0).any() or (moved[open_] < finest).any():
-                return False
-            a, b, middle = a[open_], b[open_], middle[open_]
-            a, b = np.concatenate([a, middle]), np.concatenate([middle, b])
-        return True
-
-
-def link_ends(arm: Any, q: Any, links: LinkCapsules) -> list[tuple[Any, Any]]:
-    """Ends of all capsules in the base frame at one configuration, floats or symbols."""
-    poses = link_poses(arm, q)
-    out = []
-    for i, a, b in zip(links.body, links.a, links.b, strict=True):
-        R, p = poses[i][:3, :3], poses[i][:3, 3]
-        out.append((R @ a + p, R @ b + p))
-    return out
-
-
-def _least(values: list[Any]) -> Any:
-    least: Any = FAR
-    for value in values:
-        least = np.minimum(least, value)
-    return least
-
-
-def capsule_gap(arm: Any, q: Any, a: Any, b: Any, radius: Any, links: LinkCapsules) -> Any:
-    """Return the gap between the arm and one capsule a–b, at one configuration."""
-    ends = link_ends(arm, q, links)
-    return _least([segment_segment(x, y, a, b) - r - radius for (x, y), r in zip(ends, links.radius, strict=True)])
-
-
-def box_gap(arm: Any, q: Any, centre: Any, half: Any, R: Any, links: LinkCapsules) -> Any:
-    """Return the gap between the arm and one box, at one configuration."""
-    ends = [(R.T @ (x - centre), R.T @ (y - centre)) for x, y in link_ends(arm, q, links)]
-    return _least([segment_box(x, y, half) - r for (x, y), r in zip(ends, links.radius, strict=True)])
-
-
-def plane_gap(arm: Any, q: Any, plane: Any, links: LinkCapsules, ignore: tuple[int, ...]) -> Any:
-    """Return the gap between the arm (without the bodies `ignore`) and one half-space, at one configuration."""
-    n, c = plane[:3], plane[3]
-    parts = zip(link_ends(arm, q, links), links.body, links.radius, strict=True)
-    return _least([np.minimum(n @ x, n @ y) - c - r for (x, y), i, r in parts if int(i) not in ignore])
-
-
-def self_gap(arm: Any, q: Any, links: LinkCapsules, pairs: tuple[tuple[int, int], ...]) -> Any:
-    """Return the smallest gap between pairs of the arm's own capsules, at one configuration."""
-    ends, r = link_ends(arm, q, links), links.radius
-    return _least([segment_segment(*ends[i], *ends[j]) - r[i] - r[j] for i, j in pairs])
+        way = share * np.abs(d) @ self.levers
+        free = np.ones(len(a), dtype=bool)
+        at, half = np.repeat(np.arange(len(a)), PIECES), 0.5 / PIECES
+        s = np.tile((np.arange(PIECES) + 0.5) / PIECES, len(a))
+        while len(at):
+            moved = way[at] * half
+            clear = self.gaps(a[at] + d[at] * s[:, None], 1.001 * float(moved.max()) + finest)
+            doubt = clear <= moved
+            if not doubt.any():
+                break
+            free[at[doubt & ((clear <= 0.0) | (moved < finest))]] = False
+            at, s, half = at[doubt], s[doubt], 0.5 * half
+            left = free[at]
+            at, s = np.repeat(at[left], 2), (s[left, None] + np.array([-half, half])).reshape(-1)
+        return free.reshape(start.shape[:-1]) if start.ndim > 1 else bool(free[0])
 
 
 def _levers(robot: Robot, links: LinkCapsules) -> Array:

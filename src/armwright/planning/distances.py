@@ -1,4 +1,4 @@
-"""Exact distances of a segment from a segment and from a box, one pair at a time, for floats and for symbols.
+"""Exact distances of a segment from a point, a segment and a box, one pair at a time, for floats and for symbols.
 
 Traced together with the arm's forward kinematics they become one compiled test of a configuration against a shape.
 """
@@ -18,6 +18,13 @@ def _dot(x: Any, y: Any) -> Any:
 
 def _unit_interval(x: Any) -> Any:
     return np.minimum(np.maximum(x, 0.0), 1.0)
+
+
+def segment_point(p: Any, q: Any, x: Any) -> Any:
+    """Return the distance of the segment p–q from a point x, all (3,)."""
+    d, r = q - p, x - p
+    gap = r - d * _unit_interval(_dot(r, d) / np.maximum(_dot(d, d), TINY))
+    return np.sqrt(_dot(gap, gap))
 
 
 def segment_segment(p1: Any, q1: Any, p2: Any, q2: Any) -> Any:

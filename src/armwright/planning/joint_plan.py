@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Colliding = Callable[[Any], Any]
-EdgeFree = Callable[[Any, Any], bool]
+EdgeFree = Callable[[Any, Any], Any]
+TOGETHER = 15  # shortcuts that are tried at once
+SAVED = 1e-9  # of the whole length, that a shortcut must save
 JointStatus = Literal["found", "gave up", "start blocked", "goal blocked"]
 
 
@@ -29,7 +31,7 @@ class JointPlan:
         status: "found", "start blocked", "goal blocked", or "gave up" (sampling cannot prove that no path exists).
         path: (N, n) configurations joined by straight lines; (0, n) if there is none.
         cost: length in joint space (Euclidean); inf without a path.
-        expanded: nodes of the trees. checks: configurations tested.
+        expanded: nodes of the trees. checks: configurations tested, and motions that a proof was asked for.
         planner: its name. message: one sentence for a person.
     """
 
@@ -97,19 +99,17 @@ class Space:
         text = f"the {which} configuration collides"
         return JointPlan(status, np.zeros((0, self.n)), float("inf"), 0, self.checks, planner, text)
 
-    def reach(self, a: Array, b: Array) -> float:
-        """Return the fraction of the motion a → b that is free from its start on; 1 if all of it is."""
-        span = float(np.abs(b - a).max())
-        count = max(1, int(np.ceil(span / self.resolution)))
-        s = np.arange(1, count + 1) / count
-        hit = self.colliding(a + (b - a) * s[:, None])
-        return float(np.argmax(hit)) / count if hit.any() else 1.0
-
-    def free(self, a: Array, b: Array) -> bool:
-        """Return whether the motion a → b is free, by the user's proof if there is one."""
-        if self.reach(a, b) < 1.0:
-            return False
-        return self.edge_free is None or bool(self.edge_free(a, b))
+    def free(self, a: Array, b: Array) -> NDArray[np.bool_]:
+        """Return which of the motions a → b, both (m, n), are free: proved so if there is a proof, else sampled."""
+        if self.edge_free is not None:
+            self.checks += len(a)
+            return np.asarray(self.edge_free(a, b))
+        counts = np.maximum(1, np.ceil(np.abs(b - a).max(axis=1) / self.resolution).astype(np.int64))
+        first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        edge = np.repeat(np.arange(len(a)), counts)
+        s = (np.arange(len(edge)) - first[edge] + 1) / counts[edge]
+        hit = self.colliding(a[edge] + (b - a)[edge] * s[:, None])
+        return ~np.logical_or.reduceat(hit, first)
 
 
 def length(path: Array) -> float:
@@ -117,21 +117,31 @@ def length(path: Array) -> float:
     return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
 
 
-def shortcut(space: Space, path: Array, rounds: int, rng: np.random.Generator) -> Array:
-    """Replace stretches between random points of a polyline by straight motions where those are free and shorter."""
-    for _ in range(rounds):
+def shortcut(space: Space, path: Array, tries: int, rng: np.random.Generator) -> Array:
+    """Replace stretches between random points of a polyline by straight motions where those are free and shorter.
+
+    Several are tried at once; of those that are free the ones that save most are taken, as far as they do not overlap.
+    """
+    for begin in range(0, tries, TOGETHER):
         if len(path) < 3:
             break
         steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
         at = np.concatenate([[0.0], np.cumsum(steps)])
-        u, v = np.sort(rng.uniform(0.0, at[-1], 2))
-        i, j = (int(np.clip(np.searchsorted(at, x, side="right") - 1, 0, len(steps) - 1)) for x in (u, v))
-        if i == j:
+        cuts = np.sort(rng.uniform(0.0, at[-1], (min(TOGETHER, tries - begin), 2)), axis=1)
+        corner = np.clip(np.searchsorted(at, cuts, side="right") - 1, 0, len(steps) - 1)
+        ends = path[corner] + (path[corner + 1] - path[corner]) * ((cuts - at[corner]) / steps[corner])[..., None]
+        saved = cuts[:, 1] - cuts[:, 0] - np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+        order = np.argsort(-saved)
+        order = order[(saved > SAVED * at[-1])[order]]
+        if not len(order):
             continue
-        a = path[i] + (path[i + 1] - path[i]) * (u - at[i]) / steps[i]
-        b = path[j] + (path[j + 1] - path[j]) * (v - at[j]) / steps[j]
-        if np.linalg.norm(b - a) < (v - u) * (1.0 - 1e-9) and space.free(a, b):
-            path = np.concatenate([path[: i + 1], [a, b], path[j + 1 :]])
-            keep = np.concatenate([[True], np.abs(np.diff(path, axis=0)).max(axis=1) > 1e-12])
-            path = path[keep]
+        order = order[space.free(ends[order, 0], ends[order, 1])]
+        chosen: list[int] = []
+        for k in order.tolist():
+            if all(cuts[k, 1] <= cuts[c, 0] or cuts[k, 0] >= cuts[c, 1] for c in chosen):
+                chosen.append(k)
+        for k in sorted(chosen, key=lambda k: -cuts[k, 0]):  # from the end, so that earlier corners keep their numbers
+            path = np.concatenate([path[: corner[k, 0] + 1], ends[k], path[corner[k, 1] + 1 :]])
+        keep = np.concatenate([[True], np.abs(np.diff(path, axis=0)).max(axis=1) > 1e-12])
+        path = path[keep]
     return path

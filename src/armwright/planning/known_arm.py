@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.planning.cspace import WholeArm, link_ends, self_gap
-from armwright.robot.kernels import kernel
+from armwright.planning.cspace import WholeArm
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from armwright.planning.capsules import LinkCapsules
+    from armwright.graph.least import Least
 
     Array = NDArray[np.float64]
-
-
-def posed_links(arm: Any, q: Any, links: LinkCapsules, pairs: tuple[tuple[int, int], ...]) -> Any:
-    """Return the ends of all capsules, base frame, and the smallest gap between `pairs` of them, in one row."""
-    ends = [x for pair in link_ends(arm, q, links) for x in pair]
-    return np.concatenate([*ends, np.array([self_gap(arm, q, links, pairs) if pairs else 0.0 * q[0]])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,41 +44,17 @@ class KnownArm(WholeArm):
                 f"{np.shape(self.reach)}"
             )
 
-    def clearance(self, q: ArrayLike) -> Array:
-        """Return how far (...,) [m] q (..., n) is from touching what is known; see `WholeArm.clearance`."""
-        least = super().clearance(q)
+    @cached_property
+    def gaps(self) -> Least:
+        """As of any arm, and how far q is from the postures."""
         if not len(self.postures):
-            return least
-        Q = np.asarray(q, dtype=np.float64)
-        return np.asarray(np.minimum(least, (self.away(Q) - self.reach).min(axis=-1)))
+            return super()._gaps((0.0,) * self.robot.n, np.zeros((0, self.robot.n + 1)))
+        rows = np.hstack([self.postures * self.levers, np.asarray(self.reach)[:, None]])
+        return self._gaps(tuple(self.levers.tolist()), rows)
 
     def wider(self, by: float) -> KnownArm:
         """Return the same with everything kept away from by so much more [m]."""
         return replace(self, margin=self.margin + by, reach=np.asarray(self.reach) + by)
-
-    def _block(self, Q: Array) -> Array:
-        """As of any arm; balls, which are all that is felt, are measured without a call for each."""
-        o = self.obstacles
-        if len(o) != len(o.a) or not (o.a is o.b or np.array_equal(o.a, o.b)):
-            return super()._block(Q)
-        k = kernel(self.robot, posed_links, regroup=False, links=self._links, pairs=self.pairs)
-        table = np.asarray(k(Q))
-        m = len(self._links.body)
-        least = table[:, -1] if self.pairs else np.full(len(Q), np.inf)
-        if len(o.a) and m:
-            ends = table[:, :-1].reshape(len(Q), m, 2, 3)
-            a, d = ends[:, :, 0], ends[:, :, 1] - ends[:, :, 0]
-            # |c − a − s d|² by products of matrices: no array of vectors is made
-            c = o.a
-            ca = np.matmul(a, c.T)
-            cd = np.matmul(d, c.T)
-            aa, ad, dd = np.sum(a * a, -1), np.sum(a * d, -1), np.sum(d * d, -1)
-            along = cd - ad[..., None]
-            s = np.clip(along / np.maximum(dd, 1e-30)[..., None], 0.0, 1.0)
-            square = np.sum(c * c, -1) - 2.0 * ca + aa[..., None] + s * (s * dd[..., None] - 2.0 * along)
-            gap = np.sqrt(np.maximum(square, 0.0)) - self._links.radius[:, None] - o.radius
-            least = np.minimum(least, gap.min(axis=(1, 2)))
-        return np.asarray(least - self.margin)
 
     def away(self, q: ArrayLike) -> Array:
         """Return the bound (..., k) [m] on how far any point of the arm moves from q (..., n) to the postures."""

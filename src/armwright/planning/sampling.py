@@ -57,18 +57,16 @@ def _extend(space: Space, tree: _Tree, near: int, target: Array, step: float, wh
     if not whole and distance > step:
         target = start + (target - start) * (step / distance)
         distance = step
-    fraction = space.reach(start, target)
-    steps = int(np.floor(fraction * distance / step + 1e-9))
-    marks = [min(1.0, k * step / distance) for k in range(1, steps + 1)]
-    if fraction == 1.0 and (not marks or marks[-1] < 1.0 - 1e-12):
-        marks.append(1.0)
+    count = max(1, int(np.ceil(distance / step - 1e-9)))
+    marks = np.minimum(step / distance * np.arange(count + 1), 1.0)
+    rows = start + (target - start) * marks[:, None]
+    rows[-1] = target
+    free = space.free(rows[:-1], rows[1:])
+    got = count if free.all() else int(np.argmin(free))
     node = near
-    for mark in marks:
-        q = target if mark >= 1.0 - 1e-12 else start + (target - start) * mark
-        if space.edge_free is not None and not space.edge_free(tree.q[node], q):
-            return node, False
+    for q in rows[1 : got + 1]:
         node = tree.add(q, node)
-    return node, fraction == 1.0
+    return node, got == count
 
 
 @names_culprit
@@ -88,8 +86,8 @@ def rrt_connect(colliding: Colliding, start: ArrayLike, goal: ArrayLike, lower: 
         seed: of the random numbers; same seed, same path.
         iterations: samples before it gives up.
         shortcuts: attempts to shorten the path afterwards.
-        edge_free: stronger test of a straight motion, e.g. `WholeArm.motion_free`, which proves it free between the
-            tested configurations too.
+        edge_free: test of straight motions between rows of two arrays (m, n) in place of sampling, e.g.
+            `WholeArm.motion_free`, which proves them free between all configurations; returns bool (m,).
     """
     if not (np.isfinite(step) and step > 0.0) or iterations < 1 or shortcuts < 0:
         given = f"{step!r}, {iterations!r}, {shortcuts!r}"
