@@ -8,11 +8,12 @@ SECONDS = {"loop/irb140": 5.0, "loop/irb140_exponentials": 5.0, "loop/explore_00
 
 
 def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return rows {line, figure, unit, target, met} of the loop; rows whose cases are missing are left out.
+    """Return rows {line, figure, unit, target, met} of loop and planning; what was not measured is left out.
 
     `target` is a text; `met` is None where nothing was promised.
     """
-    cases, process = result["cases"], result.get("process", {})
+    cases, process, planned = result["cases"], result.get("process", {}), result.get("planning", {})
+    check = planned.get("check", {"armwright": float("nan"), "coal": float("nan")})
 
     def best(name: str, peer: str = "armwright") -> float:
         return float(cases.get(name, {}).get(peer, {}).get("best", float("nan")))
@@ -43,6 +44,10 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
         ("largest memory of that run", process.get("loop_memory"), "× its recording", "", None),
         ("saving it to .npz", 100 * (1 - long / best("loop/long_npz")), "% of the run", "", None),
         ("saving it to .mcap", 100 * (1 - long / best("loop/long_mcap")), "% of the run", "", None),
+        ("a way through random worlds, shortened, against OMPL on coal", planned.get("ratio/short"), "×", ">=", 1),
+        ("the same, first way found", planned.get("ratio/first"), "×", ">=", 1),
+        ("one collision test alone against coal's", check["coal"] / check["armwright"], "×", ">=", 1),
+        ("the same", 1e6 * check["armwright"], "µs", "", None),
     ]
     out = []
     for line, figure, unit, sign, target in rows:

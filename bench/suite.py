@@ -19,7 +19,7 @@ from process import process_figures
 
 PEERS = ("armwright", "pin", "mujoco", "casadi", "rtb")
 ARMS = ("ur5", "n30", "n50")
-PARTS = ("core", "loop")
+PARTS = ("core", "loop", "plan")
 
 
 def machine() -> dict[str, Any]:
@@ -56,6 +56,17 @@ def part(case: str) -> str:
     return "loop" if case.startswith("loop/") else "core"
 
 
+def planning(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Planning in joint space beside OMPL, in this process; empty, with the reason told, where that is missing."""
+    try:
+        from planning import planning_figures
+
+        return planning_figures(problems=2 * rounds, tell=tell)
+    except ImportError as error:
+        tell(f"planning: skipped ({error})")
+        return {}
+
+
 def run(
     out: Path, *, rounds: int = 25, budget: float = 0.04, peers: Sequence[str] = PEERS, arms: Sequence[str] = ARMS,
     parts: Sequence[str] = PARTS, calls: int = 1_000_000, repeats: int = 7,
@@ -72,10 +83,12 @@ def run(
         result = measure(
             peers, folder, rounds=rounds, budget=budget, tell=tell, wanted=lambda name: part(name) in parts
         )
+    planned = planning(rounds, tell) if "plan" in parts else {}
     tell("whole processes and memory")
     figures = process_figures(repeats=repeats, calls=calls, parts=parts)
     document = {
-        "machine": started, "rounds": rounds, "budget": budget, **result, "ratios": ratios(result), "process": figures
+        "machine": started, "rounds": rounds, "budget": budget, **result, "ratios": ratios(result), "process": figures,
+        "planning": planned,
     }  # fmt: skip
     document["loop"] = loop_lines(document)
     out.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -21,7 +21,7 @@ def suite(monkeypatch):
     import suite
 
     yield suite
-    for name in ("suite", "driver", "prepare", "process", "lines", "loop_task"):
+    for name in ("suite", "driver", "prepare", "process", "lines", "loop_task", "planning"):
         sys.modules.pop(name, None)
 
 
@@ -102,6 +102,20 @@ def test_lines_of_the_loop_compare_with_what_was_promised(suite):
 def test_an_unknown_part_is_told(capsys):
     assert main(["bench", "--parts", "everything"]) == 2
     assert "core,loop" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_planners_are_compared_on_paths_that_are_free(suite):
+    pytest.importorskip("pinocchio", reason="needs Pinocchio")
+    pytest.importorskip("ompl", reason="needs OMPL")
+    from lines import loop_lines
+    from planning import planning_figures
+
+    result = planning_figures(problems=1, repeats=1)
+    assert result["armwright/short"]["touched"] == 0
+    assert result["ompl/short"]["median_length"] <= result["ompl/first"]["median_length"] * (1.0 + 1e-9)
+    assert {row["unit"] for row in loop_lines({"cases": {}, "planning": result})} == {"×", "µs"}
+    assert loop_lines({"cases": {}}) == []
 
 
 @pytest.mark.slow

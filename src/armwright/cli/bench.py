@@ -14,7 +14,7 @@ from armwright.errors import NotSupportedError
 
 PEERS = "armwright,pin,mujoco,casadi,rtb"
 ARMS = "ur5,n30,n50"
-PARTS = "core,loop"
+PARTS = "core,loop,plan"
 
 
 def bench(
@@ -23,7 +23,7 @@ def bench(
     budget: Annotated[float, typer.Option(min=1e-4, help="Seconds per case and round.")] = 0.04,
     peers: Annotated[str, typer.Option(help="Which libraries, separated by commas; missing ones are skipped.")] = PEERS,
     arms: Annotated[str, typer.Option(help="Which arms: ur5, and random ones of 30 and 50 joints.")] = ARMS,
-    parts: Annotated[str, typer.Option(help="What to measure: core (single calls and batches), loop.")] = PARTS,
+    parts: Annotated[str, typer.Option(help="What to measure: core (single calls and batches), loop, plan.")] = PARTS,
     calls: Annotated[int, typer.Option(min=1000, help="Calls, and batch size, of the memory figures.")] = 1_000_000,
     repeats: Annotated[int, typer.Option(min=1, help="Processes started per start-up figure.")] = 7,
     json: Json = False,

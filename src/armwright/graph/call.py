@@ -88,6 +88,13 @@ def layout_is_known() -> bool:
         return False
 
 
+def data_word(array: Any) -> Any:
+    """Return the address of a word that holds the address of an array's data, as an argument for ctypes."""
+    if layout_is_known():
+        return id(array) + _ARRAY["data"]
+    return ctypes.byref(ctypes.c_void_p(array.ctypes.data))
+
+
 def fast_type(base: type) -> type:
     """Return a subclass of `base` whose instances can be connected to machine code; `base` where that is impossible."""
     if not layout_is_known():

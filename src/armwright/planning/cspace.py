@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
+from armwright.pickling import Rebuilt
 from armwright.planning.capsules import LinkCapsules, Obstacles
 from armwright.planning.gaps import gap_kernel, obstacle_items
 from armwright.planning.grid import frozen_numbers, grid_shape
@@ -27,11 +28,10 @@ if TYPE_CHECKING:
 
 FINEST = 1e-4  # [m] of motion within which freedom is proved or given up
 TOUCH = 1e-3  # [m] beyond which a collision test does not look
-PIECES = 8  # that a motion is looked at in at first: as many as there are lanes
 
 
 @dataclass(frozen=True, eq=False)
-class WholeArm:
+class WholeArm(Rebuilt):
     """An arm among obstacles.
 
     Attributes:
@@ -93,39 +93,32 @@ class WholeArm:
         """Bound (n,) on the way of any point of the arm per unit of each joint: none moves more than levers·|Δq|."""
         return _levers(self.robot, self._links)
 
-    def motion_free(self, q0: ArrayLike, q1: ArrayLike, *, finest: float = FINEST) -> Any:
-        """Return whether straight joint motions q0 → q1 are **proved** free, between all samples too.
+    def free_until(self, q0: ArrayLike, q1: ArrayLike, *, finest: float = FINEST, whole: bool = False) -> Array:
+        """Return how much (...,) of the straight joint motions q0 → q1 (..., n) is **proved** free from q0 on.
 
-        A piece is free if the clearance at its middle exceeds what any point can move within half of it; else it is
-        halved. Pieces over which no point moves more than `finest` [m] without proof count as touching.
+        Between all samples too: a piece is free if the clearance at its middle exceeds what any point can move within
+        half of it; else it is halved (`armwright.graph.least.proved_way`). Pieces over which no point moves more than
+        `finest` [m] without proof count as touching.
 
         Args:
             q0: (..., n).
-            q1: (..., n); all motions are looked at together.
+            q1: (..., n).
             finest: [m].
-
-        Returns:
-            bool (...,).
+            whole: motions that are not free to their end may be given up sooner.
         """
-        start, end = np.broadcast_arrays(np.asarray(q0, dtype=np.float64), np.asarray(q1, dtype=np.float64))
-        a = start.reshape(-1, self.robot.n)
-        d = end.reshape(-1, self.robot.n) - a
-        share = 2.0 if self.pairs else 1.0  # two links may approach each other
-        way = share * np.abs(d) @ self.levers
-        free = np.ones(len(a), dtype=bool)
-        at, half = np.repeat(np.arange(len(a)), PIECES), 0.5 / PIECES
-        s = np.tile((np.arange(PIECES) + 0.5) / PIECES, len(a))
-        while len(at):
-            moved = way[at] * half
-            clear = self.gaps(a[at] + d[at] * s[:, None], 1.001 * float(moved.max()) + finest)
-            doubt = clear <= moved
-            if not doubt.any():
-                break
-            free[at[doubt & ((clear <= 0.0) | (moved < finest))]] = False
-            at, s, half = at[doubt], s[doubt], 0.5 * half
-            left = free[at]
-            at, s = np.repeat(at[left], 2), (s[left, None] + np.array([-half, half])).reshape(-1)
-        return free.reshape(start.shape[:-1]) if start.ndim > 1 else bool(free[0])
+        n = self.robot.n
+        a, b = np.broadcast_arrays(np.asarray(q0, dtype=np.float64), np.asarray(q1, dtype=np.float64))
+        found = self.gaps.ways(a.reshape(-1, n), b.reshape(-1, n), self._bounds, finest, whole=whole)
+        return np.asarray(found.reshape(a.shape[:-1]))
+
+    def motion_free(self, q0: ArrayLike, q1: ArrayLike, *, finest: float = FINEST) -> Mask:
+        """Return whether straight joint motions q0 → q1 are proved free, bool (...,); see `free_until`."""
+        return np.asarray(self.free_until(q0, q1, finest=finest, whole=True) >= 1.0)
+
+    @cached_property
+    def _bounds(self) -> Array:
+        """Levers of the smallest gap: two links may approach each other."""
+        return np.ascontiguousarray((2.0 if self.pairs else 1.0) * self.levers)
 
 
 def _levers(robot: Robot, links: LinkCapsules) -> Array:

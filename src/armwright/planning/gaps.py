@@ -100,16 +100,17 @@ def gap_kernel(
     levers: tuple[float, ...],
 ) -> LeastKernel:  # fmt: skip
     """Return the compiled gaps of an arm, made once for the same arguments; levers are those of `posture_gap`."""
-    key = ("gaps", links, own, ignore, levers)
-    if key not in robot._cache:
-        kinds = (
-            Pairs(0, 4, ball_gap), Pairs(0, 7, capsule_gap), Pairs(0, 17, box_gap, box_bound), Pairs(0, 4, plane_gap),
-            Pairs(1, 1, own_gap), Pairs(2, robot.n + 1, posture_gap),
-        )  # fmt: skip
-        constants = {"arm": robot, "links": links, "own": own, "ignore": ignore, "levers": levers}
-        robot._cache[key] = LeastKernel(records, robot.n, kinds, constants)
-    found: LeastKernel = robot._cache[key]
+    found: LeastKernel = robot.memo(("gaps", links, own, ignore, levers), _made, links, own, ignore, levers)
     return found
+
+
+def _made(robot: Robot, links: LinkCapsules, own: Any, ignore: Any, levers: Any) -> LeastKernel:
+    kinds = (
+        Pairs(0, 4, ball_gap), Pairs(0, 7, capsule_gap), Pairs(0, 17, box_gap, box_bound), Pairs(0, 4, plane_gap),
+        Pairs(1, 1, own_gap), Pairs(2, robot.n + 1, posture_gap),
+    )  # fmt: skip
+    constants = {"arm": robot, "links": links, "own": own, "ignore": ignore, "levers": levers}
+    return LeastKernel(records, robot.n, kinds, constants)
 
 
 def obstacle_items(obstacles: Obstacles, margin: float) -> tuple[Array, Array, Array, Array]:

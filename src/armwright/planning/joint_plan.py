@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Colliding = Callable[[Any], Any]
-EdgeFree = Callable[[Any, Any], Any]
 TOGETHER = 15  # shortcuts that are tried at once
 SAVED = 1e-9  # of the whole length, that a shortcut must save
 JointStatus = Literal["found", "gave up", "start blocked", "goal blocked"]
@@ -49,6 +48,16 @@ class JointPlan:
         return self.status == "found"
 
 
+class Proof(Protocol):
+    """Says how far straight motions are free, without gaps between samples: `WholeArm.free_until` is one."""
+
+    def __call__(self, q0: Any, q1: Any, *, whole: bool) -> Any:
+        """Return the free share (m,), from their start on, of the motions q0 → q1 (m, n).
+
+        With `whole`, motions that are not free to their end may be given up sooner.
+        """
+
+
 class JointPlanner(Protocol):
     """Anything that plans in configuration space."""
 
@@ -61,7 +70,7 @@ class Space:
     """The collision function with its inputs checked, its calls counted, and straight motions tested in batches."""
 
     def __init__(self, colliding: Colliding, start: ArrayLike, goal: ArrayLike, lower: ArrayLike, upper: ArrayLike,
-                 resolution: float, edge_free: EdgeFree | None) -> None:  # fmt: skip
+                 resolution: float, proof: Proof | None) -> None:  # fmt: skip
         """Check the problem; `resolution` is the largest joint step between tests of a motion."""
         n = np.size(start)
         self.start, self.goal = (frozen_numbers(x, (n,), w) for x, w in ((start, "start"), (goal, "goal")))
@@ -74,7 +83,7 @@ class Space:
         if not (np.isfinite(resolution) and resolution > 0.0):
             raise InputError(f"resolution: must be finite and > 0, got {resolution!r}")
         self.n, self.resolution, self.checks = n, resolution, 0
-        self._colliding, self.edge_free = colliding, edge_free
+        self._colliding, self.proof = colliding, proof
 
     @property
     def _bounds(self) -> str:
@@ -99,17 +108,20 @@ class Space:
         text = f"the {which} configuration collides"
         return JointPlan(status, np.zeros((0, self.n)), float("inf"), 0, self.checks, planner, text)
 
-    def free(self, a: Array, b: Array) -> NDArray[np.bool_]:
-        """Return which of the motions a → b, both (m, n), are free: proved so if there is a proof, else sampled."""
-        if self.edge_free is not None:
+    def reach(self, a: Array, b: Array, *, whole: bool = False) -> Array:
+        """Return how much (m,) of the motions a → b, both (m, n), is free from their start on: proved, or sampled.
+
+        With `whole`, motions that are not free to their end may be given up sooner.
+        """
+        if self.proof is not None:
             self.checks += len(a)
-            return np.asarray(self.edge_free(a, b))
+            return np.asarray(self.proof(a, b, whole=whole))
         counts = np.maximum(1, np.ceil(np.abs(b - a).max(axis=1) / self.resolution).astype(np.int64))
         first = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        edge = np.repeat(np.arange(len(a)), counts)
-        s = (np.arange(len(edge)) - first[edge] + 1) / counts[edge]
-        hit = self.colliding(a[edge] + (b - a)[edge] * s[:, None])
-        return ~np.logical_or.reduceat(hit, first)
+        motion = np.repeat(np.arange(len(a)), counts)
+        k = np.arange(len(motion)) - first[motion]
+        hit = self.colliding(a[motion] + (b - a)[motion] * ((k + 1) / counts[motion])[:, None])
+        return np.asarray(np.minimum.reduceat(np.where(hit, k, counts[motion]), first) / counts)
 
 
 def length(path: Array) -> float:
@@ -135,7 +147,7 @@ def shortcut(space: Space, path: Array, tries: int, rng: np.random.Generator) ->
         order = order[(saved > SAVED * at[-1])[order]]
         if not len(order):
             continue
-        order = order[space.free(ends[order, 0], ends[order, 1])]
+        order = order[space.reach(ends[order, 0], ends[order, 1], whole=True) >= 1.0]
         chosen: list[int] = []
         for k in order.tolist():
             if all(cuts[k, 1] <= cuts[c, 0] or cuts[k, 0] >= cuts[c, 1] for c in chosen):

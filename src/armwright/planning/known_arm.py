@@ -47,9 +47,8 @@ class KnownArm(WholeArm):
     @cached_property
     def gaps(self) -> Least:
         """As of any arm, and how far q is from the postures."""
-        if not len(self.postures):
-            return super()._gaps((0.0,) * self.robot.n, np.zeros((0, self.robot.n + 1)))
-        rows = np.hstack([self.postures * self.levers, np.asarray(self.reach)[:, None]])
+        postures = self.postures.reshape(-1, self.robot.n)
+        rows = np.hstack([postures * self.levers, np.asarray(self.reach).reshape(-1, 1)])
         return self._gaps(tuple(self.levers.tolist()), rows)
 
     def wider(self, by: float) -> KnownArm:

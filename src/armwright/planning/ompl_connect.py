@@ -45,7 +45,7 @@ class OMPLConnect:
         if not (self.seconds > 0.0 and self.step > 0.0):
             raise InputError(f"OMPLConnect: seconds and step must be > 0, got {self.seconds!r}, {self.step!r}")
         base, geometric = _ompl(self.seed)
-        proof = getattr(colliding, "motion_free", None)
+        proof = getattr(colliding, "free_until", None)
         space = Space(colliding, start, goal, lower, upper, self.resolution, proof)
         no = space.refused(self.name)
         if no is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
-from armwright.planning.joint_plan import Colliding, EdgeFree, JointPlan, Space, length, shortcut
+from armwright.planning.joint_plan import Colliding, JointPlan, Proof, Space, length, shortcut
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -57,22 +57,21 @@ def _extend(space: Space, tree: _Tree, near: int, target: Array, step: float, wh
     if not whole and distance > step:
         target = start + (target - start) * (step / distance)
         distance = step
-    count = max(1, int(np.ceil(distance / step - 1e-9)))
-    marks = np.minimum(step / distance * np.arange(count + 1), 1.0)
-    rows = start + (target - start) * marks[:, None]
-    rows[-1] = target
-    free = space.free(rows[:-1], rows[1:])
-    got = count if free.all() else int(np.argmin(free))
+    fraction = float(space.reach(start[None], target[None])[0])
+    steps = int(np.floor(fraction * distance / step + 1e-9))
+    marks = [min(1.0, k * step / distance) for k in range(1, steps + 1)]
+    if fraction == 1.0 and (not marks or marks[-1] < 1.0 - 1e-12):
+        marks.append(1.0)
     node = near
-    for q in rows[1 : got + 1]:
-        node = tree.add(q, node)
-    return node, got == count
+    for mark in marks:
+        node = tree.add(target if mark >= 1.0 - 1e-12 else start + (target - start) * mark, node)
+    return node, fraction == 1.0
 
 
 @names_culprit
 def rrt_connect(colliding: Colliding, start: ArrayLike, goal: ArrayLike, lower: ArrayLike, upper: ArrayLike, *,
                 step: float = 0.3, resolution: float = 0.02, seed: int = 0, iterations: int = 5000,
-                shortcuts: int = 150, edge_free: EdgeFree | None = None) -> JointPlan:  # fmt: skip
+                shortcuts: int = 150, proof: Proof | None = None) -> JointPlan:  # fmt: skip
     """Plan a collision-free joint path.
 
     Args:
@@ -86,13 +85,13 @@ def rrt_connect(colliding: Colliding, start: ArrayLike, goal: ArrayLike, lower: 
         seed: of the random numbers; same seed, same path.
         iterations: samples before it gives up.
         shortcuts: attempts to shorten the path afterwards.
-        edge_free: test of straight motions between rows of two arrays (m, n) in place of sampling, e.g.
-            `WholeArm.motion_free`, which proves them free between all configurations; returns bool (m,).
+        proof: test of straight motions in place of sampling, e.g. `WholeArm.free_until`, which proves them free between
+            all configurations.
     """
     if not (np.isfinite(step) and step > 0.0) or iterations < 1 or shortcuts < 0:
         given = f"{step!r}, {iterations!r}, {shortcuts!r}"
         raise InputError(f"rrt_connect: need step > 0, iterations ≥ 1, shortcuts ≥ 0, got {given}")
-    space = Space(colliding, start, goal, lower, upper, resolution, edge_free)
+    space = Space(colliding, start, goal, lower, upper, resolution, proof)
     name = "rrt-connect"
     no = space.refused(name)
     if no is not None:
@@ -123,12 +122,12 @@ def rrt_connect(colliding: Colliding, start: ArrayLike, goal: ArrayLike, lower: 
 
 def connected(colliding: Colliding, start: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, step: float = 0.3,
               resolution: float = 0.02, seed: int = 0, iterations: int = 300,
-              edge_free: EdgeFree | None = None) -> Array:  # fmt: skip
+              proof: Proof | None = None) -> Array:  # fmt: skip
     """Return configurations (m, n) that are joined to `start` by free motions: how far one gets from there.
 
     Arguments as in `rrt_connect`. A region that looks closed may have an exit that was not found.
     """
-    space = Space(colliding, start, start, lower, upper, resolution, edge_free)
+    space = Space(colliding, start, start, lower, upper, resolution, proof)
     rng, tree = np.random.default_rng(seed), _Tree(space.start)
     for _ in range(iterations):
         target = rng.uniform(space.lower, space.upper)
@@ -154,8 +153,8 @@ class RRTConnect:
     def __call__(self, colliding: Colliding, start: ArrayLike, goal: ArrayLike, lower: ArrayLike,
                  upper: ArrayLike) -> JointPlan:  # fmt: skip
         """Plan from start to goal; a `WholeArm`'s motions are proved free, not only sampled."""
-        proof = getattr(colliding, "motion_free", None)
+        proof = getattr(colliding, "free_until", None)
         return rrt_connect(
             colliding, start, goal, lower, upper, step=self.step, resolution=self.resolution, seed=self.seed,
-            iterations=self.iterations, shortcuts=self.shortcuts, edge_free=proof,
+            iterations=self.iterations, shortcuts=self.shortcuts, proof=proof,
         )  # fmt: skip
