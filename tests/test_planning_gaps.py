@@ -142,7 +142,7 @@ def test_arms_that_were_used_can_be_pickled_and_copied():
     for arm in arms(2)[:2]:
         q = np.full(6, 0.3)
         want = arm.clearance(q)
-        for again in (pickle.loads(pickle.dumps(arm)), copy.deepcopy(arm)):
+        for again in (pickle.loads(pickle.dumps(arm)), copy.deepcopy(arm)):  # noqa: S301 - our own bytes
             assert again.clearance(q) == want
 
 

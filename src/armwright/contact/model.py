@@ -13,14 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.contact.capsules import LinkCapsule, fixed_column, link_capsules
 from armwright.contact.geometry import cross, dot
-from armwright.contact.shapes import Mesh, Shape
+from armwright.contact.shapes import Box, Mesh, Shape
+from armwright.contact.shapes_cover import Cover, covered_distance, covers_of
 from armwright.contact.shapes_distance import distance_and_normal, signed_distance
 from armwright.contact.shapes_segment import nearest_parameters
 from armwright.contact.world import World, check_base
@@ -39,10 +40,17 @@ SLIP_SPEED = 0.01
 
 @dataclass(frozen=True)
 class Pair:
-    """A capsule of a link and a shape that it could touch."""
+    """A capsule of a link and a shape that it could touch; faces of a box that others stand against."""
 
     capsule: LinkCapsule
     shape: Shape
+    covers: tuple[Cover, ...] = ()
+
+    def at(self, x: Any) -> tuple[Any, Any]:
+        """Signed distance [m] and outward normal (3,) of the shape at x (3,)."""
+        if self.covers:
+            return covered_distance(cast("Box", self.shape), x, self.covers)
+        return distance_and_normal(self.shape, x)
 
 
 class Touch(NamedTuple):
@@ -83,13 +91,10 @@ def contact_pairs(robot: Robot, world: World, capsules: Sequence[LinkCapsule] | 
             raise InputError(f"capsule of {part.link!r}: body {part.body} must lie in 0…{len(robot.bodies) - 1}")
     check_base(world, robot, parts)
     still = fixed_column(robot, parts)
-    return tuple(
-        Pair(part, shape)
-        for part in parts
-        if part not in still
-        for shape in world.shapes
-        if reachable(robot, part, shape)
-    )
+    moving = [part for part in parts if part not in still]
+    met = {shape: [part for part in moving if reachable(robot, part, shape)] for shape in world.shapes}
+    covers = {s: covers_of(s, world.shapes) if isinstance(s, Box) and met[s] else () for s in world.shapes}
+    return tuple(Pair(part, s, covers[s]) for part in moving for s in world.shapes if part in met[s])
 
 
 def _tidy(p: Any) -> Any:
@@ -117,10 +122,11 @@ def _twists(tree: Tree, poses: dict[int, tuple[Any, Any]], qd: Any) -> dict[int,
     return out
 
 
-def _touch(shape: Shape, x: Any, radius: float, twist: tuple[Any, Any], slip_speed: float) -> Touch:
-    """Force on a ball of `radius` about x that moves with a link."""
-    far, n = distance_and_normal(shape, x)
-    depth = radius - far
+def _touch(pair: Pair, x: Any, twist: tuple[Any, Any], slip_speed: float) -> Touch:
+    """Force on a ball about x, of the capsule's radius, that moves with its link."""
+    shape = pair.shape
+    far, n = pair.at(x)
+    depth = pair.capsule.radius - far
     point = x - far * n
     push = shape.stiffness * depth
     if shape.damping == 0.0 and shape.friction == 0.0:
@@ -164,7 +170,7 @@ def touches(
         values = [0.5] if pair.capsule.length == 0.0 else nearest_parameters(pair.shape, a, d)
         for s in values:
             twist = twists.get(pair.capsule.body, rest)
-            out.append((pair, _touch(pair.shape, a + s * d, pair.capsule.radius, twist, slip_speed)))
+            out.append((pair, _touch(pair, a + s * d, twist, slip_speed)))
     return out
 
 

@@ -15,7 +15,7 @@ from armwright.pickling import Rebuilt
 from armwright.planning.capsules import LinkCapsules, Obstacles
 from armwright.planning.gaps import gap_kernel, obstacle_items
 from armwright.planning.grid import frozen_numbers, grid_shape
-from armwright.planning.worlds import contact_capsules
+from armwright.planning.worlds import SEAM, contact_capsules
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -86,7 +86,7 @@ class WholeArm(Rebuilt):
 
     def __call__(self, q: ArrayLike) -> Mask:
         """Return whether the arm collides, (...,) for q (..., n): the collision function of sampling planners."""
-        return np.asarray(self.gaps(q, TOUCH) <= 0.0)
+        return np.asarray(self.gaps(q, TOUCH) <= SEAM)
 
     @cached_property
     def levers(self) -> Array:

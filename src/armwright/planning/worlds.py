@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+SEAM = 1e-9  # [m] from an obstacle that counts as touching: rounding must not open the seam between two that abut
+
 
 @names_culprit
 def contact_capsules(robot: Robot, parts: Sequence[LinkCapsule] | None = None) -> LinkCapsules:
@@ -108,5 +110,5 @@ def true_map(where: GridMap, world: World | Obstacles, *, radius: float = 0.0, t
     obstacles = world if isinstance(world, Obstacles) else obstacles_of(world)
     cells = np.moveaxis(np.indices(where.shape), 0, -1) + where.grid.first
     keep = radius + (0.5 * float(np.linalg.norm(where.grid.cell_size)) if touching else 0.0)
-    blocked = point_clearance(obstacles, where.grid.centre(cells)) <= keep
+    blocked = point_clearance(obstacles, where.grid.centre(cells)) <= keep + SEAM
     return replace(where, felt=blocked.astype(np.int64), swept=np.zeros(where.shape, dtype=np.int64))
