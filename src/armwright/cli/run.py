@@ -112,8 +112,16 @@ def collision(
         **ends_of(arm, world, planner, contact, published, grid, start, goal),
     }
     began = time.perf_counter()
-    with _bar(f"{name} in world {world}", json) as tell:
-        run = explore(arm, world, progress=tell, **options)
+    try:
+        with _bar(f"{name} in world {world}", json) as tell:
+            run = explore(arm, world, progress=tell, **options)
+    except Exception as error:
+        recording = getattr(error, "recording", None)
+        if out is not None and recording is not None and len(recording):
+            out.mkdir(parents=True, exist_ok=True)
+            recording.save(out / "recording.npz")
+            typer.echo(f"wrote {out / 'recording.npz'}: what was recorded until the error", err=True)
+        raise
     took = time.perf_counter() - began
     files = _write(run, out, film, json) if out is not None else []
     ending = None

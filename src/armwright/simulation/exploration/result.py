@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from armwright.planning.path_plan import PathPlan
     from armwright.simulation.exploration.joints.places import Places
     from armwright.simulation.recording import Recording
+    from armwright.simulation.session import Session
 
 Cell = tuple[int, ...]
 OUTCOMES = (
@@ -144,3 +145,10 @@ class Exploration:
         from armwright.simulation.exploration.film import film
 
         return film(self, path, **options)
+
+
+def keep_recording(session: Session, error: Exception) -> None:
+    """Let an error in the middle of a run take along what was recorded until then: ``error.recording``."""
+    session.outcome = "failed"
+    error.recording = session.recording()  # type: ignore[attr-defined]
+    error.add_note(f"at {session.time:.3f} s of an exploration; what was recorded until then is kept: error.recording")

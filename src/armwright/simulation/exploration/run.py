@@ -17,7 +17,7 @@ from armwright.motion.reference import Reference
 from armwright.planning.marking import back_off_000, mark
 from armwright.simulation.exploration.marks import marked, pass_on, swept
 from armwright.simulation.exploration.motion import glide, held_table, path_rows, published_motion, timed_motion
-from armwright.simulation.exploration.result import Contact
+from armwright.simulation.exploration.result import Contact, keep_recording
 from armwright.simulation.exploration.task import Task
 from armwright.simulation.session import Session
 
@@ -76,6 +76,9 @@ class Run:
             self.end("interrupted", f"at {self.session.time:.3f} s; what was recorded until then is kept")
         except SimulationError as error:
             self.end("diverged", str(error))
+        except Exception as error:
+            keep_recording(self.session, error)
+            raise
 
     def _leg(self) -> None:
         plan, back = self._plan()

@@ -20,6 +20,7 @@ from armwright.simulation.exploration.joints.motion import joint_motion
 from armwright.simulation.exploration.joints.react import go, hold, retract, still_touching
 from armwright.simulation.exploration.joints.task import Caution, JointTask
 from armwright.simulation.exploration.joints.touch_map import RADIUS, TouchMap, link_ends, thinned
+from armwright.simulation.exploration.result import keep_recording
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,6 +84,9 @@ class JointRun:
             self.end("interrupted", f"at {self.session.time:.3f} s; what was recorded until then is kept")
         except SimulationError as error:
             self.end("diverged", str(error))
+        except Exception as error:
+            keep_recording(self.session, error)
+            raise
 
     def _begin(self) -> None:
         q0 = self.trail[0]
@@ -162,7 +166,11 @@ class JointRun:
         planner = task.planner if patient else task.quick
         wide = known.wider(SPARE)
         chosen = wide if (wide.clearance(np.stack([start, goal])) > 0.0).all() else known
-        return planner(chosen.__call__, start, goal, task.lower, task.upper)
+        return planner(chosen.__call__, start, goal, *self._bounds(start))
+
+    def _bounds(self, start: Array) -> tuple[Array, Array]:
+        """Bounds of the search; a contact may have pushed the arm beyond them, and it has to start from where it is."""
+        return np.minimum(self.task.lower, start), np.maximum(self.task.upper, start)
 
     def _no_way(self, last: tuple[KnownArm, Array] | None, blocked: bool) -> None:
         if self.contacts:
@@ -177,7 +185,7 @@ class JointRun:
         for what, q in (("boxed in", start), ("unreachable", np.asarray(self.task.goals)[0])):
             if known.clearance(q) <= 0.0:
                 continue
-            nodes = connected(known.__call__, q, self.task.lower, self.task.upper)
+            nodes = connected(known.__call__, q, *self._bounds(q))
             here = link_ends(self.task.believed, self.map.links, q)
             far = np.linalg.norm(link_ends(self.task.believed, self.map.links, nodes) - here, axis=-1).max()
             if far < CONFINED:
