@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from armwright.cli import main
-from armwright.contact.shapes import Box, Sphere
+from armwright.contact.shapes import Sphere
 from armwright.contact.world import World
 from armwright.kinematics import fk
 from armwright.planning import Hopfield, RRTConnect

@@ -57,6 +57,8 @@ class Run:
         self.chunk = 0  # first recorded chunk of the present leg
         self.way: tuple[Any, Any] = (np.array([q0]), np.zeros(1))
         self.quiet_until = 0.0
+        self.ways: list[float] = []  # [m] to the goal as far as known, at every contact that was slid from
+        self.turned = 1.0  # −1: a surface that has to be followed is followed away from the planner's way
 
     @property
     def map(self) -> GridMap:

@@ -13,6 +13,10 @@ Every cell behind the surface is marked as it is passed: one contact shows a who
 
 It ends when contact is lost (the corner has been rounded), when the way leads off the surface, or when it makes no
 headway.
+
+In a deep pocket that does not end well: the shortest way through what is not felt yet leads from wall to wall. So when
+`STUCK` contacts in a row have not made the way shorter than it had been, the surface is followed to its end in one
+direction, whatever the planner's way says; in the other one if the arm got stuck in the first.
 """
 
 from __future__ import annotations
@@ -33,7 +37,8 @@ if TYPE_CHECKING:
 
 STEP = 0.04  # [s]
 FORCE = 8.0  # [N] to press with
-LOST = 2.0  # [N] below which there is no contact
+LOST = 2.0  # [N] below which a force has no direction
+FIRM = 4.0  # [N], smoothed, below which there is no contact: the reference's own jerks are felt with as much at times
 LOST_STEPS = 8  # so many steps without contact before it counts as lost
 INTEGRAL = 0.25  # share of the missing depth that is corrected in a step
 SMOOTH = 0.3  # of a new normal
@@ -49,6 +54,8 @@ DEEPEST = 0.02  # [m] of the desired position behind the surface
 APPROACH, RETREAT = 0.5, 2.0  # of the sliding speed, along the normal, into the surface and away from it
 MARGIN = 12.0  # [N] above `FORCE` at which sliding has slowed down to
 SLOWEST = 0.2  # of its speed
+STUCK = 3  # contacts that bring the goal no nearer, after which a surface is followed to its end
+ROUND = 3.0  # cells that the arm must have been away for before it can have come round
 
 
 def compliance(run: Run, q: Any, n: Any) -> float:
@@ -73,17 +80,29 @@ def slide(run: Run, contact: Contact) -> None:
     depth = min(max(float(n @ (point - ref)), 0.0), DEEPEST)
     soft = compliance(run, q_ref, n)
     began, lost, best, since, left_at = session.time, 0, np.inf, session.time, point
+    held = max(float(n @ felt), FIRM)
+    follow, along, farthest, first, passed = _no_nearer(run, point), None, 0.0, point, point
     while session.time < min(began + LONGEST, run.task.duration - STEP):
         aim, left = _aim(run, point)
         if aim is None:
             break  # no way from here: step back and let the planner say so
         tangent = _unit(aim - n * float(n @ aim))
-        if tangent is None or float(n @ aim) > LEAVE * float(np.linalg.norm(aim)):
+        if follow and along is not None:
+            tangent = _unit(along - n * float(n @ along))
+        elif follow and tangent is not None:
+            tangent = run.turned * tangent
+        if tangent is None or (not follow and float(n @ aim) > LEAVE * float(np.linalg.norm(aim))):
             break
-        if left < best - HEADWAY * size:
-            best, since = left, session.time
+        gone = float(np.linalg.norm(point - first))
+        farthest = max(farthest, gone)
+        if follow and farthest > ROUND * size and gone < 0.5 * size:
+            break  # all the way round
+        if np.linalg.norm(point - passed) > HEADWAY * size if follow else left < best - HEADWAY * size:
+            best, since, passed = left, session.time, point
         elif session.time - since > PATIENCE:
+            run.turned = -run.turned if follow else run.turned
             break
+        along = tangent
         over = (float(np.linalg.norm(felt)) - FORCE) / MARGIN
         ahead = speed * STEP * min(max(1.0 - over, SLOWEST), 1.0)
         lead = float(tangent @ (ref - point))
@@ -110,20 +129,28 @@ def slide(run: Run, contact: Contact) -> None:
         point = hand.place(session.state[0][: session.parts.n])
         felt = flat @ session.loop.get("wrench_ext")[0][:3]
         press = float(n @ felt)
-        lost = lost + 1 if press < LOST else 0
+        held += SMOOTH * (press - held)
+        lost = lost + 1 if held < FIRM else 0
         if lost >= LOST_STEPS:
             break
         turned = _unit(felt)
         if press >= LOST and turned is not None:
             n = _unit((1.0 - SMOOTH) * n + SMOOTH * turned)
             assert n is not None, "both point the same way"
-            _mark(run, point - BEHIND * n)
+            if held >= FIRM:
+                _mark(run, point - BEHIND * n)
         left_at = _remember(run, point, n, left_at)
         soft = compliance(run, q1, n)
         deepest = min(DEEPEST, HARDEST * FORCE * soft)
         depth = float(np.clip(depth + INTEGRAL * (FORCE - press) * soft, -0.2 * size, deepest))
     run.q, run.qd = q_ref, 0.0 * q_ref
     _leave(run, point, n)
+
+
+def _no_nearer(run: Run, point: Any) -> bool:
+    """Whether the last contacts, this one included, did not make the way to the goal shorter than it had been."""
+    run.ways.append(_aim(run, point)[1])
+    return min(run.ways[-STUCK:]) > min(run.ways[:-STUCK], default=np.inf) - run.size
 
 
 def _allowed(run: Run, point: Any) -> bool:

@@ -39,6 +39,7 @@ CAUTIONS = (
     Caution("likely", 0.005, 0.4, True, False),
     Caution("sure", RADIUS, 0.5, True, False),
     Caution("sure", 0.004, 0.0, False, True),
+    Caution("confirmed", 0.004, 0.0, False, True),
 )
 STILL = 0.1  # [s] in which the arm listens before it moves
 STALLED = 1.5  # [s] after a motion's end without arriving
@@ -131,7 +132,8 @@ class JointRun:
         """Plan to a goal from the nearest posture back along the trail that is free as far as known.
 
         With all places that may have been touched; if that leaves no way, with the likely ones, then with those that
-        are sure, then closer to them.
+        are sure, then closer to them, at last with those that more than one contact told of: a mark that nothing else
+        speaks for is touched again before it decides how the run ends.
 
         Returns:
             The plan, by how many postures of the trail to step back, and what was planned against; None if the run
@@ -140,6 +142,9 @@ class JointRun:
         began = clock.perf_counter()
         task, refused, last = self.task, 0, None
         goals = np.asarray(task.goals)
+        if self.map.shut(goals):
+            self._no_way(None, True)
+            return None
         for caution in CAUTIONS:
             known = caution.arm(self.map, task.margin)
             free = np.flatnonzero(known.clearance(np.array(self.trail)) > 0.0)
@@ -177,9 +182,9 @@ class JointRun:
             hold(self)
             if len(self.trail) > 1:
                 go(self, np.array(self.trail[-2::-1][:20]))
-        if last is None:
+        if last is None and not blocked:
             return self.end("boxed in", "every posture on the way back to the start has been felt to be blocked")
-        if blocked:
+        if last is None or blocked:
             return self.end("unreachable", "the goal posture itself, or one hardly different, touches what was felt")
         known, start = last
         for what, q in (("boxed in", start), ("unreachable", np.asarray(self.task.goals)[0])):

@@ -10,7 +10,7 @@ import numpy as np
 
 from armwright.kinematics import fk_all
 from armwright.planning.capsules import LinkCapsules, spheres
-from armwright.planning.cspace import WholeArm
+from armwright.planning.distances import segment_segment
 from armwright.planning.known_arm import KnownArm
 from armwright.planning.occupancy import FELT, FREE, UNKNOWN
 from armwright.planning.worlds import contact_capsules
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-Trust = Literal["all", "likely", "sure"]
+Trust = Literal["all", "likely", "sure", "confirmed"]
 RADIUS = 0.015  # [m] of the ball that stands for a felt place
 BLOCKS = 0.02  # of the arm's reach: motion about a posture that touched
 HALF, LEAST = 0.5, 1e-3  # it is no more than half of the way driven, and no less than this share of the reach
@@ -33,6 +33,8 @@ CROWDED = 1.5  # times that for every posture of the crowd
 SAME_PLACE = 0.04  # [m] within which one place explains what was felt at another
 DEEP = 0.004  # [m] inside a link that passed: a surface just scratched by is not free space
 THROUGH = 0.015  # [m] inside a link that passed: whatever was taken to be there is not
+INSIDE = 0.01  # [m] in the arm at the goal: a place so deep in it blocks the goal, though felt with some error
+AGREED = 4  # contacts that agree on a place of which none was sure
 AT_ONCE = 200  # postures looked at together
 
 
@@ -68,11 +70,11 @@ class TouchMap:
         Args:
             margin: to keep to felt places [m].
             trust: which places count: "all" that may have been touched, as few as are "likely" to explain everything,
-                or those that are "sure".
+                those that are "sure", or those that are sure and were felt by another contact as well: "confirmed".
             radius: of a felt place [m].
             crowded: whether to keep farther away from postures where many touched.
         """
-        chosen = self.points[{"all": np.ones_like(self.sure), "likely": self.likely, "sure": self.sure}[trust]]
+        chosen = self.points[np.ones_like(self.sure) if trust == "all" else getattr(self, trust)]
         known: Obstacles = spheres(chosen.reshape(-1, 3), radius) if len(chosen) else spheres(np.zeros((0, 3)), 0.0)
         return KnownArm(
             self.robot,
@@ -100,6 +102,26 @@ class TouchMap:
             out[best] = True
             left -= explains[best]
         return out
+
+    @property
+    def confirmed(self) -> NDArray[np.bool_]:
+        """(m,) the sure places near which another contact was felt, too: no verdict hangs on a single one."""
+        return np.asarray(self.sure & (self._witnesses >= 2))
+
+    @cached_property
+    def _witnesses(self) -> NDArray[np.int64]:
+        """(m,) how many contacts one place would explain."""
+        near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE
+        return np.array([len(set(self.contact[row].tolist())) for row in near], dtype=np.int64)
+
+    def shut(self, goals: Array) -> bool:
+        """Whether the arm is blocked in all postures (m, n) by places that several contacts agree on.
+
+        Sure places count from two contacts on, likely ones from `AGREED`; each has to lie well inside the arm there.
+        """
+        blocks = self.confirmed | (self.likely & (self._witnesses >= AGREED))
+        places = self.points[blocks]
+        return all((depth_in(self.robot, self.links, q[None], places) > INSIDE).any() for q in goals)
 
     def with_contact(
         self, points: Array, share: Array, sure: bool, contact: int, q: Array, trail: Array
@@ -168,13 +190,13 @@ def empty_map(robot: Robot, q: Array, goals: Array) -> TouchMap:
     Links three or more joints apart are kept apart where they are so at q and at the goals (m, n).
     """
     links = contact_capsules(robot)
-    nothing = spheres(np.zeros((0, 3)), 0.0)
-    m = len(links.body)
+    ends, r, m = link_ends(robot, links, np.vstack([q, goals])), links.radius, len(links.body)
     pairs = []
     for i in range(m):
         for j in range(i + 1, m):
-            alone = WholeArm(robot, nothing, links, pairs=((i, j),))
-            if abs(int(links.body[i]) - int(links.body[j])) >= 3 and (alone.clearance(np.vstack([q, goals])) > 0).all():
+            if abs(int(links.body[i]) - int(links.body[j])) >= 3 and all(
+                segment_segment(*row[i], *row[j]) > r[i] + r[j] for row in ends
+            ):
                 pairs.append((i, j))
     n = robot.n
     return TouchMap(
