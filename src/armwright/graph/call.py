@@ -91,7 +91,7 @@ def layout_is_known() -> bool:
 def data_word(array: Any) -> Any:
     """Return the address of a word that holds the address of an array's data, as an argument for ctypes."""
     if layout_is_known():
-        return id(array) + _ARRAY["data"]
+        return id(array) + ARRAY["data"]
     return ctypes.byref(ctypes.c_void_p(array.ctypes.data))
 
 

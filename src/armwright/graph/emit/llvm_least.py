@@ -20,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from armwright.graph.emit.llvm import _load, _store, emit_nodes
+from armwright.graph.emit.llvm import _load, _store
 from armwright.graph.emit.llvm_math import Writer
+from armwright.graph.emit.llvm_parts import emit_program
 from armwright.graph.program import Program
 
 LEEWAY = 1.001  # of the value that is asked for: what lies above it need not be exact
@@ -39,17 +40,20 @@ def least_ir(
     tables: Program, groups: Sequence[Group], name: str, driver: Literal["rows", "ways"], *, width: int, fma: bool
 ) -> str:
     """Return a complete LLVM module: the core, and the function `name` that drives it (see the module text)."""
-    w = Writer(width, fma=fma)
-    _core(w, tables, groups, name)
-    (_rows if driver == "rows" else _ways)(w, tables, name)
+    core, drive = Writer(width, fma=fma), Writer(width, fma=fma)
+    vectors = f"{core.type} @{name}_core(ptr %q, ptr %items, ptr %counts, double %most)"
+    _core(core, tables, groups)
+    arguments = (_rows if driver == "rows" else _ways)(drive, tables, f"{name}_core")
+    lines = []
+    for head, w in ((f"internal {vectors}", core), (f"i64 @{name}({arguments})", drive)):
+        lines += [f"define {head} #0 {{", "entry:", *w.start(), *w.lines, "}"]
     wide = f' "prefer-vector-width"="{64 * width}" "min-legal-vector-width"="{64 * width}"' if width > 2 else ""
-    return "\n".join([*w.lines, *sorted(w.declarations), f"attributes #0 = {{ nounwind{wide} }}", ""])
+    declared = sorted(core.declarations | drive.declarations)
+    return "\n".join([*lines, *declared, f"attributes #0 = {{ nounwind{wide} }}", ""])
 
 
-def _core(w: Writer, tables: Program, groups: Sequence[Group], name: str) -> None:
+def _core(w: Writer, tables: Program, groups: Sequence[Group]) -> None:
     T, align = w.type, 8 * w.width
-    w.raw(f"define internal {T} @{name}_core(ptr %q, ptr %items, ptr %counts, double %most) #0 {{")
-    w.raw("entry:")
     w.line(f"%least = alloca {T}, align {align}")
     for k, table in enumerate(tables.outputs):
         w.line(f"%table{k} = alloca [{max(1, table.size)} x {T}], align {align}")
@@ -59,7 +63,7 @@ def _core(w: Writer, tables: Program, groups: Sequence[Group], name: str) -> Non
     columns: list[str | None] = [
         w.emit(f"load {T}, ptr {_at(w, '%q', k)}, align {align}") for k in range(tables.inputs[0].size)
     ]
-    value = emit_nodes(w, tables, [columns])
+    value = emit_program(w, tables, [columns])
     for t, nodes in enumerate(tables.results):
         for place, node in enumerate(nodes):
             w.line(f"store {T} {value[node]}, ptr {_at(w, f'%table{t}', place)}, align {align}")
@@ -69,7 +73,6 @@ def _core(w: Writer, tables: Program, groups: Sequence[Group], name: str) -> Non
         _group(w, g, group, tables.outputs[group.table].shape)
     w.raw(f"group{len(groups)}:")
     w.line(f"ret {T} {w.emit(f'load {T}, ptr %least, align {align}')}")
-    w.raw("}")
 
 
 def _group(w: Writer, g: int, group: Group, shape: tuple[int, ...]) -> None:
@@ -102,13 +105,13 @@ def _group(w: Writer, g: int, group: Group, shape: tuple[int, ...]) -> None:
 
     found = f"load {w.type}, ptr %least, align {8 * w.width}"
     if group.bound is not None:
-        low = emit_nodes(w, group.bound, inputs(group.bound))[group.bound.results[0][0]]
-        near = _bits(w, w.emit(f"fcmp olt {w.type} {low}, {w.emit(found)}"))
-        w.line(f"br i1 {w.emit(f'icmp ne i64 {near}, 0')}, label %exact{g}, label %skip{g}")
+        low = emit_program(w, group.bound, inputs(group.bound))[group.bound.results[0][0]]
+        near = w.any_lane(w.emit(f"fcmp olt {w.type} {low}, {w.emit(found)}"))
+        w.line(f"br i1 {near}, label %exact{g}, label %skip{g}")
     else:
         w.line(f"br label %exact{g}")
     w.raw(f"exact{g}:")
-    value = emit_nodes(w, group.value, inputs(group.value))[group.value.results[0][0]]
+    value = emit_program(w, group.value, inputs(group.value))[group.value.results[0][0]]
     least = w.emit(found)
     less = w.emit(f"fcmp olt {w.type} {value}, {least}")
     kept = w.emit(f"select {w.truth_type} {less}, {w.type} {value}, {w.type} {least}")
@@ -124,11 +127,9 @@ def _group(w: Writer, g: int, group: Group, shape: tuple[int, ...]) -> None:
     w.line(f"br i1 %jmore{g}, label %item{g}, label %group{g + 1}")
 
 
-def _rows(w: Writer, tables: Program, name: str) -> None:
+def _rows(w: Writer, tables: Program, core: str) -> str:
+    """Emit the loop over rows; return its arguments."""
     T, n, width = w.type, tables.inputs[0].size, w.width
-    arguments = "ptr %qp, ptr %outp, i64 %rows, ptr %items, ptr %counts, double %most"
-    w.raw(f"define i64 @{name}({arguments}) #0 {{")
-    w.raw("entry:")
     w.line(f"%lanes = alloca [{n} x {T}], align {8 * width}")
     w.line("%q = load ptr, ptr %qp, align 8")
     w.line("%out = load ptr, ptr %outp, align 8")
@@ -146,22 +147,20 @@ def _rows(w: Writer, tables: Program, name: str) -> None:
         w.line(f"store {T} {column}, ptr {_at(w, '%lanes', k)}, align {8 * width}")
         total = w.fused(column, w.literal(0.0), total)  # 0·x is 0 for finite x and NaN otherwise
     w.line(f"%badnext = or i64 %bad, {_bits(w, w.emit(f'fcmp uno {T} {total}, {total}'))}")
-    least = w.emit(f"call {T} @{name}_core(ptr %lanes, ptr %items, ptr %counts, double %most)")
-    _store(w, 1, w.emit("getelementptr double, ptr %out, i64 %i"), [least])
+    least = w.emit(f"call {T} @{core}(ptr %lanes, ptr %items, ptr %counts, double %most)")
+    _store(w, 1, w.emit("getelementptr double, ptr %out, i64 %i"), {0: least}, [(0, 1)])
     w.line(f"%next = add i64 %i0, {width}")
     w.line("%more = icmp slt i64 %next, %rows")
     w.line("br i1 %more, label %row, label %done")
     w.raw("done:")
     w.line("ret i64 %badnext")
-    w.raw("}")
+    return "ptr %qp, ptr %outp, i64 %rows, ptr %items, ptr %counts, double %most"
 
 
-def _ways(w: Writer, tables: Program, name: str) -> None:
+def _ways(w: Writer, tables: Program, core: str) -> str:
+    """Emit the walk along motions; return its arguments."""
     T, n, width = w.type, tables.inputs[0].size, w.width
     one = Writer(1, fma=w.fma, shared=w)
-    arguments = "ptr %ap, ptr %bp, ptr %outp, i64 %rows, ptr %items, ptr %counts, ptr %levers, double %finest, i64 %all"
-    w.raw(f"define i64 @{name}({arguments}) #0 {{")
-    w.raw("entry:")
     w.line(f"%lanes = alloca [{n} x {T}], align {8 * width}")
     for p in ("a", "b", "out"):
         w.line(f"%{p} = load ptr, ptr %{p}p, align 8")
@@ -195,7 +194,7 @@ def _ways(w: Writer, tables: Program, name: str) -> None:
     for k in range(n):
         lane = w.fused(_splat(w, steps[k]), place, _splat(w, starts[k]))
         w.line(f"store {T} {lane}, ptr {_at(w, '%lanes', k)}, align {8 * width}")
-    clear = w.emit(f"call {T} @{name}_core(ptr %lanes, ptr %items, ptr %counts, double {most})")
+    clear = w.emit(f"call {T} @{core}(ptr %lanes, ptr %items, ptr %counts, double {most})")
     fine = _bits(w, w.emit(f"fcmp ogt {T} {clear}, {_splat(w, need)}"))
     hits = _bits(w, w.emit(f"fcmp ole {T} {clear}, {w.literal(0.0)}"))
     w.declarations.add("declare i64 @llvm.cttz.i64(i64, i1)")
@@ -223,7 +222,7 @@ def _ways(w: Writer, tables: Program, name: str) -> None:
     w.line("br i1 %more, label %motion, label %done")
     w.raw("done:")
     w.line("ret i64 0")
-    w.raw("}")
+    return "ptr %ap, ptr %bp, ptr %outp, i64 %rows, ptr %items, ptr %counts, ptr %levers, double %finest, i64 %all"
 
 
 def _doubles(one: Writer, *values: float) -> str:
