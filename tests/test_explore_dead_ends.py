@@ -79,8 +79,7 @@ def test_the_command_writes_what_was_recorded(tmp_path, monkeypatch, capsys):
     fault = FailsOnGrids(Hopfield())
     monkeypatch.setattr(names, "find_planner", lambda *a, **k: fault)
     monkeypatch.setattr("armwright.simulation.exploration.explore.find_planner", lambda *a, **k: fault)
-    with pytest.raises(ZeroDivisionError):
-        main(["run", "collision", "--robot", "ur5-ragazzon", "-o", str(tmp_path / "kept")])
+    assert main(["run", "collision", "--robot", "ur5-ragazzon", "-o", str(tmp_path / "kept")]) != 0
     assert (tmp_path / "kept" / "recording.npz").stat().st_size > 1000
     assert "recorded until the error" in capsys.readouterr().err
 

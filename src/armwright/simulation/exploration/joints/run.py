@@ -147,13 +147,14 @@ class JointRun:
             return None
         for caution in CAUTIONS:
             known = caution.arm(self.map, task.margin)
-            free = np.flatnonzero(known.clearance(np.array(self.trail)) > 0.0)
+            free = np.flatnonzero(~known(np.array(self.trail)))
             if not len(free):
                 refused, last = 0, None
                 continue
             start, back = self.trail[int(free[-1])], len(self.trail) - 1 - int(free[-1])
-            open_ = goals[known.clearance(goals) > 0.0]
-            refused, last = len(goals) - len(open_), (known, start)
+            open_ = goals[~known(goals)]
+            refused = len(goals) - len(open_)
+            last = last if last and caution.trust == "confirmed" else (known, start)
             for goal in open_[:2]:
                 plan = self._planned(known, start, goal, caution.patient)
                 if plan.ok:
@@ -170,7 +171,7 @@ class JointRun:
         task = self.task
         planner = task.planner if patient else task.quick
         wide = known.wider(SPARE)
-        chosen = wide if (wide.clearance(np.stack([start, goal])) > 0.0).all() else known
+        chosen = known if wide(np.stack([start, goal])).any() else wide
         return planner(chosen.__call__, start, goal, *self._bounds(start))
 
     def _bounds(self, start: Array) -> tuple[Array, Array]:
@@ -188,7 +189,7 @@ class JointRun:
             return self.end("unreachable", "the goal posture itself, or one hardly different, touches what was felt")
         known, start = last
         for what, q in (("boxed in", start), ("unreachable", np.asarray(self.task.goals)[0])):
-            if known.clearance(q) <= 0.0:
+            if known(q):
                 continue
             nodes = connected(known.__call__, q, *self._bounds(q))
             here = link_ends(self.task.believed, self.map.links, q)
