@@ -2,10 +2,10 @@
 
 A surface point c with outward normal m explains the torques tau with the evidence
 
-    f ~ N(−σ m, σ² (ν² m mᵀ + μ²/4 (1 − m mᵀ))),   tau ~ N(−σ J_cᵀ m, Σ + J_cᵀ cov(f) J_c)
+    f ~ N(−σ m, σ² (ν² m mᵀ + μ²/6 (1 − m mᵀ))),   tau ~ N(−σ J_cᵀ m, Σ + J_cᵀ cov(f) J_c)
 
-with Σ the covariance of the estimate, σ a level of force, ν its width, and μ the friction: a force that leans anywhere
-within the cone of friction has μ²/4 of variance in either direction across. Levels rise geometrically and count alike
+with Σ the covariance of the estimate, σ a level of force, ν its width, and μ the friction: a force that leans by
+anything from 0 to μ, alike, has μ²/6 of variance in either direction across. Levels rise geometrically and count alike
 before the torques are seen: forces are known to no better than their order of magnitude.
 """
 
@@ -161,7 +161,7 @@ def evidence(
 
 def _rooted(friction: float, m: Array, x: Array) -> Array:
     """cov(f)^½/σ times x (3, ...), about normals m (3, ...)."""
-    lean = 0.5 * friction
+    lean = friction / np.sqrt(6.0)
     return np.asarray(lean * x + (WIDTH - lean) * m * np.sum(m * x, axis=0))
 
 
