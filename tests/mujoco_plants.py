@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 import mujoco
 import numpy as np
 
-from armwright.control import computed_torque
+from armwright.simulation.detection.study import study_law
 from armwright.control.compiled import law_kernel
 from armwright.kinematics import fk
 from armwright.motion import Reference
-from armwright.robot.parts import Friction
+from armwright.robot.parts import Actuators, Friction
 from armwright.simulation.sensors import JointSensors
 
 DT = 1e-3  # control period [s]
-SUBSTEPS = 4  # of MuJoCo within it
+SUBSTEPS = 2  # of MuJoCo within it
 BALL = 0.02  # radius of the tool [m]
 W = np.array([22.5, 22.5, 75.0, 75.0, 75.0, 75.0])  # 000's controller frequencies [1/s]
 SENSORS = JointSensors(position_resolution=1e-5, velocity_noise=1e-3)
@@ -28,10 +28,14 @@ IDEAL_SENSORS = JointSensors()
 
 @dataclass(frozen=True)
 class Surface:
-    """An obstacle in MuJoCo: "box", "plane" or "sphere", its contact's solref (time constant, damping), friction."""
+    """An obstacle: "box", "plane" or "sphere"; MuJoCo's contact stiffness and damping per mass [1/s²], [1/s]; friction.
+
+    MuJoCo scales both by the apparent mass, some 5 to 20 kg here: 4e4/s² is a hard table, 1e3/s² a cushion.
+    """
 
     shape: str
-    solref: tuple[float, float] = (0.004, 1.0)
+    stiffness: float = 4e4
+    damping: float = 40.0
     friction: float = 0.5
 
 
@@ -72,6 +76,15 @@ def disturbed(robot, rng, mass, friction=0.0):
     return replace(robot, bodies=tuple(bodies), joints=tuple(joints))
 
 
+def geared(robot):
+    """The arm with drives of a UR5's size: gears of 101, rotors that weigh 1.0 and 0.2 kg m² at the joint, friction."""
+    friction = (7.2, 5.5, 5.7, 0.7, 0.7, 0.65)  # [N m] and [N m s/rad], 004 eq. 6.2 and 6.4
+    rotors = np.array([1e-4, 1e-4, 1e-4, 2e-5, 2e-5, 2e-5])
+    drives = replace(Actuators.none(robot.n), gear=101.0 * np.eye(robot.n), rotor_inertia=rotors)
+    joints = (replace(j, friction=Friction(f, f)) for j, f in zip(robot.joints, friction, strict=True))
+    return replace(robot, joints=tuple(joints), actuators=drives)
+
+
 def plant(robot, surface=None, at=None, normal=None, elastic=None):
     """MuJoCo model of the arm, with the surface's point `at` and outward `normal` where the ball's skin shall meet it."""
     spec = mujoco.MjSpec.from_string(robot.to_mjcf())
@@ -89,7 +102,7 @@ def plant(robot, surface=None, at=None, normal=None, elastic=None):
         quat = np.zeros(4)
         mujoco.mju_quatZ2Vec(quat, normal)
         spec.worldbody.add_geom(
-            name="surface", type=kind, size=size, pos=at - depth * normal, quat=quat, solref=surface.solref,
+            name="surface", type=kind, size=size, pos=at - depth * normal, quat=quat, solref=[-surface.stiffness, -surface.damping],
             friction=[surface.friction, 0.0, 0.0], priority=1, condim=3,
         )  # fmt: skip
     if elastic is not None:  # two hinges about one axis: the first turns the motor, the second is the spring after it
@@ -116,18 +129,25 @@ def contact_truth(model, data, dofs):
     return tau, total
 
 
-def drive(robot, model, motion, rng, *, sensors=SENSORS, after=0.0):
-    """Move the MuJoCo arm along `motion` under computed torque with the library's model `robot`; hold for `after` [s]."""
-    law = law_kernel(computed_torque(W**2, 2.0 * W), robot)
-    ticks = round((motion.duration + after) / DT) + 1
+def drive(robot, model, motion, rng, *, sensors=SENSORS, until=None, touching=np.inf):
+    """Move the MuJoCo arm along `motion` under computed torque with the library's model `robot`, then hold.
+
+    Ends at `until` [s] (the motion's end by default), or `touching` [s] after the first touch.
+    """
+    law = law_kernel(study_law(W**2, 2.0 * W), robot)
+    ticks = round((until or motion.duration) / DT) + 1
     time = DT * np.arange(ticks)
     ref = Reference(*motion.evaluate(np.minimum(time, motion.duration))[:3])
     data = mujoco.MjData(model)
     joints = [model.joint(joint.name) for joint in robot.joints]
     place, dofs = [j.qposadr[0] for j in joints], [j.dofadr[0] for j in joints]
     motors = [model.actuator(joint.name).id for joint in robot.joints]
-    springs = [model.joint(f"{j.name} spring").qposadr[0] for j in robot.joints] if model.nv > robot.n else None
+    spring_names = [f"{j.name} spring" for j in robot.joints] if model.nv > robot.n else []
+    springs = [model.joint(name).qposadr[0] for name in spring_names]
     data.qpos[place], data.qvel[dofs] = ref.q[0], ref.qd[0]
+    for _ in range(4 if springs else 0):  # the springs start where they carry the weight
+        mujoco.mj_forward(model, data)
+        data.qpos[springs] = -data.qfrc_bias[dofs] / model.jnt_stiffness[[model.joint(s).id for s in spring_names]]
     effort = np.array([joint.limits.effort for joint in robot.joints])  # a drive that is asked for more says so
     noise = rng.standard_normal((ticks, 2 * robot.n))
     seen = np.zeros((ticks, 3, robot.n))
@@ -135,10 +155,10 @@ def drive(robot, model, motion, rng, *, sensors=SENSORS, after=0.0):
     first = None
     for k in range(ticks):
         q, qd = sensors.read(data.qpos[place], data.qvel[dofs], noise[k])
-        tau = np.clip(law(time[k], q, qd, ref.q[k], ref.qd[k], ref.qdd[k]), -effort, effort)
+        tau = np.clip(law(time[k, ...], q, qd, ref.q[k], ref.qd[k], ref.qdd[k]), -effort, effort)
         seen[k] = q, qd, tau
-        true_q[k] = data.qpos[place] if springs is None else data.qpos[place] + data.qpos[springs]
-        if k + 1 == ticks:
+        true_q[k] = data.qpos[place] + (data.qpos[springs] if springs else 0.0)
+        if k + 1 == ticks or (first is not None and (k - first) * DT >= touching):
             break
         data.ctrl[motors] = tau
         for _ in range(SUBSTEPS):
@@ -148,7 +168,9 @@ def drive(robot, model, motion, rng, *, sensors=SENSORS, after=0.0):
                 step_torque, step_force = contact_truth(model, data, dofs)
                 torque[k + 1] += step_torque / SUBSTEPS
                 force[k + 1] += step_force / SUBSTEPS
-    return Run(time, seen[:, 0], seen[:, 1], seen[:, 2], ref, torque, force, true_q, first)
+    end = k + 1
+    ref = Reference(*(part[:end] for part in ref))
+    return Run(time[:end], *seen[:end].transpose(1, 0, 2), ref, torque[:end], force[:end], true_q[:end], first)
 
 
 def obstructed(robot, motion, surface, share=0.6, elastic=None, arm=None):
