@@ -19,7 +19,6 @@ from armwright.robot.parts import Actuators, Friction
 from armwright.simulation.sensors import JointSensors
 
 DT = 1e-3  # control period [s]
-SUBSTEPS = 2  # of MuJoCo within it
 BALL = 0.02  # radius of the tool [m]
 W = np.array([22.5, 22.5, 75.0, 75.0, 75.0, 75.0])  # 000's controller frequencies [1/s]
 SENSORS = JointSensors(position_resolution=1e-5, velocity_noise=1e-3)
@@ -88,7 +87,7 @@ def geared(robot):
 def plant(robot, surface=None, at=None, normal=None, elastic=None):
     """MuJoCo model of the arm, with the surface's point `at` and outward `normal` where the ball's skin shall meet it."""
     spec = mujoco.MjSpec.from_string(robot.to_mjcf())
-    spec.option.timestep = DT / SUBSTEPS
+    spec.option.timestep = 0.5 * DT
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     tip = spec.body(robot.bodies[robot.tip].name)
@@ -152,7 +151,7 @@ def drive(robot, model, motion, rng, *, sensors=SENSORS, until=None, touching=np
     noise = rng.standard_normal((ticks, 2 * robot.n))
     seen = np.zeros((ticks, 3, robot.n))
     torque, force, true_q = np.zeros((ticks, robot.n)), np.zeros((ticks, 3)), np.zeros((ticks, robot.n))
-    first = None
+    first, substeps = None, round(DT / model.opt.timestep)
     for k in range(ticks):
         q, qd = sensors.read(data.qpos[place], data.qvel[dofs], noise[k])
         tau = np.clip(law(time[k, ...], q, qd, ref.q[k], ref.qd[k], ref.qdd[k]), -effort, effort)
@@ -161,13 +160,13 @@ def drive(robot, model, motion, rng, *, sensors=SENSORS, until=None, touching=np
         if k + 1 == ticks or (first is not None and (k - first) * DT >= touching):
             break
         data.ctrl[motors] = tau
-        for _ in range(SUBSTEPS):
+        for _ in range(substeps):
             mujoco.mj_step(model, data)
             if data.ncon:
                 first = k + 1 if first is None else first
                 step_torque, step_force = contact_truth(model, data, dofs)
-                torque[k + 1] += step_torque / SUBSTEPS
-                force[k + 1] += step_force / SUBSTEPS
+                torque[k + 1] += step_torque / substeps
+                force[k + 1] += step_force / substeps
     end = k + 1
     ref = Reference(*(part[:end] for part in ref))
     return Run(time[:end], *seen[:end].transpose(1, 0, 2), ref, torque[:end], force[:end], true_q[:end], first)
