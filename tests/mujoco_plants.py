@@ -139,8 +139,8 @@ def drive(robot, model, motion, rng, *, sensors=SENSORS, until=None, touching=np
     ref = Reference(*motion.evaluate(np.minimum(time, motion.duration))[:3])
     data = mujoco.MjData(model)
     joints = [model.joint(joint.name) for joint in robot.joints]
-    place, dofs = [j.qposadr[0] for j in joints], [j.dofadr[0] for j in joints]
-    motors = [model.actuator(joint.name).id for joint in robot.joints]
+    place, dofs = np.array([j.qposadr[0] for j in joints]), np.array([j.dofadr[0] for j in joints])
+    motors = np.array([model.actuator(joint.name).id for joint in robot.joints])
     spring_names = [f"{j.name} spring" for j in robot.joints] if model.nv > robot.n else []
     springs = [model.joint(name).qposadr[0] for name in spring_names]
     data.qpos[place], data.qvel[dofs] = ref.q[0], ref.qd[0]

@@ -6,8 +6,7 @@ what they say is held against MuJoCo's own contact forces.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -45,7 +44,6 @@ GEARED = geared(BARE)
 OILED = replace(GEARED, joints=tuple(replace(j, friction=Friction(j.friction.viscous)) for j in GEARED.joints))
 SPRINGS = Elastic(np.full(6, 1e4), np.full(6, 5.0))  # harmonic drives of a UR5's size
 MASS, RUB = 0.02, 0.05  # how far the true masses and frictions may be from the model's
-SEEDS = (1, 2)
 REST = slice(-100, None)  # the last 0.1 s of a run, pressing
 
 
@@ -157,7 +155,6 @@ APPROACHES = [  # highest tool speed [m/s] of the move, surface
     for surface in ((4e4, 40.0), (1e3, 5.0))
     for speed, shape in ((0.2, "box"), (0.35, "sphere"), (0.5, "plane"))
 ]
-PLANTS = {"rigid": None, "elastic": SPRINGS}
 LATEST = {  # [ms] after the first touch, on hard and on soft surfaces
     "rigid": {"momentum": (5, 25), "Kalman": (5, 35), "closed loop": (15, 60)},
     "elastic": {"momentum": (15, 50), "Kalman": (15, 65), "closed loop": (35, 90)},
@@ -168,79 +165,81 @@ def move(seed, speed):
     return tool_moves(BARE, 1, speed=speed, travel=0.15, seed=seed)[0]
 
 
-@lru_cache
-def rehearsed(seed, kind):
-    """An arm whose masses and friction the model does not know, and thresholds from 16 contact-free moves and rests."""
+def stacked(parts, names):
+    return [np.stack([getattr(part, name) for part in parts]) for name in names]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One arm in MuJoCo: thresholds by observer, contact-free runs, and runs into each surface of APPROACHES."""
+
+    fits: dict
+    free: list
+    contacts: list
+
+    def watched(self, run, name):
+        chain = [OBSERVERS[name], self.fits[name].detector()]
+        return run_monitors(chain, GEARED, run.time, run.q, run.qd, run.tau, run.ref)
+
+    def delays(self, name):
+        """Ticks (6,) from MuJoCo's first touch to the first alarm; negative: an alarm before it."""
+        alarms = [np.flatnonzero(self.watched(run, name)["alarm"] >= 0.0) for run in self.contacts]
+        pairs = zip(alarms, self.contacts, strict=True)
+        return np.array([found[0] - run.first if len(found) else np.inf for found, run in pairs])
+
+
+def trial(seed, elastic):
+    """An arm whose masses and friction the model knows only roughly; 16 moves and rests teach the thresholds.
+
+    The moves that are judged are others.
+    """
     rng = np.random.default_rng(seed)
     arm = disturbed(GEARED, rng, MASS, RUB)
-    free = plant(arm, elastic=PLANTS[kind])
-    speeds = np.linspace(0.2, 0.5, 16)
-    runs = [drive(GEARED, free, move(1000 * seed + k, speed), rng, until=1.5) for k, speed in enumerate(speeds)]
-    q, qd, tau = (np.stack([getattr(run, name) for run in runs]) for name in ("q", "qd", "tau"))
-    ref = Reference(*(np.stack([getattr(run.ref, name) for run in runs]) for name in ("q", "qd", "qdd")))
+    model = plant(arm, elastic=elastic)
+    numbered = enumerate(np.linspace(0.2, 0.5, 16))
+    runs = [drive(GEARED, model, move(1000 * seed + k, speed), rng, until=1.5) for k, speed in numbered]
+    signals, ref = stacked(runs, ("q", "qd", "tau")), Reference(*stacked([r.ref for r in runs], ("q", "qd", "qdd")))
     fits = {}
     for name, observer in OBSERVERS.items():
-        said = run_monitors(observer, GEARED, runs[0].time, q, qd, tau, ref)["tau_ext"]
+        said = run_monitors(observer, GEARED, runs[0].time, *signals, ref)["tau_ext"]
         fits[name] = learn_thresholds(said, ref, DT, GEARED, margin=2.0)
-    return arm, free, fits
-
-
-def watched(run, name, fit):
-    chain = [OBSERVERS[name], fit.detector()]
-    return run_monitors(chain, GEARED, run.time, run.q, run.qd, run.tau, run.ref)
-
-
-@lru_cache
-def approached(seed, kind):
-    """Moves other than the rehearsed ones into all surfaces, up to 0.2 s after the touch."""
-    arm, _, _ = rehearsed(seed, kind)
-    rng, runs = np.random.default_rng([seed, 1]), []
+    numbered = enumerate((0.25, 0.45))
+    free = [drive(GEARED, model, move(1000 * seed + 500 + k, speed), rng, until=1.5) for k, speed in numbered]
+    contacts = []
     for k, (speed, surface) in enumerate(APPROACHES):
         motion = move(1000 * seed + 700 + k, speed)
-        model, _ = obstructed(GEARED, motion, surface, elastic=PLANTS[kind], arm=arm)
-        runs.append(drive(GEARED, model, motion, rng, until=1.5, touching=0.2))
-    return runs
+        model, _ = obstructed(GEARED, motion, surface, elastic=elastic, arm=arm)
+        contacts.append(drive(GEARED, model, motion, rng, until=1.5, touching=0.2))
+    return Trial(fits, free, contacts)
 
 
-def delays(seed, kind, name):
-    """Ticks (6,) from MuJoCo's first touch to the first alarm; negative: an alarm without contact."""
-    fit = rehearsed(seed, kind)[2][name]
-    firsts = []
-    for run in approached(seed, kind):
-        alarms = np.flatnonzero(watched(run, name, fit)["alarm"] >= 0.0)
-        firsts.append(alarms[0] - run.first if len(alarms) else np.inf)
-    return np.array(firsts)
+@pytest.fixture(scope="module")
+def trials():
+    return {"rigid": trial(1, None), "elastic": trial(1, SPRINGS)}
 
 
 @pytest.mark.parametrize("name", OBSERVERS)
-@pytest.mark.parametrize("kind", PLANTS)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_contacts_alarm_in_time_and_nothing_else_does(seed, kind, name):
-    got = delays(seed, kind, name)
+@pytest.mark.parametrize("kind", LATEST)
+def test_contacts_alarm_in_time_and_nothing_else_does(trials, kind, name):
+    delays = trials[kind].delays(name)
     hard, soft = LATEST[kind][name]
-    assert (got >= 0).all()
-    assert (got <= 1e-3 / DT * np.repeat([hard, soft], 3)).all()
-    _, free, fits = rehearsed(seed, kind)
-    for k, speed in enumerate((0.25, 0.45)):
-        run = drive(GEARED, free, move(1000 * seed + 500 + k, speed), np.random.default_rng([seed, 2, k]), until=1.5)
-        assert (watched(run, name, fits[name])["alarm"] < 0.0).all()
+    assert (delays >= 0).all()
+    assert (DT * delays <= 1e-3 * np.repeat([hard, soft], 3)).all()
+    assert all((trials[kind].watched(run, name)["alarm"] < 0.0).all() for run in trials[kind].free)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_no_later_than_the_filter_reaches_twice_the_threshold(seed):
-    """While model errors stay below the threshold, as without contact: |r| > threshold where the filtered truth is twice it."""
-    fit = rehearsed(seed, "rigid")[2]["momentum"]
-    for run, delay in zip(approached(seed, "rigid"), delays(seed, "rigid", "momentum"), strict=True):
+def test_no_later_than_the_filter_reaches_twice_the_threshold(trials):
+    """While the model's errors stay below the threshold, as they do without contact, |r| exceeds it by then."""
+    fit = trials["rigid"].fits["momentum"]
+    for run, delay in zip(trials["rigid"].contacts, trials["rigid"].delays("momentum"), strict=True):
         weight = np.abs(gravity_torque(GEARED, run.ref.q))
         threshold = fit.a + fit.b * np.abs(run.ref.qd) + fit.c * np.abs(run.ref.qdd) + fit.d * weight
         certain = np.flatnonzero((np.abs(filtered(run)) > 2.0 * threshold).any(axis=1))
         assert delay <= certain[0] - run.first
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_elastic_joints_cost_time(seed):
-    """The touch must first wind up the springs: later by up to a half period of a rotor on its spring, π √(B/K)."""
-    rotor = GEARED.tree.armature[0, 0]
-    for name in OBSERVERS:
-        lost = DT * (delays(seed, "elastic", name) - delays(seed, "rigid", name)).mean()
-        assert 0.0 < lost < np.pi * np.sqrt(rotor / SPRINGS.stiffness[0])
+@pytest.mark.parametrize("name", OBSERVERS)
+def test_elastic_joints_cost_time(trials, name):
+    """The touch first winds up the springs: later, on average by less than half a swing of a rotor on its spring."""
+    lost = DT * (trials["elastic"].delays(name) - trials["rigid"].delays(name)).mean()
+    assert 0.0 < lost < np.pi * np.sqrt(GEARED.tree.armature[0, 0] / SPRINGS.stiffness[0])
