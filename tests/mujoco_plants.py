@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import mujoco
 import numpy as np
 
-from armwright.simulation.detection.study import study_law
 from armwright.control.compiled import law_kernel
 from armwright.kinematics import fk
 from armwright.motion import Reference
 from armwright.robot.parts import Actuators, Friction
+from armwright.simulation.detection.study import study_law
 from armwright.simulation.sensors import JointSensors
 
 DT = 1e-3  # control period [s]
@@ -85,7 +85,7 @@ def geared(robot):
 
 
 def plant(robot, surface=None, at=None, normal=None, elastic=None):
-    """MuJoCo model of the arm, with the surface's point `at` and outward `normal` where the ball's skin shall meet it."""
+    """MuJoCo model of the arm; the surface passes through the point `at` (3,) with the outward `normal` (3,)."""
     spec = mujoco.MjSpec.from_string(robot.to_mjcf())
     spec.option.timestep = 0.5 * DT
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
@@ -101,8 +101,8 @@ def plant(robot, surface=None, at=None, normal=None, elastic=None):
         quat = np.zeros(4)
         mujoco.mju_quatZ2Vec(quat, normal)
         spec.worldbody.add_geom(
-            name="surface", type=kind, size=size, pos=at - depth * normal, quat=quat, solref=[-surface.stiffness, -surface.damping],
-            friction=[surface.friction, 0.0, 0.0], priority=1, condim=3,
+            name="surface", type=kind, size=size, pos=at - depth * normal, quat=quat, priority=1, condim=3,
+            solref=[-surface.stiffness, -surface.damping], friction=[surface.friction, 0.0, 0.0],
         )  # fmt: skip
     if elastic is not None:  # two hinges about one axis: the first turns the motor, the second is the spring after it
         for k, joint in enumerate(robot.joints):
