@@ -140,7 +140,7 @@ def test_dry_friction_hides_no_more_than_itself(seed, elastic):
 def test_what_elastic_joints_take_from_the_torque(seed):
     """Measured at the motor: at rest the error is the weight's, g(θ) − g(q); in motion that of the spring's momentum.
 
-    r = K/(s + K) (JᵀF) − K s/(s + K) (M_link (q̇ − θ̇)) + small; a high-pass at K never exceeds twice its input.
+    r = K/(s + K) JᵀF − K s/(s + K) M_link (q̇ − θ̇) + small, and K s/(s + K) gives at most 2 K times its largest input.
     """
     run = press(OILED, Surface("box"), seed, sensors=IDEAL_SENSORS, elastic=SPRINGS)
     error = observed(OILED, run) - filtered(run)
