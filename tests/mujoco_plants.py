@@ -48,14 +48,17 @@ class Elastic:
 
 @dataclass(frozen=True)
 class Run:
-    """One run, T ticks. What the library sees: time, q, qd, tau, ref. The truth: contact_torque (T, n), the mean within
-    the tick that ends at the sample; contact_force (T, 3), base axes, likewise; first, the tick of first touch or None.
+    """One run, T ticks. What the library sees: time, q, qd, tau, ref; asked is tau before the drives' limits.
+
+    The truth: contact_torque (T, n), the mean within the tick that ends at the sample; contact_force (T, 3), base axes,
+    likewise; true_q (T, n), joint angles after the springs; first, the tick of first touch or None.
     """
 
     time: np.ndarray
     q: np.ndarray
     qd: np.ndarray
     tau: np.ndarray
+    asked: np.ndarray
     ref: Reference
     contact_torque: np.ndarray
     contact_force: np.ndarray
@@ -147,15 +150,16 @@ def drive(robot, model, motion, rng, *, sensors=SENSORS, until=None, touching=np
     for _ in range(4 if springs else 0):  # the springs start where they carry the weight
         mujoco.mj_forward(model, data)
         data.qpos[springs] = -data.qfrc_bias[dofs] / model.jnt_stiffness[[model.joint(s).id for s in spring_names]]
-    effort = np.array([joint.limits.effort for joint in robot.joints])  # a drive that is asked for more says so
+    effort = np.array([joint.limits.effort for joint in robot.joints])
     noise = rng.standard_normal((ticks, 2 * robot.n))
-    seen = np.zeros((ticks, 3, robot.n))
+    seen = np.zeros((ticks, 4, robot.n))
     torque, force, true_q = np.zeros((ticks, robot.n)), np.zeros((ticks, 3)), np.zeros((ticks, robot.n))
     first, substeps = None, round(DT / model.opt.timestep)
     for k in range(ticks):
         q, qd = sensors.read(data.qpos[place], data.qvel[dofs], noise[k])
-        tau = np.clip(law(time[k, ...], q, qd, ref.q[k], ref.qd[k], ref.qdd[k]), -effort, effort)
-        seen[k] = q, qd, tau
+        asked = law(time[k, ...], q, qd, ref.q[k], ref.qd[k], ref.qdd[k])
+        tau = np.clip(asked, -effort, effort)
+        seen[k] = q, qd, tau, asked
         true_q[k] = data.qpos[place] + (data.qpos[springs] if springs else 0.0)
         if k + 1 == ticks or (first is not None and (k - first) * DT >= touching):
             break

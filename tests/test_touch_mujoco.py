@@ -111,11 +111,20 @@ def test_pressing_with_noisy_sensors(seed):
     run = press(OILED, Surface("plane"), seed)
     truth, force = run.contact_torque[REST].mean(axis=0), run.contact_force[REST].mean(axis=0)
     assert np.linalg.norm(force) > 20.0
-    for name in ("momentum", "Kalman"):  # the closed loop's error is the contact's only where no drive is at its limit
+    for name in ("momentum", "Kalman"):
         got = observed(OILED, run, name)[REST].mean(axis=0)
         assert np.abs(got - truth).max() < 0.01 * np.abs(truth).max()
         said = tool_wrench(OILED, run.q[REST].mean(axis=0), got, force_only=True).wrench[:3]
         assert np.linalg.norm(said - force) < 0.02 * np.linalg.norm(force)
+
+
+def test_closed_loop_estimate_is_off_by_what_a_limit_withholds():
+    """A wrist presses with its 28 N m: the tracking error grows on, and with it the estimate."""
+    run = press(OILED, Surface("plane"), 302)
+    withheld = (run.asked - run.tau)[REST].mean(axis=0)
+    error = (observed(OILED, run, "closed loop") - run.contact_torque)[REST].mean(axis=0)
+    assert np.abs(withheld).max() > 10.0
+    np.testing.assert_allclose(error, -withheld, atol=0.03 * np.abs(withheld).max())
 
 
 @pytest.mark.parametrize("elastic", [None, SPRINGS], ids=["rigid", "elastic"])

@@ -26,7 +26,7 @@ def _closed_loop(arm: Any, q: Any, q_ref: Any, kp: Any) -> Any:
 def closed_loop_error_observer(kp: ArrayLike) -> Monitor:
     """tauK_hat = M(q) K_0 q̃ (000 §3.7, eq. 5.8); valid under computed torque with the same K_0.
 
-    A drive at its torque limit breaks that loop: what the law asked for beyond the limit is missing from the estimate.
+    A drive at its torque limit breaks that loop: the estimate is off by what the law asked for beyond the limit.
 
     Args:
         kp: K_0 of the controller [1/s²], scalar or (n,).
