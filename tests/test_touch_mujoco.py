@@ -105,6 +105,17 @@ def test_momentum_observer_is_the_filtered_contact_torque(seed, shape):
     assert errors[1] < 0.65 * errors[0]  # what is left is MuJoCo's, whose steps are of first order
 
 
+@pytest.mark.parametrize("seed, shape", [(0, "box"), (7, "sphere")])
+def test_kalman_follows_an_impact_momentum_lags_closed_loop_lags_more(seed, shape):
+    """Root mean square error of the first 50 ms, sensors ideal: lags of about 1, 10 (1/K) and up to 89 ms (2/ω)."""
+    run = press(OILED, Surface(shape), seed, sensors=IDEAL_SENSORS)
+    first = slice(run.first, run.first + 50)
+    errors = [(observed(OILED, run, name) - run.contact_torque)[first] for name in ("Kalman", "momentum", "closed loop")]
+    kalman, momentum, loop = (np.sqrt((error**2).mean()) for error in errors)
+    assert kalman < 0.2 * momentum
+    assert momentum < loop
+
+
 @pytest.mark.parametrize("seed", [1, 4])
 def test_pressing_with_noisy_sensors(seed):
     """Right model, viscous friction, mean of 0.1 s: torque to 1 %, force to 2 % (friction on the ball turns it)."""
