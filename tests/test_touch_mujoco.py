@@ -110,7 +110,8 @@ def test_kalman_follows_an_impact_momentum_lags_closed_loop_lags_more(seed, shap
     """Root mean square error of the first 50 ms, sensors ideal: lags of about 1, 10 (1/K) and up to 89 ms (2/ω)."""
     run = press(OILED, Surface(shape), seed, sensors=IDEAL_SENSORS)
     first = slice(run.first, run.first + 50)
-    errors = [(observed(OILED, run, name) - run.contact_torque)[first] for name in ("Kalman", "momentum", "closed loop")]
+    names = ("Kalman", "momentum", "closed loop")
+    errors = [(observed(OILED, run, name) - run.contact_torque)[first] for name in names]
     kalman, momentum, loop = (np.sqrt((error**2).mean()) for error in errors)
     assert kalman < 0.2 * momentum
     assert momentum < loop
