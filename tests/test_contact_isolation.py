@@ -167,6 +167,17 @@ def test_a_light_touch_is_as_good_as_a_strong_one():
             np.testing.assert_allclose(other.force, scale * strong.force, rtol=1e-6, atol=1e-6 * scale)
 
 
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3, 1e6])
+def test_torques_of_any_size_are_isolated_without_losing_a_number(size):
+    """Levels of force span what the torques may come from, many powers of ten above the noise."""
+    q = np.array([0.4, -1.2, 1.5, -0.6, 0.8, 0.2])
+    for noise in (1e-3, 1.0):
+        found = isolate(UR5, q, size * np.array([3.0, -9.0, 4.0, 0.7, 0.3, 0.05]), noise)
+        masses = [candidate.probability for candidate in found.candidates]
+        assert np.isfinite(masses).all()
+        assert sum(masses) <= 1.0 + 1e-9
+
+
 def test_force_line_enters_the_capsule_where_the_contact_is():
     rng = np.random.default_rng(15)
     for _ in range(50):

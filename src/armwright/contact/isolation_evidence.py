@@ -166,10 +166,13 @@ def _rooted(friction: float, m: Array, x: Array) -> Array:
 
 
 def _cholesky(A: Array) -> Array:
-    """Lower factors (k, k, ...): own loops, so that the last bits do not depend on which BLAS is at work."""
+    """Lower factors (k, k, ...) of 1 + a semidefinite matrix: own loops, so that no bit depends on the BLAS at work.
+
+    Every pivot of such a matrix is at least 1. Rounding may say otherwise where the matrix exceeds 1e16.
+    """
     L = np.zeros_like(A)
     for j in range(len(A)):
-        L[j, j] = np.sqrt(A[j, j] - np.sum(L[j, :j] ** 2, axis=0))
+        L[j, j] = np.sqrt(np.maximum(A[j, j] - np.sum(L[j, :j] ** 2, axis=0), 1.0))
         for i in range(j + 1, len(A)):
             L[i, j] = (A[i, j] - np.sum(L[i, :j] * L[j, :j], axis=0)) / L[j, j]
     return L
