@@ -16,6 +16,7 @@ from scipy.optimize import linprog
 
 from armwright.arguments import names_culprit
 from armwright.contact.detectors.adaptive import adaptive_detector
+from armwright.contact.detectors.rehearsed import Rehearsed, rehearsed
 from armwright.contact.detectors.statistics import Estimate, poisson_rate
 from armwright.contact.detectors.tail import block_peaks, tail_margin
 from armwright.contact.monitor import Monitor
@@ -50,6 +51,7 @@ class ThresholdFit:
         hours: of contact-free motion, fitted and held out together.
         margin: factor on the envelope.
         rate: false alarms per hour that are not exceeded, with `confidence`; NaN where the margin was given.
+        rehearsed: positions and speeds of the motions that this was learned from.
     """
 
     a: Array
@@ -63,6 +65,7 @@ class ThresholdFit:
     margin: float
     rate: float = float("nan")
     confidence: float = float("nan")
+    rehearsed: Rehearsed | None = None
 
     def detector(self, *, release: float = 0.7) -> Monitor:
         """The adaptive detector with these thresholds."""
@@ -97,39 +100,73 @@ def learn_thresholds(
         )
     if margin is not None and not (np.isfinite(margin) and margin >= 1.0):
         raise InputError(f"learn thresholds: margin must be at least 1, got {margin}")
-    stacks = [tau_ext] if isinstance(ref, Reference) else list(tau_ext)  # type: ignore[arg-type]
-    refs = [ref] if isinstance(ref, Reference) else list(ref)
-    if not stacks or len(stacks) != len(refs):
-        raise InputError(f"learn thresholds: {len(stacks)} stacks of runs for {len(refs)} references")
+    stacks, refs = motions(tau_ext, ref)
     runs = [_features(x, r, robot, 2 if len(stacks) < MOTIONS else 1) for x, r in zip(stacks, refs, strict=True)]
-    fitted, held = _halves(runs)
-    shape = _envelope(fitted)
-    levels = [(part.size / _threshold(shape, part)).max(axis=-1) for part in held]
-    hours = sum(level.size for level in levels) * dt / 3600.0
-    raised = margin
-    if raised is None:
-        peaks = np.concatenate([block_peaks(level, round(BLOCK / dt)) for level in levels])
-        raised = max(1.0, tail_margin(peaks, hours, rate=rate, confidence=confidence))
-    else:
+    found = raised_envelope(runs, dt, rate=rate, confidence=confidence, margin=margin)
+    if margin is not None:
         rate = confidence = float("nan")
-        shape = _envelope(runs)
-    a, b, c, d = raised * shape
-    alarms = sum(int(rising_edges(level - raised).sum()) for level in levels)
+    a, b, c, d = found.coefficients
     total = sum(part.size[..., 0].size for part in runs)
     peak = np.max([part.size.max(axis=(0, 1)) for part in runs], axis=0)
     spread = np.sqrt(sum((part.size**2).sum(axis=(0, 1)) for part in runs) / total)
-    seen = poisson_rate(alarms, hours)
-    return ThresholdFit(a, b, c, d, peak, spread, seen, total * dt / 3600.0, float(raised), rate, confidence)
+    hours = total * dt / 3600.0
+    return ThresholdFit(
+        a, b, c, d, peak, spread, found.false_alarms, hours, found.margin, rate, confidence, rehearsed(refs)
+    )
 
 
-class _Runs(NamedTuple):
-    """|tau_ext| (B, T, n) of runs, and |q̇_ref|, |q̈_ref|, |g(q_ref)| (3, B or 1, T, n)."""
+def motions(tau_ext: Any, ref: Reference | Sequence[Reference]) -> tuple[list[Any], list[Reference]]:
+    """Stacks of runs and their references as lists, one entry a motion."""
+    stacks = [tau_ext] if isinstance(ref, Reference) else list(tau_ext)
+    refs = [ref] if isinstance(ref, Reference) else list(ref)
+    if not stacks or len(stacks) != len(refs):
+        raise InputError(f"learn thresholds: {len(stacks)} stacks of runs for {len(refs)} references")
+    return stacks, refs
+
+
+class Raised(NamedTuple):
+    """An envelope: coefficients (1 + k, n), margin included; the largest margin; false alarms on runs not fitted."""
+
+    coefficients: Array
+    margin: float
+    false_alarms: Estimate
+
+
+def raised_envelope(
+    runs: list[Runs], dt: float, *, rate: float, confidence: float = CONFIDENCE, margin: float | None = None,
+    each: bool = False,
+) -> Raised:  # fmt: skip
+    """Fit an envelope to half of the motions and raise it by what the other half shows, or by a given margin.
+
+    With `each`, every joint has a margin of its own and its share of the rate: one that is hard to foresee does not
+    raise the thresholds of the others.
+    """
+    fitted, held = _halves(runs)
+    shape = _envelope(fitted)
+    levels = [part.size / _threshold(shape, part) for part in held]
+    hours, n = sum(level[..., 0].size for level in levels) * dt / 3600.0, shape.shape[1]
+    raised = np.full(n, np.nan if margin is None else margin)
+    if margin is None:
+        groups = [[j] for j in range(n)] if each else [list(range(n))]
+        for joints in groups:
+            worst = [level[..., joints].max(axis=-1) for level in levels]
+            peaks = np.concatenate([block_peaks(level, round(BLOCK / dt)) for level in worst])
+            share = rate / len(groups)
+            raised[joints] = max(1.0, tail_margin(peaks, hours, rate=share, confidence=confidence))
+    else:
+        shape = _envelope(runs)
+    alarms = sum(int(rising_edges((level / raised).max(axis=-1) - 1.0).sum()) for level in levels)
+    return Raised(raised * shape, float(raised.max()), poisson_rate(alarms, hours))
+
+
+class Runs(NamedTuple):
+    """|tau_ext| (B, T, n) of runs, and what thresholds may grow with, (k, B or 1, T, n), such as |q̇_ref|."""
 
     size: Array
     features: Array
 
 
-def _features(tau_ext: Any, ref: Reference, robot: Robot, least: int) -> _Runs:
+def _features(tau_ext: Any, ref: Reference, robot: Robot, least: int) -> Runs:
     r = np.abs(np.asarray(tau_ext, dtype=np.float64))
     if r.ndim != 3 or len(r) < least or r.shape[1] < 2 or not np.isfinite(r).all():
         raise InputError(
@@ -142,22 +179,22 @@ def _features(tau_ext: Any, ref: Reference, robot: Robot, least: int) -> _Runs:
         np.broadcast_to(x, (3, *r.shape))
     except ValueError:
         raise InputError(f"learn thresholds: runs of shape {r.shape} for references of {x.shape[1:]}") from None
-    return _Runs(r, x)
+    return Runs(r, x)
 
 
-def _halves(runs: list[_Runs]) -> tuple[list[_Runs], list[_Runs]]:
+def _halves(runs: list[Runs]) -> tuple[list[Runs], list[Runs]]:
     """Motions, or runs where there are fewer than four motions, taken in turn."""
     if len(runs) >= MOTIONS:
         return runs[0::2], runs[1::2]
 
-    def half(part: _Runs, first: int) -> _Runs:
+    def half(part: Runs, first: int) -> Runs:
         x = part.features
-        return _Runs(part.size[first::2], x if x.shape[1] == 1 else x[:, first::2])
+        return Runs(part.size[first::2], x if x.shape[1] == 1 else x[:, first::2])
 
     return [half(part, 0) for part in runs], [half(part, 1) for part in runs]
 
 
-def _threshold(shape: Array, part: _Runs) -> Array:
+def _threshold(shape: Array, part: Runs) -> Array:
     """Thresholds a + Σ k x (B or 1, T, n)."""
     return np.asarray(shape[0] + np.sum(shape[1:, None, None] * part.features, axis=0))
 
@@ -190,7 +227,7 @@ def learn_from_recordings(
     return learn_thresholds(said, ref, float(time[1] - time[0]), robot, **options)
 
 
-def _envelope(runs: list[_Runs]) -> Array:
+def _envelope(runs: list[Runs]) -> Array:
     """Coefficients (4, n)."""
     out = []
     for j in range(runs[0].size.shape[-1]):
@@ -199,7 +236,7 @@ def _envelope(runs: list[_Runs]) -> Array:
         for size, x in runs:
             shared = x.shape[1] == 1
             peaks.append((size.max(axis=0) if shared else size)[..., j].ravel())
-            features.append(x[..., j].reshape(3, -1))
+            features.append(x[..., j].reshape(len(x), -1))
         mean = float(np.mean([size[..., j].mean() for size, _ in runs]))
         out.append(_joint_envelope(np.concatenate(peaks), list(np.concatenate(features, axis=1)), mean))
     return np.array(out).T
@@ -208,14 +245,13 @@ def _envelope(runs: list[_Runs]) -> Array:
 def _joint_envelope(r: Array, features: list[Array], mean_size: float) -> Array:
     """Least mean of a + Σ k x with a + Σ k x ≥ r in every cell of the features, taken at the cell's lower corner."""
     reach = np.array([max(float(x.max()), 1e-9) * (1.0 + 1e-9) for x in features])
-    cell = np.ravel_multi_index(
-        [(x / top * BINS).astype(int) for x, top in zip(features, reach, strict=True)], (BINS,) * 3
-    )
-    peak = np.full(BINS**3, -1.0)
+    shape = (BINS,) * len(features)
+    cell = np.ravel_multi_index([(x / top * BINS).astype(int) for x, top in zip(features, reach, strict=True)], shape)
+    peak = np.full(BINS ** len(features), -1.0)
     np.maximum.at(peak, cell, r)
     used = np.flatnonzero(peak >= 0.0)
     scale = max(float(peak.max()), 1e-12)
-    A = np.stack([np.ones(len(used)), *(k / BINS for k in np.unravel_index(used, (BINS,) * 3))], axis=1)
+    A = np.stack([np.ones(len(used)), *(k / BINS for k in np.unravel_index(used, shape))], axis=1)
     mean = np.array([1.0, *(float(x.mean()) / top for x, top in zip(features, reach, strict=True))])
     lowest = max(1e-3, 0.05 * mean_size / scale)  # an arm at rest has noise, too
     found = linprog(mean, A_ub=-A, b_ub=-peak[used] / scale, bounds=[(lowest, None), *[(0.0, None)] * len(features)])

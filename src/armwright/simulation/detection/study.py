@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.detectors import ThresholdFit, check_above_noise, learn_thresholds
+from armwright.contact.detectors import ThresholdFit, TwoSpeed, check_above_noise, learn_thresholds, learn_two_speed
 from armwright.contact.detectors.learning import RATE
 from armwright.contact.monitor import Monitor
 from armwright.contact.offline import run_monitors
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SCALES = tuple(float(s) for s in np.geomspace(0.25, 4.0, 33))
 BATCH = 400_000  # run·ticks simulated at once
-Making = Monitor | Callable[[ThresholdFit], Monitor]
+Making = Monitor | TwoSpeed | Callable[[ThresholdFit], Monitor]
 
 
 def ur5_sensors() -> JointSensors:
@@ -125,7 +125,8 @@ def detection_study(
         law: control law.
         trajectories: one or more; the runs are shared out among them.
         observers: name → observer (or several monitors in order).
-        detectors: name → detector, or a function of the thresholds learned for an observer (`ThresholdFit`) → detector.
+        detectors: name → detector, or a function of the thresholds learned for an observer (`ThresholdFit`) → detector,
+            or `TwoSpeed()`, which learns thresholds of its own.
         contact: what is met: a `Wall` across the way by default, or a `Push`.
         runs: with contact.
         free_runs: without contact, to count false alarms.
@@ -164,10 +165,18 @@ def detection_study(
             _check_noise(chains, detector, bench, trajectories)
     rehearsed = learning_trajectories or trajectories
     total = 2 * len(trajectories) + len(rehearsed)
-    fits = _learn(bench, rehearsed, chains, learning_runs, false_alarms, margin, seed, progress, total)
-    made = {
-        (o, d): item if isinstance(item, Monitor) else item(fits[o]) for o in chains for d, item in detectors.items()
+    said, refs = _rehearse(bench, rehearsed, chains, learning_runs, seed, progress, total)
+    fits = {
+        name: learn_thresholds(stacks, refs, 1.0 / rate, robot, rate=false_alarms, margin=margin)
+        for name, stacks in said.items()
     }
+
+    def making(observer: str, item: Making) -> Monitor:
+        if isinstance(item, TwoSpeed):
+            return learn_two_speed(said[observer], refs, 1.0 / rate, robot, kind=item, rate=false_alarms).detector()
+        return item if isinstance(item, Monitor) else item(fits[observer])
+
+    made = {(o, d): making(o, item) for o in chains for d, item in detectors.items()}
     for (o, d), detector in made.items():
         if not isinstance(detectors[d], Monitor):
             _check_noise({o: chains[o]}, detector, bench, trajectories)
@@ -227,17 +236,16 @@ def _parts(seeds: list[tuple[int, ...]], trajectory: Trajectory, rate: float) ->
     return [seeds[start : start + most] for start in range(0, len(seeds), most)]
 
 
-def _learn(
+def _rehearse(
     bench: Bench,
     trajectories: Sequence[Trajectory],
     chains: Mapping[str, tuple[Monitor, ...]],
     runs: int,
-    rate: float,
-    margin: float | None,
     seed: int,
     progress: Callable[[float], None] | None,
     total: int,
-) -> dict[str, ThresholdFit]:
+) -> tuple[dict[str, list[Any]], list[Any]]:
+    """What every observer says on runs without contact, a stack a motion, and the references."""
     said: dict[str, list[Any]] = {name: [] for name in chains}
     refs = []
     for i, (trajectory, items) in enumerate(_shares(trajectories, max(runs, 2 * len(trajectories)), (seed, 0))):
@@ -250,10 +258,7 @@ def _learn(
             said[name].append(out["tau_ext"])
         if progress is not None:
             progress((i + 1) / total)
-    return {
-        name: learn_thresholds(stacks, refs, 1.0 / bench.rate, bench.robot, rate=rate, margin=margin)
-        for name, stacks in said.items()
-    }
+    return said, refs
 
 
 class _Judge:

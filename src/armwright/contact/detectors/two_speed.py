@@ -1,0 +1,158 @@
+"""A quick and a slow channel in one detector: impacts within milliseconds, and contacts that only grow.
+
+Errors of the model last: they are an offset that wanders as the arm moves. What a contact adds is a change. So the
+offset is followed, b ← b + (tau_ext − b)(1 − e^(−follow·dt)), and two channels look at what is left:
+
+    quick: x = tau_ext − b           slow: y ← y + (x − y)(1 − e^(−slow·dt))
+
+Each has thresholds of its own,
+
+    a + b|q̇_ref| + c|q̈_ref| + d|g(q_ref)| + e max(0, 1 − |q̇_ref|/standstill),
+
+the last term because friction is not known while a joint stands: without it the sticking joint sets the threshold of
+the moving one. Thresholds pass a filter of 1/50 ms, as what sticking leaves in the observer does. The offset is taken
+over (`tare`) at the beginning and is held while the alarm lasts: a contact is not forgotten, nor is a new load.
+
+What the offset swallows: a torque that grows by less than `follow` times the slow threshold per second is never
+noticed, however large it becomes. Near standstill the offset is followed faster, by up to `settle`: friction that
+breaks loose is over when the joint moves; a joint that stands notices only what comes quickly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.contact.detectors.joints import worst
+from armwright.contact.detectors.latch import latched, release_ratio
+from armwright.contact.monitor import Monitor
+from armwright.control.checks import gain as checked
+from armwright.dynamics.newton_euler import gravity_torque
+from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+WIDEN = 20.0  # [1/s] filter of the thresholds
+
+
+@dataclass(frozen=True)
+class TwoSpeed:
+    """What a two-speed detector is made of, before its thresholds are known.
+
+    Attributes:
+        slow: bandwidth of the slow channel [1/s].
+        follow: how fast the offset is followed [1/s]; below `slow`.
+        settle: how much faster at standstill [1/s].
+        standstill: desired speed below which friction is unsure [rad/s].
+        tare: time at the beginning in which the offset is taken over; nothing is noticed in it [s].
+    """
+
+    slow: float = 50.0
+    follow: float = 2.0
+    settle: float = 20.0
+    standstill: float = 0.1
+    tare: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Refuse channels that are not in order."""
+        positive = min(self.follow, self.standstill, self.tare) > 0.0 and self.settle >= 0.0
+        if not (positive and self.follow < self.slow and np.isfinite(list(self.gains().values())).all()):
+            raise InputError(
+                "two-speed detector: need 0 < follow < slow, settle ≥ 0, standstill > 0 and tare > 0, "
+                f"got {self.follow}, {self.slow}, {self.settle}, {self.standstill} and {self.tare}"
+            )
+
+    def gains(self) -> dict[str, Any]:
+        """The numbers by name."""
+        return {name: getattr(self, name) for name in ("slow", "follow", "settle", "standstill", "tare")}
+
+
+def channels(
+    tau_ext: Any, dt: float, qd_ref: Any, slow: Any, follow: Any, settle: Any, standstill: Any, tare: Any, past: Any,
+    held: Any, bias: Any, low: Any,
+) -> tuple[Any, Any, Any, Any]:  # fmt: skip
+    """Return quick and slow signal, offset, and time since the beginning; the offset stays where `held` > 0."""
+    taring = past[0] < tare
+    near = np.maximum(1.0 - np.abs(qd_ref) / standstill, 0.0)
+    step = np.where(held > 0.0, 0.0, 1.0 - np.exp(-(follow + settle * near) * dt))
+    bias = bias + (tau_ext - bias) * np.where(taring, 1.0 - np.exp(-10.0 * dt / tare), step)
+    quick = np.where(taring, 0.0, 1.0) * (tau_ext - bias)
+    low = low + (quick - low) * (1.0 - np.exp(-slow * dt))
+    return quick, low, bias, past + dt
+
+
+def features(arm: Any, q_ref: Any, qd_ref: Any, qdd_ref: Any, standstill: Any) -> list[Any]:
+    """What thresholds grow with: |q̇_ref|, |q̈_ref|, |g(q_ref)|, and how near to standstill a joint is, (n,) each."""
+    speed = np.abs(qd_ref)
+    return [speed, np.abs(qdd_ref), np.abs(gravity_torque(arm, q_ref)), np.maximum(1.0 - speed / standstill, 0.0)]
+
+
+def _watch(
+    tau_ext: Any, dt: float, qd_ref: Any, slow: Any, follow: Any, settle: Any, standstill: Any, tare: Any, past: Any,
+    bias: Any, low: Any,
+) -> Any:  # fmt: skip
+    quick, low, bias, past = channels(
+        tau_ext, dt, qd_ref, slow, follow, settle, standstill, tare, past, 0.0, bias, low
+    )
+    return {"quick": quick, "slowly": low, "low": low, "bias": bias, "past": past}
+
+
+def channel_monitor(kind: TwoSpeed) -> Monitor:
+    """The two signals ``quick`` and ``slowly`` (n,) alone, as they are where no alarm holds the offset."""
+    return Monitor("channels", _watch, kind.gains(), {"bias": 0.0, "low": 0.0, "past": [0.0]}, ("quick", "slowly"))
+
+
+def _detect(
+    arm: Any, tau_ext: Any, dt: float, q_ref: Any, qd_ref: Any, qdd_ref: Any, quick: Any, slowly: Any, slow: Any,
+    follow: Any, settle: Any, standstill: Any, tare: Any, release: Any, past: Any, bias: Any, low: Any, wide: Any,
+    active: Any,
+) -> Any:  # fmt: skip
+    here = features(arm, q_ref, qd_ref, qdd_ref, standstill)
+    step = np.where(past[0] > 0.0, 1.0 - np.exp(-WIDEN * dt), 1.0)
+    wide = np.array([wide[k] + (here[k] - wide[k]) * step for k in range(4)])
+    x, y, bias, past = channels(
+        tau_ext, dt, qd_ref, slow, follow, settle, standstill, tare, past, active[0], bias, low
+    )
+    level: Any = 0.0
+    for signal, k in ((x, quick), (y, slowly)):
+        threshold = k[0] + k[1] * wide[0] + k[2] * wide[1] + k[3] * wide[2] + k[4] * wide[3]
+        level = np.maximum(level, worst(np.abs(signal) / threshold))
+    return latched(level, release, active) | {"past": past, "bias": bias, "low": y, "wide": wide}
+
+
+def two_speed_detector(
+    quick: ArrayLike, slowly: ArrayLike, *, kind: TwoSpeed | None = None, release: float = 0.7
+) -> Monitor:
+    """Alarm while a joint's torque has changed by more than the thresholds of the quick or of the slow channel.
+
+    Its false alarms are at most those of both channels added.
+
+    Args:
+        quick: (5, n) coefficients a, b, c, d, e of the quick channel, see the module text; a > 0.
+        slowly: (5, n) of the slow one.
+        kind: bandwidths and times.
+        release: fraction of the threshold at which the alarm ends.
+
+    Outputs: ``level``, the largest signal over its threshold; ``alarm``.
+    """
+    rows = {}
+    for name, value in (("quick", quick), ("slowly", slowly)):
+        array = np.asarray(value, dtype=np.float64)
+        if array.ndim != 2 or len(array) != 5:
+            raise InputError(f"two-speed detector: {name} must be (5, n), got shape {array.shape}")
+        checked(array[0], f"{name}: a", positive=True)
+        for row, label in zip(array[1:], "bcde", strict=True):
+            checked(row, f"{name}: {label}")
+        rows[name] = array
+    if rows["quick"].shape != rows["slowly"].shape:
+        raise InputError(
+            f"two-speed detector: quick is {rows['quick'].shape}, slowly {rows['slowly'].shape}; they must agree"
+        )
+    gains = {**rows, **(kind or TwoSpeed()).gains(), "release": release_ratio(release)}
+    memory = {
+        "past": [0.0], "bias": 0.0, "low": 0.0, "wide": np.zeros((4, rows["quick"].shape[1])), "active": [0.0],
+    }  # fmt: skip
+    return Monitor("two-speed", _detect, gains, memory, ("alarm", "level"), two_speed_detector.__doc__ or "")
