@@ -15,6 +15,7 @@ from armwright.cli.failures import CommandError, error_object, fail, guarded
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json
 from armwright.cli.output import table as print_table
 from armwright.cli.output import tell as remark
+from armwright.cli.run_detection import detection
 from armwright.cli.run_ends import ends_of, place_json
 from armwright.cli.run_grid import HELP
 from armwright.cli.run_worlds import worlds
@@ -163,6 +164,7 @@ def collision(
 
 
 app.command()(worlds)
+app.command()(detection)
 
 
 @contextmanager

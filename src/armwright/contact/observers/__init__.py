@@ -3,6 +3,7 @@
 from armwright.contact.observers.closed_loop_error import closed_loop_error_observer, scaled_error_observer
 from armwright.contact.observers.disturbance import disturbance_observer
 from armwright.contact.observers.generalised_momentum import generalised_momentum
+from armwright.contact.observers.load import Load, estimate_load
 from armwright.contact.observers.losses import DeadZoneFriction
 from armwright.contact.observers.momentum import momentum_observer
 from armwright.contact.observers.momentum_kalman import momentum_kalman_observer
@@ -11,8 +12,10 @@ from armwright.contact.observers.motor_current import CurrentMap, ur5_current_ma
 __all__ = [
     "CurrentMap",
     "DeadZoneFriction",
+    "Load",
     "closed_loop_error_observer",
     "disturbance_observer",
+    "estimate_load",
     "generalised_momentum",
     "momentum_kalman_observer",
     "momentum_observer",

@@ -32,6 +32,8 @@ class OperatingPoint(NamedTuple):
         false_alarms: per hour of motion without contact. missed: share of contacts not found within the horizon.
         early: share of contact runs that ended in a false alarm before the contact.
         delay: median from touch to alarm [s], missed contacts counted as infinite. slow: 95th percentile [s].
+        force: median force of the contact at the alarm [N], infinite where it was missed.
+        alarms, hours: that the rate of false alarms comes from.
     """
 
     scale: float
@@ -40,6 +42,16 @@ class OperatingPoint(NamedTuple):
     early: Estimate
     delay: Estimate
     slow: float
+    force: Estimate
+    alarms: int
+    hours: float
+
+    def said(self) -> str:
+        """Count and rate of false alarms in words: none in a short study is a limit, not a rate of zero."""
+        limit = f"below {self.false_alarms.upper:.3g} per hour at 95 %"
+        if self.alarms == 0:
+            return f"no false alarm in {self.hours:.3g} h: {limit}"
+        return f"{self.alarms} false alarms in {self.hours:.3g} h: {self.false_alarms.value:.3g} per hour, {limit}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +64,7 @@ class DetectorCurve:
         alarms, hours: (S,) contact-free runs that ended in an alarm; hours of motion until then.
         delays: (R, S) [s] from touch to alarm; inf where it was missed, NaN where a false alarm came first.
         fit: thresholds learned for this observer.
+        forces: (R, S) [N] of the contact at the alarm, as `delays`.
     """
 
     observer: str
@@ -61,6 +74,7 @@ class DetectorCurve:
     hours: Array
     delays: Array
     fit: ThresholdFit | None = None
+    forces: Array | None = None
 
     def point(self, index: int) -> OperatingPoint:
         """The detector at ``scales[index]``, with 95 % intervals."""
@@ -75,14 +89,21 @@ class DetectorCurve:
             proportion(int(np.isnan(delays).sum()), len(delays)),
             median(judged),
             slow,
+            median([] if self.forces is None else self.forces[~np.isnan(delays), index]),
+            int(self.alarms[index]),
+            float(self.hours[index]),
         )
 
     def points(self) -> list[OperatingPoint]:
         """The whole curve."""
         return [self.point(k) for k in range(len(self.scales))]
 
+    def nearest(self, scale: float = 1.0) -> OperatingPoint:
+        """The detector with its thresholds multiplied by about `scale`: 1 is as learned."""
+        return self.point(int(np.argmin(np.abs(np.log(self.scales / scale)))))
+
     def at(self, rate: float = 1.0, *, sure: bool = True) -> OperatingPoint | None:
-        """The most sensitive setting with at most `rate` false alarms an hour; None where no setting has so few.
+        """The most sensitive setting with at most `rate` false alarms an hour; None where too little was run to tell.
 
         Args:
             rate: [1/h].
@@ -237,13 +258,10 @@ def _number(value: float) -> float | None:
 
 
 def _line(curve: DetectorCurve) -> str:
-    best = curve.at(1.0)
-    name = f"  {curve.observer} / {curve.detector}: "
-    if best is None:
-        return name + "no setting with at most 1 false alarm an hour (95 % sure)"
+    best = curve.at(1.0) or curve.nearest(1.0)
     low, high = 1e3 * best.delay.lower, 1e3 * best.delay.upper
     return (
-        f"{name}median delay {1e3 * best.delay.value:.1f} ms [{low:.1f}, {high:.1f}], "
-        f"95th percentile {1e3 * best.slow:.1f} ms, missed {100 * best.missed.value:.2f} %, "
-        f"false alarms {best.false_alarms.value:.2f}/h (< {best.false_alarms.upper:.2f}), thresholds × {best.scale:.2f}"
+        f"  {curve.observer} / {curve.detector}: median delay {1e3 * best.delay.value:.1f} ms [{low:.1f}, {high:.1f}], "
+        f"95th percentile {1e3 * best.slow:.1f} ms, {best.force.value:.1f} N at the alarm, missed "
+        f"{100 * best.missed.value:.2f} %, {best.said()}, thresholds × {best.scale:.2f}"
     )

@@ -1,13 +1,9 @@
-"""Batches of runs with perturbed arms and contacts of their own: what a detection study simulates.
-
-The arms of a batch differ in masses and friction, the contacts in place and time. Both are numbers of a lane, so that
-one compiled loop runs all of them: the tree of a lane carries its contact beside its masses.
-"""
+"""Batches of runs with perturbed arms and contacts of their own: what a detection study simulates."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,12 +11,13 @@ import numpy as np
 from armwright.control.law import Law, as_law
 from armwright.errors import InputError
 from armwright.kinematics import fk
-from armwright.kinematics.jacobian import frame_jacobian, pose_jacobian
+from armwright.kinematics.jacobian import frame_jacobian
 from armwright.motion.reference import Reference
 from armwright.robot.kernels import kernel
-from armwright.robot.tree import Tree, tree_of
+from armwright.robot.tree import tree_of
+from armwright.simulation.detection.contacts import LATE, Contact, Push, Wall, pushing, walling
+from armwright.simulation.detection.population import Population, Spread, disturbance
 from armwright.simulation.integrators import method as find_method
-from armwright.simulation.lanes import Lanes
 from armwright.simulation.plan import Ingredients
 from armwright.simulation.session import Session
 
@@ -33,122 +30,14 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TouchedTree(Tree):
-    """An arm and the contact that it will meet: six numbers that the contact's wrench function reads."""
-
-    contact: Any = field(default_factory=lambda: np.zeros(6))
-
-
-@dataclass(frozen=True)
-class Wall:
-    """A plane across the tool's way, met at the trajectory's highest tool speed: F = stiffness · depth, no friction."""
-
-    stiffness: float = 1e5
-
-    def __post_init__(self) -> None:
-        """Refuse what is no wall."""
-        if not (np.isfinite(self.stiffness) and self.stiffness > 0.0):
-            raise InputError(f"wall: stiffness must be positive [N/m], got {self.stiffness}")
-
-
-@dataclass(frozen=True)
-class Push:
-    """A force on the tool in a random direction: rises linearly within `rise` seconds and stays."""
-
-    force: float = 30.0
-    rise: float = 0.01
-
-    def __post_init__(self) -> None:
-        """Refuse what is no push."""
-        if not (np.isfinite(self.force) and self.force > 0.0 and np.isfinite(self.rise) and self.rise > 0.0):
-            raise InputError(f"push: force [N] and rise [s] must be positive, got {self.force} and {self.rise}")
-
-
-Contact = Wall | Push
-LATE = 0.05  # [s] after the planned time, by which an arm that lags must have met its wall
-
-
-def _wall(arm: Any, q: Any) -> Any:
-    normal, offset, stiffness = arm.contact[:3], arm.contact[3], arm.contact[4]
-    depth = offset - normal @ pose_jacobian(arm, q)[0][:3, 3]
-    force = stiffness * np.maximum(depth, 0.0)
-    return np.concatenate([force * normal, np.zeros(3)])
-
-
-def _push(arm: Any, t: Any) -> Any:
-    share = np.minimum(np.maximum((t - arm.contact[3]) * arm.contact[4], 0.0), 1.0)
-    return np.concatenate([share * arm.contact[:3], np.zeros(3)])
-
-
-class Spread(NamedTuple):
-    """How the arms of a study differ from their model.
-
-    Attributes:
-        mass: every body's mass and inertia are off by this share, up or down at random.
-        friction: every joint's viscous and Coulomb friction is off by this share, up or down at random.
-    """
-
-    mass: float = 0.1
-    friction: float = 0.2
-
-
-class Population:
-    """Arms around a model: draws the numbers in which the lanes differ.
-
-    The regrouped inertial parameters are linear in the bodies' masses: one tree a body gives those of any mixture.
-    """
-
-    def __init__(self, robot: Robot, spread: Spread) -> None:
-        """Find the entries of the tree that vary."""
-        for name, value in spread._asdict().items():
-            if not 0.0 <= value < 1.0:
-                raise InputError(f"spread: {name} must lie in [0, 1), got {value}")
-        self.robot, self.spread = robot, spread
-        tree = tree_of(robot, regroup=True)
-        fields = {name: getattr(tree, name) for name in Tree.__dataclass_fields__}
-        self.tree = TouchedTree(**fields)
-        nothing = np.zeros((3, 3))
-        shares = []
-        for b in range(len(robot.bodies)):
-            alone = tuple(
-                body if k == b else replace(body, mass=0.0, inertia=nothing) for k, body in enumerate(robot.bodies)
-            )
-            shares.append(tree_of(replace(robot, bodies=alone), regroup=True))
-        self.places: list[tuple[str, int]] = []
-        base, basis, kinds = [], [], []
-        for name in ("m", "h", "J"):
-            flat = np.array([np.ravel(getattr(share, name)) for share in shares])
-            for index in np.flatnonzero((flat != 0.0).any(axis=0) & (spread.mass > 0.0)):
-                self.places.append((name, int(index)))
-                base.append(np.ravel(getattr(tree, name))[index])
-                basis.append(flat[:, index])
-                kinds.append(-1)
-        self._mass = np.array(basis).reshape(len(basis), len(shares)).T
-        for name in ("viscous", "coulomb"):
-            flat = np.ravel(getattr(tree, name))
-            for index in np.flatnonzero((flat != 0.0) & (spread.friction > 0.0)):
-                self.places.append((name, int(index)))
-                base.append(flat[index])
-                kinds.append(int(index) % robot.n)
-        self._base, self._kinds = np.array(base), np.array(kinds, dtype=int)
-
-    def draw(self, contacts: Array, rngs: Sequence[np.random.Generator]) -> Lanes:
-        """Lanes of arms with their contacts (count, 6), each drawn by a generator of its own."""
-        signs = np.array([rng.choice([-1.0, 1.0], size=self._mass.shape[0] + self.robot.n) for rng in rngs])
-        mass = self.spread.mass * signs[:, : self._mass.shape[0]]
-        friction = 1.0 + self.spread.friction * signs[:, self._mass.shape[0] :]
-        values = np.tile(self._base, (len(rngs), 1))
-        heavy = self._kinds < 0
-        values[:, heavy] += mass @ self._mass
-        values[:, ~heavy] *= friction[:, self._kinds[~heavy]]
-        places = (*self.places, *(("contact", k) for k in range(6)))
-        return Lanes(self.tree, places, np.concatenate([values, contacts], axis=1))
+__all__ = ["Batch", "Bench", "Contact", "Population", "Push", "Spread", "Wall"]
 
 
 class Batch(NamedTuple):
-    """What was recorded of B runs: time (T,), measured q, qd, tau (B, T, n), reference, times of contact (B,)."""
+    """What was recorded of B runs: time (T,), measured q, qd, tau (B, T, n), reference, times of contact (B,).
+
+    force (B, T) [N] is that of the contact, 0 before it.
+    """
 
     time: Array
     q: Array
@@ -156,6 +45,7 @@ class Batch(NamedTuple):
     tau: Array
     ref: Reference
     touched: Array
+    force: Array
 
 
 @dataclass(eq=False)
@@ -168,6 +58,7 @@ class Bench:
     spread: Spread
     rate: float = 1000.0
     substeps: int = 3
+    torque_noise: Any = 0.0  # [N m] of the torque that observers are told, as motor currents have it; scalar or (n,)
     integrator: str = "rk4"
 
     def __post_init__(self) -> None:
@@ -225,11 +116,14 @@ class Bench:
             method=find_method(self.integrator),
             period=1.0 / self.rate,
             sensors=self.sensors,
-            wrenches={Wall: _wall, Push: _push}.get(type(kind)),
+            wrenches=None if kind is None else walling if isinstance(kind, Wall) else pushing(kind.link),
+            external=disturbance(self.spread),
             model_key=self.robot,
         )
         noise = [int(rng.integers(0, 2**63)) for rng in rngs]
-        session = Session([self.robot], parts, count=count, substeps=self.substeps, every=1, seeds=noise)
+        # a light link with much friction is stiff: more of it needs shorter steps
+        finer = int(np.ceil(self.substeps * max(1.0, self.spread.drift[1])))
+        session = Session([self.robot], parts, count=count, substeps=finer, every=1, seeds=noise)
         session.follow(trajectory)
         start = trajectory.evaluate(0.0)
         session.start(
@@ -245,22 +139,33 @@ class Bench:
         at, tau = first["measured"], first["tau"]
         time = rows[0, :, 0]
         x = rows[..., first["x"] : first["x"] + n]
-        touched = self._touched(contacts, x, time) if isinstance(kind, Wall) else planned
+        touched, force = planned, np.zeros((count, len(time)))
+        if isinstance(kind, Wall):
+            depth = contacts[:, None, 3] - np.einsum("bi,bti->bt", contacts[:, :3], fk(self.robot, x)[..., :3, 3])
+            touched, force = self._touched(depth, time), kind.stiffness * np.maximum(depth, 0.0)
+        elif kind is not None:
+            force = kind.force * np.clip((time - planned[:, None]) / kind.rise, 0.0, 1.0)
         # a batch runs until its last contact has been judged: what else came late does not count
         touched = np.where(touched > planned + LATE, np.inf, touched)
         return Batch(
             time,
             rows[..., at : at + n],
             rows[..., at + n : at + 2 * n],
-            rows[..., tau : tau + n],
+            self._told(rows[..., tau : tau + n], rngs),
             trajectory.evaluate(time),
             touched,
+            force,
         )
 
-    def _touched(self, contacts: Array, q: Array, time: Array) -> Array:
+    def _told(self, tau: Array, rngs: Sequence[np.random.Generator]) -> Array:
+        noise = np.asarray(self.torque_noise, dtype=np.float64)
+        if not np.any(noise):
+            return tau
+        return tau + noise * np.array([rng.standard_normal(tau.shape[1:]) for rng in rngs])
+
+    @staticmethod
+    def _touched(depth: Array, time: Array) -> Array:
         """When the tool of each run first reached its wall (linear between ticks); inf where it never did."""
-        p = fk(self.robot, q)[..., :3, 3]
-        depth = contacts[:, None, 3] - np.einsum("bi,bti->bt", contacts[:, :3], p)
         inside = depth > 0.0
         k = np.argmax(inside, axis=1)
         rows = np.arange(len(k))

@@ -27,8 +27,10 @@ from armwright.kinematics.jacobian import frame_jacobian
 from armwright.motion import Trajectory, quintic
 from armwright.robot.kernels import kernel
 from armwright.robot.tree import as_tree
+from armwright.simulation.detection.contacts import Contact, Wall
+from armwright.simulation.detection.population import Spread
 from armwright.simulation.detection.result import DetectionStudy, DetectorCurve
-from armwright.simulation.detection.runs import Batch, Bench, Contact, Spread, Wall
+from armwright.simulation.detection.runs import Batch, Bench
 from armwright.simulation.sensors import JointSensors
 
 if TYPE_CHECKING:
@@ -109,6 +111,7 @@ def detection_study(
     learning_trajectories: Sequence[Trajectory] | None = None,
     spread: Spread | None = None,
     sensors: JointSensors | None = None,
+    torque_noise: ArrayLike = 0.0,
     rate: float = 1000.0,
     substeps: int = 3,
     horizon: float = 0.1,
@@ -133,8 +136,11 @@ def detection_study(
         learning_runs: without contact, to learn thresholds; none of them is judged.
         learning_trajectories: of those; the same as the others by default: an arm that repeats its programme. Give
             others to see how thresholds carry over to moves that were never rehearsed.
-        spread: errors of the model: 10 % of every mass, 20 % of every friction by default.
+        spread: errors of the model: 10 % of every mass, 20 % of every friction by default; also payload, drift and
+            sticking, see `Spread`.
         sensors: `ur5_sensors` by default.
+        torque_noise: standard deviation of the torque that observers are told, as motor currents have it [N m]; scalar
+            or (n,).
         rate: control ticks per second.
         substeps: RK4 steps per tick.
         horizon: [s] after the touch within which a contact must be found.
@@ -158,14 +164,16 @@ def detection_study(
         raise InputError(f"detection study: horizon must be positive, got {horizon}")
     begin = time.perf_counter()
     kind = contact or Wall()
-    bench = Bench(robot, law, sensors or ur5_sensors(), spread or Spread(), rate, substeps)
+    arms, seen = spread or Spread(), sensors or ur5_sensors()
+    bench = Bench(robot, law, seen, arms, rate, substeps, torque_noise)
+    before = Bench(robot, law, seen, arms.rehearsal(), rate, substeps, torque_noise)
     chains = {name: (chain,) if isinstance(chain, Monitor) else tuple(chain) for name, chain in observers.items()}
     for detector in detectors.values():
         if isinstance(detector, Monitor):
             _check_noise(chains, detector, bench, trajectories)
     rehearsed = learning_trajectories or trajectories
     total = 2 * len(trajectories) + len(rehearsed)
-    said, refs = _rehearse(bench, rehearsed, chains, learning_runs, seed, progress, total)
+    said, refs = _rehearse(before, rehearsed, chains, learning_runs, seed, progress, total)
     fits = {
         name: learn_thresholds(stacks, refs, 1.0 / rate, robot, rate=false_alarms, margin=margin)
         for name, stacks in said.items()
@@ -201,6 +209,7 @@ def detection_study(
         "trajectories": len(trajectories),
         "rehearsed": learning_trajectories is None,
         "spread": bench.spread._asdict(),
+        "torque_noise": np.asarray(torque_noise, dtype=np.float64).tolist(),
         "rate": rate,
         "substeps": substeps,
         "horizon": horizon,
@@ -283,6 +292,7 @@ class _Judge:
         self.alarms = np.zeros((len(made), len(scales)), dtype=int)
         self.exposure = np.zeros((len(made), len(scales)))
         self.delays: list[list[Any]] = [[] for _ in made]
+        self.forces: list[list[Any]] = [[] for _ in made]
         self.contacts, self.hours = 0, 0.0
 
     def add(self, batch: Batch, touched: bool) -> None:
@@ -302,13 +312,19 @@ class _Judge:
                 self.exposure[k] += np.minimum(first + 1, len(batch.time)).sum(axis=0) * dt / 3600.0
                 continue
             delay = first[happened] * dt + batch.time[0] - batch.touched[happened, None]
-            self.delays[k].append(np.where(delay < 0.0, np.nan, np.where(delay <= self.horizon, delay, np.inf)))
+            judged = np.where(delay < 0.0, np.nan, np.where(delay <= self.horizon, delay, np.inf))
+            at = np.minimum(first[happened], len(batch.time) - 1)
+            force = np.take_along_axis(batch.force[happened], at, axis=1)
+            self.delays[k].append(judged)
+            self.forces[k].append(np.where(np.isfinite(judged), force, judged))
 
     def curves(self, fits: Mapping[str, ThresholdFit]) -> tuple[DetectorCurve, ...]:
         """Everything collected."""
         out = []
         for k, (observer, detector) in enumerate(self.names):
-            delays = np.concatenate(self.delays[k]) if self.delays[k] else np.zeros((0, len(self.scales)))
+            nothing = [np.zeros((0, len(self.scales)))]
+            delays, forces = (np.concatenate(x[k] or nothing) for x in (self.delays, self.forces))
             hours = np.maximum(self.exposure[k], 1e-12)
-            out.append(DetectorCurve(observer, detector, self.scales, self.alarms[k], hours, delays, fits[observer]))
+            counts = (self.scales, self.alarms[k], hours, delays)
+            out.append(DetectorCurve(observer, detector, *counts, fits[observer], forces))
         return tuple(out)
