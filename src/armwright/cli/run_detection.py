@@ -23,19 +23,19 @@ FREE, LEARNED, MOVES = 4, 2, 24  # runs without contact and to learn from, for e
 
 @guarded
 def detection(
-    preset: Annotated[str, typer.Option(help="torque, ur5-cb3 or ur5-e-series ('list' says what they rest on).")] = "torque",
+    preset: Annotated[str, typer.Option(help="torque, ur5-cb3, ur5-e-series; 'list' says their sources.")] = "torque",
     contact: Annotated[str, typer.Option(help="wall, soft (1 kN/m), ramp (20 N/s) or link.")] = "wall",
-    count: Annotated[int, typer.Option(help="Runs with a contact; 4 times as many without.", min=24, max=100_000)] = 480,
+    count: Annotated[int, typer.Option(help="Runs with contact; 4 times as many without.", min=24, max=100_000)] = 480,
     payload: Annotated[str | None, typer.Option(help="Load nobody told the model about [kg]: least,largest.")] = None,
     drift: Annotated[str | None, typer.Option(help="Factor that friction has drifted to: least,largest.")] = None,
     stribeck: Annotated[float, typer.Option(help="Share by which friction at rest exceeds Coulomb's.", min=0.0)] = 0.0,
     rate: Annotated[float, typer.Option(help="False alarms an hour that thresholds are learned for.", min=1e-6)] = 0.01,
     seed: Annotated[int, typer.Option(help="Of everything random.", min=0)] = 0,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for detection.json and detection.png.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for detection.json and .png.")] = None,
     json: Json = False,
 ) -> None:
     """Learn thresholds on some moves, then meet contacts on others: delay, force at the alarm, false alarms."""
-    from armwright.catalogue import load
+    from armwright import load
     from armwright.simulation.detection.presets import CONTACTS, PRESETS
     from armwright.simulation.detection.presets import preset as find
     from armwright.simulation.detection.study import detection_study, study_law, tool_moves
@@ -104,7 +104,7 @@ def _table(found: DetectionStudy, title: str) -> None:
             [f"{curve.observer} / {curve.detector}", f"{1e3 * p.delay.value:.1f}", f"{1e3 * p.slow:.1f}",
              f"{p.force.value:.1f}", f"{100 * p.missed.value:.1f}", p.said()]
         )  # fmt: skip
-    heads = ["observer / detector", "median delay [ms]", "95 % [ms]", "force at alarm [N]", "missed [%]", "false alarms"]
+    heads = ["observer / detector", "delay [ms]", "95 % [ms]", "force at alarm [N]", "missed [%]", "false alarms"]
     table(title, heads, rows)
 
 

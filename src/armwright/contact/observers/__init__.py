@@ -2,6 +2,7 @@
 
 from armwright.contact.observers.closed_loop_error import closed_loop_error_observer, scaled_error_observer
 from armwright.contact.observers.disturbance import disturbance_observer
+from armwright.contact.observers.friction_drift import friction_drift
 from armwright.contact.observers.generalised_momentum import generalised_momentum
 from armwright.contact.observers.load import Load, estimate_load
 from armwright.contact.observers.losses import DeadZoneFriction
@@ -16,6 +17,7 @@ __all__ = [
     "closed_loop_error_observer",
     "disturbance_observer",
     "estimate_load",
+    "friction_drift",
     "generalised_momentum",
     "momentum_kalman_observer",
     "momentum_observer",

@@ -3,8 +3,9 @@
 At rest the load's weight is all that the model misses: tau_ext = −Y(q) π with π = (m, m c) and Y the columns of the
 regressor (`body_regressor`) of the body that carries the tool. Y depends on the posture, π does not: postures add up.
 
-What gravity does not tell is, in one posture, how high along gravity the centre lies. The estimate is Gaussian with a wide prior, so that what is not seen keeps the prior's spread. Friction holds an
-arm at rest as weight does: take `std` as large as the Coulomb friction of the joints unless it was broken loose.
+What gravity does not tell is, in one posture, how high along gravity the centre lies. The estimate is Gaussian with a
+wide prior, so that what is not seen keeps the prior's spread. Friction holds an arm at rest as weight does: take `std`
+as large as the Coulomb friction of the joints unless it was broken loose.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Preset:
         robot: catalogue name.
         rate: control ticks and samples per second. substeps: of the simulation in each.
         omega: (n,) bandwidth of the controller [rad/s].
-        current_noise: standard deviation of a motor current [A], through the map of document 004; 0: torque as commanded.
+        current_noise: standard deviation of a motor current [A], by the map of document 004; 0: torque as commanded.
         gain: of the momentum observer [1/s]. walk: of the Kalman observer, in units of the arm's inertia.
         sources: what the numbers rest on.
     """
