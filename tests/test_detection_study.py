@@ -11,6 +11,7 @@ import pytest
 import armwright as aw
 from armwright.contact.detectors import adaptive_detector, joint_detector
 from armwright.contact.observers import closed_loop_error_observer, momentum_observer
+from armwright.contact.offline import run_monitors
 from armwright.errors import InputError
 from armwright.kinematics import fk
 from armwright.kinematics.jacobian import frame_jacobian
@@ -19,6 +20,7 @@ from armwright.robot.kernels import compile as compile_for
 from armwright.robot.parts import Friction
 from armwright.robot.tree import tree_of
 from armwright.simulation import simulate
+from armwright.simulation.detection.presets import CONTACTS, PRESETS, preset
 from armwright.simulation.detection.runs import Bench, Population, Push, Spread, Wall
 from armwright.simulation.detection.study import detection_study, study_law, tool_moves, ur5_sensors
 from armwright.simulation.sensors import JointSensors
@@ -89,6 +91,81 @@ def test_bench_equals_simulate(arm, moves):
     np.testing.assert_allclose(batch.q[4, : before + 20], rec["q"][: before + 20], atol=1e-6)
     depth = offset - fk(arm, rec["q"][before - 1 : before + 1])[:, :3, 3] @ normal
     assert depth[0] <= 0.0 < depth[1] and batch.time[before - 1] <= batch.touched[4] <= batch.time[before]
+
+
+def test_payload_of_a_lane_is_that_of_the_robot(arm):
+    spread = Spread(0.0, 0.0, payload=(2.0, 2.0), payload_at=(0.01, 0.02, 0.05))
+    lanes = Population(arm, spread).draw(np.zeros((1, 6)), [np.random.default_rng(0)])
+    expected, got = tree_of(arm.with_payload(2.0, spread.payload_at), regroup=True), lanes.fill(lanes.values[0])
+    for name in ("m", "h", "J"):
+        np.testing.assert_allclose(np.array(getattr(got, name), dtype=float), getattr(expected, name), atol=1e-12)
+
+
+def test_drift_of_friction_and_sticking_act_as_said(arm, moves):
+    """Drift that is complete is the arm with more friction; sticking takes more torque near standstill alone."""
+
+    def run(**spread):
+        bench = Bench(arm, LAW, JointSensors(position_resolution=1e-9), Spread(0.0, 0.0, **spread), substeps=5)
+        return bench.run(moves[0], [0], None, 0.0)
+
+    drifted, plain = run(drift=(1.3, 1.3)), run()
+    middle = len(plain.time) // 2
+    moving = (np.abs(plain.ref.qd[middle]) > 0.05) & (np.arange(6) < 4)  # the torque of light wrists trembles
+    thick = perturbed(arm, np.ones(6), np.full(6, 1.3))
+    rec = simulate(thick, LAW, moves[0], model=arm, substeps=7, check_step=False)
+    np.testing.assert_allclose(drifted.tau[0, middle, moving], rec["tau"][middle, moving], atol=0.05)
+    more = (drifted.tau - plain.tau)[0, middle] * np.sign(plain.ref.qd[middle])
+    assert moving.any() and (more[moving] > 0.2 * arm.tree.coulomb[moving]).all()
+    sticking = run(stribeck=0.5)
+    early, change = len(plain.time) // 20, np.abs(sticking.tau - plain.tau)[0]
+    assert change[5:early].max() > 1.0 > 5.0 * change[middle][np.abs(plain.ref.qd[middle]) > 0.2].max(initial=0.0)
+
+
+def test_torque_noise_reaches_the_observers_and_not_the_arm(arm, moves):
+    quiet, noisy = (
+        Bench(arm, LAW, ur5_sensors(), Spread(), torque_noise=noise).run(moves[0], [3, 4], None, 0.0)
+        for noise in (0.0, np.arange(1.0, 7.0))
+    )
+    np.testing.assert_array_equal(quiet.q, noisy.q)
+    np.testing.assert_allclose((noisy.tau - quiet.tau).std(axis=(0, 1)), np.arange(1.0, 7.0), rtol=0.1)
+
+
+def test_force_at_the_alarm(arm, moves):
+    """A ramp of 20 N/s has reached 20 N/s times the delay; a push on a link loads the joints before it alone."""
+    observers, detectors = {"momentum": momentum_observer(100.0)}, {"joints": joint_detector(4.0)}
+    options = {"runs": 24, "free_runs": 8, "learning_runs": 12, "scales": [1.0], "spread": Spread(0.0, 0.0)}
+    (curve,) = detection_study(
+        arm, LAW, moves, observers, detectors, contact=Push(40.0, 2.0), horizon=0.5, **options
+    ).curves
+    found = np.isfinite(curve.delays)
+    assert found.any()
+    np.testing.assert_allclose(curve.forces[found], 20.0 * curve.delays[found], rtol=1e-6)
+    batch = Bench(arm, LAW, ur5_sensors(), Spread(0.0, 0.0)).run(moves[0], range(4), Push(60.0, 0.01, link=2), 0.1)
+    said = run_monitors(momentum_observer(100.0), arm, batch.time, batch.q, batch.qd, batch.tau)["tau_ext"]
+    at = np.array([np.searchsorted(batch.time, t + 0.08) for t in batch.touched])
+    felt = np.abs(said[np.arange(4), at])
+    assert (felt[:, :3].max(axis=1) > 5.0).all() and (felt[:, 3:] < 2.0).all()
+    with pytest.raises(InputError, match="link 9"):
+        Bench(arm, LAW, ur5_sensors(), Spread()).run(moves[0], [0], Push(link=9), 0.1)
+
+
+def test_a_short_study_gives_limits(study):
+    """No false alarm in so many hours is 'below 3.69/hours', whatever was asked for; there is always a setting."""
+    for curve in study.curves:
+        last = curve.point(len(curve.scales) - 1)
+        assert last.alarms == 0 and last.false_alarms.upper == pytest.approx(3.6889 / last.hours, rel=1e-3)
+        assert f"below {last.false_alarms.upper:.3g} per hour at 95 %" in last.said()
+    assert "no setting" not in repr(study) and "per hour at 95 %" in repr(study) and "N at the alarm" in repr(study)
+
+
+def test_presets_say_what_they_rest_on():
+    for item in PRESETS.values():
+        assert {"rate", "sensors", "friction, masses"} <= set(item.sources)
+        assert item.current_noise == 0.0 or "assumption" in item.sources["current_noise"]
+        assert set(item.observers()) == {"momentum", "kalman", "closed-loop"}
+    assert (preset("ur5-cb3").rate, preset("ur5-e-series").rate) == (125.0, 500.0) and len(CONTACTS) == 4
+    with pytest.raises(InputError, match="ur5-cb3"):
+        preset("ur6")
 
 
 def test_moves_have_the_speed_they_promise(arm, moves):

@@ -94,9 +94,7 @@ def _watch(
     tau_ext: Any, dt: float, qd_ref: Any, slow: Any, follow: Any, settle: Any, standstill: Any, tare: Any, past: Any,
     bias: Any, low: Any,
 ) -> Any:  # fmt: skip
-    quick, low, bias, past = channels(
-        tau_ext, dt, qd_ref, slow, follow, settle, standstill, tare, past, 0.0, bias, low
-    )
+    quick, low, bias, past = channels(tau_ext, dt, qd_ref, slow, follow, settle, standstill, tare, past, 0.0, bias, low)
     return {"quick": quick, "slowly": low, "low": low, "bias": bias, "past": past}
 
 
@@ -113,9 +111,7 @@ def _detect(
     here = features(arm, q_ref, qd_ref, qdd_ref, standstill)
     step = np.where(past[0] > 0.0, 1.0 - np.exp(-WIDEN * dt), 1.0)
     wide = np.array([wide[k] + (here[k] - wide[k]) * step for k in range(4)])
-    x, y, bias, past = channels(
-        tau_ext, dt, qd_ref, slow, follow, settle, standstill, tare, past, active[0], bias, low
-    )
+    x, y, bias, past = channels(tau_ext, dt, qd_ref, slow, follow, settle, standstill, tare, past, active[0], bias, low)
     level: Any = 0.0
     for signal, k in ((x, quick), (y, slowly)):
         threshold = k[0] + k[1] * wide[0] + k[2] * wide[1] + k[3] * wide[2] + k[4] * wide[3]

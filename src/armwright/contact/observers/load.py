@@ -88,7 +88,7 @@ def estimate_load(robot: Robot, q: ArrayLike, tau_ext: ArrayLike, std: ArrayLike
     Y = np.array([_tool_columns(robot, posture) for posture in postures])
     A = (-Y / spread[:, None]).reshape(-1, 4)
     b = (torque / spread).ravel()
-    covariance = np.linalg.inv(A.T @ A + np.diag(PRIOR**-2))
+    covariance: Array = np.asarray(np.linalg.inv(A.T @ A + np.diag(PRIOR**-2)), dtype=np.float64)
     found = covariance @ (A.T @ b)
     misfit = float(np.sqrt(np.mean((b - A @ found) ** 2)))
     error = np.sqrt(np.diag(covariance))

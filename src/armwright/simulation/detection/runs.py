@@ -161,7 +161,7 @@ class Bench:
         noise = np.asarray(self.torque_noise, dtype=np.float64)
         if not np.any(noise):
             return tau
-        return tau + noise * np.array([rng.standard_normal(tau.shape[1:]) for rng in rngs])
+        return np.asarray(tau + noise * np.array([rng.standard_normal(tau.shape[1:]) for rng in rngs]))
 
     @staticmethod
     def _touched(depth: Array, time: Array) -> Array:
