@@ -117,7 +117,7 @@ def test_drift_of_friction_and_sticking_act_as_said(arm, moves):
     more = (drifted.tau - plain.tau)[0, middle] * np.sign(plain.ref.qd[middle])
     assert moving.any() and (more[moving] > 0.2 * arm.tree.coulomb[moving]).all()
     sticking = run(stribeck=0.5)
-    early, change = len(plain.time) // 20, np.abs(sticking.tau - plain.tau)[0]
+    early, change = len(plain.time) // 4, np.abs(sticking.tau - plain.tau)[0]
     assert change[5:early].max() > 1.0 > 5.0 * change[middle][np.abs(plain.ref.qd[middle]) > 0.2].max(initial=0.0)
 
 

@@ -50,9 +50,8 @@ def detection(
     if out is not None and out.exists() and not out.is_dir():
         fail(f"{out}: not a folder")
     chosen, (kind, horizon, travel) = find(preset), CONTACTS[contact]
-    ranges: dict[str, Any] = {
-        name: _range(text, f"--{name}") for name, text in (("payload", payload), ("drift", drift)) if text
-    }
+    given = (("payload", payload), ("drift", drift))
+    ranges: dict[str, Any] = {name: _range(text, f"--{name}") for name, text in given if text}
     spread = chosen.spread._replace(stribeck=stribeck, **ranges)
     robot = load(chosen.robot)
     with _progress() as tell:

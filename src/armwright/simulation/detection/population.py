@@ -45,7 +45,7 @@ class Spread(NamedTuple):
         drift: least and largest factor that friction has drifted to since thresholds were learned.
         drift_time: [s] in which it does so, linearly from the start of a run; 0: it has already.
         stribeck: dry friction at rest exceeds Coulomb's by this share.
-        stribeck_speed: at which the excess has fallen to 1/e [rad/s].
+        stribeck_speed: at which the excess has fallen to 1/e [rad/s]. A sheet's dead zone holds for it, too.
 
     Payload and drift are absent while thresholds are learned.
     """

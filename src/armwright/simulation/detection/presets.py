@@ -58,7 +58,7 @@ class Preset:
     walk: float
     sensors: JointSensors
     sources: Mapping[str, str] = field(default_factory=dict)
-    spread: Spread = Spread()
+    spread: Spread = field(default_factory=Spread)
 
     @property
     def torque_noise(self) -> Array:
