@@ -153,7 +153,9 @@ def pillar_in_the_goal(arm, seed):
         q1[0] = q0[0] + rng.choice([-1, 1]) * rng.uniform(0.9, 1.8)
         T, tool = fk_all(arm, q1), fk(arm, q1)[:3, 3]
         at = tool if rng.uniform() < 0.5 else 0.5 * (T[2, :3, 3] + T[3, :3, 3])
-        radius = float(rng.uniform(0.03, 0.09))
+        radius = float(
+            rng.uniform(0.03, 0.05)
+        )  # thinner than the links: what is felt of it lies inside the goal posture
         shape = Cylinder(
             name="pillar", centre=(at[0], at[1], 0.3), radius=radius, height=0.6, damping=200.0, friction=0.2
         )
@@ -166,7 +168,7 @@ def pillar_in_the_goal(arm, seed):
             return world, q0, q1
 
 
-@pytest.mark.parametrize("seed", [1, 8, 9, 19])
+@pytest.mark.parametrize("seed", [0, 3, 8, 9])
 def test_a_goal_inside_a_pillar_is_unreachable_and_that_is_confirmed(seed):
     arm = load("ur5")
     world, q0, q1 = pillar_in_the_goal(arm, seed)
