@@ -3,8 +3,6 @@
 from armwright.contact.capsules import LinkCapsule, beyond_tool, link_capsules, tool_point
 from armwright.contact.cylinders_000 import tool_cylinders
 from armwright.contact.isolation import Isolation, isolate
-from armwright.contact.isolation_change import change_covariance, level_before
-from armwright.contact.isolation_motion import moved_towards
 from armwright.contact.isolation_noise import torque_covariance
 from armwright.contact.isolation_posterior import Patches, contact_patches
 from armwright.contact.model import contact_wrench
@@ -33,7 +31,6 @@ __all__ = [
     "World",
     "WrenchEstimate",
     "beyond_tool",
-    "change_covariance",
     "check_base",
     "clearance",
     "contact_patches",
@@ -41,10 +38,8 @@ __all__ = [
     "contact_wrench",
     "evaluate",
     "isolate",
-    "level_before",
     "link_capsules",
     "load_world",
-    "moved_towards",
     "normal",
     "run_monitors",
     "signed_distance",

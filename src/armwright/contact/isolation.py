@@ -56,8 +56,8 @@ class Isolation:
 
     Attributes:
         outcome: "no contact" (the torques are within their noise), "several" (no single contact explains them well:
-            more than one is possible), "ambiguous" (several links explain them), "link" (known, but the place on it
-            is not), "located" (both are).
+            more than one is possible), "ambiguous" (several links explain them), "link" (known, but the place on it is not),
+            "located" (both are).
         candidates: links with a probability above 1 − confidence, likeliest first; empty without contact.
         point: the point of the links' surface with most of the probability about it, base frame [m]; None without
             contact.
