@@ -1,8 +1,7 @@
 """Put figures about touch into the documentation: ``python docs/make_touch.py detection 101 102 103``.
 
-The other words are ``isolation``, ``certainty``, ``plants``, ``worlds`` and ``learning``. Seeds follow; every run and
-every push has one of its own, made of the seed and its number. The tables of howto/explore.md are replaced; figures are
-never typed by hand.
+The other words are ``isolation``, ``certainty`` and ``learning``. Seeds follow; every run and every push has one of its
+own, made of the seed and its number. The tables of howto/explore.md are replaced; figures are never typed by hand.
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from make_touch_pushes import plants
-from make_touch_worlds import worlds
 
 import armwright as aw
 from armwright.contact.capsules import link_capsules
@@ -172,11 +169,7 @@ def certainty(seeds: list[int]) -> list[str]:
 
 if __name__ == "__main__":
     word, given = sys.argv[1], [int(text) for text in sys.argv[2:]]
-    words = {
-        "detection": detection, "learning": learning, "isolation": isolation, "certainty": certainty, "plants": plants,
-        "worlds": worlds,
-    }  # fmt: skip
-    made = words[word](given)
+    made = {"detection": detection, "learning": learning, "isolation": isolation, "certainty": certainty}[word](given)
     begin, end = f"<!-- {word}: begin -->", f"<!-- {word}: end -->"
     command = f"python docs/make_touch.py {word} {' '.join(sys.argv[2:])}"
     before, rest = PAGE.read_text(encoding="utf-8").split(begin)

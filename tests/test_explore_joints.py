@@ -98,7 +98,7 @@ def test_torques_and_motion_name_the_place(ur5, body, along):
     towards = np.einsum("mi,mij,j->m", normals, linear, qd) - 10.0 * np.abs(u - along * surface.length)
     k = int(np.argmax(towards))
     tau = -30.0 * linear[k].T @ normals[k]
-    found = find_places(empty_map(ur5, q, q[None]), q, tau, np.full(6, 0.05), qd=qd)
+    found = find_places(empty_map(ur5, q, q[None]), q, qd, tau, np.full(6, 0.05))
     assert ur5.bodies[body].name in found.links
     if body == 5:
         assert found.sure and np.linalg.norm(found.points[0] - points[k]) < 0.02

@@ -8,7 +8,7 @@ surface is as likely as any other of the same area.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
     Array = NDArray[np.float64]
-    Beside = Callable[[Array, Array, Array], Array]
-    """What else is known of patches: log of a factor (m,), of points and normals (m, 3) and Jacobians (m, 3, n)."""
 
 SPACING, AROUND = 0.03, 16
 RESOLUTION = 0.01
@@ -44,8 +42,7 @@ class Patches(NamedTuple):
     Attributes:
         points, normals: (m, 3) middle and outward normal, base frame [m].
         body: (m,) index of the link.
-        log: (m,) logarithm of the evidence times the patch's area, up to a constant; other evidence included.
-        misfit: (m,) χ² of the torques against the likeliest push there.
+        log: (m,) logarithm of the evidence times the patch's area, up to a constant.
         force: (m, 3) likeliest force on the link there [N].
         jacobian: (m, 3, n) of the points.
         size: (m,) width of the patch [m].
@@ -55,7 +52,6 @@ class Patches(NamedTuple):
     normals: Array
     body: NDArray[np.int64]
     log: Array
-    misfit: Array
     force: Array
     jacobian: Array
     size: Array
@@ -75,7 +71,6 @@ def contact_patches(
     *,
     capsules: Sequence[LinkCapsule] | None = None,
     friction: float = 0.5,
-    beside: Beside | None = None,
 ) -> Patches:
     """Return the evidence of every patch of surface for an estimate of external joint torque; see `isolate`.
 
@@ -86,7 +81,6 @@ def contact_patches(
         noise: of that estimate: a standard deviation, one a joint (n,), or a covariance (n, n).
         capsules: surfaces of the links; `link_capsules(robot)` by default.
         friction: coefficient that bounds how far forces lean from the normal [-].
-        beside: evidence that does not come from the torques, as that of motion (`moved_towards`).
     """
     x, tau, S = checked(robot, q, tau_ext, noise)
     faces = touchable(robot, x, capsules)
@@ -97,9 +91,7 @@ def contact_patches(
         blur = (RESOLUTION * 0.5**depth * largest) ** 2
         return setting(robot, x, tau, S + blur * np.eye(robot.n), friction, forces)
 
-    table = _joined(
-        [_weighed(at(0), face, k, 0, *face.grid(SPACING, AROUND)[:2], beside) for k, face in enumerate(faces)]
-    )
+    table = _joined([_weighed(at(0), face, k, 0, *face.grid(SPACING, AROUND)[:2]) for k, face in enumerate(faces)])
     while len(chosen := _worth_splitting(table)):
         groups = np.stack([table.face[chosen], table.depth[chosen]], axis=1)
         left: list[Any] = [np.delete(column, chosen, axis=0) for column in table]
@@ -107,7 +99,7 @@ def contact_patches(
         for k, depth in np.unique(groups, axis=0).tolist():
             these = chosen[(groups == (k, depth)).all(axis=1)]
             u, theta = _quarters(faces[k], depth, table.u[these], table.theta[these])
-            parts.append(_weighed(at(depth + 1), faces[k], k, depth + 1, u, theta, beside))
+            parts.append(_weighed(at(depth + 1), faces[k], k, depth + 1, u, theta))
         table = _joined(parts)
     found: list[Any] = list(table[: len(Patches._fields)])
     return Patches(*found)
@@ -120,7 +112,6 @@ class _Cells(NamedTuple):
     normals: Array
     body: NDArray[np.int64]
     log: Array
-    misfit: Array
     force: Array
     jacobian: Array
     size: Array
@@ -135,20 +126,16 @@ def _joined(parts: list[_Cells]) -> _Cells:
     return _Cells(*columns)
 
 
-def _weighed(
-    now: Setting, face: Surface, index: int, depth: int, u: Array, theta: Array, beside: Beside | None
-) -> _Cells:
+def _weighed(now: Setting, face: Surface, index: int, depth: int, u: Array, theta: Array) -> _Cells:
     """Patches of one surface about (u, theta) with their evidence."""
     points, normals = face.at(u, theta)
     cell = _cell(face, depth)
-    log, misfit, force, linear = evidence(now, face, u, theta, cell)
+    log, force, linear = evidence(now, face, u, theta, cell)
     # the determinant of the covariance counts, too: what the resolution adds to it depends on the depth
     log = log + np.log(max(cell[0], 1e-6) * max(cell[1], 1e-6)) + np.sum(np.log(np.diag(now.W)))
-    m, best = len(points), np.argmax(log, axis=1)
-    each = np.arange(m)
-    total = logsum(log, axis=1) + (0.0 if beside is None else beside(points, normals, linear))
+    m = len(points)
     return _Cells(
-        points, normals, np.full(m, face.body), total, misfit[each, best], force[each, best],
+        points, normals, np.full(m, face.body), logsum(log, axis=1), force[np.arange(m), np.argmax(log, axis=1)],
         linear, np.full(m, max(cell)), np.full(m, index), np.full(m, depth), u, theta,
     )  # fmt: skip
 

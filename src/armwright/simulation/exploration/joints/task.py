@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from armwright.planning.joint_plan import JointPlanner
     from armwright.planning.known_arm import KnownArm
     from armwright.robot.model import Robot
-    from armwright.simulation.exploration.joints.rehearse import TorqueNoise
     from armwright.simulation.exploration.joints.touch_map import TouchMap, Trust
 
     Array = Any | NDArray[Any]
@@ -30,7 +29,7 @@ class JointTask:
         goals: postures (m, n) that will do, the nearest first. place: tool position (3,) to be at [m].
         planner: in joint space. quick: the same with less patience. lower, upper: bounds of its search (n,).
         reaction: to a contact. speed: pace of the arm's fastest part [m/s].
-        margin: to felt places [m]. noise: of the felt torque.
+        margin: to felt places [m]. noise: standard deviation of the observed torque (n,) [N m].
     """
 
     robot: Robot
@@ -45,7 +44,7 @@ class JointTask:
     reaction: str
     speed: float
     margin: float
-    noise: TorqueNoise
+    noise: Any
     duration: float
     budget: int
     tolerance: float
