@@ -46,3 +46,8 @@ def test_the_table_states_limits_and_presets_their_sources(capsys, monkeypatch):
 def test_bad_words(words, said, capsys):
     assert main([*GIVEN, *words]) != 0
     assert said in capsys.readouterr().err
+
+
+def test_a_preset_is_for_arms_with_as_many_joints(capsys):
+    assert main(["run", "detection", "--robot", "panda", "--count", "24"]) == 2
+    assert "sensors for 6 joints, robot 'panda' has 7" in capsys.readouterr().err

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
 from armwright.cli.failures import fail, guarded
 from armwright.cli.output import INTERRUPTED, Json, say, say_json, table
 from armwright.errors import NotSupportedError
@@ -32,10 +33,13 @@ def detection(
     rate: Annotated[float, typer.Option(help="False alarms an hour that thresholds are learned for.", min=1e-6)] = 0.01,
     seed: Annotated[int, typer.Option(help="Of everything random.", min=0)] = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for detection.json and .png.")] = None,
+    robot: Annotated[str | None, typer.Option(help=f"{WHICH} The preset's by default.")] = None,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Learn thresholds on some moves, then meet contacts on others: delay, force at the alarm, false alarms."""
-    from armwright import load
     from armwright.simulation.detection.presets import CONTACTS, PRESETS
     from armwright.simulation.detection.presets import preset as find
     from armwright.simulation.detection.study import detection_study, study_law, tool_moves
@@ -53,19 +57,21 @@ def detection(
     given = (("payload", payload), ("drift", drift))
     ranges: dict[str, Any] = {name: _range(text, f"--{name}") for name, text in given if text}
     spread = chosen.spread._replace(stribeck=stribeck, **ranges)
-    robot = load(chosen.robot)
+    arm = load_arm(robot or chosen.robot, implausible, base, tip)
+    if len(chosen.torque_noise) != arm.n:
+        fail(f"--preset {preset} has sensors for {len(chosen.torque_noise)} joints, robot {arm.name!r} has {arm.n}")
     with _progress() as tell:
         found = detection_study(
-            robot,
+            arm,
             study_law(chosen.omega**2, 2.0 * chosen.omega),
-            tool_moves(robot, MOVES, seed=seed, travel=travel),
+            tool_moves(arm, MOVES, seed=seed, travel=travel),
             chosen.observers(),
             chosen.detectors(),
             contact=kind,
             runs=count,
             free_runs=FREE * count,
             learning_runs=LEARNED * count,
-            learning_trajectories=tool_moves(robot, MOVES, seed=seed + 1_000_003, travel=travel),
+            learning_trajectories=tool_moves(arm, MOVES, seed=seed + 1_000_003, travel=travel),
             spread=spread,
             sensors=chosen.sensors,
             torque_noise=chosen.torque_noise,
