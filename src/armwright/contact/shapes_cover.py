@@ -8,7 +8,7 @@ without width would pass through a wall of two boxes. So a face does not count w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +16,12 @@ import numpy as np
 from armwright.contact.geometry import direction
 from armwright.contact.shapes import Box, HalfSpace, Mesh, Shape
 from armwright.contact.shapes_distance import signed_distance
+from armwright.graph.program import trace
+from armwright.graph.tape import Tape
 
 WELD = 1e-6
 """Gaps up to this are none [m]."""
-GRID = 9  # points along a face's edges at which a round shape is looked for
+GRID = 33  # points along a face's edges at which a round shape is looked for
 CORNERS = [0, GRID - 1, -GRID, -1]
 ROUNDING = 1e-9  # [m]
 
@@ -32,7 +34,8 @@ class Cover(NamedTuple):
     shapes: tuple[Shape, ...]
 
 
-def covers_of(box: Box, others: Sequence[Shape]) -> tuple[Cover, ...]:
+@lru_cache(maxsize=4096)
+def covers_of(box: Box, others: tuple[Shape, ...]) -> tuple[Cover, ...]:
     """Return the faces of a box that other shapes (any but meshes) stand against or reach over, in part or in all."""
     near = [shape for shape in others if shape != box and _near(box, shape)]
     out = []
@@ -46,8 +49,16 @@ def covers_of(box: Box, others: Sequence[Shape]) -> tuple[Cover, ...]:
     return tuple(out)
 
 
+@lru_cache(maxsize=1024)
+def _tape(shape: Shape) -> Tape:
+    return Tape(trace(lambda point: np.array([signed_distance(shape, point)]), {"point": (3,)}))
+
+
 def _distances(shape: Shape, points: Any) -> Any:
-    return np.array([float(signed_distance(shape, p)) for p in points])
+    """Signed distances (m,) of a shape at points (m, 3)."""
+    out = np.empty((len(points), 1))
+    _tape(shape).run([np.ascontiguousarray(points)], [out])
+    return out[:, 0]
 
 
 def _may_cover(shape: Shape, face: Any) -> bool:
