@@ -44,7 +44,7 @@ def detection(seeds: list[int]) -> list[str]:
         study = detection_study(
             arm, study_law(OMEGA**2, 2.0 * OMEGA), tool_moves(arm, 24, seed=seed), observers,
             {"adaptive": lambda fit: fit.detector()}, runs=2000, free_runs=12000, learning_runs=2400,
-            learning_trajectories=tool_moves(arm, 24, seed=seed + 500), seed=seed, scales=[1.0],
+            learning_trajectories=tool_moves(arm, 96, seed=seed + 500), seed=seed, scales=[1.0],
         )  # fmt: skip
         for curve in study.curves:
             point, late = curve.point(0), 1e3 * np.nanquantile(curve.delays[:, 0], [0.5, 0.99])

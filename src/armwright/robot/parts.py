@@ -137,7 +137,7 @@ class Joint(ByContent):
 
     def __post_init__(self) -> None:
         """Refuse kinds that no recursion knows."""
-        if self.kind not in ("revolute", "prismatic"):
+        if not isinstance(self.kind, str) or self.kind not in ("revolute", "prismatic"):
             raise InputError(f"joint {self.name!r}: kind must be 'revolute' or 'prismatic', got {self.kind!r}")
 
 
