@@ -218,6 +218,16 @@ def test_learned_rate_is_kept_on_motions_that_were_never_seen(planar):
     assert fixed.margin == 1.5 and np.isnan(fixed.rate)
 
 
+def test_runs_that_share_a_motion_teach_no_more_than_one(planar):
+    """Errors of a motion come back with every run of it: twenty copies of a run are no more evidence than one."""
+    rng = np.random.default_rng(9)
+    runs = [rng.normal(size=(1, 5000, 2)) * rng.uniform(0.8, 1.2) for _ in range(6)]
+    refs = [Reference(*np.zeros((3, 5000, 2)))] * 6
+    once, often = (learn_thresholds([np.repeat(x, k, axis=0) for x in runs], refs, 1e-3, planar) for k in (1, 20))
+    assert often.margin == pytest.approx(once.margin, rel=1e-12) and once.margin > 1.2
+    np.testing.assert_allclose(often.a, once.a, rtol=1e-6)
+
+
 def test_learning_from_recordings(ur5):
     law = computed_torque(500.0, 45.0)
     runs = simulate(

@@ -2,7 +2,9 @@
 
 Half of the motions shape the envelope (a linear programme a joint: least mean threshold that no sample exceeds); the
 other half, which it has not seen, tells how far it has to be raised for the rate of false alarms that is asked for
-(`tail_margin`). Where there are fewer than four motions, the runs of each are halved instead.
+(`tail_margin`). Runs of one motion share its errors, so a stretch of motion is one piece of evidence, however many runs
+went through it. Where there are fewer than four motions, the runs of each are halved instead: that gives thresholds for
+an arm that repeats just these.
 """
 
 from __future__ import annotations
@@ -150,9 +152,11 @@ def raised_envelope(
         groups = [[j] for j in range(n)] if each else [list(range(n))]
         for joints in groups:
             worst = [level[..., joints].max(axis=-1) for level in levels]
-            peaks = np.concatenate([block_peaks(level, round(BLOCK / dt)) for level in worst])
-            share = rate / len(groups)
-            raised[joints] = max(1.0, tail_margin(peaks, hours, rate=share, confidence=confidence))
+            units = [level.max(axis=0)[None] if len(runs) >= MOTIONS and len(part.features[0]) == 1 else level
+                     for level, part in zip(worst, held, strict=True)]  # fmt: skip
+            peaks = np.concatenate([block_peaks(level, round(BLOCK / dt)) for level in units])
+            span, share = sum(level.size for level in units) * dt / 3600.0, rate / len(groups)
+            raised[joints] = max(1.0, tail_margin(peaks, span, rate=share, confidence=confidence))
     else:
         shape = _envelope(runs)
     alarms = sum(int(rising_edges((level / raised).max(axis=-1) - 1.0).sum()) for level in levels)
