@@ -116,6 +116,8 @@ class KeptState:
             return
         space, names = function.__globals__, _names(function.__code__)
         for label in names:
+            if label.startswith("@"):  # put there by pytest for its assertions; no source can name it
+                continue
             value = space.get(label, _MISSING)
             if isinstance(value, types.ModuleType):
                 if not is_library(value):
