@@ -121,7 +121,7 @@ def collision(
         if out is not None and recording is not None and len(recording):
             out.mkdir(parents=True, exist_ok=True)
             recording.save(out / "recording.npz")
-            typer.echo(f"wrote {out / 'recording.npz'}: what was recorded until the error", err=True)
+            remark(f"wrote {out / 'recording.npz'}: what was recorded until the error")
         raise
     took = time.perf_counter() - began
     files = _write(run, out, film, json) if out is not None else []
