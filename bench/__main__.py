@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python bench``: measure and write JSON (the ``armwright bench`` command prints it as tables).
 
 python bench OUT.json [rounds] [seconds per sample set] [peer,peer,…]

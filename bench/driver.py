@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Interleaved measurement: one process a peer, one active at a time, random order, best of many rounds.
 
 A machine's speed drifts over seconds. Measuring all of one library and then all of the next would compare
@@ -18,9 +19,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-THREADS = (
-    "ARMWRIGHT_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"
-)  # fmt: skip
+THREADS = ("ARMWRIGHT_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 ONE_THREAD = dict.fromkeys(THREADS, "1")
 
 
@@ -51,8 +50,12 @@ def start(peer: str, folder: Path) -> Worker | None:
     with log.open("w") as errors:
         process = subprocess.Popen(
             [sys.executable, str(HERE / f"peer_{peer}.py"), str(folder)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, env={**os.environ, **ONE_THREAD},
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env={**os.environ, **ONE_THREAD},
+        )
     worker = Worker(peer, process, log)
     assert process.stdout is not None
     hello = process.stdout.readline()
@@ -65,9 +68,15 @@ def start(peer: str, folder: Path) -> Worker | None:
 
 
 def measure(
-    peers: Sequence[str], folder: Path, *, rounds: int, budget: float, seed: int = 0,
-    tell: Callable[[str], None] = lambda text: None, wanted: Callable[[str], bool] = lambda case: True,
-) -> dict[str, Any]:  # fmt: skip
+    peers: Sequence[str],
+    folder: Path,
+    *,
+    rounds: int,
+    budget: float,
+    seed: int = 0,
+    tell: Callable[[str], None] = lambda text: None,
+    wanted: Callable[[str], bool] = lambda case: True,
+) -> dict[str, Any]:
     """Measure all wanted cases of all peers; times are seconds per evaluation.
 
     Returns:
@@ -103,8 +112,10 @@ def measure(
         series = times[worker.name, name]
         if series:
             cases.setdefault(name, {})[worker.name] = {
-                "best": min(series), "median": statistics.median(series), **worker.cases[name],
-            }  # fmt: skip
+                "best": min(series),
+                "median": statistics.median(series),
+                **worker.cases[name],
+            }
     versions = {worker.name: worker.version for worker in workers}
     return {"peers": versions, "skipped": skipped, "cases": cases}
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The promises about speed as a table: what was measured, and what was promised."""
 
 from __future__ import annotations
@@ -30,8 +31,13 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
         ("the same, whole call of simulate()", faster("loop/simulate"), "× real time", "", None),
         ("1,000 simulations together, against one by one", best("loop/one") / best("loop/many"), "×", ">=", 4),
         ("the same with noisy encoders, a seed each", best("loop/one_noisy") / best("loop/many_noisy"), "×", ">=", 4),
-        ("1,000 seeds in one call of simulate(), against 1,000 calls",
-         best("loop/call_noisy") / best("loop/call_many_noisy"), "×", "", None),
+        (
+            "1,000 seeds in one call of simulate(), against 1,000 calls",
+            best("loop/call_noisy") / best("loop/call_many_noisy"),
+            "×",
+            "",
+            None,
+        ),
         ("002's closed loop, stiff, Newton–Euler", faster("loop/irb140"), "× real time", ">=", 100),
         ("002's closed loop, stiff, exponentials", faster("loop/irb140_exponentials"), "× real time", ">=", 100),
         ("000's run among its first layout, 35 s, everything included", best("loop/explore_000"), "s", "<=", 0.5),

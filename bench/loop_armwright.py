@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """This library's closed loops. A loop is compiled once, as the peers' models are built once; the runs are timed.
 
 ``loop/simulate`` and the long runs are the exception: whole calls of `simulate`, with its checks and the recording.
@@ -19,10 +20,11 @@ from armwright.control import computed_torque, inertia_gains, pd, pd_gravity
 from armwright.dynamics.newton_euler import rnea
 from armwright.dynamics.poe import poe_inverse, poe_mass
 from armwright.errors import ArmwrightWarning
+from armwright.exploration.explore import explore
 from armwright.motion import quintic_spline
 from armwright.robot.load import load
-from armwright.simulation import JointSensors, plan, prepare, simulate, system
-from armwright.simulation.exploration.explore import explore
+from armwright.simulation import JointSensors, prepare, simulate, system
+from armwright.simulation import loop_stages as plan
 from loop_task import CHECKED_TICKS, DURATION, KD, KP, PERIOD, waypoints
 from prepare import arm
 from protocol import case

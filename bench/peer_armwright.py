@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """This library: one kernel object serves single calls (new arrays, or `out` given) and batches."""
 
 from __future__ import annotations

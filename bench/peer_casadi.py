@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """CasADi: spatial RNEA, CRBA and ABA as a user would write them, compiled with gcc where there is one.
 
 Single calls go through FunctionBuffer (buffers preset), the quickest way CasADi has from Python.
@@ -27,7 +28,7 @@ def skew(v):
 inertia = [
     cs.sparsify(cs.DM(np.block([[second[i], skew(first[i])], [skew(first[i]).T, mass[i] * np.eye(3)]])))
     for i in range(n)
-]  # fmt: skip
+]
 S = cs.sparsify(cs.DM([0, 0, 1, 0, 0, 0]))
 q, qd, x = (cs.SX.sym(name, n) for name in ("q", "qd", "x"))
 

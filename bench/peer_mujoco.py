@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MuJoCo: mj_inverse, mj_forward and the pieces; rollout of one Euler step as its batch of forward dynamics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pinocchio: single calls as a user writes them; batches by its own parallel functions, on one thread."""
 
 from __future__ import annotations
@@ -76,8 +77,14 @@ for label, function, keys in (
     ("dfd", pin.computeABADerivatives, ("dqdd_dq", "dqdd_dqd")),
 ):
     expected = np.stack([data[key] for key in keys])
-    case(f"{label}/single", lambda function=function: function(m, d, q, v, x), expected,
-         got=derivatives(function), tolerance=1e-7, note="analytic")  # fmt: skip
+    case(
+        f"{label}/single",
+        lambda function=function: function(m, d, q, v, x),
+        expected,
+        got=derivatives(function),
+        tolerance=1e-7,
+        note="analytic",
+    )
 
 task = load_task(folder)
 if task is not None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robotics Toolbox for Python: the arm as modified Denavit–Hartenberg links with its C recursion."""
 
 from __future__ import annotations
@@ -22,10 +23,18 @@ for i in range(n):
     central = data["I"][i] - m * (c @ c * np.eye(3) - np.outer(c, c))
     links.append(
         rtb.RevoluteMDH(
-            alpha=alpha, a=float(p[0]), d=d, offset=float(data["offset"][i]),
-            m=m, r=c, I=[central[k] for k in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))], Jm=0, G=1, B=0,
+            alpha=alpha,
+            a=float(p[0]),
+            d=d,
+            offset=float(data["offset"][i]),
+            m=m,
+            r=c,
+            I=[central[k] for k in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))],
+            Jm=0,
+            G=1,
+            B=0,
         )
-    )  # fmt: skip
+    )
 q, v, x = (data[key][0].copy() for key in ("q", "qd", "x"))
 for sign in (-1.0, 1.0):  # the toolbox has changed its gravity convention between releases
     arm = rtb.DHRobot(links, gravity=sign * data["gravity"])

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Planning the whole UR5 through random worlds, beside OMPL's RRT-Connect on coal (through Pinocchio), in one process.
 
 Both get the same capsules, obstacles, start, goal, bounds and longest edge, and plan with the same seeds. Every path is
@@ -23,12 +24,12 @@ from typing import Any
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.exploration.joints.many import random_world
 from armwright.kinematics import fk_all
 from armwright.planning import RRTConnect, WholeArm, obstacles_of
-from armwright.planning.joint_plan import length
+from armwright.planning.joint.plan import length
 from armwright.robot.load import load
-from armwright.robot.urdf_write import write_urdf
-from armwright.simulation.exploration.joints.many import random_world
+from armwright.robot.urdf.write import write_urdf
 
 AROUND = 2.0  # [rad] about start and goal that is searched
 STEP, RESOLUTION, FINE = 0.3, 0.02, 0.002  # [rad] longest edge, between tests, between looks at what was found
@@ -214,9 +215,11 @@ def planning_figures(
     out: dict[str, Any] = {"problems": problems, "repeats": repeats, "first_seed": first, "unsolved": unsolved}
     for name, several in rows.items():
         out[name] = {
-            "median": statistics.median(r[0] for r in several), "mean": statistics.mean(r[0] for r in several),
-            "median_length": statistics.median(r[1] for r in several), "touched": sum(r[2] for r in several),
-        }  # fmt: skip
+            "median": statistics.median(r[0] for r in several),
+            "mean": statistics.mean(r[0] for r in several),
+            "median_length": statistics.median(r[1] for r in several),
+            "touched": sum(r[2] for r in several),
+        }
     for what in ("first", "short"):
         ratios = [b[0] / a[0] for a, b in zip(rows[f"armwright/{what}"], rows[f"ompl/{what}"], strict=True)]
         out[f"ratio/{what}"] = out[f"ompl/{what}"]["median"] / out[f"armwright/{what}"]["median"]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write what every worker starts from: the same arms as URDF, MJCF and arrays, the same inputs, reference results.
 
 References are the library's NumPy source run on floats (no compiler), with LAPACK for the linear solve and fourth-order
@@ -17,11 +18,11 @@ from armwright.dynamics.newton_euler import bias, rnea
 from armwright.kinematics.forward import tool_pose
 from armwright.kinematics.jacobian import frame_jacobian
 from armwright.robot.load import load
-from armwright.robot.mjcf_write import write_mjcf
+from armwright.robot.mjcf.write import write_mjcf
 from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Body, Joint, Limits
 from armwright.robot.tree import Tree
-from armwright.robot.urdf_write import write_urdf
+from armwright.robot.urdf.write import write_urdf
 from armwright.studies.operation_counts import bare
 
 CHECKED = 64
@@ -42,9 +43,16 @@ def random_arm(n: int, seed: int) -> Robot:
         second = A @ A.T  # covariance of the mass: any positive one gives a tensor that obeys the triangle inequality
         inertia = 0.02 * (np.trace(second) * np.eye(3) - second)
         bodies.append(
-            Body(f"link{i + 1}", i - 1, i, T, mass=float(rng.uniform(0.5, 3.0)), com=rng.uniform(-0.1, 0.1, 3),
-                 inertia=0.5 * (inertia + inertia.T))
-        )  # fmt: skip
+            Body(
+                f"link{i + 1}",
+                i - 1,
+                i,
+                T,
+                mass=float(rng.uniform(0.5, 3.0)),
+                com=rng.uniform(-0.1, 0.1, 3),
+                inertia=0.5 * (inertia + inertia.T),
+            )
+        )
     joints = tuple(Joint(f"joint{i + 1}", limits=Limits(-100.0, 100.0)) for i in range(n))
     return Robot(f"n{n}", joints, tuple(bodies), Actuators.none(n), tip=n - 1)
 
@@ -93,10 +101,23 @@ def prepare(folder: Path, names: Sequence[str]) -> None:
         qdd = np.array([forward(tree, *row) for row in few])
         derivatives = slopes(tree, *few[0]) if name == "ur5" else {}
         np.savez(
-            folder / f"{name}.npz", q=q, qd=qd, x=x, M=M, qdd=qdd,
+            folder / f"{name}.npz",
+            q=q,
+            qd=qd,
+            x=x,
+            M=M,
+            qdd=qdd,
             tau=np.array([rnea(tree, *row) for row in few]),
             T=np.array([tool_pose(tree, row[0]) for row in few]),
             J=np.array([frame_jacobian(tree, row[0]) for row in few]),
-            R0=tree.R0, p0=tree.p0, offset=tree.offset, m=tree.m, h=tree.h, I=tree.J, gravity=tree.gravity,
-            T_base_root=tree.T_base_root, T_tip_tool=tree.T_tip_tool, **derivatives,
-        )  # fmt: skip
+            R0=tree.R0,
+            p0=tree.p0,
+            offset=tree.offset,
+            m=tree.m,
+            h=tree.h,
+            I=tree.J,
+            gravity=tree.gravity,
+            T_base_root=tree.T_base_root,
+            T_tip_tool=tree.T_tip_tool,
+            **derivatives,
+        )

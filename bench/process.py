@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures that only a whole process shows: import time, first call on a cold and a warm cache, memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The worker's side of a measurement: register cases, check them, then time the one that the driver asks for.
 
 A worker is one process that wraps one library. It prints a JSON line with its cases, then answers each line
@@ -51,9 +52,15 @@ def relative_error(got: Any, expected: Any) -> float:
 
 
 def case(
-    name: str, run: Callable[[], Any], expected: Any, *, got: Any = None, items: int = 1, note: str = "",
+    name: str,
+    run: Callable[[], Any],
+    expected: Any,
+    *,
+    got: Any = None,
+    items: int = 1,
+    note: str = "",
     tolerance: float = 1e-9,
-) -> None:  # fmt: skip
+) -> None:
     """Register a case after comparing its result (`got`, or what `run` returns) with the reference.
 
     A case that disagrees is not timed: a wrong answer has no speed.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The whole benchmark: prepare the arms, measure interleaved, measure processes, write one JSON file."""
 
 from __future__ import annotations
@@ -32,9 +33,13 @@ def machine() -> dict[str, Any]:
         pass
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     return {
-        "cpu": model, "cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version(),
-        "load_average_at_start": load, "date": datetime.now(UTC).isoformat(timespec="seconds"),
-    }  # fmt: skip
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "load_average_at_start": load,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
 
 
 def ratios(result: dict[str, Any]) -> dict[str, dict[str, float]]:
@@ -68,10 +73,17 @@ def planning(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
 
 
 def run(
-    out: Path, *, rounds: int = 25, budget: float = 0.04, peers: Sequence[str] = PEERS, arms: Sequence[str] = ARMS,
-    parts: Sequence[str] = PARTS, calls: int = 1_000_000, repeats: int = 7,
+    out: Path,
+    *,
+    rounds: int = 25,
+    budget: float = 0.04,
+    peers: Sequence[str] = PEERS,
+    arms: Sequence[str] = ARMS,
+    parts: Sequence[str] = PARTS,
+    calls: int = 1_000_000,
+    repeats: int = 7,
     tell: Callable[[str], None] = lambda text: None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Measure everything and write `out`; returns what was written."""
     started = machine()
     with tempfile.TemporaryDirectory(prefix="armwright-bench-") as name:
@@ -87,9 +99,14 @@ def run(
     tell("whole processes and memory")
     figures = process_figures(repeats=repeats, calls=calls, parts=parts)
     document = {
-        "machine": started, "rounds": rounds, "budget": budget, **result, "ratios": ratios(result), "process": figures,
+        "machine": started,
+        "rounds": rounds,
+        "budget": budget,
+        **result,
+        "ratios": ratios(result),
+        "process": figures,
         "planning": planned,
-    }  # fmt: skip
+    }
     document["loop"] = loop_lines(document)
     out.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     tell(f"wrote {out}")

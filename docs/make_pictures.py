@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pictures of the documentation, from the library: ``python docs/make_pictures.py``."""
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import numpy as np
 import armwright as aw
 from armwright.control import damping, pd_gravity
 from armwright.motion import quintic
-from armwright.simulation import Signal, with_energy
+from armwright.recording import Signal
+from armwright.simulation import with_energy
 
 FOLDER = Path(__file__).resolve().parent / "img"
 STIFF = {"integrator": "rodas3", "continuous": True}
@@ -30,5 +32,6 @@ def drop_test_of_000() -> aw.Recording:
 
 if __name__ == "__main__":
     pd_run_of_003().plot(["errors", "torques"], FOLDER / "pd_003.png", title="003: PD + gravity, stiff integrator")
-    drop_test_of_000().plot(["angle", "energy"], FOLDER / "drop_000.png", title="000: drop test, published model",
-                            together=True)  # fmt: skip
+    drop_test_of_000().plot(
+        ["angle", "energy"], FOLDER / "drop_000.png", title="000: drop test, published model", together=True
+    )

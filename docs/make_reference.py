@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pages of the reference, one per room, from the names a room makes public: ``python docs/make_reference.py``.
 
 A page names every object by the file it is written in, because several functions share the name of their file. What the
@@ -11,21 +12,31 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent / "reference"
-ROOMS = ["spatial", "graph", "kinematics", "dynamics", "motion", "control", "contact", "planning", "simulation"]
+ROOMS = [
+    "spatial",
+    "graph",
+    "kinematics",
+    "dynamics",
+    "motion",
+    "control",
+    "world",
+    "contact",
+    "planning",
+    "recording",
+    "simulation",
+]
 MORE = {
     "robot": (
         "load.load load.robots model.Robot parts.Joint parts.Body parts.Limits parts.Friction parts.Actuators "
-        "parts.Source dh.from_dh dh.from_mdh dh.to_dh dh.to_mdh screws.from_screws screws.to_screws "
-        "chain_parts.ChainParts check.check kernels.compile"
+        "parts.Source tables.dh.from_dh tables.dh.from_mdh tables.dh.to_dh tables.dh.to_mdh tables.screws.from_screws "
+        "tables.screws.to_screws tables.chain_parts.ChainParts check.check kernels.compile"
     ),
     "errors": (
         "ArmwrightError InputError DescriptionError NotSupportedError TraceError CompileError SimulationError "
         "ArmwrightWarning"
     ),
-    "simulation": (
-        "exploration.explore.explore exploration.task.Published exploration.compare.compare_explorations "
-        "detection.study.detection_study"
-    ),
+    "simulation": "detection.study.detection_study",
+    "exploration": "explore.explore task.Published compare.compare_explorations",
     "graph": "kernel.Kernel purity.pure",
 }
 """Room → further names: what a room without ``__all__`` offers, and what ``armwright`` takes from deeper files."""

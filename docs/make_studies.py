@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Verdicts and figures of the documents' pages, from the studies: ``python docs/make_studies.py [003 …]``.
 
 Runs the studies and rewrites what stands between the markers in ``docs/documents/<number>.md``; the figures named below

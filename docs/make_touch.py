@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Put figures about touch into the documentation: ``python docs/make_touch.py detection 101 102 103``.
 
 The other words are ``isolation``, ``certainty`` and ``learning``. Seeds follow; every run and every push has one of its
@@ -14,14 +15,14 @@ from typing import Any
 import numpy as np
 
 import armwright as aw
-from armwright.contact.capsules import link_capsules
 from armwright.contact.detectors.statistics import exact_proportion, poisson_rate
-from armwright.contact.isolation import isolate
-from armwright.contact.isolation_noise import link_torques, torque_covariance
-from armwright.contact.isolation_surface import pushes, surfaces
+from armwright.contact.isolation.isolate import isolate
+from armwright.contact.isolation.noise import link_torques, torque_covariance
+from armwright.contact.isolation.surface import pushes, surfaces
 from armwright.contact.observers import closed_loop_error_observer, momentum_observer
+from armwright.exploration.compare import VARIANTS, compare_explorations
 from armwright.simulation.detection.study import detection_study, study_law, tool_moves
-from armwright.simulation.exploration.compare import VARIANTS, compare_explorations
+from armwright.world.link_capsules import link_capsules
 
 PAGE = Path(__file__).resolve().parent / "howto" / "explore.md"
 OMEGA = np.array([22.5, 22.5, 75.0, 75.0, 75.0, 75.0])  # of the controller [rad/s]
@@ -42,10 +43,18 @@ def detection(seeds: list[int]) -> list[str]:
     total = {name: [0, 0.0] for name in observers}
     for seed in seeds:
         study = detection_study(
-            arm, study_law(OMEGA**2, 2.0 * OMEGA), tool_moves(arm, 24, seed=seed), observers,
-            {"adaptive": lambda fit: fit.detector()}, runs=2000, free_runs=12000, learning_runs=2400,
-            learning_trajectories=tool_moves(arm, 96, seed=seed + 500), seed=seed, scales=[1.0],
-        )  # fmt: skip
+            arm,
+            study_law(OMEGA**2, 2.0 * OMEGA),
+            tool_moves(arm, 24, seed=seed),
+            observers,
+            {"adaptive": lambda fit: fit.detector()},
+            runs=2000,
+            free_runs=12000,
+            learning_runs=2400,
+            learning_trajectories=tool_moves(arm, 96, seed=seed + 500),
+            seed=seed,
+            scales=[1.0],
+        )
         for curve in study.curves:
             point, late = curve.point(0), 1e3 * np.nanquantile(curve.delays[:, 0], [0.5, 0.99])
             assert curve.fit is not None

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Put the outcomes over random worlds into the documentation: ``python docs/make_worlds.py FOLDER "COMMAND"``.
 
 FOLDER is what ``armwright run worlds --out FOLDER`` wrote, COMMAND how. Tables and picture of howto/explore.md are
@@ -15,9 +16,14 @@ from typing import Any
 DOCS = Path(__file__).resolve().parent
 BEGIN, END = "<!-- worlds: begin -->", "<!-- worlds: end -->"
 FIGURES = (
-    ("contacts", 1.0), ("impulse_ns", 1.0), ("largest_force_n", 1.0), ("largest_force_n_p95", 1.0),
-    ("tool_path_m", 1.0), ("arrival_s", 1.0), ("median_delay_s", 1e3),
-)  # fmt: skip
+    ("contacts", 1.0),
+    ("impulse_ns", 1.0),
+    ("largest_force_n", 1.0),
+    ("largest_force_n_p95", 1.0),
+    ("tool_path_m", 1.0),
+    ("arrival_s", 1.0),
+    ("median_delay_s", 1e3),
+)
 
 
 def _rounded(value: float) -> str:
@@ -29,10 +35,13 @@ def markdown(document: dict[str, Any], command: str) -> str:
     """Return the two tables."""
     summaries = document["summaries"]
     lines = [
-        "```sh", command, "```", "",
+        "```sh",
+        command,
+        "```",
+        "",
         "| variant | solvable: reached | narrow: reached / declared | unsolvable: declared | wrong | false alarms |",
         "|---|---|---|---|---|---|",
-    ]  # fmt: skip
+    ]
     for s in summaries:
         t = s["table"]
         right = t["solvable"]["reached"], t["narrow"]["reached"], t["narrow"]["declared unreachable"]

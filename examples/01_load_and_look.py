@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An arm describes itself: joints, bodies, where the numbers come from, and whether they can be true."""
 
 import warnings

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kinematics there and back: pose, Jacobian, and every way the arm can reach the same pose."""
 
 import numpy as np

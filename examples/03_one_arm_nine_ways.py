@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One arm, nine formulations: each written as its document has it, compiled, compared."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one idea: write NumPy for one configuration; get batches, derivatives, counts and source code from it."""
 
 import numpy as np

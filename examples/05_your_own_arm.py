@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Your own arm: from a DH table to URDF, MuJoCo and LaTeX."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A free arm falls and keeps its energy: Runge–Kutta around compiled forward dynamics, drawn if matplotlib is there."""
 
 import tempfile

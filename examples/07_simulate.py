@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Close the loop: reference, law, arm, integrated at 1 kHz as one compiled step; recorded, judged, drawn."""
 
 import tempfile
@@ -21,8 +22,10 @@ print(run)
 figures = run.summary()
 print("joint            peak speed   peak torque    error at start    at the end")
 for i, joint in enumerate(robot.joints):
-    print(f"{joint.name:15} {figures['peak.qd'][i]:7.2f} rad/s {figures['peak.tau'][i]:9.1f} N m "
-          f"{1e3 * abs(run['error'][0, i]):10.2f} mrad {1e3 * figures['error_end'][i]:12.4f} mrad")  # fmt: skip
+    print(
+        f"{joint.name:15} {figures['peak.qd'][i]:7.2f} rad/s {figures['peak.tau'][i]:9.1f} N m "
+        f"{1e3 * abs(run['error'][0, i]):10.2f} mrad {1e3 * figures['error_end'][i]:12.4f} mrad"
+    )
 
 start = time.perf_counter()
 aw.simulate(robot, law, path, q0=off)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stop at the instant something happens, change the plan, go on: a UR5 turns back where its tool sinks to 0.2 m."""
 
 import numpy as np

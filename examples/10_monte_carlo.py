@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A hundred arms at once: what does an unknown load do to a controller that trusts its model?"""
 
 import time
@@ -25,8 +26,10 @@ for name, law in laws.items():
     took = time.perf_counter() - start
     worst = np.abs(runs["error"]).max(axis=(1, 2))
     slope = np.polyfit(loads, worst, 1)[0]
-    print(f"{name:16} {len(runs)} simulations of 2 s in {1e3 * took:.0f} ms: largest error {1e3 * worst.min():.1f} to "
-          f"{1e3 * worst.max():.1f} mrad, {1e3 * slope:.1f} mrad a kilogram")  # fmt: skip
+    print(
+        f"{name:16} {len(runs)} simulations of 2 s in {1e3 * took:.0f} ms: largest error {1e3 * worst.min():.1f} to "
+        f"{1e3 * worst.max():.1f} mrad, {1e3 * slope:.1f} mrad a kilogram"
+    )
 
 heaviest = runs[int(np.argmax(loads))]
 print(f"run with {loads.max():.2f} kg:", heaviest)

@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Send a UR5 through a world that nobody told it about: it bumps, maps, steps back, plans around, and arrives."""
 
 from armwright import explore
-from armwright.contact.shapes import Cylinder
-from armwright.contact.world import World
+from armwright.world.shapes import Cylinder
+from armwright.world.world import World
 
 # Three pillars between start and goal. The arm knows its own body and its motors, nothing else.
 pillars = [(0.33, 0.02), (0.37, -0.02), (0.40, -0.07)]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ROB315, Q9–Q11: follow a line at 1 m/s within the joint limits. Change ALPHA and GAIN and see what happens."""
 
 import numpy as np
@@ -36,8 +37,10 @@ for alpha in (0.0, ALPHA):
     off = np.linalg.norm(line - aw.fk(robot, np.array(path))[:, :3, 3], axis=1).max()
     beyond = np.maximum(robot.lower - path, path - robot.upper).max(axis=0)
     fifth, others = 1e3 * max(beyond[4], 0.0), 1e3 * max(np.delete(beyond, 4).max(), 0.0)
-    print(f"alpha = {alpha:g}: at most {1e3 * off:.3f} mm off the line; "
-          f"joint 5 beyond its limits by {fifth:.1f} mrad, the others by {others:.1f}")  # fmt: skip
+    print(
+        f"alpha = {alpha:g}: at most {1e3 * off:.3f} mm off the line; "
+        f"joint 5 beyond its limits by {fifth:.1f} mrad, the others by {others:.1f}"
+    )
 
 assert off < 1e-4
 assert beyond.max() < 1e-12

@@ -1,9 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 """ROB315, Q14 and Q16: bounds of inertia and gravity. Sampling guesses them, interval arithmetic proves them."""
 
 import numpy as np
 
 import armwright as aw
-from armwright.studies.bounds import certified_bounds
+from armwright.dynamics.bounds import certified_bounds
 
 robot = aw.load("cea")
 lower, upper = robot.lower.copy(), robot.upper.copy()  # change them: a smaller workspace has better bounds

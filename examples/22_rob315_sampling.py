@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ROB315, Q20: the report's gains, and how slowly a controller with these gains may be sampled."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A printed model under the loupe: which of its errors make the inertia matrix of the IRB 140 impossible?
 
 Switch errors of the listing on and off and watch M. Try other combinations in `CASES`.

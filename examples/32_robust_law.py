@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A controller for an arm it does not know: sliding mode against computed torque, with masses off and a payload.
 
 Change the payload, ρ or the layer ε: a thinner layer follows better until it chatters.
@@ -27,5 +28,7 @@ laws = {
 for name, law in laws.items():
     run = aw.simulate(real, law, path, 2.0, model=known, rate=4000.0)
     error = 1e3 * np.abs(run["error"])
-    print(f"{name:16} worst error {error.max():7.1f} mrad, at the end {error[-1].max():6.1f} mrad, "
-          f"peak torque {np.abs(run['tau']).max():4.0f} N m")  # fmt: skip
+    print(
+        f"{name:16} worst error {error.max():7.1f} mrad, at the end {error[-1].max():6.1f} mrad, "
+        f"peak torque {np.abs(run['tau']).max():4.0f} N m"
+    )

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One thread, no window, and a cache of compiled code that belongs to this test run alone."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Armwright: a workbench for robot arms that know their own bodies.
 
 ``import armwright as aw`` — describe an arm, and get its equations, compiled.
@@ -18,9 +19,21 @@ from typing import Any
 __version__ = "0.1.0"
 
 _ROOMS = (
-    "contact", "control", "dynamics", "graph", "kinematics", "motion", "planning", "robot", "simulation", "spatial",
+    "contact",
+    "control",
+    "dynamics",
+    "exploration",
+    "graph",
+    "kinematics",
+    "motion",
+    "planning",
+    "recording",
+    "robot",
+    "simulation",
+    "spatial",
     "studies",
-)  # fmt: skip
+    "world",
+)
 _HOMES = {
     "armwright.dynamics": """
         METHODS base_parameters bias compare coriolis_matrix dynamics_derivatives energy forward_dynamics
@@ -41,10 +54,11 @@ _HOMES = {
     "armwright.robot.load": "load robots",
     "armwright.robot.model": "Robot",
     "armwright.robot.parts": "Actuators Body Friction Joint Limits Source",
-    "armwright.contact": "World load_world",
-    "armwright.simulation": "Recording simulate",
+    "armwright.world": "World load_world",
+    "armwright.recording": "Recording",
+    "armwright.simulation": "simulate",
     "armwright.simulation.detection.study": "detection_study",
-    "armwright.simulation.exploration.explore": "explore",
+    "armwright.exploration.explore": "explore",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 

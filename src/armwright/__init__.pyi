@@ -3,16 +3,17 @@
 from armwright import contact as contact
 from armwright import control as control
 from armwright import dynamics as dynamics
+from armwright import exploration as exploration
 from armwright import graph as graph
 from armwright import kinematics as kinematics
 from armwright import motion as motion
 from armwright import planning as planning
+from armwright import recording as recording
 from armwright import robot as robot
 from armwright import simulation as simulation
 from armwright import spatial as spatial
 from armwright import studies as studies
-from armwright.contact import World as World
-from armwright.contact import load_world as load_world
+from armwright import world as world
 from armwright.dynamics import METHODS as METHODS
 from armwright.dynamics import base_parameters as base_parameters
 from armwright.dynamics import bias as bias
@@ -36,6 +37,7 @@ from armwright.errors import InputError as InputError
 from armwright.errors import NotSupportedError as NotSupportedError
 from armwright.errors import SimulationError as SimulationError
 from armwright.errors import TraceError as TraceError
+from armwright.exploration.explore import explore as explore
 from armwright.graph.kernel import Kernel as Kernel
 from armwright.graph.purity import pure as pure
 from armwright.graph.threads import set_threads as set_threads
@@ -58,6 +60,7 @@ from armwright.kinematics import smallest_singular_value as smallest_singular_va
 from armwright.kinematics import twist as twist
 from armwright.motion import Reference as Reference
 from armwright.motion import Trajectory as Trajectory
+from armwright.recording import Recording as Recording
 from armwright.robot.check import check as check
 from armwright.robot.kernels import compile as compile  # noqa: A004 - the verb the product is about
 from armwright.robot.load import load as load
@@ -69,9 +72,9 @@ from armwright.robot.parts import Friction as Friction
 from armwright.robot.parts import Joint as Joint
 from armwright.robot.parts import Limits as Limits
 from armwright.robot.parts import Source as Source
-from armwright.simulation import Recording as Recording
 from armwright.simulation import simulate as simulate
 from armwright.simulation.detection.study import detection_study as detection_study
-from armwright.simulation.exploration.explore import explore as explore
+from armwright.world import World as World
+from armwright.world import load_world as load_world
 
 __version__: str

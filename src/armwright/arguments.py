@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which argument was wrong: looked for only after a call has failed, so that good calls cost nothing.
 
 `names_culprit` wraps a public function. Where something inside it stumbles (a `TypeError`, an `AttributeError`, …), the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one exception family of Armwright.
 
 A message says *what* is wrong, *where*, and *what would be valid*.

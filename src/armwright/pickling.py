@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the library's frozen data is pickled and copied: as the arguments of its constructor, and nothing else.
 
 Arrays come back read-only, checks run again, and what was computed on the way (compiled code above all) stays behind.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that users name: only regular ones of a stated size are opened; a pipe or a device may block or never end.
 
 Refusals are `OSError`, as the system's own are: every reader turns both into its error with the place and the rule.

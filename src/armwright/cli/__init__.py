@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands, thin: the user's words in, the library's answers out.
 
 Exit codes: 0 all is well, 1 the answer is negative (findings, disagreement), 2 the request was wrong or its answer

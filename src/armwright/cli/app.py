@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command table. Each command lives in its own module and imports what it needs when it runs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which arm: the words that every command about a robot takes, and what they load."""
 
 from __future__ import annotations

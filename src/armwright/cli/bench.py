@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``armwright bench``: measure against the peers that are installed."""
 
 from __future__ import annotations
@@ -40,9 +41,17 @@ def bench(
     sys.path.insert(0, str(suite_folder()))
     from suite import run  # type: ignore[import-not-found, unused-ignore]
 
-    result = run(out, rounds=rounds, budget=budget, peers=peers.split(","), arms=arms.split(","),
-                 parts=parts.split(","), calls=calls, repeats=repeats,
-                 tell=(lambda text: None) if json else tell)  # fmt: skip
+    result = run(
+        out,
+        rounds=rounds,
+        budget=budget,
+        peers=peers.split(","),
+        arms=arms.split(","),
+        parts=parts.split(","),
+        calls=calls,
+        repeats=repeats,
+        tell=(lambda text: None) if json else tell,
+    )
     if json:
         say_json(result)
     else:
@@ -68,8 +77,11 @@ def report(result: dict[str, Any]) -> None:
         return f"{cases[name][peer]['best'] * 1e9:.1f}" if peer in cases[name] else "–"
 
     if cases:
-        table("ns per evaluation (best, one thread)", ["case", *peers],
-              [[name, *(nanoseconds(name, peer) for peer in peers)] for name in cases])  # fmt: skip
+        table(
+            "ns per evaluation (best, one thread)",
+            ["case", *peers],
+            [[name, *(nanoseconds(name, peer) for peer in peers)] for name in cases],
+        )
     rows = []
     for name, faster in result["ratios"].items():
         if faster and name in cases:
@@ -77,13 +89,26 @@ def report(result: dict[str, Any]) -> None:
     if rows:
         table("armwright is faster by", ["case", *others], rows)
     if result.get("loop"):
-        table("the loop", ["line", "promised", "kept", "measured"],
-              [[row["line"], row["target"], {True: "yes", False: "NO", None: ""}[row["met"]],
-                f"{row['figure']:,.4g} {row['unit']}"] for row in result["loop"]], left=3)  # fmt: skip
+        table(
+            "the loop",
+            ["line", "promised", "kept", "measured"],
+            [
+                [
+                    row["line"],
+                    row["target"],
+                    {True: "yes", False: "NO", None: ""}[row["met"]],
+                    f"{row['figure']:,.4g} {row['unit']}",
+                ]
+                for row in result["loop"]
+            ],
+            left=3,
+        )
     process = result["process"]
     start, cold, warm = (process[name]["best"] for name in ("import", "first_call_cold", "first_call_warm"))
     say(f"import {start:.3f} s · first call, whole process: cold {cold:.3f} s, warm {warm:.3f} s")
     if "memory_growth_bytes" in process:
         growth, over = process["memory_growth_bytes"], process["batch_overhead"]
-        say(f"memory: {growth['bytes']:+d} bytes over {growth['calls']} calls · "
-            f"a batch of {over['items']} needs {100 * over['fraction']:+.1f} % beyond its arrays")  # fmt: skip
+        say(
+            f"memory: {growth['bytes']:+d} bytes over {growth['calls']} calls · "
+            f"a batch of {over['items']} needs {100 * over['fraction']:+.1f} % beyond its arrays"
+        )

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``armwright compare``: every formulation of one arm on random states — do they agree, what do they cost."""
 
 from __future__ import annotations
@@ -33,8 +34,16 @@ def compare(
     rows = run(arm, samples, seed, naive=False)
     worst = worst_disagreement(rows)
     if json:
-        say_json({"robot": arm.name, "samples": samples, "worst": worst, "tolerance": tolerance,
-                  "agree": worst <= tolerance, "formulations": listing(rows)})  # fmt: skip
+        say_json(
+            {
+                "robot": arm.name,
+                "samples": samples,
+                "worst": worst,
+                "tolerance": tolerance,
+                "agree": worst <= tolerance,
+                "formulations": listing(rows),
+            }
+        )
     else:
         print_rows(arm.name, rows)
         say(f"worst disagreement {worst:.1e}, relative, over {samples} random states")
@@ -63,10 +72,22 @@ def print_rows(name: str, rows: list[Row]) -> None:
             title = f"{row.title} ({row.document})"
             if job is not None:
                 ops = job.compiled
-                cells.append([row.method, title, f"{job.error:.1e}", ops.mul + ops.div, ops.add, ops.trig,
-                              "–" if job.ns is None else f"{job.ns:.1f}"])  # fmt: skip
+                cells.append(
+                    [
+                        row.method,
+                        title,
+                        f"{job.error:.1e}",
+                        ops.mul + ops.div,
+                        ops.add,
+                        ops.trig,
+                        "–" if job.ns is None else f"{job.ns:.1f}",
+                    ]
+                )
             elif row.note:
                 cells.append([row.method, f"{title}: {row.note}", *["–"] * 5])
-        table(f"{name}: {kind} dynamics, disagreement with {reference}",
-              ["method", "formulation", "disagreement", "mul, div", "add", "sin, cos", "ns in a batch"],
-              cells, left=2)  # fmt: skip
+        table(
+            f"{name}: {kind} dynamics, disagreement with {reference}",
+            ["method", "formulation", "disagreement", "mul, div", "add", "sin, cos", "ns in a batch"],
+            cells,
+            left=2,
+        )

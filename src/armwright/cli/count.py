@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``armwright count``: operations of every formulation for one arm, and the documents' tables beside ours."""
 
 from __future__ import annotations
@@ -32,23 +33,34 @@ def count(
     tables: dict[str, Any] = {}
     if documents:
         rl15, irb140 = load("rl15"), load("irb140")
-        tables = {"001 Table 1": study.table_1(rl15), "001 Table 2": study.table_2(rl15),
-                  "002 Table 6.2": study.table_6_2(irb140)}  # fmt: skip
+        tables = {
+            "001 Table 1": study.table_1(rl15),
+            "001 Table 2": study.table_2(rl15),
+            "002 Table 6.2": study.table_6_2(irb140),
+        }
     if json:
         listing = [
-            {"problem": row.problem, "formulation": row.formulation, "reason": row.reason,
-             **({way: getattr(row.tally, way)._asdict() for way in row.tally._fields} if row.tally else {})}
+            {
+                "problem": row.problem,
+                "formulation": row.formulation,
+                "reason": row.reason,
+                **({way: getattr(row.tally, way)._asdict() for way in row.tally._fields} if row.tally else {}),
+            }
             for row in rows
-        ]  # fmt: skip
+        ]
         say_json({"robot": arm.name, "formulations": listing, "documents": tables})
         return
     for problem in ("inverse dynamics", "forward dynamics"):
         cells = [
             [row.formulation, *(["–"] * 3 if row.tally is None else map(brief, row.tally))]
-            for row in rows if row.problem == problem
-        ]  # fmt: skip
-        table(f"{arm.name}: {problem} (M multiplications, A additions, D divisions, T sines and cosines)",
-              ["formulation", "loops as written", "by hand: 0 and ±1 free", "compiled"], cells)  # fmt: skip
+            for row in rows
+            if row.problem == problem
+        ]
+        table(
+            f"{arm.name}: {problem} (M multiplications, A additions, D divisions, T sines and cosines)",
+            ["formulation", "loops as written", "by hand: 0 and ±1 free", "compiled"],
+            cells,
+        )
     for row in rows:
         if row.reason:
             say(f"{row.formulation}: {row.reason}")
@@ -71,21 +83,31 @@ def print_documents(tables: dict[str, Any]) -> None:
     from armwright.studies.operation_counts import growth
 
     rows = tables["001 Table 1"]
-    table("001 Table 1: forward dynamics by mRNEA, first n joints of RL15 (M/A)",
-          ["n", "printed", "ours, the printed sums", "ours, lean", "ours, compiled"],
-          [[str(r["n"]), *(slash(r[key]) for key in ("printed", "as_published", "lean", "compiled"))]
-           for r in rows])  # fmt: skip
+    table(
+        "001 Table 1: forward dynamics by mRNEA, first n joints of RL15 (M/A)",
+        ["n", "printed", "ours, the printed sums", "ours, lean", "ours, compiled"],
+        [[str(r["n"]), *(slash(r[key]) for key in ("printed", "as_published", "lean", "compiled"))] for r in rows],
+    )
     printed, lean = growth(rows), growth(rows, "lean")
-    say(f"The heading says O(n); the printed M grow like n^{printed:.2f}, ours (lean) like n^{lean:.2f}. "
-        "The printed counts leave out turning r, p_e and I into the base, and half of H.")  # fmt: skip
+    say(
+        f"The heading says O(n); the printed M grow like n^{printed:.2f}, ours (lean) like n^{lean:.2f}. "
+        "The printed counts leave out turning r, p_e and I into the base, and half of H."
+    )
     say()
-    table("001 Table 2, titled n = 6; ours for RL15 (M/A)",
-          ["method", "what the printed pair is", "printed", "its law, n = 6", "ours, by hand", "ours, compiled"],
-          [[r["method"], r["meaning"], *(slash(r[key]) for key in ("printed", "law_at_6", "by_hand", "compiled"))]
-           for r in tables["001 Table 2"]], left=2)  # fmt: skip
+    table(
+        "001 Table 2, titled n = 6; ours for RL15 (M/A)",
+        ["method", "what the printed pair is", "printed", "its law, n = 6", "ours, by hand", "ours, compiled"],
+        [
+            [r["method"], r["meaning"], *(slash(r[key]) for key in ("printed", "law_at_6", "by_hand", "compiled"))]
+            for r in tables["001 Table 2"]
+        ],
+        left=2,
+    )
     rows = tables["002 Table 6.2"]
-    table("002 Table 6.2: operations of inverse dynamics, IRB 140 (M + A)",
-          ["method", "printed (expanded)", "ours, loops", "ours, by hand", "ours, compiled"],
-          [[r["method"], r["printed"], r["loops"], r["by_hand"], r["compiled"]] for r in rows])  # fmt: skip
+    table(
+        "002 Table 6.2: operations of inverse dynamics, IRB 140 (M + A)",
+        ["method", "printed (expanded)", "ours, loops", "ours, by hand", "ours, compiled"],
+        [[r["method"], r["printed"], r["loops"], r["by_hand"], r["compiled"]] for r in rows],
+    )
     ratios = [rows[1][key] / rows[0][key] for key in ("printed", "loops", "by_hand", "compiled")]
     say("exponentials / Newton–Euler: " + " · ".join(f"{ratio:.2f}" for ratio in ratios))

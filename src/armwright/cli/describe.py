@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``armwright robots``, ``show`` and ``check``: what an arm is and whether it can exist."""
 
 from __future__ import annotations
@@ -31,8 +32,12 @@ def robots(json: Json = False) -> None:
     if json:
         say_json(listing)
     else:
-        table("Catalogue", ["robot", "title", "main source", "joints"],
-              [[row["name"], row["title"], shortened(row["source"]), row["n"]] for row in listing], left=3)  # fmt: skip
+        table(
+            "Catalogue",
+            ["robot", "title", "main source", "joints"],
+            [[row["name"], row["title"], shortened(row["source"]), row["n"]] for row in listing],
+            left=3,
+        )
 
 
 def show(
@@ -107,8 +112,12 @@ def check(
         say_json({"robot": name, "plausible": not negative, "counts": counts, "findings": listing})
     else:
         if findings:
-            table(name, ["severity", "place", "reason", "rule"],
-                  [[f.severity, f.place, f.reason, f.rule] for f in findings], left=4)  # fmt: skip
+            table(
+                name,
+                ["severity", "place", "reason", "rule"],
+                [[f.severity, f.place, f.reason, f.rule] for f in findings],
+                left=4,
+            )
         verdict = "not plausible" if negative else "plausible"
         say(f"{name}: {verdict} ({counts['error']} errors, {counts['warning']} warnings, {counts['info']} remarks)")
     if negative:
@@ -134,32 +143,53 @@ def description(robot: Robot) -> dict[str, Any]:
         "notes": robot.notes,
         "gravity": robot.gravity,
         "joints": [
-            {"name": j.name, "kind": j.kind, "lower": j.limits.lower, "upper": j.limits.upper,
-             "velocity": j.limits.velocity, "effort": j.limits.effort, "viscous": j.friction.viscous,
-             "coulomb": j.friction.coulomb}
+            {
+                "name": j.name,
+                "kind": j.kind,
+                "lower": j.limits.lower,
+                "upper": j.limits.upper,
+                "velocity": j.limits.velocity,
+                "effort": j.limits.effort,
+                "viscous": j.friction.viscous,
+                "coulomb": j.friction.coulomb,
+            }
             for j in robot.joints
         ],
         "bodies": [
-            {"name": b.name, "parent": robot.bodies[b.parent].name if b.parent >= 0 else None, "mass": b.mass,
-             "com": b.com, "inertia": b.inertia, "T_parent_joint": b.T_parent_joint, "axis": b.axis,
-             "T_joint_link": b.T_joint_link}
+            {
+                "name": b.name,
+                "parent": robot.bodies[b.parent].name if b.parent >= 0 else None,
+                "mass": b.mass,
+                "com": b.com,
+                "inertia": b.inertia,
+                "T_parent_joint": b.T_parent_joint,
+                "axis": b.axis,
+                "T_joint_link": b.T_joint_link,
+            }
             for b in robot.bodies
         ],
         "actuators": {
             name: getattr(a, name)
-            for name in ("gear", "rotor_inertia", "viscous", "torque_limit", "speed_limit", "current_limit",
-                         "torque_constant")
+            for name in (
+                "gear",
+                "rotor_inertia",
+                "viscous",
+                "torque_limit",
+                "speed_limit",
+                "current_limit",
+                "torque_constant",
+            )
         },
         "capsules": capsules_of(robot),
         "sources": {
             path: {"document": s.document, "place": s.place, "note": s.note} for path, s in robot.sources.items()
         },
-    }  # fmt: skip
+    }
 
 
 def capsules_of(robot: Robot) -> dict[str, Any] | None:
     """What touches, in link frames, and how far it reaches beyond the tool frame [m]; None for arms without extent."""
-    from armwright.contact.capsules import beyond_tool, link_capsules
+    from armwright.world.link_capsules import beyond_tool, link_capsules
 
     try:
         parts = link_capsules(robot)
@@ -171,13 +201,31 @@ def capsules_of(robot: Robot) -> dict[str, Any] | None:
 
 def print_sheet(robot: Robot) -> None:
     """Print an arm's joints, bodies and sources as tables."""
-    say(f": {robot.n} joints, {sum(b.mass for b in robot.bodies):.3g} kg moving, "
-        f"gravity ({', '.join(number(float(x)) for x in robot.gravity)}) m/s²", lead=robot.name)  # fmt: skip
+    say(
+        f": {robot.n} joints, {sum(b.mass for b in robot.bodies):.3g} kg moving, "
+        f"gravity ({', '.join(number(float(x)) for x in robot.gravity)}) m/s²",
+        lead=robot.name,
+    )
     for line in robot.notes.splitlines():
         say(line)
-    table("Joints (SI, radians)", ["joint", "kind", "lower", "upper", "speed", "effort", "viscous", "Coulomb"],
-          [[j.name, j.kind, j.limits.lower, j.limits.upper, j.limits.velocity, j.limits.effort, j.friction.viscous,
-            j.friction.coulomb] for j in robot.joints], left=2)  # fmt: skip
+    table(
+        "Joints (SI, radians)",
+        ["joint", "kind", "lower", "upper", "speed", "effort", "viscous", "Coulomb"],
+        [
+            [
+                j.name,
+                j.kind,
+                j.limits.lower,
+                j.limits.upper,
+                j.limits.velocity,
+                j.limits.effort,
+                j.friction.viscous,
+                j.friction.coulomb,
+            ]
+            for j in robot.joints
+        ],
+        left=2,
+    )
     documents = list(dict.fromkeys(source.document for source in robot.sources.values()))
 
     def cite(path: str) -> str:
@@ -190,24 +238,35 @@ def print_sheet(robot: Robot) -> None:
         moments = "(" + ", ".join(f"{body.inertia[k, k]:.4g}" for k in range(3)) + ")"
         place = f"bodies.{body.name}"
         rows.append([body.name, cite(f"{place}.mass"), cite(f"{place}.inertia"), body.mass, com, moments])
-    table("Bodies (centre of mass, and inertia about it, in link axes)",
-          ["body", "source of mass", "source of inertia", "mass [kg]", "com [m]", "Ixx, Iyy, Izz [kg m²]"],
-          rows, left=3)  # fmt: skip
+    table(
+        "Bodies (centre of mass, and inertia about it, in link axes)",
+        ["body", "source of mass", "source of inertia", "mass [kg]", "com [m]", "Ixx, Iyy, Izz [kg m²]"],
+        rows,
+        left=3,
+    )
     rotor = robot.actuators.rotor_inertia
     if rotor.any():
         a = robot.actuators
-        table("Motors", ["motor of", "gear", "rotor [kg m²]", "torque [N m]", "speed [rad/s]"],
-              [[j.name, float(a.gear[i, i]), float(rotor[i]), float(a.torque_limit[i]), float(a.speed_limit[i])]
-               for i, j in enumerate(robot.joints)])  # fmt: skip
+        table(
+            "Motors",
+            ["motor of", "gear", "rotor [kg m²]", "torque [N m]", "speed [rad/s]"],
+            [
+                [j.name, float(a.gear[i, i]), float(rotor[i]), float(a.torque_limit[i]), float(a.speed_limit[i])]
+                for i, j in enumerate(robot.joints)
+            ],
+        )
     shape = capsules_of(robot)
     if shape is not None:
-        say(f"Touched as {len(shape['links'])} capsules along the links; the last one's round end reaches "
-            f"{1e3 * shape['beyond_tool']:.0f} mm beyond the tool frame")  # fmt: skip
+        say(
+            f"Touched as {len(shape['links'])} capsules along the links; the last one's round end reaches "
+            f"{1e3 * shape['beyond_tool']:.0f} mm beyond the tool frame"
+        )
         say()
     notes = [
-        [path, cite(path), source.note] for path, source in robot.sources.items()
+        [path, cite(path), source.note]
+        for path, source in robot.sources.items()
         if source.note and robot.sources.get(path.rpartition(".")[0]) != source
-    ]  # fmt: skip
+    ]
     if notes:
         table("Corrected or estimated", ["number", "source", "note"], notes, left=3)
     for index, document in enumerate(documents):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``armwright export``: an arm's equations as source code, or the arm in another format."""
 
 from __future__ import annotations
@@ -18,9 +19,16 @@ if TYPE_CHECKING:
 CODE = ("c", "numpy", "sympy", "latex", "matlab", "jax", "llvm")
 FORMATS = ("urdf", "mjcf", "sheet", "dh", "mdh", "screws")
 EQUATIONS = (
-    "rnea", "forward_dynamics", "mass_matrix", "coriolis_matrix", "gravity_torque", "bias", "fk", "jacobian",
+    "rnea",
+    "forward_dynamics",
+    "mass_matrix",
+    "coriolis_matrix",
+    "gravity_torque",
+    "bias",
+    "fk",
+    "jacobian",
     "fk_jacobian",
-)  # fmt: skip
+)
 
 
 def export(

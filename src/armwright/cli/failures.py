@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How commands fail: one line on stderr, with ``--json`` one object on stdout too, and an exit code that says why.
 
 Only an answer may be 1. A wrong request is 2, Ctrl-C 130, a reader that has gone 141, and a defect of this program 70.

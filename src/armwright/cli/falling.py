@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A free arm falls: fourth-order Runge–Kutta around the compiled forward dynamics, with the energy as the witness."""
 
 from __future__ import annotations

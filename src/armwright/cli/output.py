@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How commands speak: lines and tables for people, JSON for programs, source code as it is, remarks on stderr."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``armwright reproduce``: run a document's experiments and judge every printed number."""
 
 from __future__ import annotations

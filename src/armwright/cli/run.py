@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``armwright run collision``: an arm through a world that nobody told it about; a summary and a report."""
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from armwright.cli.terminal import safe
 from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
-    from armwright.simulation.exploration.result import Exploration
+    from armwright.exploration.result import Exploration
 
-app = typer.Typer(name="run", help="Whole jobs from one command.", no_args_is_help=True, add_completion=False,
-                  rich_markup_mode=None)  # fmt: skip
+app = typer.Typer(
+    name="run", help="Whole jobs from one command.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
 WRITES = "report.html and recording.npz"
 
 
@@ -90,9 +92,9 @@ def collision(
     json: Json = False,
 ) -> None:
     """Send an arm through an unknown world: every bump becomes map, and it arrives anyway."""
+    from armwright.exploration.explore import explore
+    from armwright.exploration.task import Published
     from armwright.simulation.detection.study import ur5_sensors
-    from armwright.simulation.exploration.explore import explore
-    from armwright.simulation.exploration.task import Published
 
     if out is not None and out.exists() and not out.is_dir():
         fail(f"{out}: not a folder")
@@ -211,7 +213,7 @@ def print_summary(run: Exploration, took: float) -> None:
     """Print one row a contact and the figures of the run."""
     import numpy as np
 
-    from armwright.simulation.exploration.report import place_of, sentence
+    from armwright.exploration.report import place_of, sentence
 
     rows = []
     for k, c in enumerate(run.contacts):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``armwright run detection``: how soon contacts are noticed, how many are missed, how often nothing was there."""
 
 from __future__ import annotations
@@ -108,9 +109,15 @@ def _table(found: DetectionStudy, title: str) -> None:
     for curve in found.curves:
         p = curve.point(0)
         rows.append(
-            [f"{curve.observer} / {curve.detector}", f"{1e3 * p.delay.value:.1f}", f"{1e3 * p.slow:.1f}",
-             f"{p.force.value:.1f}", f"{100 * p.missed.value:.1f}", p.said()]
-        )  # fmt: skip
+            [
+                f"{curve.observer} / {curve.detector}",
+                f"{1e3 * p.delay.value:.1f}",
+                f"{1e3 * p.slow:.1f}",
+                f"{p.force.value:.1f}",
+                f"{100 * p.missed.value:.1f}",
+                p.said(),
+            ]
+        )
     heads = ["observer / detector", "delay [ms]", "95 % [ms]", "force at alarm [N]", "missed [%]", "false alarms"]
     table(title, heads, rows)
 

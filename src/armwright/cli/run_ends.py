@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where ``armwright run collision`` begins and ends: cells of a map, or postures for the whole arm."""
 
 from __future__ import annotations
@@ -8,20 +9,26 @@ from armwright.cli.failures import fail
 from armwright.cli.run_grid import cell_of, grid_of
 
 if TYPE_CHECKING:
+    from armwright.exploration.result import Contact
     from armwright.robot.model import Robot
-    from armwright.simulation.exploration.result import Contact
 
 
 def ends_of(
-    arm: Robot, world: str, planner: str | None, contact: str | None, published: bool, grid: str | None,
-    start: str | None, goal: str | None,
-) -> dict[str, Any]:  # fmt: skip
+    arm: Robot,
+    world: str,
+    planner: str | None,
+    contact: str | None,
+    published: bool,
+    grid: str | None,
+    start: str | None,
+    goal: str | None,
+) -> dict[str, Any]:
     """Return planner, map, start and goal as `explore` takes them.
 
     Planned in joint space if the planner does so, or if none is named and the world was made for an errand of this arm.
     """
-    from armwright.planning.marking import GOAL_000, START_000
-    from armwright.simulation.exploration.joints.explore import chosen_planner, plans_joints
+    from armwright.exploration.joints.explore import chosen_planner, plans_joints
+    from armwright.planning.grid.marking import GOAL_000, START_000
 
     found = chosen_planner(planner, arm, world, None, None, grid, contact, published)
     if plans_joints(found):
@@ -43,8 +50,10 @@ def _numbers(text: str | None, option: str) -> tuple[float, ...] | None:
     try:
         return tuple(float(word) for word in text.split(","))
     except ValueError:
-        fail(f"{option} {text}: expected a posture [rad] such as 0.5,-1.2,1.6,0,1.57,0"
-             + (", or a position [m] x,y,z" if option == "--goal" else ""))  # fmt: skip
+        fail(
+            f"{option} {text}: expected a posture [rad] such as 0.5,-1.2,1.6,0,1.57,0"
+            + (", or a position [m] x,y,z" if option == "--goal" else "")
+        )
 
 
 def place_json(contact: Contact) -> dict[str, Any]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Maps by name or by text for ``armwright run collision --grid``, and the cells of their ends."""
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 from armwright.cli.failures import fail
 
 if TYPE_CHECKING:
-    from armwright.planning.occupancy import GridMap
+    from armwright.planning.grid.occupancy import GridMap
 
 HELP = (
     "Map: patch (000's 20×20 cells), volume (the same with eight layers above, start and goal in the lowest), "

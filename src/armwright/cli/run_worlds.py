@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``armwright run worlds``: random worlds, several observers, planners and reactions, judged by oracles."""
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, tab
 from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
-    from armwright.simulation.exploration.compare import Comparison
+    from armwright.exploration.compare import Comparison
 
 Tell = Callable[[str, int, dict[str, Any]], None]
 OUTCOMES = ("reached", "declared unreachable", "gave up", "still in contact")
@@ -42,7 +43,7 @@ def worlds(
     json: Json = False,
 ) -> None:
     """Explore random worlds in several ways; compare with oracles that see everything, and with each other."""
-    from armwright.simulation.exploration.compare import VARIANTS, compare_explorations
+    from armwright.exploration.compare import VARIANTS, compare_explorations
 
     if variant and variant == ["list"]:
         if json:
@@ -89,15 +90,30 @@ def _tables(found: Comparison) -> None:
     ]
     table("What the oracles say, how the runs ended", ["variant", "world", *OUTCOMES], rows, left=2)
     heads = [
-        "variant", "contacts", "impulse [N s]", "force [N]", "95 %", "path [m]", "time [s]", "delay [ms]",
+        "variant",
+        "contacts",
+        "impulse [N s]",
+        "force [N]",
+        "95 %",
+        "path [m]",
+        "time [s]",
+        "delay [ms]",
         "false alarms",
-    ]  # fmt: skip
+    ]
     figures = [
-        [s["label"], s["contacts"], _short(s["impulse_ns"]), _short(s["largest_force_n"]),
-         _short(s["largest_force_n_p95"]), _short(s["tool_path_m"]), _short(s["arrival_s"]),
-         _short(1e3 * s["median_delay_s"]), s["false_alarms"]]
+        [
+            s["label"],
+            s["contacts"],
+            _short(s["impulse_ns"]),
+            _short(s["largest_force_n"]),
+            _short(s["largest_force_n_p95"]),
+            _short(s["tool_path_m"]),
+            _short(s["arrival_s"]),
+            _short(1e3 * s["median_delay_s"]),
+            s["false_alarms"],
+        ]
         for s in found.summaries()
-    ]  # fmt: skip
+    ]
     table(f"Medians over the {len(found.common())} worlds that every variant crossed", heads, figures)
     for outcome in found.outcomes:
         for row in outcome.missed():
@@ -146,7 +162,7 @@ def _progress(variants: int, count: int) -> Iterator[Tell]:
 
 
 def _write(found: Comparison, out: Path) -> list[Path]:
-    from armwright.simulation.exploration.compare_report import draw_comparison, write_rows
+    from armwright.exploration.compare_report import draw_comparison, write_rows
 
     files = write_rows(found, out)
     try:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``armwright simulate``: an arm, a law, a reference; a recording, pictures and a report."""
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from armwright.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
     from armwright.control import Law
+    from armwright.recording import Recording
     from armwright.robot.model import Robot
-    from armwright.simulation import Recording
 
 VIEWS = ("joints", "errors", "torques", "velocity", "energy", "tool")
 LAW_NAMES = (
@@ -63,7 +64,7 @@ def simulate(
 ) -> None:
     """Simulate an arm under a control law; print a summary and write recording, pictures, film and report."""
     from armwright.cli import specs
-    from armwright.simulation import Recording
+    from armwright.recording import Recording
     from armwright.simulation import simulate as run
 
     _check_files(out, plot, animate, report)
@@ -76,11 +77,20 @@ def simulate(
     start = None if q0 is None else specs.posture(q0, arm, "--q0")
     chosen = find_law(law, model, specs.gains(gain or []), frequency, _posture_of(arm, follow, start))
     options: dict[str, Any] = {
-        "q0": start, "qd0": None if qd0 is None else specs.posture(qd0, arm, "--qd0"), "rate": rate,
-        "substeps": substeps, "integrator": integrator, "continuous": continuous, "limits": limits, "seed": seed,
-        "every": every, "check_step": check_step, "model": model if unknown_payload else None,
-        "drive": _drive(arm) if motors else None, "sensors": _sensors(noise),
-    }  # fmt: skip
+        "q0": start,
+        "qd0": None if qd0 is None else specs.posture(qd0, arm, "--qd0"),
+        "rate": rate,
+        "substeps": substeps,
+        "integrator": integrator,
+        "continuous": continuous,
+        "limits": limits,
+        "seed": seed,
+        "every": every,
+        "check_step": check_step,
+        "model": model if unknown_payload else None,
+        "drive": _drive(arm) if motors else None,
+        "sensors": _sensors(noise),
+    }
     began, ending = time.perf_counter(), None
     try:
         with progress(f"{arm.name}: {chosen.name}", json) as tell:
@@ -97,8 +107,16 @@ def simulate(
     recording = _complete(recording, chosen if model is loaded else None)
     files = write(recording, out, plot, animate, report, json)
     if json:
-        say_json({**recording.summary(), "law": chosen.name, "gains": recording.settings.get("gains", {}),
-                  "seconds": took, "files": files, "error": error_object(ending) if ending else None})  # fmt: skip
+        say_json(
+            {
+                **recording.summary(),
+                "law": chosen.name,
+                "gains": recording.settings.get("gains", {}),
+                "seconds": took,
+                "files": files,
+                "error": error_object(ending) if ending else None,
+            }
+        )
     else:
         print_summary(recording, took)
         for file in files:
@@ -157,7 +175,7 @@ def _posture_of(arm: Robot, follow: Any, start: Any) -> Any:
 
 def _check_files(out: Path | None, plot: Path | None, animate: Path | None, report: Path | None) -> None:
     """Find out before a long run whether its results can be kept."""
-    from armwright.simulation.formats import module_for
+    from armwright.recording.formats import module_for
 
     for path, suffixes in ((animate, (".gif", ".mp4")), (report, (".html", ".htm"))):
         if path is not None and path.suffix.lower() not in suffixes:
@@ -253,16 +271,23 @@ def print_summary(recording: Recording, took: float) -> None:
         rows.append([name, *cells[:2], f"{100.0 * share:.1f} %" if share else "–", *cells[2:]])
     arm = recording.robot.name if recording.robot else "arm"
     q, qd, tau = (recording.unit(name) for name in ("q", "qd", "tau"))
-    table(f"{arm}: {settings.get('law', '')} (qd in {qd}, tau in {tau}, errors in {q})",
-          ["joint", "peak qd", "peak tau", "of limit", "rms error", "largest", "at end"], rows)  # fmt: skip
+    table(
+        f"{arm}: {settings.get('law', '')} (qd in {qd}, tau in {tau}, errors in {q})",
+        ["joint", "peak qd", "peak tau", "of limit", "rms error", "largest", "at end"],
+        rows,
+    )
     acts = "continuous" if settings.get("continuous") else f"held at {settings.get('rate', 0.0):g} 1/s"
-    say(f"{figures['duration']:g} s simulated in {took:.3g} s, compiling included · {settings.get('integrator')}, "
-        f"{acts} · {figures['samples']} samples · outcome: {recording.outcome}")  # fmt: skip
+    say(
+        f"{figures['duration']:g} s simulated in {took:.3g} s, compiling included · {settings.get('integrator')}, "
+        f"{acts} · {figures['samples']} samples · outcome: {recording.outcome}"
+    )
     if "energy_end" in figures:
         change = figures["energy_end"] - figures["energy_start"]
         say(f"energy {figures['energy_start']:.4g} → {figures['energy_end']:.4g} J ({change:+.4g} J)")
     if "storage_rise" in figures and not recording["qd_ref"].any():  # the laws claim nothing for a reference that moves
-        say(f"storage function {recording['storage'][0]:.4g} → {recording['storage'][-1]:.4g}, "
-            f"largest rise between samples {figures['storage_rise']:.2g}")  # fmt: skip
+        say(
+            f"storage function {recording['storage'][0]:.4g} → {recording['storage'][-1]:.4g}, "
+            f"largest rise between samples {figures['storage_rise']:.2g}"
+        )
     for event in recording.events:
         say(f"event at {event.time:.6g} s: {event.name}")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Words of the command line that mean numbers: postures, references, gains, payloads."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Text on its way to a terminal: nothing in it can command the terminal, and every encoding can carry it.
 
 Names, notes and paths come from files that others wrote. An escape character in them could move the cursor, a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``armwright tour``: the library in one minute, on one arm."""
 
 from __future__ import annotations
@@ -42,8 +43,12 @@ def tour(
     q = start_of(arm)
     T = fk(arm, q)
     if not json:
-        table(f"T_base_tool at q = ({', '.join(f'{x:g}' for x in q)})", ["x", "y", "z", "origin [m]"],
-              [[f"{x:.5f}" for x in row] for row in T], left=0)  # fmt: skip
+        table(
+            f"T_base_tool at q = ({', '.join(f'{x:g}' for x in q)})",
+            ["x", "y", "z", "origin [m]"],
+            [[f"{x:.5f}" for x in row] for row in T],
+            left=0,
+        )
         say(lead="3. One arm, every formulation")
     rows = compare_all(arm, 20, naive=False)
     worst = worst_disagreement(rows)
@@ -57,12 +62,24 @@ def tour(
     falling.plot(arm, record, picture)
     agree = worst <= compare.TOLERANCE
     if json:
-        say_json({"robot": arm.name, "q": q, "T_base_tool": T, "worst_disagreement": worst, "agree": agree,
-                  "seconds": seconds, "energy_drift": record.drift, "picture": str(picture)})  # fmt: skip
+        say_json(
+            {
+                "robot": arm.name,
+                "q": q,
+                "T_base_tool": T,
+                "worst_disagreement": worst,
+                "agree": agree,
+                "seconds": seconds,
+                "energy_drift": record.drift,
+                "picture": str(picture),
+            }
+        )
     else:
         fastest = float(np.abs(record.qd).max())
-        say(f"energy drift {record.drift:.1e} of the kinetic peak of {record.kinetic.max():.1f} J over {seconds:g} s "
-            f"(RK4, 1 ms; the fastest joint reached {fastest:.0f} rad/s)")  # fmt: skip
+        say(
+            f"energy drift {record.drift:.1e} of the kinetic peak of {record.kinetic.max():.1f} J over {seconds:g} s "
+            f"(RK4, 1 ms; the fastest joint reached {fastest:.0f} rad/s)"
+        )
         say(f"picture: {picture}")
     if not agree:
         raise typer.Exit(NEGATIVE)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The contact model of document 000, exactly: the tool point against upright cylinders (000 §3.8).
 
     v = [P_cyl,x − P_x, P_cyl,y − P_y, 0],  D = |v|
@@ -14,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.contact.geometry import cross, direction
-from armwright.contact.shapes import Cylinder
-from armwright.contact.world import World
 from armwright.errors import InputError
 from armwright.kinematics.forward import body_poses
 from armwright.robot.tree import Tree, as_tree
+from armwright.world.geometry import cross, direction
+from armwright.world.shapes import Cylinder
+from armwright.world.world import World
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

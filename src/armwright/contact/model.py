@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The general contact model: every link's capsules against every shape, traced into the compiled loop.
 
 At the point of a capsule's axis nearest to a shape, with depth δ, outward normal n and velocity v of the link there:
@@ -18,16 +19,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.capsules import LinkCapsule, fixed_column, link_capsules
-from armwright.contact.geometry import cross, dot
-from armwright.contact.shapes import Box, Mesh, Shape
-from armwright.contact.shapes_cover import Cover, covered_distance, covers_of
-from armwright.contact.shapes_distance import distance_and_normal, signed_distance
-from armwright.contact.shapes_segment import nearest_parameters
-from armwright.contact.world import World, check_base
 from armwright.errors import InputError
 from armwright.kinematics.forward import body_poses
 from armwright.robot.tree import Tree, as_tree
+from armwright.world.cover import Cover, covered_distance, covers_of
+from armwright.world.distance import distance_and_normal, signed_distance
+from armwright.world.geometry import cross, dot
+from armwright.world.link_capsules import LinkCapsule, fixed_column, link_capsules
+from armwright.world.segment import nearest_parameters
+from armwright.world.shapes import Box, Mesh, Shape
+from armwright.world.world import World, check_base
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

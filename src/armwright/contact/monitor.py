@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a monitor is: a pure NumPy function of one control tick that watches the arm: an observer or a detector.
 
 The function names what it wants and is given just that. Signals are

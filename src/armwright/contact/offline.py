@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Monitors applied to recorded arrays, by one compiled loop over ticks and SIMD lanes over runs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The wrench at the tool from external joint torques, with what can and cannot be known of it.
 
 tau_ext = JᵀF. The singular values of J say how well each direction of F is seen: near a singularity one tends to zero,
@@ -106,9 +107,13 @@ def tool_wrench(
     with np.errstate(divide="ignore", invalid="ignore"):
         condition = np.where(s[..., -1] > 1e-14 * best[..., 0], best[..., 0] / s[..., -1], np.inf)
     return WrenchEstimate(
-        wrench, condition, observable, seen.sum(axis=-1), (fade >= 1.0).all(axis=-1),
+        wrench,
+        condition,
+        observable,
+        seen.sum(axis=-1),
+        (fade >= 1.0).all(axis=-1),
         np.linalg.norm(torque - explained, axis=-1),
-    )  # fmt: skip
+    )
 
 
 def damped_wrench(arm: Any, q: Any, tau_ext: Any, damping: float, length: float, *, force_only: bool) -> Any:
@@ -143,5 +148,11 @@ def wrench_observer(*, force_only: bool = True, damping: float = 0.02, length: f
     """
     if not (damping > 0.0 and length > 0.0 and np.isfinite(damping + length)):
         raise InputError(f"wrench observer: damping and length must be positive, got {damping} and {length}")
-    return Monitor("tool wrench", _function(force_only, float(damping), float(length)), {}, {}, ("wrench_ext",),
-                   wrench_observer.__doc__ or "")  # fmt: skip
+    return Monitor(
+        "tool wrench",
+        _function(force_only, float(damping), float(length)),
+        {},
+        {},
+        ("wrench_ext",),
+        wrench_observer.__doc__ or "",
+    )

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Errors to torques: one file a control law, each a constructor that returns a `Law`."""
 
 from armwright.control.adaptive import adaptation_rates, adaptive, adaptive_parameters

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adaptive control after Slotine and Li: the arm learns its inertial parameters while it tracks (002 §8)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which parameters an adaptive law estimates, and the regressor that belongs to them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks of what the constructors of the laws are given."""
 
 from __future__ import annotations

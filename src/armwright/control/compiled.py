@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A law compiled by itself: for a controller outside the simulation, for derivatives, and to look at its equations."""
 
 from __future__ import annotations

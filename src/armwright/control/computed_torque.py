@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Computed torque (inverse dynamics) in joint space: 000 §3.6, 004 eq. 2.69–2.74."""
 
 from __future__ import annotations

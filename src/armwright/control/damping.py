@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Viscous damping with a gain that changes in time: the drop test of 000 (§4.4)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Feed-forward of the reference's own torque, with PD around it (003 §9, the control ladder)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gains by natural frequency and damping, and how slowly a loop may be sampled.
 
 A digital controller holds its torque for a period h. Around rest at q the arm is linear, ẍ = A x + B τ with x =

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Impedance control of the tool: a spring and a damper in space, with the arm's own inertia or a chosen one."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a control law is: a pure NumPy function of one instant, its gains, its memory and its storage function.
 
 The function names what it wants and is given just that. Signals are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lyapunov redesign: computed torque made robust against a bounded model error (002 §8, X26)."""
 
 from __future__ import annotations

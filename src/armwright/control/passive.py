@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inverse dynamics with two velocities: M q̈_r + C(q, q̇) q̇_r + g, with the C for which Ṁ − 2C is skew.
 
 Passivity-based laws need C as a matrix times another velocity. The Christoffel C is symmetric in its two arguments,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Proportional–derivative control of each joint by itself (002 §3.8 uncompensated; 004 §3.7, independent joints)."""
 
 from __future__ import annotations

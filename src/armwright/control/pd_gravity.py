@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PD with gravity compensation: the law that 002 (§3.8) proves and 003 (§4.10) runs."""
 
 from __future__ import annotations

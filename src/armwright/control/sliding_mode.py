@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sliding mode with a boundary layer: the robust law that 002's assignment (X26) asked for, in the form of its §8."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What task-space laws share: pose errors, tool velocities and accelerations, an inverse that survives singularities.
 
 The reference stays a joint reference; it is carried to the tool by forward kinematics, exactly, with its velocity and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Computed torque in task space: 004 eq. 2.77–2.79, with rotation vectors instead of Euler angles by default."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No torque at all: the arm moves by itself (002 §5.1, the open-loop runs)."""
 
 from __future__ import annotations

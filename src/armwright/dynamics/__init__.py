@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forces and accelerations: one file a formulation, what they share in `terms`, what users call in `api`.
 
 The names below are of two kinds. Compiled, with batches: `inverse_dynamics`, `forward_dynamics`, `mass_matrix`, … .

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Articulated-body forward dynamics (Featherstone; 001 §3.12), in body frames with 3×3 blocks, O(n).
 
 The articulated inertia of a body is kept as three blocks about its origin, in body axes,
@@ -57,6 +58,7 @@ def _symmetric(xx: Any, xy: Any, xz: Any, yy: Any, yz: Any, zz: Any) -> Any:
 
 def _reduced(S: Any, u: Any, b: Any, zero: int | None) -> Any:
     """S − u bᵀ for symmetric results; row and column `zero` vanish identically."""
+
     def entry(r: int, c: int) -> Any:
         return 0.0 if zero in (r, c) else S[r, c] - u[r] * b[c]
 
@@ -167,8 +169,18 @@ def _sweep(tree: Tree, st: list[Step], joints: list[Joint], drift: Drift, tau: A
     return np.array(qdd)
 
 
-def aba(arm: Robot | Tree, q: Any, qd: Any, tau: Any, wrench: Any = None, wrenches: Any = None, *, gravity: bool = True,
-        friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+def aba(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+) -> Any:
     """Joint accelerations (n,) by the articulated-body algorithm.
 
     Args:

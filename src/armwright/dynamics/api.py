@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dynamics of an arm, compiled: what users call. Leading axes of q, qd, … are batch axes and broadcast.
 
 Each function looks its kernel up in the robot and calls it; loops that count nanoseconds hold the kernel itself
@@ -86,26 +87,59 @@ def _kernel(
     return kernel(robot, function, regroup=regroup, shapes=_shapes(robot, place), name=name, **constants)
 
 
-def inverse_dynamics_kernel(robot: Robot, method: str = "rnea", *, wrench: str | None = None, gravity: bool = True,
-                            friction: bool = True, rotors: bool = True,
-                            check_finite: bool = True) -> Kernel:  # fmt: skip
+def inverse_dynamics_kernel(
+    robot: Robot,
+    method: str = "rnea",
+    *,
+    wrench: str | None = None,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+    check_finite: bool = True,
+) -> Kernel:
     """Kernel (q, qd, qdd[, wrench]) → tau. `wrench` adds an input: "tool" (6,) or "bodies" (nb, 6)."""
     function, options = find(robot, method, "inverse")
-    return kernel(robot, function, regroup=True, check_finite=check_finite, shapes=_shapes(robot, wrench),
-                  name="inverse_dynamics", gravity=gravity, friction=friction, rotors=rotors, **options)  # fmt: skip
+    return kernel(
+        robot,
+        function,
+        regroup=True,
+        check_finite=check_finite,
+        shapes=_shapes(robot, wrench),
+        name="inverse_dynamics",
+        gravity=gravity,
+        friction=friction,
+        rotors=rotors,
+        **options,
+    )
 
 
-def forward_dynamics_kernel(robot: Robot, method: str = "auto", *, wrench: str | None = None, gravity: bool = True,
-                            friction: bool = True, rotors: bool = True,
-                            check_finite: bool = True) -> Kernel:  # fmt: skip
+def forward_dynamics_kernel(
+    robot: Robot,
+    method: str = "auto",
+    *,
+    wrench: str | None = None,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+    check_finite: bool = True,
+) -> Kernel:
     """Kernel (q, qd, tau[, wrench]) → qdd. `wrench` adds an input: "tool" (6,) or "bodies" (nb, 6)."""
     shapes = _shapes(robot, wrench)
 
     def of(name: str) -> Kernel:
         function, options = find(robot, name, "forward")
-        return kernel(robot, function, regroup=True, check_finite=check_finite, shapes=shapes,
-                      name="forward_dynamics", gravity=gravity, friction=friction, rotors=rotors,
-                      **options)  # fmt: skip
+        return kernel(
+            robot,
+            function,
+            regroup=True,
+            check_finite=check_finite,
+            shapes=shapes,
+            name="forward_dynamics",
+            gravity=gravity,
+            friction=friction,
+            rotors=rotors,
+            **options,
+        )
 
     if method != "auto":
         return of(method)
@@ -118,24 +152,45 @@ def forward_dynamics_kernel(robot: Robot, method: str = "auto", *, wrench: str |
     return min(of("crba"), of("aba"), key=lambda k: k.counts.flops)
 
 
-def _with_options(robot: Robot, of: Callable[..., Kernel], method: str, wrench: str | None, gravity: bool,
-                  friction: bool, rotors: bool, check_finite: bool) -> Kernel:  # fmt: skip
-    return of(robot, method, wrench=wrench, gravity=gravity, friction=friction, rotors=rotors,
-              check_finite=check_finite)  # fmt: skip
+def _with_options(
+    robot: Robot,
+    of: Callable[..., Kernel],
+    method: str,
+    wrench: str | None,
+    gravity: bool,
+    friction: bool,
+    rotors: bool,
+    check_finite: bool,
+) -> Kernel:
+    return of(
+        robot, method, wrench=wrench, gravity=gravity, friction=friction, rotors=rotors, check_finite=check_finite
+    )
 
 
 def _shapes(robot: Robot, wrench: str | None) -> dict[str, tuple[int, ...]] | None:
     known: dict[str | None, dict[str, tuple[int, ...]] | None] = {
-        None: None, "tool": {"wrench": (6,)}, "bodies": {"wrenches": (len(robot.bodies), 6)},
-    }  # fmt: skip
+        None: None,
+        "tool": {"wrench": (6,)},
+        "bodies": {"wrenches": (len(robot.bodies), 6)},
+    }
     if wrench not in known:
         raise InputError(f"wrench: a kernel takes 'tool', 'bodies' or None, got {wrench!r}")
     return known[wrench]
 
 
-def inverse_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrench: ArrayLike | None = None,
-                     method: str = "rnea", *, gravity: bool = True, friction: bool = True, rotors: bool = True,
-                     check_finite: bool = True) -> Array:  # fmt: skip
+def inverse_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    wrench: ArrayLike | None = None,
+    method: str = "rnea",
+    *,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+    check_finite: bool = True,
+) -> Array:
     """Actuator torques tau (..., n) that a motion needs.
 
     Args:
@@ -170,9 +225,19 @@ def inverse_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, 
     return k(q, qd, qdd) if place is None else k(q, qd, qdd, wrench)  # type: ignore[no-any-return]
 
 
-def forward_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None,
-                     method: str = "auto", *, gravity: bool = True, friction: bool = True, rotors: bool = True,
-                     check_finite: bool = True) -> Array:  # fmt: skip
+def forward_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    wrench: ArrayLike | None = None,
+    method: str = "auto",
+    *,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+    check_finite: bool = True,
+) -> Array:
     """Joint accelerations qdd (..., n) that actuator torques tau (..., n) cause; other arguments as `inverse_dynamics`.
 
     ``method="auto"`` takes CRBA with LᵀDL or ABA, whichever needs fewer operations for this arm.
@@ -196,8 +261,9 @@ def forward_dynamics(robot: Robot, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, 
     return k(q, qd, tau) if place is None else k(q, qd, tau, wrench)  # type: ignore[no-any-return]
 
 
-def mass_matrix(robot: Robot, q: ArrayLike, method: str = "crba", *, rotors: bool = True,
-                check_finite: bool = True) -> Array:  # fmt: skip
+def mass_matrix(
+    robot: Robot, q: ArrayLike, method: str = "crba", *, rotors: bool = True, check_finite: bool = True
+) -> Array:
     """Joint-space mass matrix M (..., n, n), symmetric positive definite, with rotor inertia unless switched off."""
     key = ("mass_matrix", method, rotors, check_finite)
     try:
@@ -211,8 +277,9 @@ def mass_matrix(robot: Robot, q: ArrayLike, method: str = "crba", *, rotors: boo
 
 def _mass_kernel(robot: Robot, method: str, rotors: bool, check_finite: bool) -> Kernel:
     function, options = find(robot, method, "mass")
-    return kernel(robot, function, regroup=True, check_finite=check_finite, name="mass_matrix", rotors=rotors,
-                  **options)  # fmt: skip
+    return kernel(
+        robot, function, regroup=True, check_finite=check_finite, name="mass_matrix", rotors=rotors, **options
+    )
 
 
 def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -220,8 +287,15 @@ def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     return _call(robot, "coriolis_matrix", coriolis, None, q, qd, regroup=True)  # type: ignore[no-any-return]
 
 
-def bias(robot: Robot, q: ArrayLike, qd: ArrayLike, wrench: ArrayLike | None = None, *, gravity: bool = True,
-         friction: bool = True) -> Array:  # fmt: skip
+def bias(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    wrench: ArrayLike | None = None,
+    *,
+    gravity: bool = True,
+    friction: bool = True,
+) -> Array:
     """Torque at zero acceleration (..., n): C q̇ + g − Jᵀw + friction, the u′ of 001 eq. 36."""
     options = {"gravity": gravity, "friction": friction}
     return _call(robot, "bias", bias_of, wrench, q, qd, regroup=True, **options)  # type: ignore[no-any-return]
@@ -237,8 +311,9 @@ def energy(robot: Robot, q: ArrayLike, qd: ArrayLike, *, rotors: bool = True) ->
     return Energy(*_call(robot, "energy", energy_of, None, q, qd, regroup=False, rotors=rotors))
 
 
-def joint_reactions(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrench: ArrayLike | None = None, *,
-                    frame: str = "joint") -> Array:  # fmt: skip
+def joint_reactions(
+    robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrench: ArrayLike | None = None, *, frame: str = "joint"
+) -> Array:
     """Wrench [f; n] (..., nb, 6) that each body's parent exerts on it through the joint (001 eq. 32).
 
     Args:
@@ -271,8 +346,9 @@ def random_states(robot: Robot, count: int, seed: int = 0) -> tuple[Array, Array
 
 
 @names_culprit
-def base_parameters(robot: Robot, *, samples: int | None = None, seed: int = 0,
-                    tolerance: float = 1e-9) -> BaseParameters:  # fmt: skip
+def base_parameters(
+    robot: Robot, *, samples: int | None = None, seed: int = 0, tolerance: float = 1e-9
+) -> BaseParameters:
     """Identifiable combinations of the parameters, by QR of the regressor over random states (`BaseParameters`)."""
     from armwright.dynamics.identifiable import find_base  # SciPy loads slowly, and few need it
 
@@ -284,20 +360,55 @@ def base_parameters(robot: Robot, *, samples: int | None = None, seed: int = 0,
     return find_base(Y.reshape(-1, Y.shape[-1]), names, tolerance=tolerance)
 
 
-def dynamics_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None, *,
-                         friction: bool = True, rotors: bool = True) -> ForwardDerivatives:  # fmt: skip
+def dynamics_derivatives(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    wrench: ArrayLike | None = None,
+    *,
+    friction: bool = True,
+    rotors: bool = True,
+) -> ForwardDerivatives:
     """∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau (..., n, n) of forward dynamics, exact; wrenches are constant in base axes."""
-    parts = _call(robot, "dynamics_derivatives", forward_derivatives, wrench, q, qd, tau, regroup=True,
-                  friction=friction, rotors=rotors)  # fmt: skip
+    parts = _call(
+        robot,
+        "dynamics_derivatives",
+        forward_derivatives,
+        wrench,
+        q,
+        qd,
+        tau,
+        regroup=True,
+        friction=friction,
+        rotors=rotors,
+    )
     return ForwardDerivatives(*parts)
 
 
-def inverse_dynamics_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
-                                 wrench: ArrayLike | None = None, *, friction: bool = True,
-                                 rotors: bool = True) -> InverseDerivatives:  # fmt: skip
+def inverse_dynamics_derivatives(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    wrench: ArrayLike | None = None,
+    *,
+    friction: bool = True,
+    rotors: bool = True,
+) -> InverseDerivatives:
     """∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd = M (..., n, n) of inverse dynamics, exact; wrenches are constant in base axes."""
-    parts = _call(robot, "inverse_dynamics_derivatives", inverse_derivatives, wrench, q, qd, qdd, regroup=True,
-                  friction=friction, rotors=rotors)  # fmt: skip
+    parts = _call(
+        robot,
+        "inverse_dynamics_derivatives",
+        inverse_derivatives,
+        wrench,
+        q,
+        qd,
+        qdd,
+        regroup=True,
+        friction=friction,
+        rotors=rotors,
+    )
     return InverseDerivatives(*parts)
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every formulation on the same random states: do they agree, what do they cost?"""
 
 from __future__ import annotations
@@ -84,8 +85,9 @@ def naive_counts(robot: Robot, method: Method, job: str) -> Counts | None:
     return trace(function, shapes, constants={"arm": robot.tree, **method.options}, naive=True).counts
 
 
-def _job(robot: Robot, method: Method, kind: str, inputs: tuple[Array, ...], reference: Array, *, naive: bool,
-         batch: int) -> Job | None:  # fmt: skip
+def _job(
+    robot: Robot, method: Method, kind: str, inputs: tuple[Array, ...], reference: Array, *, naive: bool, batch: int
+) -> Job | None:
     if getattr(method, kind) is None:
         return None
     kernel = (inverse_dynamics_kernel if kind == "inverse" else forward_dynamics_kernel)(robot, method.name)
@@ -98,8 +100,15 @@ def _job(robot: Robot, method: Method, kind: str, inputs: tuple[Array, ...], ref
 
 
 @names_culprit
-def compare(robot: Robot, states: int = 100, seed: int = 0, *, methods: Iterable[str] | None = None,
-            naive: bool = True, batch: int = 4096) -> list[Row]:  # fmt: skip
+def compare(
+    robot: Robot,
+    states: int = 100,
+    seed: int = 0,
+    *,
+    methods: Iterable[str] | None = None,
+    naive: bool = True,
+    batch: int = 4096,
+) -> list[Row]:
     """Run the formulations on random states and compare them with `rnea` (torques) and `crba` (accelerations).
 
     Args:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Christoffel matrix C(q, q̇) in O(n²) by composite bodies, as `crba` does for M (Echeandia and Wensing 2021).
 
 `lagrange` follows the documents and differentiates M; this gives the same matrix from one velocity pass. A body with
@@ -63,8 +64,10 @@ def coriolis(arm: Robot | Tree, q: Any, qd: Any) -> Any:
     st = steps(tree, q)
     velocity = _velocities(tree, st, qd)
     # rate of change of each joint's own motion, (angular, linear), body axes
-    rate = [(cross(w, Z), cross(u, Z)) if turns else (ZERO, cross(w, Z))
-            for (w, u), turns in zip(velocity, tree.revolute, strict=True)]  # fmt: skip
+    rate = [
+        (cross(w, Z), cross(u, Z)) if turns else (ZERO, cross(w, Z))
+        for (w, u), turns in zip(velocity, tree.revolute, strict=True)
+    ]
     C: list[list[Any]] = [[0.0] * tree.nb for _ in range(tree.nb)]
     for j, ((m, h, J), (p, N)) in enumerate(zip(composites(tree, st), _forms(tree, st, velocity), strict=True)):
         a, b = rate[j]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Composite rigid body algorithm: M(q) in body frames, and forward dynamics by M = LᵀDL (Featherstone; 001 §3.12).
 
 Column j of M is the force that the composite of everything beyond joint j needs for a unit acceleration of joint j
@@ -69,16 +70,36 @@ def crba(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
     return with_rotors(tree, gather_symmetric(tree, M), rotors=rotors)
 
 
-def crba_inverse(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
-                 gravity: bool = True, friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+def crba_inverse(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+) -> Any:
     """Inverse dynamics (n,) as M q̈ + bias; arguments as in `rnea`."""
     tree = as_tree(arm)
     rest = bias(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction)
     return crba(tree, q, rotors=rotors) @ qdd + rest
 
 
-def crba_forward(arm: Robot | Tree, q: Any, qd: Any, tau: Any, wrench: Any = None, wrenches: Any = None, *,
-                 gravity: bool = True, friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+def crba_forward(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+) -> Any:
     """Joint accelerations (n,) for actuator torques tau (n,): LᵀDL of M from CRBA, bias from RNEA."""
     tree = as_tree(arm)
     rest = bias(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction)

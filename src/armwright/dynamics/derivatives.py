@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exact derivatives of inverse and forward dynamics, traced only: they differentiate the graph of the recursions.
 
 Forward dynamics needs no differentiation of the solve. With tau = ID(q, q̇, q̈) held along q̈ = FD(q, q̇, tau),
@@ -48,8 +49,17 @@ def _symbols(q: Any) -> None:
         raise TraceError("dynamics derivatives are made by tracing: call armwright.dynamics_derivatives")
 
 
-def inverse_derivatives(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
-                        friction: bool = True, rotors: bool = True) -> InverseDerivatives:  # fmt: skip
+def inverse_derivatives(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    friction: bool = True,
+    rotors: bool = True,
+) -> InverseDerivatives:
     """Derivatives of `rnea` by q, q̇, q̈ (to be traced). External wrenches are constant in the base frame."""
     tree = as_tree(arm)
     if tree.n == 0:
@@ -59,8 +69,17 @@ def inverse_derivatives(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: An
     return InverseDerivatives(jacobian(tau, q), jacobian(tau, qd), crba(tree, q, rotors=rotors))
 
 
-def forward_derivatives(arm: Robot | Tree, q: Any, qd: Any, tau: Any, wrench: Any = None, wrenches: Any = None, *,
-                        friction: bool = True, rotors: bool = True) -> ForwardDerivatives:  # fmt: skip
+def forward_derivatives(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    friction: bool = True,
+    rotors: bool = True,
+) -> ForwardDerivatives:
     """Derivatives of forward dynamics by q, q̇, tau (to be traced). External wrenches are constant in the base frame."""
     tree = as_tree(arm)
     if tree.n == 0:

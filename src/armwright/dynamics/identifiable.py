@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Base parameters: which combinations of the parameters the joint torques can show at all (numerical, by QR)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Euler–Lagrange with Christoffel symbols (000 §3.3 with the sign corrected; 004 §3.6, eq. 2.61–2.66).
 
     M = Σ_i m_i J_viᵀ J_vi + J_ωiᵀ I_i J_ωi                     Jacobians of the centre of mass, root axes
@@ -126,8 +127,9 @@ def coriolis_matrix(arm: Robot | Tree, q: Any, qd: Any) -> Any:
     return lagrange_equations(arm, q, qd).C
 
 
-def _bias(tree: Tree, equations: Equations, q: Any, qd: Any, wrench: Any, wrenches: Any, *, gravity: bool,
-          friction: bool) -> Any:  # fmt: skip
+def _bias(
+    tree: Tree, equations: Equations, q: Any, qd: Any, wrench: Any, wrenches: Any, *, gravity: bool, friction: bool
+) -> Any:
     out = equations.C @ qd + joint_torque(tree, qd, None, friction=friction, rotors=False)
     out = out + equations.g if gravity else out
     if wrench is None and wrenches is None:
@@ -135,8 +137,18 @@ def _bias(tree: Tree, equations: Equations, q: Any, qd: Any, wrench: Any, wrench
     return out - gather(tree, external_torque(tree, root_frames(tree, steps(tree, q)), wrench, wrenches))
 
 
-def lagrange_inverse(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
-                     gravity: bool = True, friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+def lagrange_inverse(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+) -> Any:
     """Inverse dynamics (n,): M q̈ + C q̇ + g (004 eq. 2.64); arguments as in `rnea`."""
     tree = as_tree(arm)
     equations = lagrange_equations(tree, q, qd)
@@ -144,8 +156,18 @@ def lagrange_inverse(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any =
     return with_rotors(tree, equations.M, rotors=rotors) @ qdd + rest
 
 
-def lagrange_forward(arm: Robot | Tree, q: Any, qd: Any, tau: Any, wrench: Any = None, wrenches: Any = None, *,
-                     gravity: bool = True, friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+def lagrange_forward(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+) -> Any:
     """Joint accelerations (n,): M⁻¹(tau − C q̇ − g); arguments as in `crba_forward`."""
     tree = as_tree(arm)
     equations = lagrange_equations(tree, q, qd)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The nine formulations by name, with the document each one follows."""
 
 from __future__ import annotations
@@ -46,16 +47,29 @@ class Method:
 
 
 def _walker_orin(variant: int) -> Method:
-    return Method(f"walker-orin-{variant}", f"Walker–Orin, method {variant}", "001 §3.12", walker_orin_inverse,
-                  walker_orin_forward, walker_orin_mass, {"variant": variant})  # fmt: skip
+    return Method(
+        f"walker-orin-{variant}",
+        f"Walker–Orin, method {variant}",
+        "001 §3.12",
+        walker_orin_inverse,
+        walker_orin_forward,
+        walker_orin_mass,
+        {"variant": variant},
+    )
 
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method("rnea", "recursive Newton–Euler", "000 §3.4, 002 §3.5, 001 §3.3", rnea, None, None),
-        Method("lagrange", "Euler–Lagrange, Christoffel symbols", "000 §3.3, 004 §3.6", lagrange_inverse,
-               lagrange_forward, lagrange_mass),
+        Method(
+            "lagrange",
+            "Euler–Lagrange, Christoffel symbols",
+            "000 §3.3, 004 §3.6",
+            lagrange_inverse,
+            lagrange_forward,
+            lagrange_mass,
+        ),
         Method("poe", "product of exponentials", "002 §3.6", poe_inverse, poe_forward, poe_mass),
         Method("crba", "composite rigid bodies, LᵀDL", "001 §3.12", crba_inverse, crba_forward, crba),
         Method("aba", "articulated bodies", "001 §3.12", None, aba, None, mimic=False),
@@ -64,7 +78,7 @@ METHODS: dict[str, Method] = {
         _walker_orin(3),
         Method("mrnea", "modified Newton–Euler, ERFD", "001 §3.4–3.7", mrnea_inverse, mrnea_forward, mrnea_mass),
     )
-}  # fmt: skip
+}
 
 
 def find(robot: Robot, name: str, job: str) -> tuple[Function, dict[str, Any]]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mRNEA, the modified recursive Newton–Euler algorithm of ERFD (001 §3.4–3.7): explicit H and u′, root axes.
 
 Every link's acceleration is kept as a polynomial in the joint rates,
@@ -105,8 +106,9 @@ def _lean(tree: Tree, frames: Frames, masses: Masses, rates: list[Any]) -> tuple
     return force, moment
 
 
-def coefficients(tree: Tree, frames: Frames, masses: Masses, qd: Any, *, expanded: bool = False,
-                 gravity: bool = True) -> Coefficients:  # fmt: skip
+def coefficients(
+    tree: Tree, frames: Frames, masses: Masses, qd: Any, *, expanded: bool = False, gravity: bool = True
+) -> Coefficients:
     """Forward part (001 eq. 5–17): e_ik = m_i b_ik, d_ik = I_i z_k, and the velocity and gravity parts e_i, d_i."""
     e_k, d_k = [], []
     for i in range(tree.nb):
@@ -121,8 +123,16 @@ def coefficients(tree: Tree, frames: Frames, masses: Masses, qd: Any, *, expande
     return Coefficients(e_k, d_k, force, moment)
 
 
-def mrnea(arm: Robot | Tree, q: Any, qd: Any, wrench: Any = None, wrenches: Any = None, *, expanded: bool = False,
-          gravity: bool = True) -> Explicit:  # fmt: skip
+def mrnea(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    expanded: bool = False,
+    gravity: bool = True,
+) -> Explicit:
     """Explicit H and u′ of u = H q̈ + u′ (001 eq. 34–36), in one backward pass over the coefficient vectors (§3.6).
 
     Args:
@@ -173,18 +183,38 @@ def mrnea_mass(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
     return with_rotors(tree, mrnea(tree, q, np.zeros(tree.n), gravity=False).H, rotors=rotors)
 
 
-def mrnea_inverse(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
-                  expanded: bool = False, gravity: bool = True, friction: bool = True,
-                  rotors: bool = True) -> Any:  # fmt: skip
+def mrnea_inverse(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    expanded: bool = False,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+) -> Any:
     """Inverse dynamics (n,): u = H q̈ + u′ (001 eq. 34); arguments as in `rnea` and `mrnea`."""
     tree = as_tree(arm)
     H, u = mrnea(tree, q, qd, wrench, wrenches, expanded=expanded, gravity=gravity)
     return H @ qdd + u + joint_torque(tree, qd, qdd, friction=friction, rotors=rotors)
 
 
-def mrnea_forward(arm: Robot | Tree, q: Any, qd: Any, tau: Any, wrench: Any = None, wrenches: Any = None, *,
-                  expanded: bool = False, gravity: bool = True, friction: bool = True,
-                  rotors: bool = True) -> Any:  # fmt: skip
+def mrnea_forward(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    expanded: bool = False,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+) -> Any:
     """Joint accelerations (n,) from H q̈ = u − u′ (001 eq. 2, §3.7); arguments as in `crba_forward` and `mrnea`."""
     tree = as_tree(arm)
     H, u = mrnea(tree, q, qd, wrench, wrenches, expanded=expanded, gravity=gravity)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recursive Newton–Euler inverse dynamics in body frames (000 §3.4, 002 §3.5): the production formulation.
 
 The documents carry α×r + ω×(ω×r) for every vector r; here the matrix U = [ω̇] + [ω][ω] is formed once a body and
@@ -73,8 +74,9 @@ def motions(tree: Tree, st: Sequence[Step], qd: Any, qdd: Any, *, gravity: bool 
     return out
 
 
-def efforts(tree: Tree, st: Sequence[Step], motion: Sequence[Motion],
-            loads: Sequence[Load | None]) -> list[tuple[Any, Any]]:  # fmt: skip
+def efforts(
+    tree: Tree, st: Sequence[Step], motion: Sequence[Motion], loads: Sequence[Load | None]
+) -> list[tuple[Any, Any]]:
     """Backward pass: per body (f, n), what its parent exerts on it, body axes, moment about the frame's origin."""
     out: list[tuple[Any, Any]] = []
     for i, (w, wd, a, U) in enumerate(motion):
@@ -91,8 +93,18 @@ def efforts(tree: Tree, st: Sequence[Step], motion: Sequence[Motion],
     return out
 
 
-def rnea(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
-         gravity: bool = True, friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+def rnea(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+) -> Any:
     """Actuator torques (n,) for a motion, by recursive Newton–Euler (000 §3.4; 001 eq. 4–33; 002 §3.5).
 
     Args:
@@ -113,8 +125,16 @@ def rnea(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenc
     return tau + joint_torque(tree, qd, qdd, friction=friction, rotors=rotors)
 
 
-def bias(arm: Robot | Tree, q: Any, qd: Any, wrench: Any = None, wrenches: Any = None, *, gravity: bool = True,
-         friction: bool = True) -> Any:  # fmt: skip
+def bias(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    gravity: bool = True,
+    friction: bool = True,
+) -> Any:
     """Torque at zero acceleration (n,): C q̇ + g − Jᵀw + friction, the u′ of 001 eq. 36. Arguments as in `rnea`."""
     tree = as_tree(arm)
     return rnea(tree, q, qd, np.zeros(tree.n), wrench, wrenches, gravity=gravity, friction=friction, rotors=False)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lagrangian dynamics by products of exponentials (002 §3.6, corrected; Murray, Li and Sastry).
 
 Everything is written with screws ξ_i = (v, ω) and link inertias M′_l of the home pose, in root axes about the root's
@@ -201,8 +202,9 @@ def poe_mass(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
     return with_rotors(tree, M, rotors=rotors)
 
 
-def _parts(tree: Tree, q: Any, qd: Any, wrench: Any, wrenches: Any, *, gravity: bool, friction: bool,
-           rotors: bool) -> tuple[Any, Any]:  # fmt: skip
+def _parts(
+    tree: Tree, q: Any, qd: Any, wrench: Any, wrenches: Any, *, gravity: bool, friction: bool, rotors: bool
+) -> tuple[Any, Any]:
     M, C, g = poe_equations(tree, q, qd)
     rest = C @ qd + joint_torque(tree, qd, None, friction=friction, rotors=False)
     rest = rest + g if gravity else rest
@@ -211,16 +213,36 @@ def _parts(tree: Tree, q: Any, qd: Any, wrench: Any, wrenches: Any, *, gravity: 
     return with_rotors(tree, M, rotors=rotors), rest
 
 
-def poe_inverse(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
-                gravity: bool = True, friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+def poe_inverse(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+) -> Any:
     """Inverse dynamics (n,): M q̈ + C q̇ + g; arguments as in `rnea`."""
     tree = as_tree(arm)
     M, rest = _parts(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction, rotors=rotors)
     return M @ qdd + rest
 
 
-def poe_forward(arm: Robot | Tree, q: Any, qd: Any, tau: Any, wrench: Any = None, wrenches: Any = None, *,
-                gravity: bool = True, friction: bool = True, rotors: bool = True) -> Any:  # fmt: skip
+def poe_forward(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+) -> Any:
     """Joint accelerations (n,): M⁻¹(tau − C q̇ − g) (002 §3.7); arguments as in `crba_forward`."""
     tree = as_tree(arm)
     M, rest = _parts(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction, rotors=rotors)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint reactions: all six components of what a joint transmits (001 eq. 32, for sizing links and bearings)."""
 
 from __future__ import annotations
@@ -18,8 +19,17 @@ if TYPE_CHECKING:
 FRAMES = ("joint", "link", "parent")
 
 
-def reactions(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
-              frame: str = "joint", gravity: bool = True) -> Any:  # fmt: skip
+def reactions(
+    robot: Robot,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    frame: str = "joint",
+    gravity: bool = True,
+) -> Any:
     """Wrench [f; n] (nb, 6) that the parent exerts on each body through its joint.
 
     Row i is expressed in the axes of the named frame, moment about that frame's origin:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The dynamics as a linear function of its parameters: tau = Y(q, q̇, q̈) π.
 
 Parameters, in this order: for every body m, m·c_x, m·c_y, m·c_z, I_xx, I_xy, I_yy, I_xz, I_yz, I_zz, about the origin

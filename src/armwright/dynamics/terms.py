@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every formulation shares: bodies and coordinates, friction, rotors, external wrenches, frames in root axes.
 
 A formulation works on the nb bodies, each with its own displacement. `spread` and `gather` connect bodies with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Walker and Orin's methods 1, 2 and 3 for forward dynamics (001 §3.12).
 
 All three build M and the bias u′ and solve; they differ in how M is obtained.
@@ -109,18 +110,38 @@ def walker_orin_mass(arm: Robot | Tree, q: Any, *, variant: int = 3, rotors: boo
     return with_rotors(tree, gather_symmetric(tree, _METHODS[variant](tree, steps(tree, q))), rotors=rotors)
 
 
-def walker_orin_inverse(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, wrench: Any = None, wrenches: Any = None, *,
-                        variant: int = 3, gravity: bool = True, friction: bool = True,
-                        rotors: bool = True) -> Any:  # fmt: skip
+def walker_orin_inverse(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    variant: int = 3,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+) -> Any:
     """Inverse dynamics (n,), u = M q̈ + u′ (001 eq. 34); arguments as in `rnea`."""
     tree = as_tree(arm)
     rest = bias(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction)
     return walker_orin_mass(tree, q, variant=variant, rotors=rotors) @ qdd + rest
 
 
-def walker_orin_forward(arm: Robot | Tree, q: Any, qd: Any, tau: Any, wrench: Any = None, wrenches: Any = None, *,
-                        variant: int = 3, gravity: bool = True, friction: bool = True,
-                        rotors: bool = True) -> Any:  # fmt: skip
+def walker_orin_forward(
+    arm: Robot | Tree,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    wrench: Any = None,
+    wrenches: Any = None,
+    *,
+    variant: int = 3,
+    gravity: bool = True,
+    friction: bool = True,
+    rotors: bool = True,
+) -> Any:
     """Joint accelerations (n,) from M q̈ = tau − u′ (001 eq. 2); arguments as in `crba_forward`."""
     tree = as_tree(arm)
     rest = bias(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction)

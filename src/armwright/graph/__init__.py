@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Expressions, folding, differentiation, counting, and code. Knows numbers and operations; nothing of robots."""
 
 from armwright.graph.derive import jacobian

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parallel axes: sines and cosines of sums of angles found in the products that a recursion makes of them.
 
 A recursion over joints writes c₂c₃ − s₂s₃ where a person writes c₂₃, and misses that c₃c₃ + s₃s₃ is 1. The rewriting is

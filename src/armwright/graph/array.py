@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arrays of expressions that NumPy functions understand.
 
 `Traced` is an ndarray of dtype object whose elements are `Expr`. Through NumPy's protocols (NEP 13 and 18) the
@@ -77,23 +78,58 @@ _LOGIC: dict[Any, Callable[..., Any]] = {
     np.logical_not: lambda x: ~x if isinstance(x, Expr) else not x,
 }
 _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
-    np.sin: sin, np.cos: cos, np.tan: lambda x: sin(x) / cos(x),
-    np.sqrt: sqrt, np.absolute: absolute, np.fabs: absolute, np.exp: exp, np.log: log, np.tanh: tanh, np.floor: floor,
-    np.arctan2: arctan2, np.arctan: lambda x: arctan2(x, 1.0),
-    np.arcsin: lambda x: arctan2(x, sqrt(1.0 - x * x)), np.arccos: lambda x: arctan2(sqrt(1.0 - x * x), x),
-    np.sinh: lambda x: 0.5 * (exp(x) - exp(-x)), np.cosh: lambda x: 0.5 * (exp(x) + exp(-x)),
-    np.hypot: lambda x, y: sqrt(x * x + y * y), np.square: lambda x: x * x, np.reciprocal: lambda x: 1.0 / x,
-    np.minimum: minimum, np.maximum: maximum, np.fmin: minimum, np.fmax: maximum, np.sign: sign,
-    np.deg2rad: lambda x: x * (np.pi / 180.0), np.radians: lambda x: x * (np.pi / 180.0),
-    np.rad2deg: lambda x: x * (180.0 / np.pi), np.degrees: lambda x: x * (180.0 / np.pi),
+    np.sin: sin,
+    np.cos: cos,
+    np.tan: lambda x: sin(x) / cos(x),
+    np.sqrt: sqrt,
+    np.absolute: absolute,
+    np.fabs: absolute,
+    np.exp: exp,
+    np.log: log,
+    np.tanh: tanh,
+    np.floor: floor,
+    np.arctan2: arctan2,
+    np.arctan: lambda x: arctan2(x, 1.0),
+    np.arcsin: lambda x: arctan2(x, sqrt(1.0 - x * x)),
+    np.arccos: lambda x: arctan2(sqrt(1.0 - x * x), x),
+    np.sinh: lambda x: 0.5 * (exp(x) - exp(-x)),
+    np.cosh: lambda x: 0.5 * (exp(x) + exp(-x)),
+    np.hypot: lambda x, y: sqrt(x * x + y * y),
+    np.square: lambda x: x * x,
+    np.reciprocal: lambda x: 1.0 / x,
+    np.minimum: minimum,
+    np.maximum: maximum,
+    np.fmin: minimum,
+    np.fmax: maximum,
+    np.sign: sign,
+    np.deg2rad: lambda x: x * (np.pi / 180.0),
+    np.radians: lambda x: x * (np.pi / 180.0),
+    np.rad2deg: lambda x: x * (180.0 / np.pi),
+    np.degrees: lambda x: x * (180.0 / np.pi),
     **_LOGIC,
-}  # fmt: skip
+}
 _REDUCED = {np.minimum, np.maximum, np.logical_and, np.logical_or}
 _ARITHMETIC = {
-    np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive, np.power, np.float_power, np.matmul,
-    np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.bitwise_and, np.bitwise_or,
-    np.invert, np.vecdot if hasattr(np, "vecdot") else np.matmul,
-}  # fmt: skip
+    np.add,
+    np.subtract,
+    np.multiply,
+    np.divide,
+    np.negative,
+    np.positive,
+    np.power,
+    np.float_power,
+    np.matmul,
+    np.less,
+    np.less_equal,
+    np.greater,
+    np.greater_equal,
+    np.equal,
+    np.not_equal,
+    np.bitwise_and,
+    np.bitwise_or,
+    np.invert,
+    np.vecdot if hasattr(np, "vecdot") else np.matmul,
+}
 
 
 _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
@@ -180,13 +216,33 @@ def _reduction(ufunc: Any) -> Callable[..., Any]:
 
 
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.where: _where, np.clip: _clip, np.linalg.norm: _norm,
-    np.max: _reduction(np.maximum), np.min: _reduction(np.minimum),
-    np.all: _reduction(np.logical_and), np.any: _reduction(np.logical_or),
-}  # fmt: skip
-_REFUSED = {np.linalg.solve, np.linalg.inv, np.linalg.det, np.linalg.pinv, np.linalg.eigh, np.linalg.eig,
-            np.linalg.svd, np.linalg.lstsq, np.linalg.qr, np.linalg.cholesky, np.allclose, np.isclose,
-            np.array_equal, np.argmax, np.argmin, np.sort, np.argsort}  # fmt: skip
+    np.where: _where,
+    np.clip: _clip,
+    np.linalg.norm: _norm,
+    np.max: _reduction(np.maximum),
+    np.min: _reduction(np.minimum),
+    np.all: _reduction(np.logical_and),
+    np.any: _reduction(np.logical_or),
+}
+_REFUSED = {
+    np.linalg.solve,
+    np.linalg.inv,
+    np.linalg.det,
+    np.linalg.pinv,
+    np.linalg.eigh,
+    np.linalg.eig,
+    np.linalg.svd,
+    np.linalg.lstsq,
+    np.linalg.qr,
+    np.linalg.cholesky,
+    np.allclose,
+    np.isclose,
+    np.array_equal,
+    np.argmax,
+    np.argmin,
+    np.sort,
+    np.argsort,
+}
 
 
 def apply_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

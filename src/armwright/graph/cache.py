@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiled objects on disk: keyed by graph, machine and versions, in a directory only the user can write.
 
 A file is ``magic · digest · object code``. The digest is BLAKE2 of the file's name and the code under a secret, which

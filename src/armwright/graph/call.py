@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One call from Python at the cost of a C function.
 
 `fast_type` derives from a Python class a type whose instances carry a *vectorcall* pointer, CPython's own way of
@@ -41,13 +42,23 @@ class _Slot(ctypes.Structure):
 
 
 class _Member(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int), ("offset", ctypes.c_ssize_t),
-                ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]  # fmt: skip
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_int),
+        ("offset", ctypes.c_ssize_t),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
 
 
 class _Spec(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("basicsize", ctypes.c_int), ("itemsize", ctypes.c_int),
-                ("flags", ctypes.c_uint), ("slots", ctypes.POINTER(_Slot))]  # fmt: skip
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("basicsize", ctypes.c_int),
+        ("itemsize", ctypes.c_int),
+        ("flags", ctypes.c_uint),
+        ("slots", ctypes.POINTER(_Slot)),
+    ]
 
 
 def _address(function: Any) -> int:
@@ -135,9 +146,19 @@ def connect(instance: object, program: Program, kernel: int, entry: int, slow: C
     """Let calls of `instance` run the one-row kernel at address `kernel`; the instance must keep the result alive."""
     signals = [*program.inputs, *program.outputs]
     api = ctypes.pythonapi
-    words = [len(program.inputs), len(program.outputs), kernel, int(program.single), id(np.ndarray),
-             id(np.dtype(np.float64)), _numpy_api(_PYARRAY_NEW), _address(api.PyTuple_New),
-             _address(api.PyObject_Vectorcall), _address(api.Py_IncRef), _address(api.Py_DecRef)]  # fmt: skip
+    words = [
+        len(program.inputs),
+        len(program.outputs),
+        kernel,
+        int(program.single),
+        id(np.ndarray),
+        id(np.dtype(np.float64)),
+        _numpy_api(_PYARRAY_NEW),
+        _address(api.PyTuple_New),
+        _address(api.PyObject_Vectorcall),
+        _address(api.Py_IncRef),
+        _address(api.Py_DecRef),
+    ]
     for signal in signals:
         words += [len(signal.shape), *signal.shape, *[0] * (MAX_DIMENSIONS - len(signal.shape)), 8 * signal.size]
     table = (ctypes.c_int64 * len(words))(*words)

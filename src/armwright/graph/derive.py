@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exact derivatives of traced expressions, forward and reverse. They grow in the same graph, so terms are shared."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Expressions: a hash-consed scalar graph that folds while it grows.
 
 Equal expressions are one node, constants are computed at once, 0 and ±1 vanish, and signs are pulled outwards so

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From IR text to machine code: the only file that talks to LLVM."""
 
 from __future__ import annotations

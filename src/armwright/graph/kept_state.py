@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a function can reach and change: a picture of it, to compare with later and to go back to.
 
 Seen are attributes of objects (bound methods, callable instances, whatever these hold), closures, defaults, globals
@@ -123,8 +124,11 @@ class KeptState:
                 if not is_library(value):
                     self._see_attributes(label, value, [k for k in names if k in vars(value)])
             elif not hasattr(builtins, label):
-                self._place(f"global {label}", lambda k=label: space.get(k, _MISSING),  # type: ignore[misc]
-                            lambda held, k=label: _put_item(space, k, held))  # type: ignore[misc]  # fmt: skip
+                self._place(
+                    f"global {label}",
+                    lambda k=label: space.get(k, _MISSING),  # type: ignore[misc]
+                    lambda held, k=label: _put_item(space, k, held),  # type: ignore[misc]
+                )
                 self._see(label, value)
 
     def _see_object(self, name: str, value: Any) -> None:
@@ -140,8 +144,11 @@ class KeptState:
 
     def _see_attributes(self, name: str, owner: Any, labels: list[str]) -> None:
         for label in labels:
-            self._place(f"{name}.{label}", lambda k=label: getattr(owner, k, _MISSING),  # type: ignore[misc]
-                        lambda held, k=label: _put_attribute(owner, k, held))  # type: ignore[misc]  # fmt: skip
+            self._place(
+                f"{name}.{label}",
+                lambda k=label: getattr(owner, k, _MISSING),  # type: ignore[misc]
+                lambda held, k=label: _put_attribute(owner, k, held),  # type: ignore[misc]
+            )
             self._see(f"{name}.{label}", getattr(owner, label, None))
 
     def _see_container(self, name: str, value: Any) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernels: traced functions that run. One object serves single calls, batches, derivatives, counts and sources."""
 
 from __future__ import annotations
@@ -47,8 +48,11 @@ def backend() -> str:
         return "llvm"
     if not _warned:
         _warned = True
-        warnings.warn("kernels run on the NumPy tape (no llvmlite): same numbers, 10 to 100 times slower",
-                      ArmwrightWarning, stacklevel=3)  # fmt: skip
+        warnings.warn(
+            "kernels run on the NumPy tape (no llvmlite): same numbers, 10 to 100 times slower",
+            ArmwrightWarning,
+            stacklevel=3,
+        )
     return "numpy"
 
 
@@ -127,8 +131,10 @@ class Kernel:
         given = dict(zip(names, args, strict=False))
         for label, value in kwargs.items():
             if label not in names or label in given:
-                raise InputError(f"{p.name}: argument {label!r} is {'given twice' if label in given else 'unknown'}; "
-                                 f"arguments are {', '.join(names)}")  # fmt: skip
+                raise InputError(
+                    f"{p.name}: argument {label!r} is {'given twice' if label in given else 'unknown'}; "
+                    f"arguments are {', '.join(names)}"
+                )
             given[label] = value
         if missing := [label for label in names if label not in given]:
             raise InputError(f"{p.name}: missing {', '.join(missing)}; arguments are {', '.join(names)}")
@@ -157,8 +163,10 @@ class Kernel:
             bad = np.argwhere(~np.isfinite(array))
             if len(bad):
                 place = ", ".join(map(str, bad[0]))
-                raise InputError(f"{self.name}: {s.name}[{place}] is {array[tuple(bad[0])]}; entries must be finite "
-                                 "(check_finite=False skips this check)")  # fmt: skip
+                raise InputError(
+                    f"{self.name}: {s.name}[{place}] is {array[tuple(bad[0])]}; entries must be finite "
+                    "(check_finite=False skips this check)"
+                )
 
     def _runner(self) -> Callable[[list[Any], list[Any], int], int]:
         if self._rows is None:
@@ -287,9 +295,14 @@ class _Derivative:
         return parts if isinstance(value, tuple) or len(self.names) > 1 else parts[0]
 
 
-def compile_function(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *,
-                     constants: Mapping[str, Any] | None = None, name: str | None = None,
-                     check_finite: bool = True) -> Kernel:  # fmt: skip
+def compile_function(
+    function: Callable[..., Any],
+    shapes: Mapping[str, tuple[int, ...]],
+    *,
+    constants: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    check_finite: bool = True,
+) -> Kernel:
     """Trace `function` (see `armwright.graph.program.trace`) and return its kernel.
 
     Args:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The smallest value of a function over many pairs: a configuration's records against a list of items.
 
 Distances are of this kind: the links of an arm (records, which follow from q) against obstacles (items, of any number).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loops of traced stages over a shared memory, compiled as one function.
 
 A `LoopPlan` names slots (vectors of numbers) and lists stages: traced programs that read and write slots, once a tick
@@ -41,8 +42,12 @@ def stage(
     program: Program, when: When, reads: Mapping[str, str] | None = None, writes: Mapping[str, str] | None = None
 ) -> Stage:
     """Bind a program to slots; names that are not mapped keep their own."""
-    return Stage(program, when, {s.name: (reads or {}).get(s.name, s.name) for s in program.inputs},
-                 {s.name: (writes or {}).get(s.name, s.name) for s in program.outputs})  # fmt: skip
+    return Stage(
+        program,
+        when,
+        {s.name: (reads or {}).get(s.name, s.name) for s in program.inputs},
+        {s.name: (writes or {}).get(s.name, s.name) for s in program.outputs},
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +84,10 @@ class LoopPlan:
                 for signal in signals:
                     size = self.slots.get(names[signal.name])
                     if size != signal.size:
-                        raise InputError(f"{part.program.name}: {signal.name} has {signal.size} elements, "
-                                         f"slot {names[signal.name]!r} has {size}")  # fmt: skip
+                        raise InputError(
+                            f"{part.program.name}: {signal.name} has {signal.size} elements, "
+                            f"slot {names[signal.name]!r} has {size}"
+                        )
 
     @cached_property
     def _offsets(self) -> dict[str, int]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The graph of what was written: nothing shared, nothing folded. For counting operations as the documents do."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Standard normals that need no memory: each is a function of a seed, a tick and a component.
 
 Threefry-2x64 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) turns the counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Things a process makes once, and the one lock they are made under.
 
 `functools.lru_cache` computes a value twice if two threads ask for it at the same time, and drops one of the two: no

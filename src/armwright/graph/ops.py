@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The alphabet of the graph: every operation a traced function can consist of."""
 
 from __future__ import annotations

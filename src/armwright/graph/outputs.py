@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where results go: into new arrays, or into the caller's own after a check.
 
 An output may be an input, or overlap one in any way: the results are those of separate arrays (they take a detour

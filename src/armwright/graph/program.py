@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A traced function: inputs, straight-line nodes, outputs. What every emitter reads."""
 
 from __future__ import annotations
@@ -100,8 +101,14 @@ class Counts(NamedTuple):
         for node in nodes:
             n[node.op] += 1
         known = {Op.MUL, Op.ADD, Op.SUB, Op.DIV, Op.NEG, Op.SIN, Op.COS} | LEAVES
-        return Counts(n[Op.MUL], n[Op.ADD] + n[Op.SUB], n[Op.DIV], n[Op.NEG], n[Op.SIN] + n[Op.COS],
-                      sum(count for op, count in n.items() if op not in known))  # fmt: skip
+        return Counts(
+            n[Op.MUL],
+            n[Op.ADD] + n[Op.SUB],
+            n[Op.DIV],
+            n[Op.NEG],
+            n[Op.SIN] + n[Op.COS],
+            sum(count for op, count in n.items() if op not in known),
+        )
 
     @property
     def flops(self) -> int:
@@ -109,8 +116,15 @@ class Counts(NamedTuple):
         return self.mul + self.add + self.div
 
 
-def finish(graph: Graph, name: str, inputs: Sequence[Signal], outputs: Sequence[tuple[str, Any]], *, single: bool,
-           drop_dead: bool = True) -> Program:  # fmt: skip
+def finish(
+    graph: Graph,
+    name: str,
+    inputs: Sequence[Signal],
+    outputs: Sequence[tuple[str, Any]],
+    *,
+    single: bool,
+    drop_dead: bool = True,
+) -> Program:
     """Cut the part of `graph` that `outputs` (name, array of Expr or float) need and number it anew."""
     results: list[list[int]] = []
     signals: list[Signal] = []
@@ -147,9 +161,14 @@ def _root(graph: Graph, label: str, element: Any) -> Expr:
         raise TraceError(f"output {label!r} contains {type(element).__name__}, not a number") from error
 
 
-def trace(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *,
-          constants: Mapping[str, Any] | None = None, name: str | None = None,
-          naive: bool = False) -> Program:  # fmt: skip
+def trace(
+    function: Callable[..., Any],
+    shapes: Mapping[str, tuple[int, ...]],
+    *,
+    constants: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    naive: bool = False,
+) -> Program:
     """Run `function` on symbols and record what it does.
 
     Args:

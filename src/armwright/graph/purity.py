@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether a user's function depends on its arguments alone: one that keeps state in Python would be frozen by tracing.
 
 A traced function runs once, on symbols. An integrator in ``self``, a counter in a closure, `rng.normal()` or

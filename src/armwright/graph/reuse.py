@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When two functions trace to the same loop: equal code that sees equal values.
 
 A loop is traced once and used again. A user may redefine a law, or change a number that it reads from its module or its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The run time that needs NumPy alone: a program as a list of ufunc calls on rows of a scratch array.
 
 Used where llvmlite has no wheel. Batches are cut into blocks that stay in the processor's cache; a row is reused as
@@ -37,15 +38,37 @@ def _maximum(a: Any, b: Any, out: Any) -> None:
 
 
 UFUNCS: dict[Op, Callable[..., Any]] = {
-    Op.ADD: np.add, Op.SUB: np.subtract, Op.MUL: np.multiply, Op.DIV: np.divide, Op.NEG: np.negative, Op.SIN: np.sin,
-    Op.COS: np.cos, Op.SQRT: np.sqrt, Op.ABS: np.absolute, Op.EXP: np.exp, Op.LOG: np.log, Op.TANH: np.tanh,
-    Op.ATAN2: np.arctan2, Op.MIN: _minimum, Op.MAX: _maximum, Op.FLOOR: np.floor, Op.LT: np.less,
-    Op.LE: np.less_equal, Op.EQ: np.equal, Op.AND: np.logical_and, Op.OR: np.logical_or, Op.NOT: np.logical_not,
+    Op.ADD: np.add,
+    Op.SUB: np.subtract,
+    Op.MUL: np.multiply,
+    Op.DIV: np.divide,
+    Op.NEG: np.negative,
+    Op.SIN: np.sin,
+    Op.COS: np.cos,
+    Op.SQRT: np.sqrt,
+    Op.ABS: np.absolute,
+    Op.EXP: np.exp,
+    Op.LOG: np.log,
+    Op.TANH: np.tanh,
+    Op.ATAN2: np.arctan2,
+    Op.MIN: _minimum,
+    Op.MAX: _maximum,
+    Op.FLOOR: np.floor,
+    Op.LT: np.less,
+    Op.LE: np.less_equal,
+    Op.EQ: np.equal,
+    Op.AND: np.logical_and,
+    Op.OR: np.logical_or,
+    Op.NOT: np.logical_not,
     Op.SELECT: _select,
-}  # fmt: skip
+}
 _SCALAR: dict[Op, Callable[..., Any]] = {
-    **MEANING, Op.ADD: operator.add, Op.SUB: operator.sub, Op.MUL: operator.mul, Op.NEG: operator.neg,
-}  # fmt: skip
+    **MEANING,
+    Op.ADD: operator.add,
+    Op.SUB: operator.sub,
+    Op.MUL: operator.mul,
+    Op.NEG: operator.neg,
+}
 
 
 class Row(NamedTuple):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of a batch, split over blocks and threads.
 
 Blocks keep broadcast inputs small (one block of copies instead of a full array); threads pay above a measured

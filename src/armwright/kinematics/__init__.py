@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Geometry of motion: poses, Jacobians, manipulability, singularities, inverse kinematics."""
 
 from armwright.kinematics.analytic import analytic_jacobian, analytic_jacobian_dot

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Analytic Jacobians: rates of position and of a named Euler set, instead of twists.
 
 X = [o; angles], dX/dt = J_a qd with J_a = blkdiag(1, B⁻¹) J (004 eq. 2.34), where w = B·d(angles)/dt. The printed B

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bookkeeping of closed-form branches: partial solutions that double with every two-valued joint."""
 
 from __future__ import annotations

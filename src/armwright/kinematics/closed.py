@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From raw closed-form branches to an answer: refine, verify by forward kinematics, merge, fit into limits, order."""
 
 from __future__ import annotations
@@ -179,7 +180,16 @@ def _arrange(
     solutions = np.where(padding[..., None], closest[:, None], solutions)
     reason = np.where(found == 0, "the closed form has no real branch", "").astype("<U96")
     return IKBatch(
-        status=status, count=found.astype(np.int64), solutions=solutions, within_limits=inside,
-        singular=singular, position_error=position, rotation_error=rotation, closest=closest,
-        closest_position_error=near_p, closest_rotation_error=near_r, method=name, reason=reason,
-    )  # fmt: skip
+        status=status,
+        count=found.astype(np.int64),
+        solutions=solutions,
+        within_limits=inside,
+        singular=singular,
+        position_error=position,
+        rotation_error=rotation,
+        closest=closest,
+        closest_position_error=near_p,
+        closest_rotation_error=near_r,
+        method=name,
+        reason=reason,
+    )

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Size and freedom of an arm: reach, the length that compares metres with radians, and the rank it has in general."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forward kinematics: where the links and the tool are.
 
 The pure functions take one configuration, floats or symbols; `fk` and `fk_all` run them compiled, with batch axes.

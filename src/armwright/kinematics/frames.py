@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which frame, which configuration, which target: the arguments that all of kinematics shares, checked in one place."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which closed form fits an arm: read from its joint axes at the home pose, whatever convention described it."""
 
 from __future__ import annotations

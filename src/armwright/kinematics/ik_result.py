@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What inverse kinematics answers: every branch it found, or why there is none and how close the arm can come."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inverse kinematics, one door: closed form with all branches where the geometry allows it, numeric for every chain."""
 
 from __future__ import annotations

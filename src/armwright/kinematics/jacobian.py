@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Geometric Jacobians: joint rates to twists, for the tool, any link frame, and any point of any link.
 
 Column of a revolute joint: [z × (o − p); z]; of a prismatic joint: [z; 0] (003 §4.2; 004 eqs. 2.27–2.29, 2.38–2.40).

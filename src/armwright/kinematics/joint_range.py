@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits of joints in inverse kinematics: default seeds, full turns, and what counts as inside."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Levenberg–Marquardt on pose errors, all starts of all targets iterating together.
 
 One compiled kernel gives pose and Jacobian of the whole batch; the steps are batched 6×6 (or smaller) solves. Joint

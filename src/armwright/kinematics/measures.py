@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How well an arm can move from where it stands: manipulability ellipsoid, conditioning, distance to singularity."""
 
 from __future__ import annotations

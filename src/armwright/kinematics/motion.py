@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Velocities and accelerations of frames, and the exact time derivative of the geometric Jacobian."""
 
 from __future__ import annotations

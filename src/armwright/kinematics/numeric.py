@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numeric inverse kinematics for any chain: Levenberg–Marquardt with limits and seeded restarts, batched.
 
 Every target is first tried from its seed; those that fail are tried again from many random starts at once. A target

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The difference of two poses as six numbers, and its exact Jacobian; for many poses at once."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Closed-form inverse kinematics of 6R arms whose last three axes meet: position first, orientation second (Pieper).
 
 Everything is solved on the joint axes at home, so that convention, base and tool do not matter. With the product of

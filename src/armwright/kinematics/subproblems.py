@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pieces of closed-form inverse kinematics: one or two turns that carry one vector to another.
 
 After Paden and Kahan. Like every algorithm here this is plain code for one problem, floats or symbols; it is traced

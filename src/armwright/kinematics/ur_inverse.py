@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Closed-form inverse kinematics of the UR family: axes 2, 3, 4 parallel, axes 5 and 6 meeting in a point.
 
 With G = T·M⁻¹ = e1 (e2 e3 e4) e5 e6 the middle factor P turns about one direction w and keeps every component along it:

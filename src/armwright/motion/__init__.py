@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where to be when: polynomials, splines, profiles, Cartesian moves, time scaling, time-optimal path following."""
 
 from armwright.motion.cartesian import CartesianMotion, follow_path, path_law

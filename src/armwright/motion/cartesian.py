@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tool along a line or arc, as a motion of the joints, with its deviation from the path measured."""
 
 from __future__ import annotations
@@ -55,8 +56,14 @@ class CartesianMotion:
 
 
 @names_culprit
-def path_law(path: CartesianPath, profile: Profile = "quintic", *, duration: float | None = None,
-             speed: float | None = None, acceleration: float | None = None) -> Trajectory:  # fmt: skip
+def path_law(
+    path: CartesianPath,
+    profile: Profile = "quintic",
+    *,
+    duration: float | None = None,
+    speed: float | None = None,
+    acceleration: float | None = None,
+) -> Trajectory:
     """Return the law s(t) from 0 to 1 along a path.
 
     Args:
@@ -85,9 +92,17 @@ def path_law(path: CartesianPath, profile: Profile = "quintic", *, duration: flo
 
 
 @names_culprit
-def follow_path(robot: Robot, path: CartesianPath, law: Trajectory, *, q0: ArrayLike | None = None,
-                position_only: bool = False, limits: bool = True, tolerance: float = 1e-6,
-                singular_below: float = 1e-3) -> CartesianMotion:  # fmt: skip
+def follow_path(
+    robot: Robot,
+    path: CartesianPath,
+    law: Trajectory,
+    *,
+    q0: ArrayLike | None = None,
+    position_only: bool = False,
+    limits: bool = True,
+    tolerance: float = 1e-6,
+    singular_below: float = 1e-3,
+) -> CartesianMotion:
     """Move the tool along a Cartesian path, staying on one branch of inverse kinematics.
 
     An unreachable point, a joint limit, a singularity or a jump between branches is an error that names the path
@@ -110,10 +125,14 @@ def follow_path(robot: Robot, path: CartesianPath, law: Trajectory, *, q0: Array
         raise InputError("law: s(t) must stay inside [0, 1]")
     task = Task(robot, path, position_only, limits)
     q_start = task.start(None if q0 is None else joint_vector(q0, "q0", robot.n))
-    t = np.unique(np.concatenate([
-        np.linspace(a, b, 2 + int(np.ceil(FIRST_PIECES * (b - a) / law.duration)))
-        for a, b in zip(law.breaks[:-1], law.breaks[1:], strict=True)
-    ]))  # fmt: skip
+    t = np.unique(
+        np.concatenate(
+            [
+                np.linspace(a, b, 2 + int(np.ceil(FIRST_PIECES * (b - a) / law.duration)))
+                for a, b in zip(law.breaks[:-1], law.breaks[1:], strict=True)
+            ]
+        )
+    )
     while True:
         s = np.clip(law.evaluate(t).q[:, 0], 0.0, 1.0)
         q, reached = task.track(s, q_start)

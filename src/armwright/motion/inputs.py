@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arguments that all of motion shares, checked in one place: joint vectors, durations, limits."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The problem of `reachability`, handed to toppra: an independent solver of the same limits (extra ``[time]``).
 
 Measured with toppra 0.6.10: its two-variable solver works with absolute tolerances and calls feasible problems

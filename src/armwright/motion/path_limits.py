@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Torque, acceleration and velocity limits of an arm on a path, linear in u = s̈ and x = ṡ² on every grid interval.
 
 Both ends of an interval are looked at from inside it: where the path bends or a joint reverses at a grid point, each

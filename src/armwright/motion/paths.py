@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cartesian paths: lines and circular arcs of the tool, orientation turned evenly along the way (slerp).
 
 A path is geometry only, a function of s in [0, 1]; a law s(t) makes it a motion. Orientation is R(s) = exp(s·turn) R(0)
@@ -138,8 +139,9 @@ def circle_via(T_start: ArrayLike, via: ArrayLike, T_end: ArrayLike) -> Cartesia
 
 
 @names_culprit
-def circle_about(T_start: ArrayLike, centre: ArrayLike, normal: ArrayLike, angle: float,
-                 orientation: str | ArrayLike = "fixed") -> CartesianPath:  # fmt: skip
+def circle_about(
+    T_start: ArrayLike, centre: ArrayLike, normal: ArrayLike, angle: float, orientation: str | ArrayLike = "fixed"
+) -> CartesianPath:
     """Return the arc about an axis through `centre` (3,) along `normal` (3,), by `angle` [rad], right-handed.
 
     Args:

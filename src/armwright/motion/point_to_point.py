@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From one configuration to another: cubic, quintic, synchronised trapezoid, jerk-limited."""
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ def _ends(q0: ArrayLike, q1: ArrayLike) -> tuple[Array, Array]:
 
 
 @names_culprit
-def cubic(q0: ArrayLike, q1: ArrayLike, duration: float, *, qd0: ArrayLike | None = None,
-          qd1: ArrayLike | None = None) -> Trajectory:  # fmt: skip
+def cubic(
+    q0: ArrayLike, q1: ArrayLike, duration: float, *, qd0: ArrayLike | None = None, qd1: ArrayLike | None = None
+) -> Trajectory:
     """Return the cubic from q0 (n,) to q1 (n,) in `duration` [s]; end velocities (n,) default to rest."""
     start, goal = _ends(q0, q1)
     T, n = positive(duration, "duration"), start.size
@@ -61,9 +63,16 @@ def cubic(q0: ArrayLike, q1: ArrayLike, duration: float, *, qd0: ArrayLike | Non
 
 
 @names_culprit
-def quintic(q0: ArrayLike, q1: ArrayLike, duration: float, *, qd0: ArrayLike | None = None,
-            qd1: ArrayLike | None = None, qdd0: ArrayLike | None = None,
-            qdd1: ArrayLike | None = None) -> Trajectory:  # fmt: skip
+def quintic(
+    q0: ArrayLike,
+    q1: ArrayLike,
+    duration: float,
+    *,
+    qd0: ArrayLike | None = None,
+    qd1: ArrayLike | None = None,
+    qdd0: ArrayLike | None = None,
+    qdd1: ArrayLike | None = None,
+) -> Trajectory:
     """Return the quintic from q0 (n,) to q1 (n,) in `duration` [s] (000 §3.12, 003 §4.9).
 
     End velocities and accelerations (n,) default to rest; then r = 10s³ − 15s⁴ + 6s⁵ with peaks 15/(8T), 10/(√3T²).
@@ -90,8 +99,9 @@ def trapezoid_law(speed: float, acceleration: float) -> Trajectory:
 
 
 @names_culprit
-def trapezoid(q0: ArrayLike, q1: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike,
-              *, duration: float | None = None) -> Trajectory:  # fmt: skip
+def trapezoid(
+    q0: ArrayLike, q1: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike, *, duration: float | None = None
+) -> Trajectory:
     """Return the synchronised trapezoid: all joints follow one law s(t), straight in joint space (001 X11).
 
     Args:
@@ -124,9 +134,19 @@ def trapezoid(q0: ArrayLike, q1: ArrayLike, velocity: ArrayLike, acceleration: A
 
 
 @names_culprit
-def jerk_limited(q0: ArrayLike, q1: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike, jerk: ArrayLike,
-                 *, qd0: ArrayLike | None = None, qd1: ArrayLike | None = None, qdd0: ArrayLike | None = None,
-                 qdd1: ArrayLike | None = None, duration: float | None = None) -> Trajectory:  # fmt: skip
+def jerk_limited(
+    q0: ArrayLike,
+    q1: ArrayLike,
+    velocity: ArrayLike,
+    acceleration: ArrayLike,
+    jerk: ArrayLike,
+    *,
+    qd0: ArrayLike | None = None,
+    qd1: ArrayLike | None = None,
+    qdd0: ArrayLike | None = None,
+    qdd1: ArrayLike | None = None,
+    duration: float | None = None,
+) -> Trajectory:
     """Return the time-optimal motion under velocity, acceleration and jerk limits, all joints ending together.
 
     Ruckig finds the switching times (extra ``[time]``); the result is its profile as cubic pieces, exact.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The largest path speeds under linear limits on every grid interval: reachability analysis, backwards and forwards.
 
 With x_i = ṡ² at the grid points and s̈ constant between them, limits on an interval are linear in (x_i, x_{i+1}). Going

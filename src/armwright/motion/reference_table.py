@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A trajectory at many instants, compiled: the table of references that a loop follows, one row a tick.
 
 Every row is computed alone and in the same way, so that a table does not depend on how a run is cut into stretches.

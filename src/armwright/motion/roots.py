@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exact extremes of piecewise polynomials: values at the roots of the derivative and at the ends of every piece."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How fast a motion may be: minimum durations under velocity, acceleration and exact torque limits; uniform scaling."""
 
 from __future__ import annotations
@@ -71,9 +72,15 @@ def velocity_factor(trajectory: Trajectory, velocity: ArrayLike = np.inf, accele
 
 
 @names_culprit
-def torque_factor(robot: Robot, trajectory: Trajectory, torque: ArrayLike | TorqueLimits | None = None, *,
-                  samples: int = 2000, atleast: float = 0.0,
-                  precision: float = PRECISION) -> float:  # fmt: skip
+def torque_factor(
+    robot: Robot,
+    trajectory: Trajectory,
+    torque: ArrayLike | TorqueLimits | None = None,
+    *,
+    samples: int = 2000,
+    atleast: float = 0.0,
+    precision: float = PRECISION,
+) -> float:
     """Return the least time factor for which a motion's path stays within the torque limits.
 
     Bisection on the true inverse dynamics (friction, rotors, gravity, velocity terms), sampled densely. Limits that
@@ -116,9 +123,16 @@ def torque_factor(robot: Robot, trajectory: Trajectory, torque: ArrayLike | Torq
 
 
 @names_culprit
-def minimum_duration(robot: Robot, q0: ArrayLike, q1: ArrayLike, torque: ArrayLike | None = None, *,
-                     velocity: ArrayLike = np.inf, acceleration: ArrayLike = np.inf,
-                     samples: int = 2000) -> float:  # fmt: skip
+def minimum_duration(
+    robot: Robot,
+    q0: ArrayLike,
+    q1: ArrayLike,
+    torque: ArrayLike | None = None,
+    *,
+    velocity: ArrayLike = np.inf,
+    acceleration: ArrayLike = np.inf,
+    samples: int = 2000,
+) -> float:
     """Return the shortest duration [s] of the rest-to-rest quintic under **exact** torque limits.
 
     003: its formula by acceleration bounds gives 0.41016 s for the ROB315 move, at which joint 2 needs 502.2 of

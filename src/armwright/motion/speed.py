@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Speed limits of an arm, and how much of them a motion uses, from exact peaks."""
 
 from __future__ import annotations

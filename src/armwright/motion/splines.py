@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Through waypoints: quintic splines with continuous velocity and acceleration, and the piecewise scheme of 000."""
 
 from __future__ import annotations
@@ -82,10 +83,17 @@ def _smoothest(t: Array, Q: Array, ends: list[Array]) -> Trajectory:
 
 
 @names_culprit
-def quintic_spline(waypoints: ArrayLike, times: ArrayLike, *, velocities: ArrayLike | str = "smooth",
-                   accelerations: ArrayLike | None = None, qd0: ArrayLike | None = None,
-                   qd1: ArrayLike | None = None, qdd0: ArrayLike | None = None,
-                   qdd1: ArrayLike | None = None) -> Trajectory:  # fmt: skip
+def quintic_spline(
+    waypoints: ArrayLike,
+    times: ArrayLike,
+    *,
+    velocities: ArrayLike | str = "smooth",
+    accelerations: ArrayLike | None = None,
+    qd0: ArrayLike | None = None,
+    qd1: ArrayLike | None = None,
+    qdd0: ArrayLike | None = None,
+    qdd1: ArrayLike | None = None,
+) -> Trajectory:
     """Return a quintic spline through waypoints, velocity and acceleration continuous.
 
     Args:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time-optimal path following under torque and speed limits, with friction, checked between the grid points.
 
 Along a path q(s) the torque is a s̈ + b ṡ² + c ṡ + d with a = M q', b = M q'' + C(q, q') q', c = F_v q' (viscous) and
@@ -84,10 +85,18 @@ def joint_path(waypoints: ArrayLike) -> Trajectory:
 
 
 @names_culprit
-def time_optimal(robot: Robot, path: Trajectory | ArrayLike, torque: ArrayLike | None = None, *,
-                 velocity: ArrayLike | None = None, acceleration: ArrayLike = np.inf, grid: int = 400,
-                 iterations: int = 40, tolerance: float = 1e-6,
-                 solver: str = "reachability") -> TimeOptimal:  # fmt: skip
+def time_optimal(
+    robot: Robot,
+    path: Trajectory | ArrayLike,
+    torque: ArrayLike | None = None,
+    *,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike = np.inf,
+    grid: int = 400,
+    iterations: int = 40,
+    tolerance: float = 1e-6,
+    solver: str = "reachability",
+) -> TimeOptimal:
     """Follow a path as fast as the motors and the speed limits of the joints allow, from rest to rest.
 
     Args:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Torque limits of an arm, and how much of them a motion uses, by the exact inverse dynamics."""
 
 from __future__ import annotations

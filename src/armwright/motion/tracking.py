@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joints along a Cartesian path: one branch of inverse kinematics followed from s = 0, with exact derivatives by s."""
 
 from __future__ import annotations

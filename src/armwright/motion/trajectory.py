@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`Trajectory`: a motion as frozen data, piecewise polynomials in time for all joints."""
 
 from __future__ import annotations

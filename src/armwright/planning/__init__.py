@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Free and blocked space: maps, the Hopfield planner, graph search, sampling planners, and paths made into motions."""
 
 from __future__ import annotations
@@ -6,22 +7,10 @@ from typing import Any
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
-from armwright.planning.capsules import (
-    LinkCapsules,
-    Obstacles,
-    cells_as_boxes,
-    floor,
-    link_capsules,
-    spheres,
-    vertical_cylinders,
-)
-from armwright.planning.cspace import WholeArm, configuration_map
-from armwright.planning.grid import Grid
-from armwright.planning.hopfield import Hopfield
-from armwright.planning.hopfield_published import HopfieldPublished, display
-from armwright.planning.joint_plan import JointPlan, JointPlanner
-from armwright.planning.known_arm import KnownArm
-from armwright.planning.marking import (
+from armwright.planning.grid.grid import Grid
+from armwright.planning.grid.hopfield import Hopfield
+from armwright.planning.grid.hopfield_published import HopfieldPublished, display
+from armwright.planning.grid.marking import (
     GOAL_000,
     START_000,
     Marked,
@@ -32,15 +21,28 @@ from armwright.planning.marking import (
     nearest_free,
     patch_000,
 )
+from armwright.planning.grid.neighbourhood import Neighbourhood, moore, von_neumann
+from armwright.planning.grid.network import Stability, link_matrix, lyapunov, stability
+from armwright.planning.grid.occupancy import FELT, FREE, UNKNOWN, GridMap, grid_map, inflate
+from armwright.planning.grid.path_plan import GridPlanner, PathPlan
+from armwright.planning.grid.search import AStar, Dijkstra
+from armwright.planning.grid.sight import cut_corners, sees, segment_cells
+from armwright.planning.joint.capsules import (
+    LinkCapsules,
+    Obstacles,
+    cells_as_boxes,
+    floor,
+    link_capsules,
+    spheres,
+    vertical_cylinders,
+)
+from armwright.planning.joint.cspace import WholeArm, configuration_map
+from armwright.planning.joint.known_arm import KnownArm
+from armwright.planning.joint.ompl_connect import OMPLConnect
+from armwright.planning.joint.plan import JointPlan, JointPlanner
+from armwright.planning.joint.sampling import RRTConnect, rrt_connect
 from armwright.planning.motions import MotionPlan, free_motion, plan_motion
-from armwright.planning.neighbourhood import Neighbourhood, moore, von_neumann
-from armwright.planning.network import Stability, link_matrix, lyapunov, stability
-from armwright.planning.occupancy import FELT, FREE, UNKNOWN, GridMap, grid_map, inflate
-from armwright.planning.ompl_connect import OMPLConnect
-from armwright.planning.path_plan import GridPlanner, PathPlan
-from armwright.planning.sampling import RRTConnect, rrt_connect
-from armwright.planning.search import AStar, Dijkstra
-from armwright.planning.sight import cut_corners, sees, segment_cells
+from armwright.planning.obstacles import contact_capsules, obstacles_of, point_clearance, true_map
 from armwright.planning.waypoints import (
     TOOL_DOWN_000,
     blocked_on_the_way,
@@ -49,7 +51,6 @@ from armwright.planning.waypoints import (
     path_points,
     waypoint_motion,
 )
-from armwright.planning.worlds import contact_capsules, obstacles_of, point_clearance, true_map
 
 GRID_PLANNERS: dict[str, Any] = {
     "hopfield": Hopfield,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans made into motions that were looked at once more: the tool through a map, the whole arm among obstacles."""
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.kinematics.forward import fk
-from armwright.planning.grid import frozen_numbers
-from armwright.planning.occupancy import GridMap
-from armwright.planning.path_plan import GridPlanner, PathPlan
+from armwright.planning.grid.grid import frozen_numbers
+from armwright.planning.grid.occupancy import GridMap
+from armwright.planning.grid.path_plan import GridPlanner, PathPlan
 from armwright.planning.waypoints import (
     TOOL_DOWN_000,
     blocked_on_the_way,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from armwright.motion.trajectory import Trajectory
-    from armwright.planning.cspace import WholeArm
+    from armwright.planning.joint.cspace import WholeArm
     from armwright.robot.model import Robot
 
     Array = NDArray[np.float64]
@@ -62,9 +63,18 @@ class MotionPlan:
 
 
 @names_culprit
-def plan_motion(robot: Robot, where: GridMap, planner: GridPlanner, q_start: ArrayLike, goal: ArrayLike, *,
-                start: ArrayLike | None = None, R_tool: ArrayLike = TOOL_DOWN_000, cut: bool = True,
-                **motion_options: Any) -> MotionPlan:  # fmt: skip
+def plan_motion(
+    robot: Robot,
+    where: GridMap,
+    planner: GridPlanner,
+    q_start: ArrayLike,
+    goal: ArrayLike,
+    *,
+    start: ArrayLike | None = None,
+    R_tool: ArrayLike = TOOL_DOWN_000,
+    cut: bool = True,
+    **motion_options: Any,
+) -> MotionPlan:
     """Plan from where the arm is to a cell and make the path a motion: 000's generator, with its corners cut.
 
     Points on the legs are one cell apart. If the joint spline leaves the free cells between them, they are put closer.
@@ -109,8 +119,9 @@ def plan_motion(robot: Robot, where: GridMap, planner: GridPlanner, q_start: Arr
 
 
 @names_culprit
-def free_motion(robot: Robot, arm: WholeArm, path: ArrayLike, *, samples: int = 1000,
-                **motion_options: Any) -> tuple[Trajectory, float]:  # fmt: skip
+def free_motion(
+    robot: Robot, arm: WholeArm, path: ArrayLike, *, samples: int = 1000, **motion_options: Any
+) -> tuple[Trajectory, float]:
     """Return a motion along a collision-free joint polyline (N, n), and its smallest clearance [m].
 
     A spline rounds the corners of the polyline; if that makes the arm touch, points are added on the straight pieces
@@ -138,5 +149,7 @@ def free_motion(robot: Robot, arm: WholeArm, path: ArrayLike, *, samples: int = 
             return motion, least
         spacing /= 2.0
         rows = densified(Q, spacing)
-    raise InputError(f"path: the arm comes {-least:.3g} m too close on the spline even with {len(rows)} waypoints; "
-                     "plan with a larger margin")  # fmt: skip
+    raise InputError(
+        f"path: the arm comes {-least:.3g} m too close on the spline even with {len(rows)} waypoints; "
+        "plan with a larger margin"
+    )

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a path of cells to a motion: corners cut, waypoints, inverse kinematics on one branch, splines, time scaling."""
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from armwright.kinematics.inverse import ik
 from armwright.kinematics.joint_range import fit_turns
 from armwright.motion.scaling import stretch, velocity_factor
 from armwright.motion.splines import piecewise_quintic, quintic_spline
-from armwright.planning.grid import frozen_numbers
-from armwright.planning.occupancy import GridMap
-from armwright.planning.sight import cut_corners
+from armwright.planning.grid.grid import frozen_numbers
+from armwright.planning.grid.occupancy import GridMap
+from armwright.planning.grid.sight import cut_corners
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -36,8 +37,14 @@ BISECTIONS = 12
 
 
 @names_culprit
-def path_points(where: GridMap, path: Sequence[ArrayLike], *, start: ArrayLike | None = None, cut: bool = True,
-                spacing: float | None = None) -> Array:  # fmt: skip
+def path_points(
+    where: GridMap,
+    path: Sequence[ArrayLike],
+    *,
+    start: ArrayLike | None = None,
+    cut: bool = True,
+    spacing: float | None = None,
+) -> Array:
     """Return tool positions (N, 3) [m] along a path of cells.
 
     Args:
@@ -78,8 +85,14 @@ def densified(points: ArrayLike, spacing: float) -> Array:
 
 
 @names_culprit
-def joint_waypoints(robot: Robot, points: ArrayLike, q_start: ArrayLike, *, R_tool: ArrayLike = TOOL_DOWN_000,
-                    most_step: float = MOST_STEP) -> Array:  # fmt: skip
+def joint_waypoints(
+    robot: Robot,
+    points: ArrayLike,
+    q_start: ArrayLike,
+    *,
+    R_tool: ArrayLike = TOOL_DOWN_000,
+    most_step: float = MOST_STEP,
+) -> Array:
     """Return joint rows (N, n) that bring the tool to points (N, 3) with one orientation, without a branch jump.
 
     Each row is the solution nearest to the row before (full turns included), the first to `q_start`.
@@ -124,9 +137,16 @@ def joint_waypoints(robot: Robot, points: ArrayLike, q_start: ArrayLike, *, R_to
 
 
 @names_culprit
-def waypoint_motion(robot: Robot, Q: ArrayLike, *, qd0: ArrayLike | None = None, velocity: ArrayLike | None = None,
-                    acceleration: ArrayLike | None = None, duration: float | None = None,
-                    scheme: str = "central") -> Trajectory:  # fmt: skip
+def waypoint_motion(
+    robot: Robot,
+    Q: ArrayLike,
+    *,
+    qd0: ArrayLike | None = None,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    duration: float | None = None,
+    scheme: str = "central",
+) -> Trajectory:
     """Return a motion through joint rows (N, n).
 
     Args:

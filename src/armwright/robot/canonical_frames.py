@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames in which an arm's constants fold away: modified Denavit–Hartenberg where the axes allow it.
 
 Frame i has its z on axis i, and where possible its x on the common normal with the next axis and its origin at that
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.robot.common_normal import frame_at, perpendicular
+from armwright.robot.tables.common_normal import frame_at, perpendicular
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

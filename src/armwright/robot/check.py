@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plausibility of a whole arm: bodies, mass matrix over the workspace, loads and limits against the motors."""
 
 from __future__ import annotations
@@ -59,9 +60,16 @@ def robot_body_findings(robot: Robot) -> list[Finding]:
         R, p = body.T_joint_link[:3, :3], body.T_joint_link[:3, 3]
         joint = robot.joints[body.joint]
         stroke = joint.limits.upper - joint.limits.lower if joint.kind == "prismatic" else 0.0
-        out += body_findings(body.name, body.mass, body.com, body.inertia, joint=-R.T @ p,
-                             axis=R.T @ body.axis if joint.kind == "revolute" else None, ends=ends,
-                             extent=float(stroke) if np.isfinite(stroke) else 0.0)
+        out += body_findings(
+            body.name,
+            body.mass,
+            body.com,
+            body.inertia,
+            joint=-R.T @ p,
+            axis=R.T @ body.axis if joint.kind == "revolute" else None,
+            ends=ends,
+            extent=float(stroke) if np.isfinite(stroke) else 0.0,
+        )
     return out
 
 
@@ -80,8 +88,14 @@ def _limits(robot: Robot) -> list[Finding]:
     for joint in robot.joints:
         place, limits = f"joints.{joint.name}", joint.limits
         if limits.lower >= limits.upper:
-            out.append(Finding("warning", place, f"lower limit {limits.lower:g} is not below upper {limits.upper:g}",
-                               "limits ordered"))
+            out.append(
+                Finding(
+                    "warning",
+                    place,
+                    f"lower limit {limits.lower:g} is not below upper {limits.upper:g}",
+                    "limits ordered",
+                )
+            )
         for name in ("velocity", "acceleration", "effort"):
             if getattr(limits, name) == 0.0:
                 out.append(Finding("warning", place, f"{name} limit is zero: the joint cannot be driven", "limits"))
@@ -98,9 +112,14 @@ def _speeds(robot: Robot) -> list[Finding]:
                 continue
             possible = motor[j] / abs(K[j, i])
             if joint.limits.velocity > SPEED_SLACK * possible:
-                out.append(Finding("warning", f"joints.{joint.name}",
-                                   f"speed limit {joint.limits.velocity:.4g} but motor {j + 1} allows {possible:.4g}",
-                                   "speed against motor"))
+                out.append(
+                    Finding(
+                        "warning",
+                        f"joints.{joint.name}",
+                        f"speed limit {joint.limits.velocity:.4g} but motor {j + 1} allows {possible:.4g}",
+                        "speed against motor",
+                    )
+                )
     return out
 
 
@@ -124,8 +143,15 @@ def _sampled(robot: Robot, samples: int, seed: int) -> list[Finding]:
     out = []
     if worst < SINGULAR:
         where = ", ".join(f"{x:.3g}" for x in at)
-        out.append(Finding("error", "bodies", f"mass matrix is not positive definite at q = ({where}): smallest scaled "
-                           f"eigenvalue {worst:.2g}; some joint moves no inertia", "M positive definite"))
+        out.append(
+            Finding(
+                "error",
+                "bodies",
+                f"mass matrix is not positive definite at q = ({where}): smallest scaled "
+                f"eigenvalue {worst:.2g}; some joint moves no inertia",
+                "M positive definite",
+            )
+        )
     motors = np.abs(np.diag(robot.actuators.gear)) * robot.actuators.torque_limit
     for joint, need, geared in zip(robot.joints, load, motors, strict=True):
         rated = min(joint.limits.effort, float(geared))
@@ -174,7 +200,7 @@ def mass_and_gravity(tree: Tree, q: Array) -> tuple[Array, Array]:
             J = J_of[up].copy()
             J[:3] -= np.cross(p - p_up, J[3:], axisb=0, axisc=0)
         z = tree.ratio[i] * R[:, 2]
-        J[3 if tree.revolute[i] else 0:, tree.joint[i]][:3] += z
+        J[3 if tree.revolute[i] else 0 :, tree.joint[i]][:3] += z
         R_of.append(R)
         p_of.append(p)
         J_of.append(J)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether one body can exist: mass, tensor, radius of gyration against its size, centre of mass near the link.
 
 Used by `armwright.robot.check` and by readers that refuse nonsense. Nothing here knows about motion.
@@ -85,15 +86,32 @@ def body_findings(
     scale = float(np.abs(moments).max(initial=0.0))
     listing = ", ".join(f"{moment:.4g}" for moment in moments)
     if moments[0] < -1e-9 * scale:
-        out.append(Finding("error", f"{place}.inertia", f"principal moments {listing} kg m²: a moment is negative",
-                           "inertia positive definite"))
+        out.append(
+            Finding(
+                "error",
+                f"{place}.inertia",
+                f"principal moments {listing} kg m²: a moment is negative",
+                "inertia positive definite",
+            )
+        )
     elif moments[0] <= 1e-9 * scale and scale > 0.0:
-        out.append(Finding("warning", f"{place}.inertia", f"principal moments {listing} kg m²: a moment is zero",
-                           "inertia positive definite"))
+        out.append(
+            Finding(
+                "warning",
+                f"{place}.inertia",
+                f"principal moments {listing} kg m²: a moment is zero",
+                "inertia positive definite",
+            )
+        )
     if moments[0] + moments[1] < moments[2] - 1e-6 * scale:
-        out.append(Finding("error", f"{place}.inertia",
-                           f"principal moments {listing} kg m²: the largest exceeds the sum of the others",
-                           "triangle inequality"))
+        out.append(
+            Finding(
+                "error",
+                f"{place}.inertia",
+                f"principal moments {listing} kg m²: the largest exceeds the sum of the others",
+                "triangle inequality",
+            )
+        )
     if mass <= 0.0:
         if scale > 0.0:
             out.append(Finding("warning", f"{place}.mass", f"no mass, but moments {listing} kg m²", "mass > 0"))
@@ -101,16 +119,23 @@ def body_findings(
             out.append(Finding("info", place, "massless body", "mass > 0"))
         return out
     if scale == 0.0:
-        out.append(Finding("info", f"{place}.inertia", f"{mass:g} kg without rotational inertia (a point)",
-                           "inertia positive definite"))
+        out.append(
+            Finding(
+                "info",
+                f"{place}.inertia",
+                f"{mass:g} kg without rotational inertia (a point)",
+                "inertia positive definite",
+            )
+        )
     if axis is not None:
         z = np.asarray(axis, dtype=np.float64)
         p = p + ((c - p) @ z) * z
     return out + _size_findings(place, mass, c, scale, p, [np.asarray(e, dtype=np.float64) for e in ends], extent)
 
 
-def _size_findings(place: str, mass: float, c: np.ndarray, largest: float, joint: np.ndarray, ends: list[np.ndarray],
-                   extent: float) -> list[Finding]:
+def _size_findings(
+    place: str, mass: float, c: np.ndarray, largest: float, joint: np.ndarray, ends: list[np.ndarray], extent: float
+) -> list[Finding]:
     out: list[Finding] = []
     ball = (6.0 * mass / (math.pi * WATER)) ** (1.0 / 3.0)
     length = max([float(np.linalg.norm(end - joint)) for end in ends] + [extent, 0.0])
@@ -118,9 +143,14 @@ def _size_findings(place: str, mass: float, c: np.ndarray, largest: float, joint
     gyration = math.sqrt(largest / mass)
     if gyration > GYRATION_WARNING * size:
         severity: Severity = "error" if gyration > GYRATION_ERROR * size else "warning"
-        out.append(Finding(severity, f"{place}.inertia",
-                           f"radius of gyration {gyration:.3g} m of a {mass:g} kg body about {size:.3g} m long",
-                           "radius of gyration"))
+        out.append(
+            Finding(
+                severity,
+                f"{place}.inertia",
+                f"radius of gyration {gyration:.3g} m of a {mass:g} kg body about {size:.3g} m long",
+                "radius of gyration",
+            )
+        )
     away = min([_distance(c, joint, end) for end in ends] + [float(np.linalg.norm(c - joint))])
     reach = max(length, ball)
     if away > COM_WARNING * reach:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cut a serial chain out of a tree by naming its base and its tip."""
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError, NotSupportedError
-from armwright.robot.assemble import home_links, orthonormal
 from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Body
+from armwright.robot.tables.assemble import home_links, orthonormal
 from armwright.spatial import inverse, rotate_inertia, sum_bodies
 
 if TYPE_CHECKING:
@@ -53,9 +54,15 @@ def _cut_actuators(robot: Robot, kept: list[int]) -> Actuators:
             "include those joints in the chain"
         )
     return Actuators(
-        a.gear[np.ix_(kept, kept)], a.rotor_inertia[kept], a.viscous[kept], a.load_friction[kept],
-        a.torque_limit[kept], a.speed_limit[kept], a.current_limit[kept], a.torque_constant[kept],
-    )  # fmt: skip
+        a.gear[np.ix_(kept, kept)],
+        a.rotor_inertia[kept],
+        a.viscous[kept],
+        a.load_friction[kept],
+        a.torque_limit[kept],
+        a.speed_limit[kept],
+        a.current_limit[kept],
+        a.torque_constant[kept],
+    )
 
 
 def _carried(robot: Robot, path: list[int], kept: list[int]) -> dict[int, list[int]]:

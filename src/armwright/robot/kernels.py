@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Functions compiled for one arm: the bridge between `Robot` and the graph."""
 
 from __future__ import annotations
@@ -49,8 +50,16 @@ def compile(  # noqa: A001 - the verb the whole product is about
     sizes: dict[str, tuple[int, ...]] = {}
     if robot is not None:
         n, bodies = robot.n, len(robot.bodies)
-        sizes = {"q": (n,), "qd": (n,), "qdd": (n,), "tau": (n,), "wrench": (6,), "wrenches": (bodies, 6),
-                 "point": (3,), "T": (4, 4)}  # fmt: skip
+        sizes = {
+            "q": (n,),
+            "qd": (n,),
+            "qdd": (n,),
+            "tau": (n,),
+            "wrench": (6,),
+            "wrenches": (bodies, 6),
+            "point": (3,),
+            "T": (4, 4),
+        }
     for label, shape in (shapes or {}).items():
         sizes[label] = (shape,) if isinstance(shape, int) else tuple(shape)
     arguments: dict[str, tuple[int, ...]] = {}
@@ -64,8 +73,10 @@ def compile(  # noqa: A001 - the verb the whole product is about
         elif label in sizes and (parameter.default is parameter.empty or label in (shapes or {})):
             arguments[label] = sizes[label]
         elif parameter.default is parameter.empty:
-            raise InputError(f"{getattr(function, '__name__', 'function')}: parameter {label!r} needs a shape "
-                             f"(shapes={{{label!r}: …}}) or a value ({label}=…)")  # fmt: skip
+            raise InputError(
+                f"{getattr(function, '__name__', 'function')}: parameter {label!r} needs a shape "
+                f"(shapes={{{label!r}: …}}) or a value ({label}=…)"
+            )
     return traced_purely(
         [function],
         lambda: compile_function(function, arguments, constants=folded, check_finite=check_finite, name=name),
@@ -74,9 +85,16 @@ def compile(  # noqa: A001 - the verb the whole product is about
     )
 
 
-def kernel(robot: Robot, function: Callable[..., Any], *, regroup: bool = False, check_finite: bool = True,
-           shapes: Mapping[str, int | tuple[int, ...]] | None = None, name: str | None = None,
-           **constants: Any) -> Kernel:  # fmt: skip
+def kernel(
+    robot: Robot,
+    function: Callable[..., Any],
+    *,
+    regroup: bool = False,
+    check_finite: bool = True,
+    shapes: Mapping[str, int | tuple[int, ...]] | None = None,
+    name: str | None = None,
+    **constants: Any,
+) -> Kernel:
     """Return the kernel of `function` for `robot`, compiled once per robot and set of options.
 
     `name` is what its errors call it: that of the public function through which the user meets it.
@@ -93,7 +111,12 @@ def kernel(robot: Robot, function: Callable[..., Any], *, regroup: bool = False,
 
 
 def _compiled(
-    robot: Robot, function: Callable[..., Any], shapes: Any, regroup: bool, check_finite: bool, name: str | None,
+    robot: Robot,
+    function: Callable[..., Any],
+    shapes: Any,
+    regroup: bool,
+    check_finite: bool,
+    name: str | None,
     constants: Any,
-) -> Kernel:  # fmt: skip
+) -> Kernel:
     return compile(function, robot, shapes=shapes, regroup=regroup, check_finite=check_finite, name=name, **constants)

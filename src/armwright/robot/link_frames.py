@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An arm in the frames of its own document: subspaces, transforms and inertias of its links, and the mass matrix.
 
 Slow, and independent of the canonical frames that everything compiled uses (`armwright.robot.tree`).

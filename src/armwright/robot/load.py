@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One door for every description: a catalogue name, a sheet, or a URDF file."""
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from typing import NamedTuple
 from armwright.arguments import names_culprit
 from armwright.errors import DescriptionError, InputError
 from armwright.robot.model import Robot
-from armwright.robot.sheet_files import catalogue_names, catalogue_text, finder
-from armwright.robot.sheet_read import Implausible, read_sheet, robot_from_text
-from armwright.robot.sheet_text import Quantity, Table, read_tree
+from armwright.robot.sheet.files import catalogue_names, catalogue_text, finder
+from armwright.robot.sheet.read import Implausible, read_sheet, robot_from_text
+from armwright.robot.sheet.text import Quantity, Table, read_tree
 
 
 class Entry(NamedTuple):
@@ -51,7 +52,7 @@ def load(
     text = str(name_or_path)
     suffix = Path(text).suffix.lower()
     if suffix in (".urdf", ".xml"):
-        from armwright.robot.urdf_read import read_urdf
+        from armwright.robot.urdf.read import read_urdf
 
         return read_urdf(Path(text), implausible=implausible, base=base, tip=tip, cut=tip is not None)
     if base is not None or tip is not None:

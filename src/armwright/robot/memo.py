@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What was computed for an arm (trees, kernels, loops, thresholds), kept for the next call and for every equal robot.
 
 `Robot.memo` looks here. Robots of equal content have one memo between them, for as long as one of them lives: a second

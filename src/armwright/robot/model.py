@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an arm is: `Robot`, frozen data with its readers, writers and variations as thin methods.
 
 See `armwright.robot.parts` for joints, bodies and actuators, and for the kinematic law of a body.
@@ -152,71 +153,71 @@ class Robot(ByContent):
     @classmethod
     def from_dh(cls, table: ArrayLike, **parts: Any) -> Robot:
         """Build a chain from standard Denavit–Hartenberg rows (theta, d, a, alpha); see `robot.dh.from_dh`."""
-        from armwright.robot.dh import from_dh
+        from armwright.robot.tables.dh import from_dh
 
         return from_dh(table, **parts)
 
     @classmethod
     def from_mdh(cls, table: ArrayLike, **parts: Any) -> Robot:
         """Build a chain from modified Denavit–Hartenberg rows (alpha, a, theta, d); see `robot.dh.from_mdh`."""
-        from armwright.robot.dh import from_mdh
+        from armwright.robot.tables.dh import from_mdh
 
         return from_mdh(table, **parts)
 
     @classmethod
     def from_screws(cls, screws: ArrayLike, home: ArrayLike, **parts: Any) -> Robot:
-        """Build a chain from space screws (n, 6), linear first, and its home pose; see `armwright.robot.screws`."""
-        from armwright.robot.screws import from_screws
+        """Build a chain from space screws (n, 6), linear first, and its home pose; see `robot.tables.screws`."""
+        from armwright.robot.tables.screws import from_screws
 
         return from_screws(screws, home, **parts)
 
     @classmethod
     def from_urdf(cls, path_or_text: Any, **options: Any) -> Robot:
-        """Read a URDF file or its text; see `armwright.robot.urdf_read.read_urdf`."""
-        from armwright.robot.urdf_read import read_urdf
+        """Read a URDF file or its text; see `armwright.robot.urdf.read.read_urdf`."""
+        from armwright.robot.urdf.read import read_urdf
 
         return read_urdf(path_or_text, **options)
 
     @classmethod
     def from_sheet(cls, path: Any, **options: Any) -> Robot:
-        """Read a TOML sheet; see `armwright.robot.sheet_read.read_sheet`."""
-        from armwright.robot.sheet_read import read_sheet
+        """Read a TOML sheet; see `armwright.robot.sheet.read.read_sheet`."""
+        from armwright.robot.sheet.read import read_sheet
 
         return read_sheet(path, **options)
 
     def to_dh(self) -> Any:
         """Return the arm's standard DH description (a chain); `.robot()` of it builds the arm anew."""
-        from armwright.robot.dh import to_dh
+        from armwright.robot.tables.dh import to_dh
 
         return to_dh(self)
 
     def to_mdh(self) -> Any:
         """Return the arm's modified DH description (a chain); `.robot()` of it builds the arm anew."""
-        from armwright.robot.dh import to_mdh
+        from armwright.robot.tables.dh import to_mdh
 
         return to_mdh(self)
 
     def to_screws(self) -> Any:
         """Return the arm's space screws, home pose and inertias in base axes (a chain)."""
-        from armwright.robot.screws import to_screws
+        from armwright.robot.tables.screws import to_screws
 
         return to_screws(self)
 
     def to_urdf(self) -> str:
         """Write the arm as URDF text."""
-        from armwright.robot.urdf_write import write_urdf
+        from armwright.robot.urdf.write import write_urdf
 
         return write_urdf(self)
 
     def to_mjcf(self) -> str:
         """Write the arm as MuJoCo XML text."""
-        from armwright.robot.mjcf_write import write_mjcf
+        from armwright.robot.mjcf.write import write_mjcf
 
         return write_mjcf(self)
 
     def to_sheet(self) -> str:
         """Write the arm as a TOML sheet."""
-        from armwright.robot.sheet_write import write_sheet
+        from armwright.robot.sheet.write import write_sheet
 
         return write_sheet(self)
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pieces of an arm: limits, friction, joints, bodies, actuators. Frozen data, no algorithm.
 
 A robot is a tree of rigid bodies. Body ``i`` hangs on body ``parent`` (``-1`` is the root link) by

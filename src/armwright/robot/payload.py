@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A rigid load on the tool: joined with the last body, exactly."""
 
 from __future__ import annotations
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
 
-def add_payload(
-    robot: Robot, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None
-) -> Robot:
+def add_payload(robot: Robot, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> Robot:
     """Return `robot` with a rigid load on its tip: the tip body gets the mass, centre and inertia of both together.
 
     Args:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether an arm's two descriptions say the same: its own link frames, and the canonical frames that are compiled.
 
 The pose of the tool and the torque that accelerates the arm from rest are computed in both, by different formulas, at

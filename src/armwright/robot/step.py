@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One step of the recursion: from a parent frame to a body frame and back, with the joint's displacement in it."""
 
 from __future__ import annotations

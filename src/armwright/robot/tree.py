@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The arm as the recursions see it: canonical frames, ten inertial parameters a body.
 
 `Robot` keeps the frames of its document; the recursions want frames in which most numbers are 0 or ±1.

@@ -1,31 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time: the loop of reference, law, drive, arm and sensors, compiled into one step, and what it recorded."""
 
 from armwright.simulation.drives import Drive, drive_of
 from armwright.simulation.friction import Frictionless, FrictionModel, LuGre, Stribeck
 from armwright.simulation.integrators import METHODS as INTEGRATORS
-from armwright.simulation.recording import Recording
-from armwright.simulation.recordings import Recordings
-from armwright.simulation.results import with_acceleration, with_energy, with_storage
+from armwright.simulation.rows_to_recording import with_acceleration, with_energy, with_storage
 from armwright.simulation.sampling import Sensor
 from armwright.simulation.sensors import JointSensors, accelerometer, force_sensor
 from armwright.simulation.session import Session
-from armwright.simulation.signals import Event, Signal
 from armwright.simulation.simulate import prepare, simulate
 from armwright.simulation.wrist import with_wrench
 
 __all__ = [
     "INTEGRATORS",
     "Drive",
-    "Event",
     "FrictionModel",
     "Frictionless",
     "JointSensors",
     "LuGre",
-    "Recording",
-    "Recordings",
     "Sensor",
     "Session",
-    "Signal",
     "Stribeck",
     "accelerometer",
     "drive_of",

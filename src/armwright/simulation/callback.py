@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A law that cannot be traced: called from Python once a tick, the rest of the loop stays compiled."""
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from armwright.errors import InputError, SimulationError
 from armwright.graph import compile_function
 from armwright.graph.loop import Outcome, recorded_rows
 from armwright.motion.reference import Reference
-from armwright.simulation.trouble import not_a_torque
+from armwright.simulation.diagnosis import not_a_torque
 from armwright.simulation.wrist import tool_wrench
 
 if TYPE_CHECKING:

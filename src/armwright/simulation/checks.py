@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `simulate` is given, checked before anything is compiled or allocated; every message names the culprit."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Friction models of the joints, beyond the viscous and Coulomb friction that a robot carries itself.
 
 Each model gives the torque that opposes the motion, as a traced function of speed and of its own states. `dry_bound`

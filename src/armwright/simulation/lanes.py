@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arms that differ in their numbers, not in their shape: one compiled loop for a Monte Carlo over masses and friction.
 
 Entries of the tree that are equal in all robots stay constants and fold; those that differ become inputs of the loop.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rows that a session records, in blocks that the compiled loop writes into and a recording looks into: no copies.
 
 Beside the rows (of every lane) stands what all lanes were given at that tick: time and references.
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.simulation.memory import empty
+from armwright.recording.memory import empty
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A sensor between a true quantity and what is read: its own rate, delay, bias, noise, resolution and range."""
 
 from __future__ import annotations

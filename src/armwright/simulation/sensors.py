@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the controller sees: sampled, delayed, noisy, quantised positions and velocities; other sensors after the run.
 
 In the loop the law reads measured q and qd, and the wrench at the wrist (`wrist`). Force/torque sensor, accelerometer

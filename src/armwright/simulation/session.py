@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulation under way: run, stop at events, change the reference, go on."""
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from armwright.graph.purity import StatefulError
 from armwright.motion import Trajectory
 from armwright.motion.reference import Reference
 from armwright.motion.reference_table import fill_table
-from armwright.simulation import callback, trouble
-from armwright.simulation.crossing import event_values, first_crossing
+from armwright.simulation import callback
+from armwright.simulation import diagnosis as trouble
+from armwright.simulation.event_location import event_values, first_crossing
 from armwright.simulation.log import Log
-from armwright.simulation.plan import Ingredients, loop_plan
+from armwright.simulation.loop_stages import Ingredients, loop_plan
 from armwright.simulation.single_step import StepCall, step_call
 from armwright.simulation.user_functions import pure_law_stage, require_pure_surroundings
 
@@ -157,7 +159,7 @@ class Session:
 
     def recording(self, **settings: Any) -> Any:
         """What was recorded so far, as a `Recording` (or `Recordings` for a batch)."""
-        from armwright.simulation.results import recording_of
+        from armwright.simulation.rows_to_recording import recording_of
 
         return recording_of(self, settings)
 
@@ -275,8 +277,9 @@ class Session:
         rows, given = self.log.tail(recorded_rows(ticks, self.every, self.phase))
         shared, lanes = self.given_table(ticks, given), self.lane_table(ticks)
         self.consistent = False  # an interrupt in between leaves the state ahead of the clock
-        _, outcomes = self.loop.run(ticks, substeps=self.most_substeps, shared=shared, lanes=lanes, every=self.every,
-                                    phase=self.phase, out=rows)  # fmt: skip
+        _, outcomes = self.loop.run(
+            ticks, substeps=self.most_substeps, shared=shared, lanes=lanes, every=self.every, phase=self.phase, out=rows
+        )
         done = min(outcomes, key=lambda outcome: outcome.ticks)
         if done.ticks < ticks and self.count == 1:
             # the tick in which it stopped has been recorded too; an alarm lets its tick end

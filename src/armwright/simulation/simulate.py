@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`simulate`: compose a loop in a few lines, run it, get a recording."""
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from armwright.simulation.drives import Drive
 from armwright.simulation.friction import FrictionModel
 from armwright.simulation.integrators import method as find_method
 from armwright.simulation.lanes import lanes_of
-from armwright.simulation.plan import Ingredients
-from armwright.simulation.results import recording_of
+from armwright.simulation.loop_stages import Ingredients
+from armwright.simulation.rows_to_recording import recording_of
 from armwright.simulation.sensors import JointSensors
 from armwright.simulation.session import Session
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One integrator step as a kernel of its own: for laws that Python calls, and for finding an event within a step."""
 
 from __future__ import annotations
@@ -6,12 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from armwright.graph.kernel import make_kernel
-from armwright.simulation.plan import step_program
+from armwright.simulation.loop_stages import step_program
 
 if TYPE_CHECKING:
     from armwright.graph.program import Program
     from armwright.robot.model import Robot
-    from armwright.simulation.plan import Ingredients
+    from armwright.simulation.loop_stages import Ingredients
 
 
 class StepCall:

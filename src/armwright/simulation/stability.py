@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Steps that cannot be stable: found before the run, with the limit and what would work.
 
 A loop is linearised numerically around its present state: the compiled tick is run on perturbed states. If the largest
@@ -85,23 +86,29 @@ def explain(linear: Linear, method: Method, *, period: float, step: float, conti
     if not continuous:
         limit = largest_period(linear)
         if limit < period:
-            return (f"this law held for {period * 1e3:.4g} ms cannot be stable here: the closed loop has a pole at "
-                    f"{fastest:.0f} 1/s (joint {joint}); the limit is about {limit * 1e3:.3g} ms "
-                    f"(rate ≥ {1.0 / max(limit, 1e-9):.0f} 1/s), or let the law act continuously (continuous=True) "
-                    'with the stiff integrator "rodas3"')  # fmt: skip
+            return (
+                f"this law held for {period * 1e3:.4g} ms cannot be stable here: the closed loop has a pole at "
+                f"{fastest:.0f} 1/s (joint {joint}); the limit is about {limit * 1e3:.3g} ms "
+                f"(rate ≥ {1.0 / max(limit, 1e-9):.0f} 1/s), or let the law act continuously (continuous=True) "
+                'with the stiff integrator "rodas3"'
+            )
         # the law may be held that long; can the integrator follow the arm, its friction and its drive?
         linear = Linear(linear.A, linear.B, 0.0 * linear.K)
         fastest = float(np.linalg.eigvals(linear.A).real.min())
     limit = largest_step(linear, method)
     if limit < step:
         what = "the closed loop has" if continuous else "arm, friction and drive have"
-        return (f"{method.name} with a step of {step * 1e3:.4g} ms cannot be stable here: {what} a pole at "
-                f"{fastest:.0f} 1/s "
-                f"(joint {joint}); the limit is about {limit * 1e3:.3g} ms (more substeps), or use the stiff "
-                "integrator "
-                '"rodas3"')  # fmt: skip
+        return (
+            f"{method.name} with a step of {step * 1e3:.4g} ms cannot be stable here: {what} a pole at "
+            f"{fastest:.0f} 1/s "
+            f"(joint {joint}); the limit is about {limit * 1e3:.3g} ms (more substeps), or use the stiff "
+            "integrator "
+            '"rodas3"'
+        )
     if growing > 0.5:
-        return (f"the closed loop is unstable in itself, whatever the step: a deviation grows with "
-                f"{growing:.3g} 1/s (joint {joint}); "
-                "look at the signs of the gains, the drive's lag and the model")  # fmt: skip
+        return (
+            f"the closed loop is unstable in itself, whatever the step: a deviation grows with "
+            f"{growing:.3g} 1/s (joint {joint}); "
+            "look at the signs of the gains, the drive's lag and the model"
+        )
     return f"the state grew without bound (joint {joint}), though the loop is stable around where it was"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """RK4 in stages: the derivative is traced and compiled once and called four times a step.
 
 The same numbers as `integrators.rk4` in a quarter of the code: less to trace, to compile and to fetch. With many
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.graph.loop import Stage, stage
-from armwright.simulation.plan import step_end, system_of, system_slots, traced_stage
+from armwright.simulation.loop_stages import step_end, system_of, system_slots, traced_stage
 
 if TYPE_CHECKING:
-    from armwright.simulation.plan import Ingredients
+    from armwright.simulation.loop_stages import Ingredients
 
 
 def rk4_stages(parts: Ingredients) -> list[Stage]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run on its way to a file: every stretch of rows is written when it is done, and may be forgotten then."""
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import ArmwrightError, InputError, SimulationError
-from armwright.simulation.interrupts import Uninterrupted
-from armwright.simulation.results import closing, settings_of, signals_of
-from armwright.simulation.signals import Event
-from armwright.simulation.writer import RecordingWriter
+from armwright.recording.interrupts import Uninterrupted
+from armwright.recording.signals import Event
+from armwright.recording.writer import RecordingWriter
+from armwright.simulation.rows_to_recording import closing, settings_of, signals_of
 
 if TYPE_CHECKING:
     from armwright.simulation.session import Session

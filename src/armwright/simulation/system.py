@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The arm under its torques as an ordinary differential equation, written once and traced into every integrator.
 
 State x = [q, qd, states of the drives, states of the friction]. Between control ticks the commanded torque is held
@@ -129,5 +130,9 @@ class System:
         a = np.array([np.where(np.abs(w) >= 0.0, w, 0.0) for w in qdd])
         balance = np.concatenate([tau - self._needed(q, qd, a, wrenches, dry=True), *rest])
         time = np.array([t], dtype=object)
-        return (np.concatenate([qd, qdd, *rest]), M, jacobian(balance, x, held=a),
-                jacobian(balance, time, held=a)[:, 0])  # fmt: skip
+        return (
+            np.concatenate([qd, qdd, *rest]),
+            M,
+            jacobian(balance, x, held=a),
+            jacobian(balance, time, held=a)[:, 0],
+        )

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The user's functions in a loop: each is traced alone before the loop is, to see whether it keeps state in Python."""
 
 from __future__ import annotations
@@ -7,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.graph.purity import is_trusted, traced_purely
-from armwright.simulation.plan import law_stage, monitor_stage, outer, traced_stage
+from armwright.simulation.loop_stages import law_stage, monitor_stage, outer, traced_stage
 
 if TYPE_CHECKING:
     from armwright.graph.loop import Stage
-    from armwright.simulation.plan import Ingredients
+    from armwright.simulation.loop_stages import Ingredients
 
 
 def _digest(part: Stage) -> str:

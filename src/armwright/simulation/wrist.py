@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a sensor at the wrist feels: the wrench of the world on the tool, for a law in the loop and for a recording."""
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from armwright.errors import InputError
 from armwright.graph import compile_function
 from armwright.graph.program import call_by_name
 from armwright.kinematics.forward import frame_pose, tool_pose
-from armwright.simulation.signals import Signal
+from armwright.recording.signals import Signal
 
 if TYPE_CHECKING:
+    from armwright.recording.recording import Recording
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.simulation.recording import Recording
 
 AXES = ("fx", "fy", "fz", "mx", "my", "mz")
 

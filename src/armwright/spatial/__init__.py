@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Geometry in space: rotations, poses, twists, wrenches, inertia. Plain NumPy that runs on floats and on symbols."""
 
 from armwright.spatial.euler import (

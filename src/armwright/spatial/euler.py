@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The twelve Euler sets by name, intrinsic: "zyx" is R = R_z(a) R_y(b) R_x(c), angles in the order of the name.
 
 Proper sets repeat the first axis ("zyz", b in [0, π]); Tait–Bryan sets use three ("zyx", b in [−π/2, π/2]). Roll, pitch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inertia of rigid bodies: simple shapes, moving and adding them, the 6×6 spatial inertia, and what is physical.
 
 Tensors are 3×3 [kg m²]; off-diagonals are matrix entries, −∫xy dm (004 eq. 2.42–2.44). "com" is the centre of mass.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small symmetric systems by plain loops, on floats and on symbols.
 
 The factorisation is Featherstone's A = LᵀDL, computed from the last row to the first: for a joint-space mass matrix it

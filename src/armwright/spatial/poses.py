@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Poses: 4×4 matrices ``T_a_b`` that turn coordinates in b into coordinates in a, and the exponential of SE(3).
 
 Twists are linear first, ``ξ = [v; w]``. Everything works on floats and on symbols.
@@ -14,9 +15,14 @@ from armwright.spatial.rotations import SMALL_ANGLE_SQUARED, exp_so3, log_so3, s
 
 # (1 − (φ/2) cot(φ/2))/φ² = Σ |B₂ₖ|/(2k)! φ^(2k−2)
 _HALF_COTANGENT = (
-    1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0, 1.0 / 1209600.0, 1.0 / 47900160.0,
-    691.0 / 1307674368000.0, 1.0 / 74724249600.0,
-)  # fmt: skip
+    1.0 / 12.0,
+    1.0 / 720.0,
+    1.0 / 30240.0,
+    1.0 / 1209600.0,
+    1.0 / 47900160.0,
+    691.0 / 1307674368000.0,
+    1.0 / 74724249600.0,
+)
 
 
 def pose(R: Any, p: Any) -> Any:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Unit quaternions. Every name carries the order: ``wxyz`` (scalar first) or ``xyzw`` (scalar last).
 
 A quaternion ``(w, x, y, z) = (cos φ/2, n sin φ/2)`` turns vectors by φ about the unit axis n. q and −q are the same

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rotations in space: elementary ones, axis–angle, and the exponential of SO(3) with its inverse.
 
 All matrices are 3×3 and act on column vectors; angles are radians. Everything works on floats and on symbols: values

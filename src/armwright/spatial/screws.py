@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Screws: the axis, pitch and amount of a rigid motion, and the twist they make (Chasles). For floats and symbols."""
 
 from __future__ import annotations

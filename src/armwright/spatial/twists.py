@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Twists and wrenches, linear first: ``V = [v; w]``, ``F = [f; n]``. How they change frames, and their brackets.
 
 Power is ``F @ V`` in any common frame. Everything works on floats and on symbols.

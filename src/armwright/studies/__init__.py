@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Documents made executable: every printed number beside ours, with a verdict that is computed.
 
 To add a document, write one module or package that holds ``STUDY``, and name it in `registry.MODULES`:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers as a document prints them, and whether a computed value is what the print says.
 
 The tolerance is half a unit in the last printed place. Values that were cut off instead of rounded are recognised as

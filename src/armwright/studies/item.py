@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A study is a list of items; an item is one printed statement of a document with the computations that judge it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operation counts of the documents beside ours: 001 Tables 1 and 2 (with the audit of 001 §3.13), 002 Table 6.2.
 
 Three ways to count one source, from the crudest to what really runs:
@@ -58,8 +59,14 @@ def pair(counts: Counts) -> tuple[int, int]:
     return counts.mul + counts.div, counts.add
 
 
-def tally(function: Callable[..., Any], robot: Robot, signature: str, *, regroup: bool = True,
-          options: Mapping[str, Any] | None = None) -> Tally:  # fmt: skip
+def tally(
+    function: Callable[..., Any],
+    robot: Robot,
+    signature: str,
+    *,
+    regroup: bool = True,
+    options: Mapping[str, Any] | None = None,
+) -> Tally:
     """Count `function(arm, …)` for one robot.
 
     Args:
@@ -103,13 +110,25 @@ def truncated(robot: Robot, n: int) -> Robot:
     if not robot.is_chain or not 1 <= n <= robot.n:
         raise InputError(f"{robot.name}: only a serial arm can be cut, to 1…{robot.n} joints; asked for {n}")
     a = robot.actuators
-    vectors = (a.rotor_inertia, a.viscous, a.load_friction, a.torque_limit, a.speed_limit, a.current_limit,
-               a.torque_constant)  # fmt: skip
+    vectors = (
+        a.rotor_inertia,
+        a.viscous,
+        a.load_friction,
+        a.torque_limit,
+        a.speed_limit,
+        a.current_limit,
+        a.torque_constant,
+    )
     actuators = Actuators(a.gear[:n, :n], *(vector[:n] for vector in vectors))
     return replace(
-        robot, name=f"{robot.name}[{n}]", joints=robot.joints[:n], bodies=robot.bodies[:n], tip=n - 1,
-        T_tip_tool=robot.T_tip_tool if n == robot.n else np.eye(4), actuators=actuators,
-    )  # fmt: skip
+        robot,
+        name=f"{robot.name}[{n}]",
+        joints=robot.joints[:n],
+        bodies=robot.bodies[:n],
+        tip=n - 1,
+        T_tip_tool=robot.T_tip_tool if n == robot.n else np.eye(4),
+        actuators=actuators,
+    )
 
 
 def bare(robot: Robot) -> Robot:
@@ -181,8 +200,12 @@ TABLE_2 = (
     PrintedCount("Featherstone", (aba, {}), (2190, 1915), "its linear law at n = 12", (199, -198, 174, -173)),
     PrintedCount("Saha", None, (2008, 1919), "its linear law at n = 12", (191, -284, 187, -325)),
     PrintedCount("Mohan–Saha", None, (1948, 1667), "its linear law at n = 12", (173, -128, 150, -133)),
-    PrintedCount("ERFD (mRNEA)", (mrnea_forward, {"expanded": True}), (1356, 1038),
-                 "RL15 only; r, p_e, I given for nothing; half of H"),
+    PrintedCount(
+        "ERFD (mRNEA)",
+        (mrnea_forward, {"expanded": True}),
+        (1356, 1038),
+        "RL15 only; r, p_e, I given for nothing; half of H",
+    ),
 )
 """001 Table 2, titled "n = 6"."""
 
@@ -203,8 +226,15 @@ def table_1(robot: Robot) -> list[dict[str, Any]]:
             arm = bare(truncated(robot, n))
             published = tally(mrnea_forward, arm, "q qd tau", options={"expanded": True})
             lean = tally(mrnea_forward, arm, "q qd tau")
-            rows.append({"n": n, "printed": printed, "as_published": pair(published.hand), "lean": pair(lean.hand),
-                         "compiled": pair(lean.compiled)})  # fmt: skip
+            rows.append(
+                {
+                    "n": n,
+                    "printed": printed,
+                    "as_published": pair(published.hand),
+                    "lean": pair(lean.hand),
+                    "compiled": pair(lean.compiled),
+                }
+            )
     return rows
 
 
@@ -223,12 +253,17 @@ def table_2(robot: Robot) -> list[dict[str, Any]]:
     ours = PrintedCount("CRBA + LᵀDL, link frames", (crba_forward, {}), (0, 0), "not in the document")
     for row in (*TABLE_2, ours):
         counted = None if row.ours is None else tally(row.ours[0], arm, "q qd tau", options=row.ours[1])
-        rows.append({
-            "method": row.method, "printed": row.printed if row.printed[0] else None, "meaning": row.meaning,
-            "law_at_6": row.at(6), "law_at_12": row.at(12),
-            "by_hand": None if counted is None else pair(counted.hand),
-            "compiled": None if counted is None else pair(counted.compiled),
-        })  # fmt: skip
+        rows.append(
+            {
+                "method": row.method,
+                "printed": row.printed if row.printed[0] else None,
+                "meaning": row.meaning,
+                "law_at_6": row.at(6),
+                "law_at_12": row.at(12),
+                "by_hand": None if counted is None else pair(counted.hand),
+                "compiled": None if counted is None else pair(counted.compiled),
+            }
+        )
     return rows
 
 
@@ -240,6 +275,13 @@ def table_6_2(robot: Robot) -> list[dict[str, Any]]:
     arm, rows = bare(robot), []
     for (method, printed), function in zip(TABLE_6_2.items(), (rnea, poe_inverse), strict=True):
         counted = tally(function, arm, "q qd qdd")
-        rows.append({"method": method, "printed": printed, "loops": sum(pair(counted.loops)),
-                     "by_hand": sum(pair(counted.hand)), "compiled": sum(pair(counted.compiled))})  # fmt: skip
+        rows.append(
+            {
+                "method": method,
+                "printed": printed,
+                "loops": sum(pair(counted.loops)),
+                "by_hand": sum(pair(counted.hand)),
+                "compiled": sum(pair(counted.compiled)),
+            }
+        )
     return rows

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report of a study: one HTML page, figures inside it, nothing loaded from elsewhere."""
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from armwright.errors import NotSupportedError
-from armwright.simulation.formats.extras import need
-from armwright.simulation.pictures.plots import STYLE
-from armwright.simulation.pictures.report import write_html
+from armwright.optional import need
+from armwright.recording.pictures.plots import STYLE
+from armwright.recording.pictures.report import write_html
 from armwright.studies.recorded import Change
 from armwright.studies.run import Outcome, Result
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of the studies: posed arms with frames, axes, centres of mass and ellipsoids; curves; joints with limits."""
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from armwright.kinematics import fk, fk_all
-from armwright.simulation.formats.extras import need
-from armwright.simulation.pictures.drawing import AXES, Scene, one
-from armwright.simulation.pictures.plots import COLOURS, LIMIT, MUTED
-from armwright.simulation.pictures.skeleton import Camera, capsules, joint_frames, upright
+from armwright.optional import need
+from armwright.recording.pictures.drawing import AXES, Scene, one
+from armwright.recording.pictures.plots import COLOURS, LIMIT, MUTED
+from armwright.recording.pictures.skeleton import Camera, capsules, joint_frames, upright
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

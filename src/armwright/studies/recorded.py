@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Verdicts on record: what every item is known to come out as, so that a change is noticed."""
 
 from __future__ import annotations

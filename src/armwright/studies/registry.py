@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which documents are executable: one module or package each, imported when asked for."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running a study: item after item, surviving failures and interruption."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The verdict on an item, computed from the printed digits and the computed values. Only the reason is prose."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Detectors of contact, one file each; outputs ``alarm`` (≥ 0 in alarm) and ``level`` (1 at the threshold)."""
 
 from armwright.contact.detectors.adaptive import adaptive_detector

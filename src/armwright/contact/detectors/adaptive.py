@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Thresholds that widen where model errors show: with the commanded speed and acceleration and with the arm's weight.
 
     threshold_j = a_j + b_j |q̇_ref,j| + c_j |q̈_ref,j| + d_j |g_j(q_ref)|

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """CUSUM, one pair of sums a joint (Page 1954): small steady excesses add up to an alarm.
 
     g⁺ ← max(0, g⁺ + x − drift)    g⁻ ← max(0, g⁻ − x − drift)    x = tau_ext/scale    alarm: some g ≥ threshold

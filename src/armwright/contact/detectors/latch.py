@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hysteresis: an alarm begins at a level and ends at a lower one, so that one contact gives one rising edge."""
 
 from __future__ import annotations

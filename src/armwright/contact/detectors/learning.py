@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Thresholds from contact-free runs: an envelope a + b|q̇_ref| + c|q̈_ref| + d|g(q_ref)| of what was observed, × margin.
 
 Half of the motions shape the envelope (a linear programme a joint: least mean threshold that no sample exceeds); the
@@ -135,9 +136,14 @@ class Raised(NamedTuple):
 
 
 def raised_envelope(
-    runs: list[Runs], dt: float, *, rate: float, confidence: float = CONFIDENCE, margin: float | None = None,
+    runs: list[Runs],
+    dt: float,
+    *,
+    rate: float,
+    confidence: float = CONFIDENCE,
+    margin: float | None = None,
     each: bool = False,
-) -> Raised:  # fmt: skip
+) -> Raised:
     """Fit an envelope to half of the motions and raise it by what the other half shows, or by a given margin.
 
     With `each`, every joint has a margin of its own and its share of the rate: one that is hard to foresee does not
@@ -152,8 +158,10 @@ def raised_envelope(
         groups = [[j] for j in range(n)] if each else [list(range(n))]
         for joints in groups:
             worst = [level[..., joints].max(axis=-1) for level in levels]
-            units = [level.max(axis=0)[None] if len(runs) >= MOTIONS and len(part.features[0]) == 1 else level
-                     for level, part in zip(worst, held, strict=True)]  # fmt: skip
+            units = [
+                level.max(axis=0)[None] if len(runs) >= MOTIONS and len(part.features[0]) == 1 else level
+                for level, part in zip(worst, held, strict=True)
+            ]
             peaks = np.concatenate([block_peaks(level, round(BLOCK / dt)) for level in units])
             span, share = sum(level.size for level in units) * dt / 3600.0, rate / len(groups)
             raised[joints] = max(1.0, tail_margin(peaks, span, rate=share, confidence=confidence))

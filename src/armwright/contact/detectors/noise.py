@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What sensor noise alone does to an observer, and detectors that would fire on it: said before anything is run."""
 
 from __future__ import annotations
@@ -23,10 +24,18 @@ if TYPE_CHECKING:
 
 
 def standstill(
-    monitors: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLike, *, rate: float = 1000.0,
-    position_noise: ArrayLike = 0.0, velocity_noise: ArrayLike = 0.0, position_resolution: ArrayLike = 0.0,
-    velocity_resolution: ArrayLike = 0.0, duration: float = 2.0, seed: int = 0,
-) -> dict[str, Array]:  # fmt: skip
+    monitors: Monitor | Sequence[Monitor],
+    robot: Robot,
+    q: ArrayLike,
+    *,
+    rate: float = 1000.0,
+    position_noise: ArrayLike = 0.0,
+    velocity_noise: ArrayLike = 0.0,
+    position_resolution: ArrayLike = 0.0,
+    velocity_resolution: ArrayLike = 0.0,
+    duration: float = 2.0,
+    seed: int = 0,
+) -> dict[str, Array]:
     """Outputs of monitors, (T, …) each, for an arm that hangs still at q (n,) while its sensors are noisy.
 
     Args:

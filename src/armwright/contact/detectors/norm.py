@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Norm threshold (000 §3.7): ‖F̂‖ > f_min or ‖tau_ext‖ > tau_min, with hysteresis."""
 
 from __future__ import annotations

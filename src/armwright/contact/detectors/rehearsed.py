@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where thresholds were learned: the box of joint positions and speeds; a monitor says when a motion leaves it.
 
 Thresholds are envelopes of what was seen. Beyond the box they are extrapolated, and their rate of false alarms is not

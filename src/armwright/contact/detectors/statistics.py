@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Intervals for counts and medians: exact Poisson, exact binomial, Wilson, bootstrap."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far thresholds have to be raised for a stated rate of false alarms, from less motion than one alarm would take.
 
 The level of a detector (1 at the threshold) is cut into blocks, long beside the time in which it forgets; x is the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A quick and a slow channel in one detector: impacts within milliseconds, and contacts that only grow.
 
 Errors of the model last: they are an offset that wanders as the arm moves. What a contact adds is a change. So the
@@ -71,9 +72,19 @@ class TwoSpeed:
 
 
 def channels(
-    tau_ext: Any, dt: float, qd_ref: Any, slow: Any, follow: Any, settle: Any, standstill: Any, tare: Any, past: Any,
-    held: Any, bias: Any, low: Any,
-) -> tuple[Any, Any, Any, Any]:  # fmt: skip
+    tau_ext: Any,
+    dt: float,
+    qd_ref: Any,
+    slow: Any,
+    follow: Any,
+    settle: Any,
+    standstill: Any,
+    tare: Any,
+    past: Any,
+    held: Any,
+    bias: Any,
+    low: Any,
+) -> tuple[Any, Any, Any, Any]:
     """Return quick and slow signal, offset, and time since the beginning; the offset stays where `held` > 0."""
     taring = past[0] < tare
     near = np.maximum(1.0 - np.abs(qd_ref) / standstill, 0.0)
@@ -91,9 +102,18 @@ def features(arm: Any, q_ref: Any, qd_ref: Any, qdd_ref: Any, standstill: Any) -
 
 
 def _watch(
-    tau_ext: Any, dt: float, qd_ref: Any, slow: Any, follow: Any, settle: Any, standstill: Any, tare: Any, past: Any,
-    bias: Any, low: Any,
-) -> Any:  # fmt: skip
+    tau_ext: Any,
+    dt: float,
+    qd_ref: Any,
+    slow: Any,
+    follow: Any,
+    settle: Any,
+    standstill: Any,
+    tare: Any,
+    past: Any,
+    bias: Any,
+    low: Any,
+) -> Any:
     quick, low, bias, past = channels(tau_ext, dt, qd_ref, slow, follow, settle, standstill, tare, past, 0.0, bias, low)
     return {"quick": quick, "slowly": low, "low": low, "bias": bias, "past": past}
 
@@ -104,10 +124,26 @@ def channel_monitor(kind: TwoSpeed) -> Monitor:
 
 
 def _detect(
-    arm: Any, tau_ext: Any, dt: float, q_ref: Any, qd_ref: Any, qdd_ref: Any, quick: Any, slowly: Any, slow: Any,
-    follow: Any, settle: Any, standstill: Any, tare: Any, release: Any, past: Any, bias: Any, low: Any, wide: Any,
+    arm: Any,
+    tau_ext: Any,
+    dt: float,
+    q_ref: Any,
+    qd_ref: Any,
+    qdd_ref: Any,
+    quick: Any,
+    slowly: Any,
+    slow: Any,
+    follow: Any,
+    settle: Any,
+    standstill: Any,
+    tare: Any,
+    release: Any,
+    past: Any,
+    bias: Any,
+    low: Any,
+    wide: Any,
     active: Any,
-) -> Any:  # fmt: skip
+) -> Any:
     here = features(arm, q_ref, qd_ref, qdd_ref, standstill)
     step = np.where(past[0] > 0.0, 1.0 - np.exp(-WIDEN * dt), 1.0)
     wide = np.array([wide[k] + (here[k] - wide[k]) * step for k in range(4)])
@@ -149,6 +185,10 @@ def two_speed_detector(
         )
     gains = {**rows, **(kind or TwoSpeed()).gains(), "release": release_ratio(release)}
     memory = {
-        "past": [0.0], "bias": 0.0, "low": 0.0, "wide": np.zeros((4, rows["quick"].shape[1])), "active": [0.0],
-    }  # fmt: skip
+        "past": [0.0],
+        "bias": 0.0,
+        "low": 0.0,
+        "wide": np.zeros((4, rows["quick"].shape[1])),
+        "active": [0.0],
+    }
     return Monitor("two-speed", _detect, gains, memory, ("alarm", "level"), two_speed_detector.__doc__ or "")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Thresholds of a two-speed detector from contact-free runs: half of the stated false alarms for either channel."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Observers of the external joint torque: one file each, all with the output ``tau_ext`` (n,) [N m], +JᵀF."""
 
 from armwright.contact.observers.closed_loop_error import closed_loop_error_observer, scaled_error_observer

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """External torque from the tracking error of the closed loop (000 §3.7), and the baseline without the mass matrix.
 
 Under computed torque with gains K_0, K_1 the error q̃ = q − q_d obeys q̃̈ + K_1 q̃̇ + K_0 q̃ = M⁻¹ tau_ext. Where the
@@ -31,8 +32,14 @@ def closed_loop_error_observer(kp: ArrayLike) -> Monitor:
     Args:
         kp: K_0 of the controller [1/s²], scalar or (n,).
     """
-    return Monitor("closed-loop error", _closed_loop, {"kp": checked(kp, "kp", positive=True)}, {}, ("tau_ext",),
-                   closed_loop_error_observer.__doc__ or "")  # fmt: skip
+    return Monitor(
+        "closed-loop error",
+        _closed_loop,
+        {"kp": checked(kp, "kp", positive=True)},
+        {},
+        ("tau_ext",),
+        closed_loop_error_observer.__doc__ or "",
+    )
 
 
 def _scaled(q: Any, q_ref: Any, stiffness: Any) -> Any:
@@ -48,5 +55,11 @@ def scaled_error_observer(stiffness: ArrayLike) -> Monitor:
     Args:
         stiffness: [N m/rad], scalar or (n,).
     """
-    return Monitor("scaled error", _scaled, {"stiffness": checked(stiffness, "stiffness", positive=True)}, {},
-                   ("tau_ext",), scaled_error_observer.__doc__ or "")  # fmt: skip
+    return Monitor(
+        "scaled error",
+        _scaled,
+        {"stiffness": checked(stiffness, "stiffness", positive=True)},
+        {},
+        ("tau_ext",),
+        scaled_error_observer.__doc__ or "",
+    )

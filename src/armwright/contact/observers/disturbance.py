@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Disturbance observer: what inverse dynamics needs beyond the applied torque, with differentiated velocity.
 
 Over one tick the torque tau_{k−1} was held and the mean acceleration was (q̇_k − q̇_{k−1})/dt; the model is evaluated at
@@ -29,9 +30,18 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=64)
 def _function(friction: Losses) -> Callable[..., Any]:
     def observe(
-        arm: Any, dt: float, q: Any, qd: Any, tau: Any, gain: Any, r: Any, q_last: Any, qd_last: Any, tau_last: Any,
+        arm: Any,
+        dt: float,
+        q: Any,
+        qd: Any,
+        tau: Any,
+        gain: Any,
+        r: Any,
+        q_last: Any,
+        qd_last: Any,
+        tau_last: Any,
         started: Any,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         tree = as_tree(arm)
         middle = 0.5 * (qd + qd_last)
         needed = rnea(tree, 0.5 * (q + q_last), middle, (qd - qd_last) / dt, friction=False) + lost(

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Follows friction that drifts with warmth, load and age: a factor a joint, learned slowly while the arm moves.
 
 Friction that has grown by the share s leaves tau_ext = −s φ, φ the model's friction at the desired speed. With

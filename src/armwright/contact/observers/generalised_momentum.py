@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generalised momentum p = M(q) q̇ and the term Cᵀq̇ of its rate, by one pass out and one back, without M, C or Ṁ.
 
 In fixed axes the momentum of everything beyond joint j, H_j, changes by the forces on it, and p_j = S_j·H_j with S_j

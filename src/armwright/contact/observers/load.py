@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A load on the tool that the model does not know, from the external torques of an arm at rest.
 
 At rest the load's weight is all that the model misses: tau_ext = −Y(q) π with π = (m, m c) and Y the columns of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What joint friction takes, as an observer believes it: the sheet's, none, or a user's own function of q̇."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generalised-momentum observer (De Luca and Mattone 2003): external torque without accelerations.
 
     ṙ = K (tau_ext − r),   r = K (p − p(0) − ∫ (tau + Cᵀq̇ − g − friction + r) dt),   p = M q̇

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Momentum Kalman observer: momentum and external torque of each joint, a random walk (Wahrburg et al. 2018).
 
     p_k = p_{k−1} + dt (tau + e + tau_ext) + w_p        tau_ext,k = tau_ext,k−1 + w_f        measured: M q̇ = p + v
@@ -47,9 +48,18 @@ def steady_gain(torque_walk: float, torque_noise: float, momentum_noise: float, 
 @lru_cache(maxsize=64)
 def _function(friction: Losses, period: float) -> Callable[..., Any]:
     def observe(
-        arm: Any, dt: float, q: Any, qd: Any, tau: Any, on_momentum: Any, on_torque: Any, lag: Any, f: Any, carry: Any,
+        arm: Any,
+        dt: float,
+        q: Any,
+        qd: Any,
+        tau: Any,
+        on_momentum: Any,
+        on_torque: Any,
+        lag: Any,
+        f: Any,
+        carry: Any,
         started: Any,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         if abs(dt - period) > 1e-6 * period:
             raise InputError(f"momentum Kalman observer: made for dt = {period} s, run at {dt} s")
         p, e = explained(arm, q, qd, friction)
@@ -65,9 +75,13 @@ def _function(friction: Losses, period: float) -> Callable[..., Any]:
 
 @names_culprit
 def momentum_kalman_observer(
-    torque_walk: ArrayLike, momentum_noise: ArrayLike, *, torque_noise: ArrayLike = 0.0, rate: float = 1000.0,
+    torque_walk: ArrayLike,
+    momentum_noise: ArrayLike,
+    *,
+    torque_noise: ArrayLike = 0.0,
+    rate: float = 1000.0,
     friction: Losses = True,
-) -> Monitor:  # fmt: skip
+) -> Monitor:
     """Momentum Kalman observer with its steady gain: tau_ext (n,).
 
     Claim, where the noises are what they are said to be: the unbiased linear estimate of least variance in steady

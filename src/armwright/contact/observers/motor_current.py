@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motor current as the torque source (004 §3.8–3.10): tau = k i + b, in place of the commanded torque.
 
 004 defines F as the wrench that the robot exerts on its surroundings, F̂ = J⁻ᵀ(k i + b − tau_model − tau_friction). Here

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Source code and equations from a program: one file a target."""
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ _EMITTERS = {
 TARGETS = tuple(_EMITTERS)
 
 
-def source(program: Program, target: str, *, name: str | None = None, outputs: Sequence[str] | None = None,
-           **options: Any) -> str:  # fmt: skip
+def source(
+    program: Program, target: str, *, name: str | None = None, outputs: Sequence[str] | None = None, **options: Any
+) -> str:
     """Return the program in the language `target`.
 
     Args:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Printing nodes as infix text. A target is a table: one rule per operation, and how constants look."""
 
 from __future__ import annotations
@@ -93,6 +94,12 @@ class Printer:
 
 def wrap(text: str, *, indent: str, width: int = 110, joint: str = "") -> str:
     """Break a statement at spaces; `joint` is what the language wants at the end of a broken line."""
-    lines = textwrap.wrap(text, width - len(joint), break_long_words=False, break_on_hyphens=False,
-                          initial_indent=indent, subsequent_indent=indent + "    ")  # fmt: skip
+    lines = textwrap.wrap(
+        text,
+        width - len(joint),
+        break_long_words=False,
+        break_on_hyphens=False,
+        initial_indent=indent,
+        subsequent_indent=indent + "    ",
+    )
     return f"{joint}\n".join(lines)

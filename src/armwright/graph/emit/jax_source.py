@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JAX: source of a function that jit, vmap and grad accept, and the function itself."""
 
 from __future__ import annotations
@@ -23,13 +24,30 @@ def emit(program: Program) -> str:
 
 def _operations(jnp: Any) -> dict[Op, Callable[..., Any]]:
     return {
-        Op.ADD: lambda a, b: a + b, Op.SUB: lambda a, b: a - b, Op.MUL: lambda a, b: a * b,
-        Op.DIV: lambda a, b: a / b, Op.NEG: lambda a: -a, Op.SIN: jnp.sin, Op.COS: jnp.cos, Op.SQRT: jnp.sqrt,
-        Op.ABS: jnp.abs, Op.EXP: jnp.exp, Op.LOG: jnp.log, Op.TANH: jnp.tanh, Op.ATAN2: jnp.arctan2,
-        Op.MIN: jnp.minimum, Op.MAX: jnp.maximum, Op.FLOOR: jnp.floor, Op.LT: lambda a, b: a < b,
-        Op.LE: lambda a, b: a <= b, Op.EQ: lambda a, b: a == b, Op.AND: jnp.logical_and, Op.OR: jnp.logical_or,
-        Op.NOT: jnp.logical_not, Op.SELECT: jnp.where,
-    }  # fmt: skip
+        Op.ADD: lambda a, b: a + b,
+        Op.SUB: lambda a, b: a - b,
+        Op.MUL: lambda a, b: a * b,
+        Op.DIV: lambda a, b: a / b,
+        Op.NEG: lambda a: -a,
+        Op.SIN: jnp.sin,
+        Op.COS: jnp.cos,
+        Op.SQRT: jnp.sqrt,
+        Op.ABS: jnp.abs,
+        Op.EXP: jnp.exp,
+        Op.LOG: jnp.log,
+        Op.TANH: jnp.tanh,
+        Op.ATAN2: jnp.arctan2,
+        Op.MIN: jnp.minimum,
+        Op.MAX: jnp.maximum,
+        Op.FLOOR: jnp.floor,
+        Op.LT: lambda a, b: a < b,
+        Op.LE: lambda a, b: a <= b,
+        Op.EQ: lambda a, b: a == b,
+        Op.AND: jnp.logical_and,
+        Op.OR: jnp.logical_or,
+        Op.NOT: jnp.logical_not,
+        Op.SELECT: jnp.where,
+    }
 
 
 def to_jax(program: Program) -> Callable[..., Any]:

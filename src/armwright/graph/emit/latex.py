@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""LaTeX: the program as equations one can read. Sines and cosines are s_2, c_{23}; shared terms are defined first."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Names as mathematics: q̇ for qd, s_2 for sin q_2, numbers with the digits one wants to read."""
 
 from __future__ import annotations

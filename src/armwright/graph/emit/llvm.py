@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs as LLVM IR: the runtime's own target.
 
 A kernel is one function
@@ -95,8 +96,11 @@ def kernel_ir(
     head.append("  %i = phi i64 [0, %entry], [%next, %latch]")
     chains = min(CHECK_CHAINS, sum(s.size for s in program.inputs)) if check_finite else 0
     for k in range(chains):
-        head.append(f"  %acc{k} = phi {w.type} [zeroinitializer, %entry], [%sum{k}, %latch]" if width > 1
-                    else f"  %acc{k} = phi double [0.0, %entry], [%sum{k}, %latch]")  # fmt: skip
+        head.append(
+            f"  %acc{k} = phi {w.type} [zeroinitializer, %entry], [%sum{k}, %latch]"
+            if width > 1
+            else f"  %acc{k} = phi double [0.0, %entry], [%sum{k}, %latch]"
+        )
     columns: list[list[str | None]] = []
     for k, signal in enumerate(program.inputs):
         needed = set(range(signal.size)) if check_finite else {e for s, e in used if s == k}
@@ -144,10 +148,18 @@ def kernel_ir(
     w.line("ret i64 0")
     wide = f' "prefer-vector-width"="{64 * width}" "min-legal-vector-width"="{64 * width}"' if width > 2 else ""
     return "\n".join(
-        [f"define i64 @{name}(ptr %ins, ptr %outs, i64 %rows) #0 {{", "entry:", *w.start(), *head, *w.lines, "}",
-         *sorted(w.declarations),
-         f"attributes #0 = {{ nounwind{wide} }}", ""]
-    )  # fmt: skip
+        [
+            f"define i64 @{name}(ptr %ins, ptr %outs, i64 %rows) #0 {{",
+            "entry:",
+            *w.start(),
+            *head,
+            *w.lines,
+            "}",
+            *sorted(w.declarations),
+            f"attributes #0 = {{ nounwind{wide} }}",
+            "",
+        ]
+    )
 
 
 def module_text(program: Program, *, width: int = 4) -> str:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The entry code of a kernel as LLVM IR: from the arguments of a CPython call to the kernel and back.
 
 The instance holds, at TABLE and SLOW bytes, a pointer to the table below and the callable for everything that this code

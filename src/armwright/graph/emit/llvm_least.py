@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The smallest of a function over many pairs, as LLVM IR: loops around programs that were traced.
 
     <lanes> core(ptr q, ptr items, ptr counts, double most)                    q: n vectors, a lane a configuration

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A whole closed loop as one LLVM function: stages over a shared memory, ticks, substeps, recording, events.
 
 The loop's memory is a vector of slots; slot s of lane l stands at ``memory[s·width + l]``, so that `width`
@@ -179,10 +180,21 @@ def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
     if not plan.event_slots:
         lines = _without_block(lines, "event:")
     wide = f' "prefer-vector-width"="{64 * width}" "min-legal-vector-width"="{64 * width}"' if width > 2 else ""
-    head = (f"define i64 @{name}(ptr %memory, ptr %shared, ptr %lanes, ptr %record, i64 %ticks, i64 %substeps, "
-            "i64 %every, i64 %phase, ptr %status) #0 {")  # fmt: skip
-    return "\n".join([*functions, head, *lines, "}", *sorted(declarations | w.declarations),
-                      f"attributes #0 = {{ nounwind{wide} }}", ""])  # fmt: skip
+    head = (
+        f"define i64 @{name}(ptr %memory, ptr %shared, ptr %lanes, ptr %record, i64 %ticks, i64 %substeps, "
+        "i64 %every, i64 %phase, ptr %status) #0 {"
+    )
+    return "\n".join(
+        [
+            *functions,
+            head,
+            *lines,
+            "}",
+            *sorted(declarations | w.declarations),
+            f"attributes #0 = {{ nounwind{wide} }}",
+            "",
+        ]
+    )
 
 
 def _without_block(lines: list[str], label: str) -> list[str]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writing LLVM instructions: registers, literals, lanes, and our own vector sine and cosine.
 
 The llvmlite wheel carries no vector mathematics library, hence `sincos`: three-part Cody–Waite reduction by π/2 and the
@@ -16,10 +17,22 @@ PI_HALF_FUSED = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e
 PI_HALF_SHORT = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)  # 33-bit parts
 FAR_FUSED = 2.0**43  # k·π/2 is exact to 2⁻¹⁰⁶·k, and k (as an integer in a double) is off by less than 2⁻¹⁰
 FAR_SHORT = 2.0**20  # k must fit into 20 bits beside the 33 of a part
-SINE = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
-        2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10)  # fmt: skip
-COSINE = (4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
-          -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11)  # fmt: skip
+SINE = (
+    -1.66666666666666324348e-01,
+    8.33333333332248946124e-03,
+    -1.98412698298579493134e-04,
+    2.75573137070700676789e-06,
+    -2.50507602534068634195e-08,
+    1.58969099521155010221e-10,
+)
+COSINE = (
+    4.16666666666666019037e-02,
+    -1.38888888888741095749e-03,
+    2.48015872894767294178e-05,
+    -2.75573143513906633035e-07,
+    2.08757232129817482790e-09,
+    -1.13596475577881948265e-11,
+)
 SIGN_BIT = -9223372036854775808
 UNLIKELY = "!0"  # branch weights of the far path
 FAR = f"""
@@ -123,8 +136,10 @@ class Writer:
         while len(pieces) > 1:
             mask = ", ".join(f"i32 {lane}" for lane in range(2 * count))
             kind = f"<{count} x double>"
-            pieces = [self.emit(f"shufflevector {kind} {a}, {kind} {b}, <{2 * count} x i32> <{mask}>")
-                      for a, b in zip(pieces[::2], pieces[1::2], strict=True)]  # fmt: skip
+            pieces = [
+                self.emit(f"shufflevector {kind} {a}, {kind} {b}, <{2 * count} x i32> <{mask}>")
+                for a, b in zip(pieces[::2], pieces[1::2], strict=True)
+            ]
             count *= 2
         return pieces[0]
 

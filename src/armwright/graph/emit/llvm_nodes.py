@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operations as LLVM instructions: one node, one register."""
 
 from __future__ import annotations

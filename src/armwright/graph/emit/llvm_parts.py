@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Large programs as several functions.
 
 The time that LLVM takes for a block of straight-line code grows faster than its length. Beyond `WHOLE` nodes a program

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MATLAB (and Octave): one function file; vectors are columns, indices start at 1."""
 
 from __future__ import annotations

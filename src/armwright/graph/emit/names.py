@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Identifiers for the inputs, outputs and intermediate values of a printed program."""
 
 from __future__ import annotations
@@ -98,5 +99,7 @@ def shape_text(signal: Signal) -> str:
 def cost_text(program: Program) -> str:
     """Return the operation counts in one line."""
     c = program.counts
-    return (f"{c.mul} multiplications, {c.add} additions, {c.div} divisions, "
-            f"{c.trig} sines and cosines, {c.neg} sign changes, {c.other} others")  # fmt: skip
+    return (
+        f"{c.mul} multiplications, {c.add} additions, {c.div} divisions, "
+        f"{c.trig} sines and cosines, {c.neg} sign changes, {c.other} others"
+    )

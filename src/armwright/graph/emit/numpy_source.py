@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NumPy source: a readable function on arrays with leading batch axes, which needs NumPy only."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SymPy: the program as symbolic expressions with its shared terms kept as definitions, or as source."""
 
 from __future__ import annotations
@@ -14,11 +15,24 @@ from armwright.graph.ops import Op
 from armwright.graph.program import Program, Signal
 
 FUNCTIONS: dict[Op, tuple[str, int]] = {
-    Op.SIN: ("sin", 1), Op.COS: ("cos", 1), Op.SQRT: ("sqrt", 1), Op.ABS: ("Abs", 1), Op.EXP: ("exp", 1),
-    Op.LOG: ("log", 1), Op.TANH: ("tanh", 1), Op.FLOOR: ("floor", 1), Op.ATAN2: ("atan2", 2), Op.MIN: ("Min", 2),
-    Op.MAX: ("Max", 2), Op.LT: ("Lt", 2), Op.LE: ("Le", 2), Op.EQ: ("Eq", 2), Op.AND: ("And", 2), Op.OR: ("Or", 2),
+    Op.SIN: ("sin", 1),
+    Op.COS: ("cos", 1),
+    Op.SQRT: ("sqrt", 1),
+    Op.ABS: ("Abs", 1),
+    Op.EXP: ("exp", 1),
+    Op.LOG: ("log", 1),
+    Op.TANH: ("tanh", 1),
+    Op.FLOOR: ("floor", 1),
+    Op.ATAN2: ("atan2", 2),
+    Op.MIN: ("Min", 2),
+    Op.MAX: ("Max", 2),
+    Op.LT: ("Lt", 2),
+    Op.LE: ("Le", 2),
+    Op.EQ: ("Eq", 2),
+    Op.AND: ("And", 2),
+    Op.OR: ("Or", 2),
     Op.NOT: ("Not", 1),
-}  # fmt: skip
+}
 RULES: dict[Op, Rule] = {
     **ARITHMETIC,
     **{op: call(f"sp.{name}", arity) for op, (name, arity) in FUNCTIONS.items()},

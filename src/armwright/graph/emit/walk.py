@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How often nodes are used, how long they live, and which of them deserve a name of their own."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an arm may meet in a detection study; six numbers of a lane say where and when."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arms of a detection study that differ from their model: masses, friction, a payload, friction that drifts or sticks.
 
 All of it is numbers of a lane, so that one compiled loop runs all arms: the tree of a lane carries its contact and its

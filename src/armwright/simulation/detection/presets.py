@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Settings of detection studies for arms that people have; every number with its source, or said to be ours."""
 
 from __future__ import annotations
@@ -86,11 +87,25 @@ _OURS = {
 _FAST, _SLOW = np.array([22.5, 22.5, 75.0, 75.0, 75.0, 75.0]), np.array([22.5, 22.5, 40.0, 40.0, 40.0, 40.0])
 PRESETS = {
     "torque": Preset(
-        "ur5-kufieta-c", 1000.0, 3, _FAST, 0.0, 100.0, 300.0, _SENSORS,
+        "ur5-kufieta-c",
+        1000.0,
+        3,
+        _FAST,
+        0.0,
+        100.0,
+        300.0,
+        _SENSORS,
         {"rate": "1 kHz, torque known as commanded: the setting of the documentation, no product", **_OURS},
     ),
     "ur5-cb3": Preset(
-        "ur5-kufieta-c", 125.0, 24, _SLOW, 0.15, 40.0, 100.0, _SENSORS,
+        "ur5-kufieta-c",
+        125.0,
+        24,
+        _SLOW,
+        0.15,
+        40.0,
+        100.0,
+        _SENSORS,
         {
             "rate": "125 Hz: Universal Robots' RTDE guide, CB3",
             "current_noise": "0.15 A a sample: our assumption",
@@ -99,7 +114,14 @@ PRESETS = {
         },
     ),
     "ur5-e-series": Preset(
-        "ur5-kufieta-c", 500.0, 6, _FAST, 0.05, 60.0, 200.0, _SENSORS,
+        "ur5-kufieta-c",
+        500.0,
+        6,
+        _FAST,
+        0.05,
+        60.0,
+        200.0,
+        _SENSORS,
         {
             "rate": "500 Hz: Universal Robots' RTDE guide, e-Series",
             "current_noise": "0.05 A a sample: our assumption",
@@ -108,7 +130,7 @@ PRESETS = {
             **_OURS,
         },
     ),
-}  # fmt: skip
+}
 
 
 def preset(name: str) -> Preset:

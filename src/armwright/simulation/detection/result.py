@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a detection study found: false alarms, missed contacts and delays of every detector, over its whole range."""
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 
 from armwright.contact.detectors.statistics import Estimate, median, poisson_rate, proportion
 from armwright.errors import InputError
-from armwright.simulation.formats.extras import need
+from armwright.optional import need
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -176,7 +177,7 @@ class DetectionStudy:
         need("matplotlib", "plot", "figures")
         from matplotlib.figure import Figure
 
-        from armwright.simulation.pictures.plots import COLOURS, STYLE
+        from armwright.recording.pictures.plots import COLOURS, STYLE
 
         figure = Figure(figsize=(10.0, 3.4), layout="constrained")
         with _style(STYLE):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batches of runs with perturbed arms and contacts of their own: what a detection study simulates."""
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from armwright.robot.tree import tree_of
 from armwright.simulation.detection.contacts import LATE, Contact, Push, Wall, pushing, walling
 from armwright.simulation.detection.population import Population, Spread, disturbance
 from armwright.simulation.integrators import method as find_method
-from armwright.simulation.plan import Ingredients
+from armwright.simulation.loop_stages import Ingredients
 from armwright.simulation.session import Session
 
 if TYPE_CHECKING:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`detection_study`: how often a detector cries wolf, how many contacts it misses, and how long it takes.
 
 Thousands of runs of arms that differ from their model, seen through noisy sensors: some undisturbed, some with a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One file an integrator. Each advances x by one step h of ẋ = f(t, x), traced into the loop.
 
 A `Method` takes the system (`armwright.simulation.system.System`), the time since the tick began, the state and the

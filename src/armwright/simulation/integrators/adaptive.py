@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The step that an adaptive integrator takes next, from the error of the one it has tried."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dormand–Prince 5(4): explicit, with the error estimate that lets the loop adapt its step."""
 
 from __future__ import annotations

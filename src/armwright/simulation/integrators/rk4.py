@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The classical Runge–Kutta method of order four."""
 
 from __future__ import annotations

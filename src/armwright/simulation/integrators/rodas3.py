@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """RODAS3: a linearly implicit (Rosenbrock) method of order 3, L-stable, with an embedded estimate of order 2.
 
 Coefficients: Sandu et al., Atmospheric Environment 31 (1997) 3459–3472. Each stage solves
@@ -33,8 +34,15 @@ def rodas3(system: System, t: Any, x: Any, h: Any) -> tuple[Any, Any]:
     A_q, A_r = scaled[:, :n], scaled[:, n:]
     size = scaled.shape[0]
     mass = _mass(M, size, n)
-    factors = _lu([[g * mass[i][j] - A_r[i, j] - (1.0 / g) * A_q[i, j] if j < n else g * mass[i][j] - A_r[i, j]
-                    for j in range(size)] for i in range(size)])  # fmt: skip
+    factors = _lu(
+        [
+            [
+                g * mass[i][j] - A_r[i, j] - (1.0 / g) * A_q[i, j] if j < n else g * mass[i][j] - A_r[i, j]
+                for j in range(size)
+            ]
+            for i in range(size)
+        ]
+    )
     K: list[Any] = []
     for i in range(4):
         at = x + sum((a * k for a, k in zip(A[i], K, strict=True) if a), start=0.0 * x)

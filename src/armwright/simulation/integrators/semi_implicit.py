@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Semi-implicit Euler: velocity first, position with the new velocity; dry friction that really holds.
 
 Coulomb friction (and stiction) is set-valued at rest, so it is not evaluated but solved for, at the end of the step:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """000 — collision handling in an unknown environment without external sensors (UR5): the report, in its order."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """§7.3: what happens when the actual position is marked and started from, which the report tried and gave up."""
 
 from __future__ import annotations

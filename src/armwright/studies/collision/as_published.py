@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report's equations as it prints them, mistakes included: DH, Christoffel symbols, closed forms of M and g."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """§3.3, drop test: the arm falls under τ = −K(t) q̇ with K = 1 − 0.1 t, 0.02 from 9.8 s on."""
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from scipy.optimize import root
 
 from armwright.control import damping
 from armwright.dynamics import gravity_torque
+from armwright.recording import Recording
 from armwright.robot.model import Robot
-from armwright.simulation import Recording, simulate, with_energy
+from armwright.simulation import simulate, with_energy
 from armwright.studies.collision.setting import MISSING_LINKS, Array, arm, reduced
 from armwright.studies.item import Claim, Item, Numbers, Picture
 from armwright.studies.pictures import joint_panels

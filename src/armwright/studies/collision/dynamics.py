@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Appendix B: the printed M, C q̇ and g. They are those of another arm, without links 3 and 5 (000, first box)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chapters 4 and 5: the force estimate of the closed loop, its delay, and the observer that was given up."""
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from armwright.contact.observers.generalised_momentum import generalised_momentu
 from armwright.control import computed_torque
 from armwright.dynamics import bias, mass_matrix
 from armwright.kinematics import jacobian
+from armwright.recording import Recording
 from armwright.robot.kernels import kernel
-from armwright.simulation import Recording, simulate
+from armwright.simulation import simulate
 from armwright.studies.collision import as_published
 from armwright.studies.collision.setting import K_0, K_1, Array, arm, omega, postures, q_0
 from armwright.studies.item import Claim, Formula, Item

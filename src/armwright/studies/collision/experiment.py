@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chapter 7: through obstacles that nobody told the arm about; the experiment's claims beside our runs.
 
 Figures are of the setting `HELD` unless a line names another one; see `runs`.

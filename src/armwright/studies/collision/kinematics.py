@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chapters 2 and 3, and the tables: activation, frames, Jacobian, offsets, cylinders, Christoffel symbols."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How late ‖F̂‖ reaches f_min after a head-on touch, at every cell of the patch: no layout is needed for that."""
 
 from __future__ import annotations
@@ -7,10 +8,10 @@ from functools import cache
 import numpy as np
 
 from armwright.dynamics import mass_matrix
+from armwright.exploration.motion import Hand
 from armwright.kinematics import jacobian
 from armwright.planning import patch_000
 from armwright.robot.model import Robot
-from armwright.simulation.exploration.motion import Hand
 from armwright.studies.collision.runs import ARMS, HELD, LAYOUTS, SPLINE, Setting, fast_run, run
 from armwright.studies.collision.setting import K_0, Array, R_t, arm, f_min, q_0
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chapter 6: the Hopfield planner, its bounds and its optimality, and the map between cells and workspace."""
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.planning import Dijkstra, GridMap, Hopfield, HopfieldPublished, display, lyapunov, patch_000, stability
-from armwright.planning.hopfield_published import inputs
-from armwright.planning.path_plan import problem
+from armwright.planning.grid.hopfield_published import inputs
+from armwright.planning.grid.path_plan import problem
 from armwright.studies.collision.setting import Array, beta
 from armwright.studies.item import Claim, Formula, Item, Numbers, Picture
 from armwright.studies.pictures import new_figure

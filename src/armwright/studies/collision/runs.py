@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The runs of chapter 7 on two layouts in place of the lost one, and what is measured on them.
 
 The report prints neither how its table of the desired motion is read nor when an alarm ends. `HELD` is the setting of
@@ -15,13 +16,13 @@ import numpy as np
 
 from armwright.contact.cylinders_000 import upright_cylinders
 from armwright.contact.detectors import norm_detector
-from armwright.contact.world import World
+from armwright.exploration.explore import explore
+from armwright.exploration.field import find_world
+from armwright.exploration.result import Exploration
+from armwright.exploration.task import Published
 from armwright.robot.model import Robot
-from armwright.simulation.exploration.explore import explore
-from armwright.simulation.exploration.field import find_world
-from armwright.simulation.exploration.result import Exploration
-from armwright.simulation.exploration.task import Published
 from armwright.studies.collision.setting import Array, arm, f_min, reduced
+from armwright.world.world import World
 
 LAYOUTS = "AB"
 
@@ -53,9 +54,13 @@ def timed(robot: Robot, layout: str, setting: Setting = HELD) -> Timed:
     """One run by the report's own rules, 50 s and 200 contacts at most."""
     began = time.perf_counter()
     found = explore(
-        robot, layout, kinematics=arm(), published=Published(table=setting.table, place=setting.place), duration=50.0,
+        robot,
+        layout,
+        kinematics=arm(),
+        published=Published(table=setting.table, place=setting.place),
+        duration=50.0,
         detector=norm_detector(f_min, of="wrench_ext", release=setting.release),
-    )  # fmt: skip
+    )
     return Timed(found, time.perf_counter() - began)
 
 

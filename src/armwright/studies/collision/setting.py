@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the report is about: its arm, the arm its dynamics describe, and its settings (000 §4)."""
 
 from __future__ import annotations

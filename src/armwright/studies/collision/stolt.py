@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """§5.2, the report's main claim as an experiment: its estimate with M(q) against Stolt's constant gains.
 
 Both turn q̃ into a force by (Jᵀ)⁻¹. The report multiplies by M(q) K_0 first (5.8), Stolt by constants that an

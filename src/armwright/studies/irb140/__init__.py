@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """002 — Robot dynamics and control with exponential matrices (ABB IRB 140), chapter by chapter."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The thesis's product-of-exponentials listing (A3) as printed, its errors one at a time. Deliberately wrong.
 
 Nothing here is used by the library. Each error is a switch, so that its share can be seen alone; with none of them the

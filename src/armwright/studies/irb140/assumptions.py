@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the thesis leaves out of its closed loop and says of it (§5.4.1, comments of §6.1.2): tried.
 
 Torque limits, rate limiters, friction, and a controller that does not know gravity.

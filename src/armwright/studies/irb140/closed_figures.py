@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of the closed loop: positions, torques, Lyapunov function, difference of the formulations."""
 
 from __future__ import annotations

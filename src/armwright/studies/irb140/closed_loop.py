@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chapter 5, closed loop: PD with gravity compensation, three set points, both formulations (002 §3.8, §5.2)."""
 
 from __future__ import annotations

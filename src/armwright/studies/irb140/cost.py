@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chapter 6: what the two formulations cost, in operations and in time (Tables 6.1 and 6.2; 002 §5.3)."""
 
 from __future__ import annotations

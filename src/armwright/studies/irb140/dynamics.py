@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chapters 4 and 5: Newton–Euler and exponentials give the same M, C and g; the holding torque u_des (5.18)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Empty figures for this study, and curves of several runs in panels."""
 
 from __future__ import annotations
@@ -5,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from armwright.simulation.formats.extras import need
-from armwright.simulation.pictures.plots import COLOURS
+from armwright.optional import need
+from armwright.recording.pictures.plots import COLOURS
 
 
 def new_figure(width: float, height: float) -> Any:

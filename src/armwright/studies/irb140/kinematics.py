@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chapter 3: the arm by DH parameters and by products of exponentials; screws, twists and frames (002 §4.1–4.2)."""
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from armwright.kinematics import fk, fk_all
-from armwright.robot.dh import to_dh
-from armwright.simulation.pictures.skeleton import joint_frames
+from armwright.recording.pictures.skeleton import joint_frames
+from armwright.robot.tables.dh import to_dh
 from armwright.spatial import exp_se3, inverse, screw
 from armwright.studies.irb140.as_published import screws_as_published
 from armwright.studies.irb140.setting import (

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A3: where each error of the product-of-exponentials listing enters, one at a time and together."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chapter 5, open loop: the stretched arm held by u_des (OL1), the hanging arm under it (OL2) (002 §5.1)."""
 
 from __future__ import annotations

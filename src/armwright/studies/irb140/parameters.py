@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chapter 3: masses, cylinders and inertias (Table 3.1; 002 §4.3–4.4)."""
 
 from __future__ import annotations

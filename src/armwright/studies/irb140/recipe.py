@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A.2 carried out: the symbolic Newton–Euler recursion of the thesis, combined and collected as its Maple sheet says.
 
 After ``combine(…, trig)`` every expression is a sum of coefficient × monomial × cos or sin of a sum of angles. Such a

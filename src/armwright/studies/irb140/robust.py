@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robust controller that the assignment asked for and the thesis left out, against its neighbours.
 
 The controller knows the nominal, unloaded arm. Sampled laws run at 4 kHz with the torque held; PD with the thesis's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The three closed-loop runs and what is read from them: settling, overshoot, speeds, torques, storage (002 §5.2)."""
 
 from __future__ import annotations

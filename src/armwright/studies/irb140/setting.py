@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the thesis is about: its arm, postures, gains and runs, under the symbols it uses (002 §4)."""
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from armwright.recording.pictures.skeleton import joint_frames
 from armwright.robot.load import load
 from armwright.robot.model import Robot
-from armwright.simulation.pictures.skeleton import joint_frames
 from armwright.spatial import screw
 
 Array = NDArray[np.float64]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chapter 2: rotations, exponentials and the Newton–Euler recursion as the thesis prints them (002 §3.2–3.5)."""
 
 from __future__ import annotations

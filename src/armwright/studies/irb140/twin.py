@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The same closed loop twice, by Newton–Euler and by products of exponentials, through the same integrator (002 §5.2).
 
 Only the derivative differs: `Exponentials` gets M and the torque that a motion needs from the screws of `dynamics.poe`.

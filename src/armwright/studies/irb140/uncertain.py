@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arms that the controller does not know: masses, centres and inertias off by up to 30 %, payloads up to 6 kg."""
 
 from __future__ import annotations

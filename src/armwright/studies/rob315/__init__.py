@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """003 — ROB315, modelling and control of manipulators: the twenty questions of the lab report, in its order."""
 
 from __future__ import annotations

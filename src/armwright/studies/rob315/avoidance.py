@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Q11: joint-limit avoidance in the null space (003 §4.6): as published, with the right mid-range, and closed loop."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Q20: PD + gravity on the quintic (003 §4.10): errors, torques, and the step-size trap."""
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from armwright.control.law import Law
 from armwright.errors import SimulationError
 from armwright.kinematics import fk
 from armwright.motion import quintic
-from armwright.simulation import Recording, simulate
+from armwright.recording import Recording
+from armwright.simulation import simulate
 from armwright.studies.item import Claim, Item, Numbers, Picture
 from armwright.studies.pictures import curves, joint_panels
 from armwright.studies.rob315.motion import torque_limits

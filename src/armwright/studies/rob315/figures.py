@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Paths of the tool from above and from the side: what the report's Figs. 5.1 and 5.4 show in perspective."""
 
 from __future__ import annotations
@@ -5,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from armwright.simulation.pictures.plots import COLOURS
+from armwright.recording.pictures.plots import COLOURS
 from armwright.studies.pictures import new_figure
 from armwright.studies.rob315.setting import Array
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Q1–Q5: frames, geometry table, direct geometric model, poses with axis and angle, drawings."""
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from armwright.kinematics import fk, fk_all
-from armwright.robot.dh import to_mdh
+from armwright.robot.tables.dh import to_mdh
 from armwright.spatial import log_so3
 from armwright.studies.item import Claim, Formula, Item, Numbers, Picture, Undetermined
 from armwright.studies.pictures import arm_figure

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Q12–Q13: Jacobians of the centres of mass, inertia matrix A(q), and the traps in its table (003 §4.7)."""
 
 from __future__ import annotations

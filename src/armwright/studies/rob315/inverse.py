@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Q8: inverse geometric model of the position, by Newton–Raphson and by the gradient (003 §4.4)."""
 
 from __future__ import annotations
@@ -163,8 +164,11 @@ def _cost_notes() -> list[str]:
         "a pseudo-inverse by singular values costs more than ours (normal equations); Newton stays ahead while one "
         f"of its updates costs less than {27 / 2:.1f} (case i) or {99 / 3:.0f} (case f) of the gradient's"
     )
-    out.append("printed 6.45, 7.79, 10.98, 19.50 ms, on another machine; ours, compiled step in a Python loop: "
-               + ", ".join(f"{t:.2f}" for t in _times()) + " ms")  # fmt: skip
+    out.append(
+        "printed 6.45, 7.79, 10.98, 19.50 ms, on another machine; ours, compiled step in a Python loop: "
+        + ", ".join(f"{t:.2f}" for t in _times())
+        + " ms"
+    )
     return out
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Q14–Q16: bounds of A(q), gravity torque and its bound (003 §4.8): the report's grids, and proofs."""
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from armwright.dynamics import gravity_torque, mass_matrix
-from armwright.studies.bounds import Certificate, certified_bounds
+from armwright.dynamics.bounds import Certificate, certified_bounds
 from armwright.studies.item import Formula, Item, Numbers, Picture
 from armwright.studies.pictures import curves
 from armwright.studies.rob315.inertia import J_G_as_published

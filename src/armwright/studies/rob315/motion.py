@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Q17–Q19: forward dynamics, minimal time, quintic generator (003 §4.7, §4.9)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the report is about: its arm, configurations and settings, under the symbols it uses (003 §3)."""
 
 from __future__ import annotations

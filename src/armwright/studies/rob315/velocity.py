@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Q6–Q7: Jacobian and twists, velocity manipulability."""
 
 from __future__ import annotations

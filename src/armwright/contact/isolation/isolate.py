@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which link was touched, where on it, and with what force, from an estimate of the external joint torques.
+
+A contact on link k loads only the joints that carry link k; the torques beyond must vanish. That alone cannot tell a
+push on link k from one further out that happens to pass through an axis, so the links are compared by how well a push
+*anywhere on their surface* explains the estimate (`isolation_evidence`): a link needs to explain the torques without
+coincidence. The evidence of all patches of surface makes their probabilities (`isolation_posterior`).
+
+Where on the link: a contact is five unknowns, two of place and three of force, and a link with k joints gives at most
+k numbers. So whether the place is known depends on pose, noise and link. It counts as known if the probability that the
+contact was within a stated distance of the named point is high enough, whatever the rest of it looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy.stats import chi2, norm
+
+from armwright.arguments import names_culprit
+from armwright.contact.isolation.evidence import checked, whitening
+from armwright.contact.isolation.posterior import Patches, contact_patches, mass_within
+from armwright.errors import InputError
+from armwright.world.link_capsules import LinkCapsule
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+Outcome = Literal["no contact", "ambiguous", "link", "located"]
+PLACES = 32  # likeliest patches that are tried as the named point
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A link that could have been touched, with its share of the evidence."""
+
+    body: int
+    link: str
+    probability: float
+
+
+@dataclass(frozen=True, eq=False)
+class Isolation:
+    """What the torques say about a contact.
+
+    Attributes:
+        outcome: "no contact" (the torques are within their noise), "ambiguous" (several links explain them), "link"
+            (known, but the place on it is not), "located" (both are).
+        candidates: links with a probability above 1 − confidence, likeliest first; empty without contact.
+        point: the point of the links' surface with most of the probability about it, base frame [m]; None without
+            contact.
+        normal: outward normal of the link there.
+        force: force on the link there, base axes [N].
+        certainty: probability that the contact was within `place` of `point`.
+        place: [m].
+        patches: probability of every patch of surface; None without contact.
+        significance: χ² of the torques against their noise.
+        reason: in words, why it is not more certain.
+    """
+
+    outcome: Outcome
+    candidates: tuple[Candidate, ...]
+    point: Array | None
+    normal: Array | None
+    force: Array | None
+    certainty: float
+    place: float
+    patches: Patches | None
+    significance: float
+    reason: str
+
+    @property
+    def body(self) -> int | None:
+        """Index of the likeliest link, None without contact."""
+        return self.candidates[0].body if self.candidates else None
+
+    @property
+    def link(self) -> str | None:
+        """Name of the likeliest link, None without contact."""
+        return self.candidates[0].link if self.candidates else None
+
+
+@names_culprit
+def isolate(
+    robot: Robot,
+    q: ArrayLike,
+    tau_ext: ArrayLike,
+    noise: ArrayLike,
+    *,
+    capsules: Sequence[LinkCapsule] | None = None,
+    friction: float = 0.5,
+    confidence: float = 0.95,
+    alarm: float = 1e-3,
+    place: float = 0.03,
+) -> Isolation:
+    """Find the link that was touched, the place and the force, from one estimate of external joint torque.
+
+    Args:
+        robot: the arm.
+        q: joint coordinates (n,).
+        tau_ext: external joint torque, what the world does to the arm (n,) [N m].
+        noise: of that estimate: a standard deviation, one a joint (n,), or a covariance (n, n) (`torque_covariance`).
+        capsules: surfaces of the links; `link_capsules(robot)` by default.
+        friction: coefficient that bounds how far forces lean from the normal [-].
+        confidence: probability from which the link counts as known, and the place.
+        alarm: probability at which pure noise may pass for a contact.
+        place: the place counts as known if the contact was within this distance of the named point [m].
+
+    Returns:
+        An `Isolation`; its outcome and reason say what is not known.
+    """
+    x, tau, S = checked(robot, q, tau_ext, noise)
+    if not (0.5 < confidence < 1.0 and 0.0 < alarm < 1.0 and place > 0.0 and friction >= 0.0):
+        raise InputError("isolate: need 0.5 < confidence < 1, 0 < alarm < 1, place > 0 and friction ≥ 0")
+    W = whitening(S)
+    assert W is not None
+    level = float(np.sum(np.einsum("ij,j->i", W, tau) ** 2))
+    largest = float(np.max(np.abs(tau) / np.sqrt(np.diag(S))))
+    if level < chi2.isf(alarm, robot.n) and largest < norm.isf(0.5 * alarm / robot.n):
+        said = "the torques are within their noise"
+        return Isolation("no contact", (), None, None, None, 0.0, place, None, level, said)
+    patches = contact_patches(robot, x, tau, S, capsules=capsules, friction=friction)
+    candidates = _links(robot, patches, confidence)
+    k, certainty = _named(patches, place)
+    outcome: Outcome = "located"
+    reason = ""
+    joints = len(robot.tree.ancestors(candidates[0].body))
+    if candidates[0].probability < confidence:
+        others = ", ".join(f"{c.link} {c.probability:.0%}" for c in candidates)
+        outcome, reason = "ambiguous", f"several links explain the torques: {others}"
+    elif certainty < confidence:
+        outcome = "link"
+        reason = (
+            f"{joints} joints carry {candidates[0].link}; their torques put the place within {1e3 * place:.0f} mm of "
+            f"the named point with {certainty:.0%} only"
+        )
+    point, normal, force = patches.points[k], patches.normals[k], patches.force[k]
+    return Isolation(outcome, candidates, point, normal, force, certainty, place, patches, level, reason)
+
+
+def _links(robot: Robot, patches: Patches, confidence: float) -> tuple[Candidate, ...]:
+    """Links by probability."""
+    bodies = np.unique(patches.body)
+    share = np.array([patches.probability[patches.body == b].sum() for b in bodies])
+    order = np.argsort(-share, kind="stable")
+    return tuple(
+        Candidate(int(bodies[k]), robot.bodies[int(bodies[k])].name, float(share[k]))
+        for k in order
+        if share[k] > 1.0 - confidence or k == order[0]
+    )
+
+
+def _named(patches: Patches, place: float) -> tuple[int, float]:
+    """Index of the patch with most of the probability within `place` [m] of it, and that probability."""
+    likely = np.argsort(-patches.log, kind="stable")[:PLACES]
+    mass = mass_within(patches, patches.points[likely], place)
+    best = int(np.argmax(mass))
+    return int(likely[best]), float(mass[best])

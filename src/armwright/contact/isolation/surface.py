@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The surface of a link's capsule as a map (u, theta), what a push there does to the joints, and lines that meet it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.kinematics.forward import body_poses, homogeneous
+from armwright.robot.kernels import kernel
+from armwright.robot.tree import as_tree
+from armwright.world.geometry import basis
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.robot.model import Robot
+    from armwright.world.link_capsules import LinkCapsule
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """A posed capsule, base frame: u [m] runs along the axis and over the round ends, theta [rad] around.
+
+    0 ≤ u ≤ length is the tube; −πr/2 … 0 and length … length + πr/2 are the ends, as far as `low` and `high` allow
+    (ends inside a neighbouring link cannot be touched).
+    """
+
+    body: int
+    start: Array
+    R: Array
+    length: float
+    radius: float
+    low: float
+    high: float
+
+    def at(self, u: Any, theta: Any) -> tuple[Array, Array]:
+        """Return points (..., 3) and outward normals (..., 3)."""
+        u, theta = np.asarray(u, dtype=np.float64), np.asarray(theta, dtype=np.float64)
+        along = np.clip(u, 0.0, self.length)
+        slope = (u - along) / self.radius if self.radius > 0.0 else np.zeros_like(u)
+        local = np.stack(
+            [np.cos(slope) * np.cos(theta), np.cos(slope) * np.sin(theta), np.sin(slope) + 0.0 * theta], axis=-1
+        )
+        normal = np.einsum("...j,ij->...i", local, self.R)  # no BLAS: its last bits depend on the processor
+        return self.start + along[..., None] * self.R[:, 2] + self.radius * normal, normal
+
+    def find(self, point: Array) -> tuple[float, float]:
+        """Return (u, theta) of the surface point nearest to `point`."""
+        x, y, z = self.R.T @ (point - self.start)
+        along = float(np.clip(z, 0.0, self.length))
+        slope = float(np.arctan2(z - along, np.hypot(x, y)))
+        return along + slope * self.radius, float(np.arctan2(y, x))
+
+    def grid(self, spacing: float, around: int) -> tuple[Array, Array, tuple[float, float]]:
+        """Return u and theta of a grid over the surface and the size of its cells along and around."""
+        count = max(3, int(np.ceil((self.high - self.low) / spacing)))
+        step = (self.high - self.low) / count
+        u, theta = np.meshgrid(
+            self.low + step * (np.arange(count) + 0.5), 2.0 * np.pi * np.arange(around) / around, indexing="ij"
+        )
+        return u.ravel(), theta.ravel(), (float(step), 2.0 * np.pi * self.radius / around)
+
+
+def joint_frames(robot: Robot, q: Array) -> Array:
+    """Return the canonical frames of all bodies (nb, 4, 4), base frame: their z is the axis of the joint."""
+    return np.asarray(kernel(robot, _frames)(q))
+
+
+def _frames(arm: Any, q: Any) -> Any:
+    tree = as_tree(arm)
+    poses = body_poses(tree, q)
+    return np.stack([homogeneous(*poses[i]) for i in range(tree.nb)])
+
+
+def surfaces(robot: Robot, q: Array, capsules: tuple[LinkCapsule, ...]) -> list[Surface]:
+    """Return the capsules at q, with the round end open only at the end of a chain."""
+    tree = robot.tree
+    poses = joint_frames(robot, q)
+    has_child = {body.parent for body in robot.bodies}
+    out = []
+    for k, capsule in enumerate(capsules):
+        R, p = poses[capsule.body, :3, :3], poses[capsule.body, :3, 3]
+        T = tree.T_body_link[capsule.body]
+        ends = np.einsum("ij,kj->ki", T[:3, :3], np.array([capsule.start, capsule.end])) + T[:3, 3]
+        start, end = p + np.einsum("ij,kj->ki", R, ends)
+        size = float(np.linalg.norm(end - start))
+        axis = (end - start) / size if size > 1e-9 else np.array([0.0, 0.0, 1.0])
+        last = capsule.body not in has_child and all(other.body != capsule.body for other in capsules[k + 1 :])
+        cap = 0.5 * np.pi * capsule.radius
+        low = -cap if size <= 1e-9 else 0.0
+        high = size + cap if last or size <= 1e-9 else size
+        out.append(Surface(capsule.body, start, basis(axis), size, capsule.radius, low, high))
+    return out
+
+
+def pushes(robot: Robot, q: Array, body: int, points: Array) -> tuple[Array, Array]:
+    """Return linear Jacobians (m, 3, n) of points (m, 3) on a body, and the angular one (3, n), base axes."""
+    tree = robot.tree
+    chain = tree.ancestors(body)
+    poses = joint_frames(robot, q)[list(chain)]
+    z = poses[:, :3, 2] * np.asarray(tree.ratio)[list(chain), None]
+    turns = np.cross(z[:, None], points - poses[:, None, :3, 3])
+    linear = np.zeros((len(points), 3, tree.n))
+    angular = np.zeros((3, tree.n))
+    for k, i in enumerate(chain):
+        j = tree.joint[i]
+        linear[:, :, j] += turns[k] if tree.revolute[i] else z[k]
+        angular[:, j] += z[k] if tree.revolute[i] else 0.0
+    return linear, angular
+
+
+def force_line(force: Array, moment: Array) -> tuple[Array, Array, float]:
+    """Return a point on a wrench's central line, its direction, and its pitch [m] (0 for a single force).
+
+    Args:
+        force: (3,) [N], not zero.
+        moment: (3,) [N m] about the origin.
+    """
+    square = float(force @ force)
+    return np.cross(force, moment) / square, force / np.sqrt(square), float(force @ moment) / square
+
+
+def line_meets_capsule(surface: Surface, point: Array, along: Array) -> Array | None:
+    """Return where a line first enters a capsule, going along `along` (3,), or None if it passes by.
+
+    That is where a pushing force on this line acts: the force points into the link.
+    """
+    a, z = surface.start, surface.R[:, 2]
+    hits: list[float] = []
+    r = point - a
+    d_flat, r_flat = along - (along @ z) * z, r - (r @ z) * z
+    A, B, C = d_flat @ d_flat, r_flat @ d_flat, r_flat @ r_flat - surface.radius**2
+    if A > 1e-12 and B * B >= A * C:
+        for sign in (-1.0, 1.0):
+            t = (-B + sign * np.sqrt(B * B - A * C)) / A
+            if 0.0 <= (r + t * along) @ z <= surface.length:
+                hits.append(float(t))
+    for centre, far in ((a, False), (a + surface.length * z, True)):
+        c = point - centre
+        b, e = c @ along, c @ c - surface.radius**2
+        if b * b >= e:
+            for sign in (-1.0, 1.0):
+                t = -b + sign * np.sqrt(b * b - e)
+                height = float((r + t * along) @ z)
+                if height >= surface.length if far else height <= 0.0:
+                    hits.append(float(t))
+    return None if not hits else np.asarray(point + min(hits) * along)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a joint path to a motion: a spline through its waypoints, at the pace of the fastest part of the arm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.exploration.joints.touch_map import link_ends
+from armwright.motion import quintic_spline, time_scaled, velocity_factor
+from armwright.planning.waypoints import densified
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.motion import Trajectory
+    from armwright.planning.joint.capsules import LinkCapsules
+    from armwright.planning.joint.known_arm import KnownArm
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+SPACING = (0.3, 0.15, 0.08, 0.04)  # [rad] between waypoints: the first at which the spline stays free
+RAMP = 0.25  # [s] from rest to the full pace
+SAME = 1e-6  # [rad]
+LOOKS = 0.01  # [m] of motion between looks at the spline
+
+
+def joint_motion(
+    robot: Robot, links: LinkCapsules, path: Array, speed: float, known: KnownArm | None = None
+) -> Trajectory:
+    """Return a motion from rest to rest along a joint path (N, n).
+
+    Args:
+        robot: the arm, whose limits on joint speed and acceleration hold.
+        links: its capsules; none of their ends moves faster than about `speed`.
+        path: straight pieces; the spline is drawn to them by more waypoints until it stays free.
+        speed: [m/s].
+        known: what must not be touched; None: not looked at.
+    """
+    kv = np.array([joint.limits.velocity for joint in robot.joints])
+    ka = np.array([joint.limits.acceleration for joint in robot.joints])
+    keep = np.concatenate([[True], np.abs(np.diff(path, axis=0)).max(axis=1) > SAME])
+    path = path[keep] if keep.sum() > 1 else np.vstack([path[:1], path[:1] + SAME])
+    motion: Any = None
+    for spacing in SPACING:
+        rows = densified(path, spacing)
+        motion = _timed(robot, links, rows, speed)
+        factor = velocity_factor(motion, kv, ka)
+        motion = motion if factor <= 1.0 else time_scaled(motion, factor)
+        if known is None:
+            break
+        looks = max(20, int(motion.duration * speed / LOOKS))
+        if (known.clearance(motion.evaluate(np.linspace(0.0, motion.duration, looks)).q) > 0.0).all():
+            break
+    found: Trajectory = motion
+    return found
+
+
+def _timed(robot: Robot, links: LinkCapsules, rows: Array, speed: float) -> Trajectory:
+    """Spline through rows, its pace rising and falling evenly at the ends."""
+    ends = link_ends(robot, links, rows).reshape(len(rows), -1, 3)
+    turned = np.abs(np.diff(rows, axis=0)).max(axis=1)
+    way = np.maximum(np.linalg.norm(np.diff(ends, axis=0), axis=-1).max(axis=1), 0.1 * turned)
+    s = np.concatenate([[0.0], np.cumsum(way)])
+    total = float(s[-1])
+    ramp = min(0.5 * speed * RAMP, 0.5 * total)  # way of a ramp
+    top = speed * np.sqrt(ramp / (0.5 * speed * RAMP))
+    rate = top * top / (2.0 * ramp)
+    begin, end = np.sqrt(2.0 * s / rate), np.sqrt(2.0 * np.maximum(total - s, 0.0) / rate)
+    duration = 2.0 * top / rate + (total - 2.0 * ramp) / top
+    times = np.where(s <= ramp, begin, np.where(s >= total - ramp, duration - end, top / rate + (s - ramp) / top))
+    return quintic_spline(rows, times, velocities="central")

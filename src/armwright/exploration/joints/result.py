@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run with the whole arm leaves behind: an `Exploration` with exact knowledge and joint plans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.contact.ground_truth import clearance, contact_report
+from armwright.contact.isolation.surface import pushes
+from armwright.exploration.result import Exploration
+from armwright.kinematics import fk
+from armwright.recording.signals import Signal
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.exploration.joints.run import JointRun
+    from armwright.exploration.joints.touch_map import TouchMap
+    from armwright.planning.joint.plan import JointPlan
+    from armwright.recording.recording import Recording
+
+    Array = NDArray[np.float64]
+
+WINDOW = 1.0  # [s] after an alarm in which the felt torque is taken for a push at the place that was found
+
+
+@dataclass(frozen=True, eq=False)
+class JointExploration(Exploration):
+    """A run from posture to posture that began with an empty map.
+
+    The recording has further signals: ``clearance`` between arm and world (negative: it penetrates), ``force`` (the sum
+    of the true contact forces on all links) and ``force_felt`` (after an alarm: the push at the place that was found).
+    Its ``maps`` are 3-D grids for drawing, ``cell`` of a contact that of its likeliest place; there are no grid plans.
+
+    Attributes:
+        touch_maps: what was known before the first contact and after every contact, exactly.
+        joint_plans: the path planned with each.
+        q_start, q_goal: postures (n,).
+    """
+
+    touch_maps: tuple[TouchMap, ...] = ()
+    joint_plans: tuple[JointPlan, ...] = ()
+    q_start: Any = None
+    q_goal: Any = None
+
+    def metrics(self) -> dict[str, Any]:
+        """Figures of the run as plain numbers."""
+        out = super().metrics()
+        true = [c for c in self.contacts if c.link and c.places is not None]
+        named = [c for c in true if c.places is not None and c.places.isolation.outcome != "ambiguous"]
+        sure = [c for c in true if c.places is not None and c.places.sure]
+        apart = [float(np.linalg.norm(c.places.points[0] - c.true_point)) for c in sure if c.places is not None]
+        out |= {
+            "links_touched": {link: sum(c.link == link for c in true) for link in dict.fromkeys(c.link for c in true)},
+            "link_named": len(named),
+            "link_right": sum(c.places.isolation.link == c.link for c in named if c.places is not None),
+            "located": len(sure),
+            "median_place_error_m": float(np.median(apart)) if apart else float("nan"),
+            "places_felt": len(self.touch_maps[-1].points),
+            "postures_blocked": len(self.touch_maps[-1].postures),
+            "planning_s": float(self.settings.get("planning_s", float("nan"))),
+        }
+        return out
+
+
+def exploration_of(run: JointRun, q0: Array, settings: dict[str, Any]) -> JointExploration:
+    """Make the result of a run that has ended."""
+    session, task = run.session, run.task
+    session.outcome = run.outcome
+    recording: Recording = session.recording(**settings)
+    q, axes = recording["q"], ("x", "y", "z")
+    tool = np.asarray(fk(task.robot, q)[..., :3, 3])
+    truth = contact_report(task.robot, task.world, q, recording["qd"])
+    recording = recording.with_signals(
+        tool=Signal(tool, "m", axes),
+        tool_ref=Signal(np.asarray(fk(task.believed, recording["q_ref"])[..., :3, 3]), "m", axes),
+        force=Signal(truth.total_force, "N", axes),
+        force_felt=Signal(_felt(run, recording), "N", axes),
+        clearance=Signal(_clearance(run, q), "m"),
+    )
+    arrival = float("nan")
+    if run.outcome == "reached":
+        away = np.flatnonzero(np.linalg.norm(tool - task.place, axis=1) >= task.tolerance)
+        arrival = float(recording.time[min(away[-1] + 1 if len(away) else 0, len(tool) - 1)])
+    grid = run.grids[0].grid
+    ends = [tuple(int(c) for c in grid.cell(p)) for p in (fk(task.believed, q0)[:3, 3], task.place)]
+    return JointExploration(
+        recording,
+        tuple(run.grids),
+        (),
+        tuple(run.contacts),
+        ends[0],
+        ends[1],
+        task.place,
+        run.outcome == "reached",
+        arrival,
+        run.outcome,
+        run.message,
+        task.world,
+        settings,
+        tuple(run.maps),
+        tuple(run.plans),
+        q0,
+        np.asarray(task.goals)[0],
+    )
+
+
+def _clearance(run: JointRun, q: Array) -> Array:
+    """Distance (T,) [m] between the arm and the world, inf where nothing is within reach → the arm's own size."""
+    if not len(q):
+        return np.zeros(0)
+    distance: Array = np.minimum(clearance(run.task.robot, run.task.world, q), 10.0)
+    return distance
+
+
+def _felt(run: JointRun, recording: Recording) -> Array:
+    """Felt force (T, 3) [N]: around each alarm, the push at its likeliest place that explains the torques."""
+    out = np.zeros((len(recording), 3))
+    if "tau_ext" not in recording:
+        return out
+    time, tau = recording.time, recording["tau_ext"]
+    borders = [c.time for c in run.contacts] + [np.inf]
+    for k, contact in enumerate(run.contacts):
+        if contact.places is None or not len(contact.places.points):
+            continue
+        before = 0.1 if k == 0 else min(0.1, 0.5 * (contact.time - borders[k - 1]))
+        span = np.flatnonzero((time >= contact.time - before) & (time < min(contact.time + WINDOW, borders[k + 1])))
+        # the push keeps its place on the link: the posture changes little while it lasts
+        linear, _ = pushes(run.task.believed, contact.q, contact.places.body, contact.places.points[:1])
+        effect = -linear[0].T @ contact.places.normal  # of 1 N
+        sizes = np.maximum(tau[span] @ effect / max(float(effect @ effect), 1e-12), 0.0)
+        out[span] = -sizes[:, None] * contact.places.normal
+    return out

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a bump to the map: the patch of 000, which cell to mark, and where to step back to."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from armwright.arguments import names_culprit
+from armwright.errors import InputError
+from armwright.planning.grid.grid import Grid, frozen_numbers
+from armwright.planning.grid.neighbourhood import moore
+from armwright.planning.grid.occupancy import GridMap
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+Cell = tuple[int, ...]
+START_000: Cell = (2, 11)
+GOAL_000: Cell = (18, 7)
+
+
+class Marked(NamedTuple):
+    """A map after a contact: the cell marked, whether it was marked before, whether it lies in the grid at all."""
+
+    map: GridMap
+    cell: Cell
+    again: bool
+    inside: bool
+
+
+def patch_000(*, ring: bool = True, radius: float = 0.0) -> GridMap:
+    """Return the empty 20×20 map of 000 §3.10: x = 0.0263 u + 0.1238, y = 0.0263 v − 0.2762, z = 0; cells from 1."""
+    grid = Grid((20, 20), np.array([0.1238, -0.2762, 0.0]), None, 0.0263, 1)
+    return GridMap(grid, ring=ring, radius=radius)
+
+
+@names_culprit
+def mark(where: GridMap, point: ArrayLike) -> Marked:
+    """Put a contact into the cell of `point` (3,) [m].
+
+    Policies differ in the point: 000 takes the **desired** flange position, which lies inside the object because
+    detection lags; the estimated contact point (`contact_point`) marks the surface. A point outside the grid marks
+    nothing, and says so.
+    """
+    cell: Cell = tuple(int(c) for c in where.grid.cell(frozen_numbers(point, (3,), "point")))
+    if not where.grid.inside(cell):
+        return Marked(where, cell, False, False)
+    again = bool(np.asarray(where.felt)[where.grid.index(cell)] > 0)
+    return Marked(where.with_felt(cell), cell, again, True)
+
+
+@names_culprit
+def contact_point(tool: ArrayLike, force: ArrayLike, radius: float = 0.0) -> Array:
+    """Return where a tool of `radius` touches: the surface lies opposite to the force that it exerts on the arm.
+
+    Args:
+        tool: actual tool position (3,) [m].
+        force: estimated contact force on the arm (3,) [N], not zero.
+        radius: [m].
+    """
+    p, f = frozen_numbers(tool, (3,), "tool"), frozen_numbers(force, (3,), "force")
+    size = float(np.linalg.norm(f))
+    if size == 0.0:
+        raise InputError("force: a zero force has no direction, so there is no contact point")
+    return np.asarray(p - radius * f / size)
+
+
+@names_culprit
+def back_off_000(cell: ArrayLike, velocity: ArrayLike) -> Cell:
+    """Step one cell back against the dominant axis of the velocity, then c_u ≥ 2 and no other clamp (000 §3.10).
+
+    Args:
+        cell: (u, v), counted from 1.
+        velocity: desired flange velocity; its x and y count. Equal sizes go to v; sign(0) = 0, as in Matlab.
+    """
+    u, v = (int(c) for c in np.asarray(cell))
+    vx, vy = (float(x) for x in np.asarray(velocity, dtype=np.float64)[:2])
+    if not np.isfinite([vx, vy]).all():
+        raise InputError(f"velocity: must be finite, got {[vx, vy]}")
+    if abs(vx) > abs(vy):
+        u -= int(np.sign(vx))
+    else:
+        v -= int(np.sign(vy))
+    return max(u, 2), v
+
+
+@names_culprit
+def back_off(where: GridMap, cell: ArrayLike, velocity: ArrayLike) -> Cell | None:
+    """Step one cell back against the dominant axis of the velocity, in any grid, to a free cell.
+
+    Where that cell is blocked or outside, the free cell nearest to it is taken; None if no cell is free.
+
+    Args:
+        where: the map, the contact already marked.
+        cell: where the arm is.
+        velocity: of the tool (3,), base frame.
+    """
+    v = np.asarray(where.grid.axes) @ frozen_numbers(velocity, (3,), "velocity")
+    k = int(np.argmax(np.abs(v)))
+    target = np.array(cell, dtype=np.int64)
+    target[k] -= int(np.sign(v[k]))
+    return nearest_free(where, target)
+
+
+@names_culprit
+def nearest_free(where: GridMap, cell: ArrayLike) -> Cell | None:
+    """Return the free cell nearest to `cell` (which may be outside), searched ring by ring; None if there is none."""
+    first, shape = where.grid.first, np.array(where.shape)
+    blocked = where.blocked()
+    start: Cell = tuple(int(c) for c in np.clip(np.asarray(cell, dtype=np.int64) - first, 0, shape - 1))
+    if blocked.all():
+        return None
+    order = moore(where.grid.dim).offsets
+    order = order[np.argsort((order * order).sum(axis=1), kind="stable")]
+    seen, queue = {start}, deque([start])
+    best: tuple[float, Cell] | None = None
+    while queue:
+        c = queue.popleft()
+        ring = max(abs(a - b) for a, b in zip(c, start, strict=True))
+        if best is not None and ring > best[0]:
+            break  # every cell farther out in the maximum norm is farther in the Euclidean one
+        if not blocked[c]:
+            away = float(np.linalg.norm(np.array(c) - start))
+            if best is None or away < best[0]:
+                best = away, c
+        for offset in order:
+            n: Cell = tuple(int(a + o) for a, o in zip(c, offset, strict=True))
+            if n not in seen and all(0 <= a < s for a, s in zip(n, shape, strict=True)):
+                seen.add(n)
+                queue.append(n)
+    assert best is not None, "some cell is free"
+    return tuple(c + first for c in best[1])

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings on disk: MCAP, Parquet, CSV and NPZ, chosen by suffix. Never pickle.
+
+=========  =======================================================  =========================================
+suffix     opens in                                                 a run that dies while writing
+=========  =======================================================  =========================================
+.mcap      Foxglove, PlotJuggler (protobuf, schema in the file)     keeps every chunk written
+.parquet   pandas, DuckDB, MATLAB, PlotJuggler                      keeps every chunk, in ``.parquet.partial``
+.csv       everything; far slower and twice as large, and its       keeps every line
+           description in a second file, ``.csv.meta``
+.npz       NumPy                                                    cannot be written piecewise
+=========  =======================================================  =========================================
+
+Every format gives back the same float64 bits (CSV: except the payload bits of a NaN), or refuses the file: counts and
+checksums tell if a bit of it has changed. The one file without is the CSV of a run that was cut short.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from armwright.errors import ArmwrightError, InputError
+from armwright.recording.formats.draft import draft_folder
+from armwright.recording.interrupts import Uninterrupted
+from armwright.recording.recording import Recording
+from armwright.regular_file import open_regular
+
+SUFFIXES = {".mcap": "mcap_log", ".parquet": "parquet", ".csv": "csv_text", ".npz": "npz"}
+MAX_BYTES = 8 * 2**30
+# a file may unpack to this many bytes, or so many times its own size; we write without packing
+UNPACKED, TIMES = 64 * 2**20, 16
+
+
+def module_for(path: Path) -> Any:
+    """Return the module that reads and writes files of this suffix."""
+    try:
+        return import_module(f"armwright.recording.formats.{SUFFIXES[path.suffix.lower()]}")
+    except KeyError:
+        raise InputError(f"{path}: unknown suffix {path.suffix!r}; valid: {', '.join(SUFFIXES)}") from None
+
+
+def save(recording: Recording, path: str | Path) -> Path:
+    """Write a recording; an existing file is replaced at once, when the new one is complete.
+
+    Args:
+        recording: what to write.
+        path: its suffix chooses the format: .mcap, .parquet, .csv, .npz.
+
+    Returns:
+        The path.
+
+    Raises:
+        ArmwrightError: the file could not be written; nothing is left behind and an older file stays as it was.
+    """
+    file = Path(path)
+    write: Callable[[Recording, Path], None] = module_for(file).write
+    try:
+        with draft_folder(file) as folder:
+            write(recording, folder / file.name)
+            with Uninterrupted():  # both files of a CSV recording, or none
+                for draft in sorted(folder.iterdir(), reverse=True):
+                    os.replace(draft, file.with_name(draft.name))
+    except OSError as error:
+        raise ArmwrightError(
+            f"{file}: could not be written ({error.strerror or error}); nothing was changed there"
+        ) from error
+    return file
+
+
+def load(path: str | Path, *, recover: bool = False, max_bytes: int | None = None) -> Recording:
+    """Read a recording that `save` or `RecordingWriter` wrote.
+
+    A file without an end (the run was killed, the disk was full) is read up to its last whole chunk, and the outcome
+    says so. Damage inside a file is an error.
+
+    Args:
+        path: the file, a regular one.
+        recover: keep what precedes the damage instead of refusing the file.
+        max_bytes: refuse files, or arrays that a file declares, larger than this. By default a file may have 8 GiB, and
+            unpack to 64 MiB or 16 times its size.
+
+    Raises:
+        InputError: naming the file, the place in it and the reason.
+    """
+    file = Path(path)
+    module = module_for(file)
+    source = file
+    partial = file.with_name(file.name + ".partial")
+    if not file.exists() and partial.exists():
+        source = partial
+    most = MAX_BYTES if max_bytes is None else max_bytes
+    try:
+        with open_regular(source, most) as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if not size:
+                raise InputError(f"{source}: the file is empty")
+            room = min(most, max(UNPACKED, TIMES * size)) if max_bytes is None else max_bytes
+            loaded: Recording = module.read(stream, source, recover=recover, max_bytes=room)
+    except OSError as error:
+        more = " (load(..., max_bytes=...) reads more)" if error.errno == errno.EFBIG else ""
+        raise InputError(f"{source}: cannot be read: {error.strerror or error}{more}") from error
+    except MemoryError as error:
+        raise InputError(f"{source}: does not fit into memory") from error
+    return loaded

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading MCAP recordings: record by record, every length checked before it is believed."""
+
+from __future__ import annotations
+
+import io
+import mmap
+import struct
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from armwright.errors import ArmwrightError, InputError
+from armwright.optional import need
+from armwright.recording.formats import meta
+from armwright.recording.formats.mcap_records import (
+    CHANNEL,
+    CHUNK,
+    DATA_END,
+    MAGIC,
+    MESSAGE,
+    METADATA,
+    SCHEMA,
+    records,
+)
+from armwright.recording.formats.protobuf import sample_layout
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.recording.recording import Recording
+
+    Array = NDArray[np.float64]
+
+_HEAD = 31  # bytes of a message record before its data
+_MOST_CHANNELS = 2**16  # records; as many as there are numbers for them
+
+
+def read(file: BinaryIO, path: Path, *, recover: bool, max_bytes: int) -> Recording:
+    """Read an MCAP file that holds a recording, complete or cut short."""
+    if file.read(len(MAGIC)) != MAGIC:
+        raise InputError(f"{path}, byte 0: not an MCAP file (its first eight bytes are not the magic ones)")
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return _Reader(path, data, recover, max_bytes).recording()
+
+
+class _Reader:
+    def __init__(self, path: Path, data: Any, recover: bool, max_bytes: int) -> None:
+        self.path, self.data, self.recover, self.left = path, data, recover, max_bytes
+        self.records = need("mcap.records", "log", "reading .mcap")
+        self.streams = need("mcap.stream_reader", "log", "reading .mcap")
+        self.head: dict[str, Any] | None = None
+        self.tail: dict[str, Any] | None = None
+        self.columns: tuple[meta.Column, ...] = ()
+        self.channel = -1
+        self.declared: set[int] = set()
+        self.channels = 0
+        self.parts: list[list[Array]] = []
+
+    def recording(self) -> Recording:
+        # twice, because tools that rewrite a file may move the metadata behind the samples
+        whole = self._pass(METADATA)
+        if self.head is None:
+            raise InputError(f"{self.path}: no Armwright recording in this MCAP file (no metadata 'armwright.head')")
+        whole = self._pass(CHANNEL, CHUNK) and whole
+        if self.channel < 0 and self.declared and not self.recover:
+            raise InputError(f"{self.path}: damaged, none of its channels is '/recording'")
+        if not whole:
+            self.tail = None
+        widths = [1, *(column.width for column in self.columns)]
+        stacked = [
+            np.concatenate([part[i] for part in self.parts]) if self.parts else np.empty((0, width))
+            for i, width in enumerate(widths)
+        ]
+        time = stacked[0].reshape(-1)
+        return meta.assemble(
+            self.head, self.tail, self.columns, time, stacked[1:], str(self.path), recover=self.recover
+        )
+
+    def _pass(self, *wanted: int) -> bool:
+        """Take in the records of these kinds; return whether no damage was met (or else say so, unless recovering)."""
+        try:
+            for at, kind, length in records(self.path, self.data):
+                if kind in wanted:
+                    self._take(f"{self.path}, byte {at}", kind, self.data[at + 9 : at + 9 + length])
+                elif kind == DATA_END and METADATA in wanted and self.head is not None and self.tail is None:
+                    raise InputError(
+                        f"{self.path}, byte {at}: damaged, the data ends without 'armwright.tail'. "
+                        "load(..., recover=True) reads the samples"
+                    )
+        except ArmwrightError:
+            if not self.recover or self.head is None:
+                raise
+            return False
+        return True
+
+    def _take(self, where: str, kind: int, content: bytes) -> None:
+        read = {CHANNEL: self.records.Channel, CHUNK: self.records.Chunk, METADATA: self.records.Metadata}[kind]
+        try:
+            record = read.read(self.streams.ReadDataStream(io.BytesIO(content)))
+        except Exception as error:  # noqa: BLE001 - the package has an end-of-file error of its own kind
+            raise InputError(f"{where}: damaged {read.__name__.lower()} record ({error!r})") from None
+        if kind == METADATA and record.name == "armwright.head":
+            self.head = meta.parse(record.metadata.get("json", ""), where)
+            self.columns = meta.columns_from(self.head, where)
+            self.layout = sample_layout(self.columns)
+            self.filled = np.frombuffer(self.layout.template, dtype=np.uint8)
+            self.fixed = self.layout.fixed()
+        elif kind == METADATA and record.name == "armwright.tail":
+            self.tail = meta.parse(record.metadata.get("json", ""), where)
+        elif kind == CHANNEL:
+            self.channels += 1
+            if self.channels > _MOST_CHANNELS:
+                raise InputError(f"{where}: more than {_MOST_CHANNELS} channel records")
+            self.declared.add(record.id)
+            if record.topic == "/recording":
+                self.channel = record.id
+        elif kind == CHUNK:
+            self._chunk(where, record)
+
+    def _chunk(self, where: str, chunk: Any) -> None:
+        kept = sum(len(part[0]) for part in self.parts)
+        where = f"{where} (after sample {kept})"
+        size = chunk.uncompressed_size
+        self.left -= size
+        if self.left < 0:
+            raise InputError(f"{where}: chunk of {size} bytes; {meta.TOO_MUCH}")
+        try:
+            data = _unpacked(chunk)
+        except Exception as error:  # noqa: BLE001 - whatever the decompressor raises
+            raise InputError(f"{where}: damaged chunk ({error!r})") from None
+        if len(data) != size:
+            raise InputError(f"{where}: damaged chunk, not {size} bytes long")
+        if chunk.uncompressed_crc and zlib.crc32(data) != chunk.uncompressed_crc:
+            raise InputError(
+                f"{where}: damaged chunk, its checksum does not fit. load(..., recover=True) keeps what precedes"
+            )
+        messages = self._fixed(data) or self._general(where, data)
+        if not messages:
+            return
+        rows = np.frombuffer(messages, dtype=np.uint8).reshape(-1, len(self.filled))
+        if not (rows[:, self.fixed] == self.filled[self.fixed]).all():
+            raise InputError(f"{where}: damaged chunk, a sample does not have the declared signals")
+        self.parts.append([np.array(hole, dtype=np.float64) for hole in self.layout.holes(rows, 0)])
+
+    def _fixed(self, data: bytes) -> bytes:
+        """Return the samples of a chunk as we write them: only messages of our channel, all of one length."""
+        width = _HEAD + len(self.layout.template)
+        if len(data) % width or self.channel < 0:
+            return b""
+        rows = np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
+        expected = np.frombuffer(struct.pack("<BQH", MESSAGE, width - 9, self.channel), dtype=np.uint8)
+        return rows[:, _HEAD:].tobytes() if (rows[:, :11] == expected).all() else b""
+
+    def _general(self, where: str, data: bytes) -> bytes:
+        """Return the samples of a chunk that another tool has rearranged, and take in its channels."""
+        out, at = [], 0
+        while at + 9 <= len(data):
+            kind, length = struct.unpack_from("<BQ", data, at)
+            body = data[at + 9 : at + 9 + length]
+            if len(body) != length or kind not in (SCHEMA, CHANNEL, MESSAGE) or (kind == MESSAGE and length < 22):
+                raise InputError(f"{where}: damaged chunk, a record of kind {kind} and {length} bytes in it")
+            if kind == CHANNEL:
+                self._take(where, kind, body)
+            elif kind == MESSAGE:
+                (channel,) = struct.unpack_from("<H", body)
+                if channel not in self.declared:
+                    raise InputError(f"{where}: damaged, a message of channel {channel}, which was not declared")
+                if channel == self.channel:
+                    if length - 22 != len(self.layout.template):
+                        raise InputError(f"{where}: a sample of {length - 22} bytes does not fit the declared signals")
+                    out.append(body[22:])
+            at += 9 + length
+        return b"".join(out)
+
+
+def _unpacked(chunk: Any) -> bytes:
+    """Return the records of a chunk; no more than one byte beyond what it declares is ever unpacked."""
+    most = chunk.uncompressed_size + 1
+    data: bytes = chunk.data
+    if chunk.compression == "zstd":
+        zstandard = need("zstandard", "log", "reading .mcap with zstd")
+        data = zstandard.ZstdDecompressor().stream_reader(data).read(most)
+    elif chunk.compression == "lz4":
+        lz4 = need("lz4.frame", "log", "reading .mcap with lz4")
+        data = lz4.LZ4FrameDecompressor().decompress(data, max_length=most)
+    elif chunk.compression:
+        raise ValueError(f"compression {chunk.compression[:20]!r} is not known; valid: zstd, lz4 or none")
+    return data

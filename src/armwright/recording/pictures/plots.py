@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of a recording, one line each: joints, velocities, torques with limits, errors, energy, the tool's path.
+
+Colours are Okabe and Ito's, which colour-blind readers can tell apart; sizes suit a page of text.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import ArmwrightError, InputError
+from armwright.optional import need
+from armwright.recording.pictures.summary import limits_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.recording.recording import Recording
+
+    Array = NDArray[np.float64]
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#882255")
+LIMIT, MUTED = "#b2182b", "#5f6975"
+STYLE = {
+    "font.size": 8.5,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8.5,
+    "legend.fontsize": 7.5,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "grid.linewidth": 0.5,
+    "lines.linewidth": 1.2,
+    "legend.frameon": False,
+    "axes.axisbelow": True,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "savefig.dpi": 200,
+    "figure.dpi": 120,
+    "axes.formatter.limits": (-7, 7),
+    "axes.formatter.use_mathtext": True,
+    "svg.fonttype": "none",
+}
+NAMES = {
+    "q": "position",
+    "qd": "velocity",
+    "qdd": "acceleration",
+    "tau": "torque",
+    "tau_command": "commanded torque",
+    "error": "tracking error",
+    "energy": "energy",
+    "wrench": "wrench",
+    "storage": "storage function",
+}
+GROUPS = {"joints": "q", "velocity": "qd", "acceleration": "qdd", "torques": "tau", "errors": "error"}
+WITH = {"q": "q_ref", "qd": "qd_ref", "qdd": "qdd_ref", "tau": "tau_command"}
+
+
+def plot(
+    recording: Recording,
+    what: str | Sequence[str] = "joints",
+    path: str | Path | None = None,
+    *,
+    title: str | None = None,
+    width: float = 7.2,
+    together: bool | None = None,
+) -> Any:
+    """Draw one or several views of a recording.
+
+    Args:
+        recording: what to draw.
+        what: "joints", "velocity", "acceleration", "torques", "errors", "energy", "tool", the name of any signal, or a
+            list of these, one below the other.
+        path: where to save it as well (.png, .pdf, .svg, ...).
+        title: above the figure; none by default, as in a paper.
+        width: of the figure [inch].
+        together: all components in one panel, or one panel each; by default one each where there are limits or
+            references to compare with.
+
+    Returns:
+        The matplotlib Figure.
+    """
+    matplotlib = need("matplotlib", "plot", "plotting")
+    with matplotlib.rc_context(STYLE):
+        figure = _build(recording, [what] if isinstance(what, str) else list(what), title, width, together)
+        if path is None:
+            figure.draw_without_rendering()  # lay out while the style holds
+            return figure
+        try:
+            figure.savefig(path)
+        except (OSError, ValueError) as error:
+            raise ArmwrightError(f"{path}: the figure could not be saved ({error})") from error
+    return figure
+
+
+def png(recording: Recording, view: str, dpi: int = 150) -> bytes:
+    """Return one view as a PNG file's bytes."""
+    buffer = io.BytesIO()
+    with need("matplotlib", "plot", "plotting").rc_context(STYLE):
+        _build(recording, [view], None, 7.2, None).savefig(buffer, format="png", dpi=dpi)
+    return buffer.getvalue()
+
+
+def _build(recording: Recording, views: list[str], title: str | None, width: float, together: bool | None) -> Any:
+    figure_type = need("matplotlib.figure", "plot", "plotting").Figure
+    canvas_type = need("matplotlib.backends.backend_agg", "plot", "plotting").FigureCanvasAgg
+    if not views:
+        raise InputError("plot: nothing to draw; name a view or a signal")
+    if not len(recording):
+        raise InputError("plot: the recording has no samples")
+    chosen = [_view(recording, view, together) for view in views]
+    heights = [height(width) for height, _ in chosen]
+    figure = figure_type(figsize=(width, sum(heights) + (0.3 if title else 0.0)), layout="constrained")
+    canvas_type(figure)
+    parts = figure.subfigures(len(views), 1, height_ratios=heights, squeeze=False)[:, 0]
+    for part, (_, draw) in zip(parts, chosen, strict=True):
+        draw(part)
+    if title:
+        figure.suptitle(title, fontsize=10, fontweight="bold")
+    return figure
+
+
+View = tuple[Callable[[float], float], Callable[[Any], None]]
+
+
+def _view(recording: Recording, view: str, together: bool | None) -> View:
+    """Return the height of a view for a width [inch], and what draws it into a subfigure."""
+    if view == "energy":
+        return (lambda _: 2.3), (lambda part: _energy(recording, part))
+    if view == "tool":
+        from armwright.recording.pictures.tool_plot import draw_tool
+
+        return (lambda width: 0.46 * width), (lambda part: draw_tool(recording, part))
+    name = GROUPS.get(view, view)
+    if name not in recording:
+        known = ", ".join([*GROUPS, "energy", "tool"])
+        raise InputError(
+            f"plot: cannot draw {view!r}; valid: {known}, or a signal of this recording: {', '.join(recording)}"
+        )
+    count = recording.signals[name].width
+    compared = WITH.get(name, "") in recording or limits_of(recording.robot, name, count) is not None
+    single = (not compared or count == 1) if together is None else together
+    if single:
+        return (lambda _: 2.3), (lambda part: _together(recording, name, part))
+    columns = 4 if count in (4, 7, 8) else min(3, count)
+    rows = -(-count // columns)
+    return (lambda _: 1.45 * rows + 0.35), (lambda part: _panels(recording, name, part, rows, columns))
+
+
+def axis_label(name: str, unit: str) -> str:
+    """Return "velocity [rad/s]" and the like."""
+    text = unit.replace("^2", "²").replace("^3", "³").replace("N m", "N·m")
+    return f"{NAMES.get(name, name.replace('_', ' '))}" + (f" [{text}]" if text else "")
+
+
+def mark_events(recording: Recording, axes: Any, named: bool = True) -> None:
+    """Draw a dotted line at every event, and its name above the panel where there is room."""
+    free = -np.inf
+    for event in recording.events[:50]:
+        if not recording.time[0] <= event.time <= recording.time[-1]:
+            continue
+        axes.axvline(event.time, color=MUTED, linewidth=0.7, linestyle=(0, (1, 2)), zorder=0.5)
+        if named and event.time >= free:
+            late = event.time > recording.time[-1] - 0.1 * recording.duration
+            place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "xytext": (0, 2)}
+            side = "right" if late else "left"
+            axes.annotate(event.name, (event.time, 1.0), va="bottom", ha=side, fontsize=6.5, color=MUTED, **place)
+            free = event.time + recording.duration * (0.02 + 0.012 * len(event.name))
+
+
+def _frame(recording: Recording, axes: Any) -> None:
+    axes.set_xlim(recording.time[0], recording.time[-1] if recording.duration else recording.time[0] + 1.0)
+
+
+def _together(recording: Recording, name: str, part: Any) -> None:
+    axes = part.subplots()
+    values, labels = recording.signals[name].flat(), recording.labels(name)
+    for i, label in enumerate(labels):
+        style = "-" if i < len(COLOURS) else "--"
+        axes.plot(
+            recording.time,
+            values[:, i],
+            color=COLOURS[i % len(COLOURS)],
+            linestyle=style,
+            label=label if len(labels) > 1 else None,
+        )
+    bounds = limits_of(recording.robot, name, values.shape[1])
+    if bounds is not None and len({*bounds[0].tolist()}) == 1:  # one limit for all can be drawn once
+        _limit(axes, values, float(bounds[0][0]), float(bounds[1][0]), recording.unit(name))
+    axes.set_xlabel("time [s]")
+    axes.set_ylabel(axis_label(name, recording.unit(name)))
+    _frame(recording, axes)
+    mark_events(recording, axes)
+    if len(labels) > 1:
+        columns = -(-len(labels) // 13)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.4, ncols=min(columns, 3))
+
+
+def _panels(recording: Recording, name: str, part: Any, rows: int, columns: int) -> None:
+    values, labels = recording.signals[name].flat(), recording.labels(name)
+    grid = part.subplots(rows, columns, sharex=True, squeeze=False)
+    bounds = limits_of(recording.robot, name, values.shape[1])
+    other = WITH.get(name, "")
+    compared = recording.signals[other].flat() if other in recording else None
+    for i, axes in enumerate(grid.flat):
+        if i >= len(labels):
+            axes.set_axis_off()
+            continue
+        shown = values[:, i : i + 1]
+        axes.plot(recording.time, values[:, i], color=COLOURS[0], label="measured", zorder=2)
+        if compared is not None and compared.shape == values.shape:
+            shown = np.concatenate([shown, compared[:, i : i + 1]], axis=1)
+            axes.plot(recording.time, compared[:, i], color=COLOURS[1], linestyle=(0, (4, 2)), linewidth=1.0, zorder=3)
+        if bounds is not None:
+            _limit(axes, shown, float(bounds[0][i]), float(bounds[1][i]), recording.unit(name))
+        axes.set_title(labels[i], loc="left", pad=3)
+        _frame(recording, axes)
+        mark_events(recording, axes, named=False)
+        if i + columns >= len(labels):
+            axes.set_xlabel("time [s]")
+            axes.xaxis.set_tick_params(labelbottom=True)
+    part.supylabel(axis_label(name, recording.unit(name)), fontsize=8.5)
+    if compared is not None:
+        lines = need("matplotlib.lines", "plot", "plotting").Line2D
+        second = "commanded" if other == "tau_command" else "reference"
+        handles = [
+            lines([], [], color=COLOURS[0], label="applied" if other == "tau_command" else "actual"),
+            lines([], [], color=COLOURS[1], linestyle=(0, (4, 2)), linewidth=1.0, label=second),
+        ]
+        part.legend(handles=handles, loc="outside upper right", ncols=2, handlelength=2.0)
+
+
+def _limit(axes: Any, values: Array, lower: float, upper: float, unit: str) -> None:
+    """Draw limits that the values come near as dashed lines with the forbidden side shaded; else write them down."""
+    finite = values[np.isfinite(values)]
+    if not finite.size or not (np.isfinite(lower) or np.isfinite(upper)):
+        return
+    low, high = float(finite.min()), float(finite.max())
+    largest = max(abs(low), abs(high))
+    near = [x for x in (lower, upper) if np.isfinite(x) and (largest >= 0.35 * abs(x))]
+    pad = 0.08 * max(high - low, 1e-9, *(abs(x - y) for x in near for y in (low, high)))
+    # only limits on the side where the values are: the other one would squeeze the curve
+    near = [x for x in near if (x > 0 and high >= 0.35 * x) or (x <= 0 and low <= 0.35 * x)]
+    bottom, top = min([low, *near]) - pad, max([high, *near]) + pad
+    for x in near:
+        axes.axhline(x, color=LIMIT, linewidth=0.9, linestyle=(0, (5, 3)), zorder=1.5)
+        outside = (x, max(top, x + pad)) if x == upper else (min(bottom, x - pad), x)
+        axes.axhspan(*outside, color=LIMIT, alpha=0.08, linewidth=0, zorder=0)
+    axes.set_ylim(bottom, top)
+    if len(near) == 0:
+        text = f"limit ±{upper:.4g}" if lower == -upper else f"limits {lower:.4g} … {upper:.4g}"
+        unit = unit.replace("^2", "²").replace("N m", "N·m")
+        axes.set_title(f"{text} {unit}", loc="right", fontsize=6.5, color=MUTED, pad=3)
+
+
+def _energy(recording: Recording, part: Any) -> None:
+    axes = part.subplots()
+    shown = [name for name in ("kinetic", "potential", "energy", "storage") if name in recording]
+    if not shown:
+        raise InputError("plot: no energies in this recording (kinetic, potential, energy or storage)")
+    labels = {"energy": "total", "storage": "storage function"}
+    for i, name in enumerate(shown):
+        total = name == "energy"
+        axes.plot(
+            recording.time,
+            recording[name].reshape(-1),
+            color="black" if total else COLOURS[i],
+            linewidth=1.6 if total else 1.1,
+            label=labels.get(name, name),
+            zorder=3 if total else 2,
+        )
+    axes.set_xlabel("time [s]")
+    axes.set_ylabel(axis_label("energy", "J"))
+    _frame(recording, axes)
+    mark_events(recording, axes)
+    drift = recording.summary().get("energy_drift", np.inf)
+    note = f"total changes by\n{drift:.1e} of the\nkinetic peak" if drift < 1e-2 else None
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.4, title=note, title_fontsize=6.5)

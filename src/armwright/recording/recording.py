@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run leaves behind: named, unit-carrying columns over time, with everything that made them."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.pickling import Rebuilt
+from armwright.recording.signals import Event, Signal, as_event, check_signals, plain, read_only
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that decide the numbers of a run: Armwright, NumPy, Python, platform."""
+    from armwright import __version__
+
+    return {
+        "armwright": __version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Recording(Rebuilt):
+    """A recorded run.
+
+    Attributes:
+        time: (T,) [s], finite and not falling.
+        signals: by name, all with T samples.
+        robot: the arm, None if unknown.
+        settings: what the run was asked to do; anything JSON can hold.
+        events: what happened on the way, in order of time.
+        outcome: how it ended, in words.
+        seed: of the random numbers, None if there were none.
+        versions: of the software that made it.
+    """
+
+    time: Array
+    signals: Mapping[str, Signal]
+    robot: Robot | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+    outcome: str = ""
+    seed: int | None = None
+    versions: Mapping[str, str] = field(default_factory=versions)
+
+    def __post_init__(self) -> None:
+        """Freeze everything and check that the pieces fit together."""
+        put = object.__setattr__
+        time = read_only(self.time, "time")
+        if time.ndim != 1:
+            raise InputError(f"time: expected shape (T,), got {time.shape}")
+        if not np.isfinite(time).all():
+            raise InputError(f"time: sample {int(np.argmin(np.isfinite(time)))} is not finite")
+        if len(time) > 1 and (falls := np.diff(time) < 0.0).any():
+            raise InputError(
+                f"time: falls after sample {int(np.argmax(falls))} (t = {time[int(np.argmax(falls))]!r} s)"
+            )
+        put(self, "time", time)
+        put(self, "signals", MappingProxyType(check_signals(self.signals, len(time))))
+        put(self, "settings", MappingProxyType(plain(self.settings)))
+        put(self, "events", tuple(as_event(event) for event in self.events))
+        if self.seed is not None:
+            if isinstance(self.seed, bool) or not isinstance(self.seed, (int, np.integer)):
+                raise InputError(f"seed: expected a whole number or None, got {self.seed!r}")
+            put(self, "seed", int(self.seed))
+        put(self, "outcome", str(self.outcome))
+        put(self, "versions", MappingProxyType({str(k): str(v) for k, v in self.versions.items()}))
+
+    def __getitem__(self, name: str) -> Array:
+        """Return the values of a signal, (T, ...)."""
+        try:
+            return self.signals[name].values
+        except KeyError:
+            raise InputError(
+                f"no signal {name!r} in this recording; it has: {', '.join(self.signals) or 'none'}"
+            ) from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and send to other processes as plain data."""
+        parts = (self.time, dict(self.signals), self.robot, dict(self.settings), self.events, self.outcome, self.seed)
+        return Recording, (*parts, dict(self.versions))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.signals
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.signals)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __repr__(self) -> str:
+        arm = f"{self.robot.name!r}, " if self.robot else ""
+        columns = sum(signal.width for signal in self.signals.values())
+        end = f", outcome={self.outcome!r}" if self.outcome else ""
+        return (
+            f"Recording({arm}{len(self)} samples over {self.duration:g} s, {columns} columns: {', '.join(self)}{end})"
+        )
+
+    @property
+    def duration(self) -> float:
+        """From the first to the last sample [s]."""
+        return float(self.time[-1] - self.time[0]) if len(self.time) else 0.0
+
+    def unit(self, name: str) -> str:
+        """Return the unit of a signal."""
+        self[name]
+        return self.signals[name].unit
+
+    def labels(self, name: str) -> tuple[str, ...]:
+        """Return one label per component of a signal: as recorded, else joint names where they fit, else numbers."""
+        self[name]
+        signal = self.signals[name]
+        if signal.labels:
+            return signal.labels
+        if self.robot is not None and signal.shape == (self.robot.n,) and signal.unit != "m":
+            return tuple(joint.name for joint in self.robot.joints)
+        return tuple(str(i) for i in range(signal.width))
+
+    def select(self, t0: float = -np.inf, t1: float = np.inf) -> Recording:
+        """Return the part with t0 ≤ t ≤ t1 [s], and the events in it; values are views."""
+        if not t0 <= t1:
+            raise InputError(f"select: t0 ({t0}) must not exceed t1 ({t1})")
+        first, last = np.searchsorted(self.time, t0, "left"), np.searchsorted(self.time, t1, "right")
+        kept = tuple(event for event in self.events if t0 <= event.time <= t1)
+        return replace(self._rows(slice(int(first), int(last))), events=kept)
+
+    def decimate(self, k: int) -> Recording:
+        """Return every k-th sample, beginning with the first; values are views (no filter is applied)."""
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise InputError(f"decimate: k must be a whole number ≥ 1, got {k!r}")
+        return self._rows(slice(None, None, int(k)))
+
+    def _rows(self, rows: slice) -> Recording:
+        signals = {name: replace(signal, values=signal.values[rows]) for name, signal in self.signals.items()}
+        return replace(self, time=self.time[rows], signals=signals)
+
+    def with_signals(self, **signals: Signal) -> Recording:
+        """Return the recording with further (or replaced) signals."""
+        return replace(self, signals={**self.signals, **signals})
+
+    def summary(self) -> dict[str, Any]:
+        """Return duration, peaks, errors, torques against limits, energy change; see `simulation.pictures.summary`."""
+        from armwright.recording.pictures.summary import summary
+
+        return summary(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write to .mcap, .parquet, .csv or .npz, by suffix; see `simulation.formats.save`."""
+        from armwright.recording.formats import save
+
+        return save(self, path)
+
+    @staticmethod
+    def load(path: str | Path, **options: Any) -> Recording:
+        """Read a file that `save` or `RecordingWriter` wrote; see `simulation.formats.load`."""
+        from armwright.recording.formats import load
+
+        return load(path, **options)
+
+    def plot(self, what: Any = "joints", path: str | Path | None = None, **options: Any) -> Any:
+        """Draw signals into a matplotlib Figure; see `simulation.pictures.plots.plot`."""
+        from armwright.recording.pictures.plots import plot
+
+        return plot(self, what, path, **options)
+
+    def animate(self, path: str | Path, **options: Any) -> Path:
+        """Draw the moving arm to GIF or MP4; see `simulation.pictures.animation.animate`."""
+        from armwright.recording.pictures.animation import animate
+
+        return animate(self, path, **options)
+
+    def report(self, path: str | Path, **options: Any) -> Path:
+        """Write one self-contained HTML page; see `simulation.pictures.report.report`."""
+        from armwright.recording.pictures.report import report
+
+        return report(self, path, **options)

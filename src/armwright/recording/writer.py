@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording while it happens: a writer that loses at most the chunk at hand, whatever ends the run."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import ArmwrightError, InputError
+from armwright.recording.formats import module_for
+from armwright.recording.formats.meta import Column, head_text, tail_of
+from armwright.recording.interrupts import Uninterrupted
+from armwright.recording.recording import Recording, versions
+from armwright.recording.signals import Event, Signal, as_event, check_signals, plain, read_only
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+
+class RecordingWriter:
+    """Writes a recording piece by piece.
+
+        with RecordingWriter("run.mcap", {"q": Signal(np.empty((0, 6)), "rad", names)}, robot=robot) as writer:
+            for ...:
+                writer.append(time, {"q": q})
+
+    Samples are gathered into chunks of `chunk` rows. A whole chunk is on the system's side at once, so it survives the
+    death of the process; it is forced to disk every `sync_every` seconds, so it survives a power cut. After a full disk
+    the file opens up to the last whole chunk; after Ctrl-C or an error in the ``with`` block with all that was given.
+
+    Attributes:
+        path: the file; .mcap, .parquet or .csv.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        signals: Mapping[str, Signal],
+        *,
+        robot: Robot | None = None,
+        settings: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        chunk: int = 1000,
+        sync_every: float | None = 1.0,
+    ) -> None:
+        """Create the file.
+
+        Args:
+            path: where to write; an existing file is replaced.
+            signals: by name, what will come: unit, labels, and a sample's shape, of `values` with no rows (0, ...).
+            robot: the arm.
+            settings: what the run was asked to do; anything JSON can hold.
+            seed: of the random numbers.
+            chunk: samples a chunk.
+            sync_every: seconds between forced writes to disk; None leaves them to the system.
+        """
+        if chunk < 1:
+            raise InputError(f"chunk: expected at least 1 sample, got {chunk}")
+        self.path = Path(path)
+        self._written = -np.inf  # time of the last sample in the file
+        rows = {len(signal.values) for signal in signals.values()}
+        checked = check_signals(signals, rows.pop() if len(rows) == 1 else 0)
+        self._columns = tuple(Column(name, s.unit, s.labels, s.shape) for name, s in checked.items())
+        self._chunk = int(chunk)
+        # times, signals, samples up to there; one list: an interrupt finds a piece in it or not
+        self._gathered: list[tuple[Array, list[Array], int]] = []
+        self._open = True
+        head = head_text(self._columns, robot, plain(settings or {}), seed, versions())
+        sink = module_for(self.path).Sink
+        try:
+            with Uninterrupted():  # no file without its description
+                self._sink = sink(self.path, self._columns, head, sync_every)
+        except OSError as error:
+            raise ArmwrightError(f"{self.path}: cannot be written ({error.strerror or error})") from error
+
+    @property
+    def open(self) -> bool:
+        """Whether more can be appended: not closed, and no write has failed."""
+        return self._open
+
+    @property
+    def samples(self) -> int:
+        """Samples that are safely in the file."""
+        return int(self._sink.samples)
+
+    def append(self, time: ArrayLike, values: Mapping[str, ArrayLike] | Recording) -> None:
+        """Add samples: time (T,) [s] and every signal (T, ...), or a single sample () and (...)."""
+        if not self._open:
+            raise InputError(f"{self.path}: this writer is closed")
+        t = np.atleast_1d(read_only(time, "time"))
+        last, count = self._written, 0
+        if self._gathered:
+            last, count = float(self._gathered[-1][0][-1]), self._gathered[-1][2]
+        if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t, prepend=last) < 0.0).any():
+            raise InputError(f"append: time must be finite and not fall, after t = {last!r} s")
+        names = {column.name for column in self._columns}
+        if set(values) != names:
+            wrong = sorted(names.symmetric_difference(values))
+            raise InputError(
+                f"append: missing or unknown signals: {', '.join(wrong)}; expected {', '.join(sorted(names))}"
+            )
+        blocks = []
+        for column in self._columns:
+            block = read_only(values[column.name], f"signal {column.name!r}")
+            if block.shape not in ((len(t), *column.shape), column.shape if len(t) == 1 else None):
+                raise InputError(f"append: signal {column.name!r} is {block.shape}, expected {(len(t), *column.shape)}")
+            blocks.append(block.reshape(len(t), column.width).copy())  # the caller may go on using its array
+        if not len(t):
+            return
+        self._gathered.append((t.copy(), blocks, count + len(t)))
+        if count + len(t) >= self._chunk:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what has been gathered as one chunk. Ctrl-C takes effect after it.
+
+        Raises:
+            ArmwrightError: disk full or another failure; the message says how much was kept. The writer is closed then.
+        """
+        with Uninterrupted():
+            if not self._gathered:
+                return
+            times, parts, _ = zip(*self._gathered, strict=True)
+            time, blocks = np.concatenate(times), [np.concatenate(part) for part in zip(*parts, strict=True)]
+            try:
+                self._sink.append(time, blocks)
+            except OSError as error:
+                self._abandon()
+                raise ArmwrightError(
+                    f"{self.path}: {error.strerror or error} while writing the samples from t = {time[0]:g} s on; "
+                    f"{self._kept()}"
+                ) from error
+            except BaseException:
+                self._abandon()
+                raise
+            self._gathered, self._written = [], float(time[-1])
+
+    def close(self, outcome: str = "", events: Iterable[Any] = ()) -> None:
+        """Write what remains, the events and the outcome; safe to call twice. Ctrl-C takes effect after it."""
+        with Uninterrupted():
+            if not self._open:
+                return
+            listed: tuple[Event, ...] = tuple(as_event(event) for event in events)
+            self.flush()
+            self._open = False
+            try:
+                self._sink.close(tail_of(self.samples, listed, outcome))
+            except OSError as error:
+                self._abandon()
+                raise ArmwrightError(
+                    f"{self.path}: {error.strerror or error} while closing; {self._kept()}, without events and outcome"
+                ) from error
+            except BaseException:
+                self._abandon()
+                raise
+
+    def _kept(self) -> str:
+        return f"the file opens with the first {self.samples} samples"
+
+    def _abandon(self) -> None:
+        self._open = False
+        with contextlib.suppress(OSError):
+            self._sink.abandon()
+
+    def __enter__(self) -> RecordingWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close; after an exception the outcome names it, and a second failure does not hide the first."""
+        if kind is None:
+            self.close()
+            return
+        with contextlib.suppress(ArmwrightError):
+            self.close(outcome=f"interrupted by {kind.__name__}" + (f": {error}" if str(error) else ""))

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joints and motors of a sheet: names, kinds, limits, friction, gears."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.robot.parts import Actuators, Friction, Joint, Limits, Source
+from armwright.robot.sheet.text import Quantity, Table
+from armwright.robot.sheet.units import Dimension, check_unit
+from armwright.robot.sheet.values import MAX_ROWS, Dimensions, matrix, per_joint, take
+
+
+class _Entry(NamedTuple):
+    revolute: Dimension
+    prismatic: Dimension
+    default: float
+    minimum: float
+    infinite: bool
+
+
+_JOINT = {
+    "lower": _Entry("angle", "length", -math.inf, -math.inf, True),
+    "upper": _Entry("angle", "length", math.inf, -math.inf, True),
+    "velocity": _Entry("angular speed", "speed", math.inf, 0.0, True),
+    "acceleration": _Entry("angular acceleration", "acceleration", math.inf, 0.0, True),
+    "effort": _Entry("torque", "force", math.inf, 0.0, True),
+    "viscous": _Entry("rotary damping", "linear damping", 0.0, 0.0, False),
+    "coulomb": _Entry("torque", "force", 0.0, 0.0, False),
+    "dead_zone": _Entry("angular speed", "speed", 0.0, 0.0, False),
+}
+JOINT_KEYS = ("names", "kinds", *_JOINT)
+_MOTOR = {
+    "rotor_inertia": _Entry("inertia", "inertia", 0.0, 0.0, False),
+    "viscous": _Entry("rotary damping", "rotary damping", 0.0, 0.0, False),
+    "load_friction": _Entry("number", "number", 0.0, 0.0, False),
+    "torque_limit": _Entry("torque", "torque", math.inf, 0.0, True),
+    "speed_limit": _Entry("angular speed", "angular speed", math.inf, 0.0, True),
+    "current_limit": _Entry("current", "current", math.inf, 0.0, True),
+    "torque_constant": _Entry("torque constant", "torque constant", 0.0, 0.0, False),
+}
+
+
+def _names(table: Table, key: str, n: int) -> list[str]:
+    value: Any = table.entries.get(key)
+    if not isinstance(value, list) or len(value) != n or any(not isinstance(v, str) or not v for v in value):
+        raise table.refuse(f"{key} must be a list of {n} texts, one a joint", "length", key)
+    twice = sorted({v for v in value if value.count(v) > 1})
+    if key == "names" and twice:
+        raise table.refuse(f"joint names must be unique, repeated: {', '.join(twice)}", "unique names", key)
+    return list(value)
+
+
+def read_joints(tree: Table, n: int | None, sources: dict[str, Source]) -> tuple[Joint, ...]:
+    """Return the n joints of section ``[joints]``; n = None takes the number of names (explicit frames)."""
+    table = tree.table("joints") or Table({}, tree.text, "joints")
+    table.only(*JOINT_KEYS)
+    if n is None:
+        given = table.entries.get("names")
+        if not isinstance(given, list):
+            raise table.refuse("explicit frames need names = […] in [joints]", "required key")
+        n = len(given)
+        if n > MAX_ROWS:
+            raise table.refuse(f"at most {MAX_ROWS} joints", "rows", "names")
+    names = _names(table, "names", n) if "names" in table.entries else [f"joint_{i + 1}" for i in range(n)]
+    kinds = ["revolute"] * n
+    if "kinds" in table.entries:
+        kinds = _names(table, "kinds", n)
+        wrong = [kind for kind in kinds if kind not in ("revolute", "prismatic")]
+        if wrong:
+            raise table.refuse(f"unknown joint kind {wrong[0]!r}; valid: revolute, prismatic", "kind", "kinds")
+    numbers = {}
+    for key, entry in _JOINT.items():
+        q = take(table, key)
+        measures: list[Dimensions] = [(entry.revolute if kind == "revolute" else entry.prismatic,) for kind in kinds]
+        numbers[key] = per_joint(q, measures, entry.default, minimum=entry.minimum, infinite=entry.infinite)
+        if q is not None and q.source is not None:
+            sources[q.path] = q.source
+    joints = []
+    for i, (name, kind) in enumerate(zip(names, kinds, strict=True)):
+        value = {key: float(column[i]) for key, column in numbers.items()}
+        try:
+            limits = Limits(*(value[key] for key in ("lower", "upper", "velocity", "acceleration", "effort")))
+        except InputError as error:
+            raise table.refuse(f"joint {name!r}: {error}", "limits ordered", "lower") from None
+        friction = Friction(value["viscous"], value["coulomb"], value["dead_zone"])
+        joints.append(Joint(name, "revolute" if kind == "revolute" else "prismatic", limits, friction))
+    return tuple(joints)
+
+
+def read_actuators(tree: Table, n: int, sources: dict[str, Source]) -> Actuators:
+    """Return the motors of section ``[actuators]``: ideal torque sources if there is none.
+
+    ``gear`` is a list of n ratios or the n×n matrix K of q_motor = K q.
+    """
+    table = tree.table("actuators")
+    if table is None:
+        return Actuators.none(n)
+    table.only("gear", *_MOTOR)
+    numbers = {}
+    for key, entry in _MOTOR.items():
+        q = take(table, key)
+        measures: list[Dimensions] = [(entry.revolute,)] * n
+        numbers[key] = per_joint(q, measures, entry.default, minimum=entry.minimum, infinite=entry.infinite)
+        _remember(sources, q)
+    gear_q = take(table, "gear")
+    _remember(sources, gear_q)
+    gear = np.eye(n)
+    if gear_q is not None:
+        value = gear_q.entries["value"]
+        if isinstance(value, list) and value and isinstance(value[0], list):
+            check_unit(gear_q.entries.get("unit"), ("number",), gear_q.refuse)
+            gear = np.array(matrix(gear_q, value, n, n))
+        else:
+            gear = np.diag(per_joint(gear_q, [("number",)] * n, 1.0))
+        if n and np.linalg.slogdet(gear)[0] == 0.0:
+            raise gear_q.refuse("the gear matrix must be invertible: every joint needs a motor", "gear")
+    return Actuators(gear, **numbers)
+
+
+def _remember(sources: dict[str, Source], q: Quantity | None) -> None:
+    if q is not None and q.source is not None:
+        sources[q.path] = q.source

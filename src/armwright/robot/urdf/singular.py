@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the mass matrix of a description is positive definite: a joint that moves no inertia has no dynamics.
+
+The pivots of the factorised mass matrix are the articulated inertias about the joint axes (D_i of the articulated-body
+algorithm), so one sweep from the leaves to the root tells, at one configuration, which joint makes M singular.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.robot.link_frames import LinkFrames, mass_matrix
+from armwright.robot.model import Robot
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+TOLERANCE = 1e-12  # a pivot this small against the inertia of the locked arm is rounding, not mass
+TINY = 1e-20  # kg m², kg: no part of an arm is this light, and 1/TINY would soon overflow
+
+
+def singular_joint(robot: Robot) -> tuple[int, str] | None:
+    """A coordinate along which M is singular, and where: in general, or with all joints at 0; None if M > 0 at both.
+
+    Rotor inertia counts. Bodies that share a coordinate are first taken as free (if that M is positive definite, so is
+    the one with fewer freedoms), then together.
+    """
+    general = np.random.default_rng(1).uniform(-2.5, 2.5, robot.n)
+    K = robot.actuators.gear
+    armature = K.T @ np.diag(robot.actuators.rotor_inertia) @ K
+    shared = len(robot.bodies) != robot.n or np.count_nonzero(armature - np.diag(np.diag(armature)))
+    for q, place in ((general, "everywhere"), (np.zeros(robot.n), "with all joints at 0")):
+        arm = LinkFrames(robot, q)
+        bad = _smallest_pivot(robot, arm, np.zeros(robot.n) if shared else np.diag(armature))
+        if bad is not None and shared:
+            bad = _null_direction(mass_matrix(robot, arm) + armature)
+        if bad is not None:
+            return bad, place
+    return None
+
+
+def _smallest_pivot(robot: Robot, arm: LinkFrames, armature: Array) -> int | None:
+    free = [inertia.copy() for inertia in arm.I]
+    locked = [inertia.copy() for inertia in arm.I]
+    for i in range(len(robot.bodies) - 1, -1, -1):
+        body, S, X = robot.bodies[i], arm.S[i], arm.X[i]
+        U = free[i] @ S
+        D = float(S @ U) + armature[body.joint]
+        least = max(TINY, TOLERANCE * float(S @ locked[i] @ S))
+        if not least < D:
+            return body.joint
+        if body.parent >= 0:
+            free[body.parent] += X.T @ (free[i] - np.outer(U, U) / D) @ X
+            locked[body.parent] += X.T @ locked[i] @ X
+    return None
+
+
+def _null_direction(M: Array) -> int | None:
+    diagonal = np.diag(M)
+    if diagonal.min() <= TINY:
+        return int(np.argmin(diagonal))
+    scale = 1.0 / np.sqrt(diagonal)
+    values, vectors = np.linalg.eigh(M * np.outer(scale, scale))
+    return int(np.argmax(np.abs(vectors[:, 0]))) if values[0] <= TOLERANCE else None

@@ -1,1 +1,0 @@
-"""An arm through surroundings that nobody told it about: go, bump, mark, plan around, arrive."""

@@ -1,1 +1,0 @@
-"""Exploration with the whole arm, planned in joint space among what it has felt."""

@@ -1,1 +1,0 @@
-"""Recordings as pictures: plots, films and pages."""

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the rows of a run to a recording: names, units, references, and energies computed afterwards in one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.arguments import names_culprit
+from armwright.control.law import Law, initial_memory, run_storage
+from armwright.dynamics import energy, forward_dynamics
+from armwright.errors import InputError
+from armwright.graph import compile_function
+from armwright.motion.reference import Reference
+from armwright.recording.batch import Recordings
+from armwright.recording.memory import empty
+from armwright.recording.recording import Recording
+from armwright.recording.signals import Event, Signal
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+    from armwright.simulation.session import Session
+
+
+def units(robot: Robot) -> tuple[str, str, str, str]:
+    """Units of q, qd, qdd and tau: of a revolute arm, or of a gantry; mixed arms are labelled as revolute ones."""
+    if robot.joints and all(joint.kind == "prismatic" for joint in robot.joints):
+        return "m", "m/s", "m/s^2", "N"
+    return "rad", "rad/s", "rad/s^2", "N m"
+
+
+def columns_of(session: Session, rows: Any, given: Any) -> dict[str, tuple[Any, str]]:
+    """Name the columns of rows (B, T, columns) and of what all lanes were given (T, columns): values, unit by name."""
+    parts, n = session.parts, session.parts.n
+    u = units(session.robot)
+    columns: dict[str, tuple[Any, str]] = {
+        "q": (rows[..., 1 : 1 + n], u[0]),
+        "qd": (rows[..., 1 + n : 1 + 2 * n], u[1]),
+        "tau": (rows[..., 1 + parts.size : 1 + parts.size + n], u[3]),
+    }
+    if parts.drive is not None:
+        columns["tau_command"] = columns["tau"]
+        columns["tau"] = (_applied(session, rows), u[3])
+    shape = columns["q"][0].shape
+    for k, name in enumerate(("q_ref", "qd_ref", "qdd_ref")):
+        columns[name] = (np.broadcast_to(given[:, 1 + k * n : 1 + (k + 1) * n], shape), u[k])
+    columns["error"] = (np.subtract(columns["q_ref"][0], columns["q"][0], out=empty(shape)), u[0])
+    for k, name in enumerate(parts.extra_names):
+        columns[name] = (rows[..., 1 + (2 + k) * n : 1 + (3 + k) * n], "N m" if name == "motor_torque" else "rad")
+    start = 1 + parts.size + n
+    for slot in session.loop.plan.record[3:]:
+        size = session.loop.plan.slots[slot]
+        columns[slot] = (rows[..., start : start + size], "")
+        start += size
+    return columns
+
+
+def signals_of(session: Session, rows: Any, given: Any) -> dict[str, Signal]:
+    """Signals of rows: (T, …) of a single simulation, (B, T, …) of a batch."""
+    labels = tuple(joint.name for joint in session.robot.joints)
+    return {
+        name: Signal(
+            values if session.count > 1 else values[0], unit, labels if values.shape[-1] == len(labels) else ()
+        )
+        for name, (values, unit) in columns_of(session, rows, given).items()
+    }
+
+
+def settings_of(session: Session, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What a session was asked to do, as it is written into recordings."""
+    parts = session.parts
+    return {
+        "law": parts.law.name,
+        "gains": {k: np.asarray(v).tolist() for k, v in parts.law.gains.items() if np.ndim(v) < 2},
+        "integrator": parts.method.name,
+        "rate": 1.0 / parts.period,
+        "substeps": session.substeps,
+        "continuous": parts.continuous,
+        **settings,
+    }
+
+
+def closing(session: Session) -> tuple[Any, Any] | None:
+    """The row of the present moment and what is given then, (B, 1, columns) and (1, columns); None if it is no new one.
+
+    There is none after a divergence, before the first row, or where an interrupt left the state ahead of the clock.
+    """
+    log = session.log
+    if not log.count or not session.consistent:
+        return None
+    row, given = session.closing_row(), session.shared_table(1)
+    new = np.isfinite(row).all() and session.time > float(log.given(log.count - 1)[0, 0])
+    return (row, given) if new else None
+
+
+def recording_of(session: Session, settings: Mapping[str, Any]) -> Any:
+    """Return the `Recording` (one simulation) or `Recordings` (a batch) of what a session recorded so far."""
+    log, end = session.log, closing(session)
+    since = log.first
+    if end is not None:
+        last, given = log.tail(1)
+        last[...], given[...] = end
+        log.commit(1)
+    rows, table = log.rows(since), log.given(since)
+    if end is not None:
+        log.commit(-1)  # the recording looks at it; the log goes on without
+        log.seal()
+    signals, asked = signals_of(session, rows, table), settings_of(session, settings)
+    if session.count > 1:
+        whole = np.isfinite(rows[..., : 1 + session.parts.size]).all(axis=-1).sum(axis=1)
+        lengths = () if (whole == len(table)).all() else tuple(int(k) for k in whole)
+        return Recordings(
+            table[:, 0], signals, robots=session.robots, lengths=lengths, seeds=session.seeds, settings=asked
+        )
+    events = tuple(Event(t, name) for t, name in session.happened)
+    return Recording(
+        table[:, 0],
+        signals,
+        robot=session.robot,
+        events=events,
+        outcome=session.outcome,
+        seed=session.seeds[0],
+        settings=asked,
+    )
+
+
+def _applied(session: Session, rows: Any) -> Any:
+    """Joint torques (B, T, n) that the drive made of the commands, from recorded rows."""
+    parts, n = session.parts, session.parts.n
+    assert parts.drive is not None
+    flat = rows.reshape(-1, rows.shape[-1]).T[1:]  # joints first, as the drive's formulas have them
+    states = {name: flat[(2 + k) * n : (3 + k) * n] for k, name in enumerate(parts.extra_names)}
+    tau, _ = parts.drive.torque(flat[parts.size : parts.size + n], flat[n : 2 * n], states)
+    return tau.T.reshape(*rows.shape[:2], n)
+
+
+@names_culprit
+def with_energy(recording: Recording) -> Recording:
+    """Add kinetic, potential and total energy [J] of a recording's robot, from one batched kernel."""
+    assert recording.robot is not None
+    e = energy(recording.robot, recording["q"], recording["qd"])
+    return recording.with_signals(
+        kinetic=Signal(e.kinetic, "J"), potential=Signal(e.potential, "J"), energy=Signal(e.total, "J")
+    )
+
+
+@names_culprit
+def with_acceleration(recording: Recording) -> Recording:
+    """Add qdd, the acceleration that the recorded torques cause (without external wrenches)."""
+    assert recording.robot is not None
+    qdd = forward_dynamics(recording.robot, recording["q"], recording["qd"], recording["tau"])
+    return recording.with_signals(
+        qdd=Signal(qdd, units(recording.robot)[2], tuple(j.name for j in recording.robot.joints))
+    )
+
+
+@names_culprit
+def with_storage(recording: Recording, law: Law) -> Recording:
+    """Add the law's Lyapunov or storage function along the run, with the memory that it had at every instant."""
+    robot = recording.robot
+    assert robot is not None
+    n, start = robot.n, initial_memory(law, robot.n)
+    missing = [name for name in start if f"memory_{name}" not in recording]
+    if missing:
+        raise InputError(f"with_storage: law {law.name!r} needs its recorded memory: {', '.join(missing)}")
+    sizes = [value.size for value in start.values()]
+
+    def storage(t: Any, q: Any, qd: Any, ref: Any, memory: Any) -> Any:
+        parts = np.split(memory, np.cumsum(sizes)[:-1]) if sizes else []
+        kept = {name: part.reshape(value.shape) for (name, value), part in zip(start.items(), parts, strict=True)}
+        signals = {"arm": robot, "t": t, "q": q, "qd": qd, "ref": Reference(ref[:n], ref[n : 2 * n], ref[2 * n :])}
+        return run_storage(law, signals, law.gains, kept)
+
+    k = compile_function(storage, {"t": (), "q": (n,), "qd": (n,), "ref": (3 * n,), "memory": (sum(sizes),)})
+    ref = np.concatenate([recording["q_ref"], recording["qd_ref"], recording["qdd_ref"]], axis=-1)
+    memory = np.concatenate([np.zeros((len(recording), 0)), *(recording[f"memory_{name}"] for name in start)], axis=-1)
+    value = k(recording.time, recording["q"], recording["qd"], ref, memory)
+    return recording.with_signals(storage=Signal(value, "J"))

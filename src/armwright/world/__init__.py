@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands where: shapes and their distances, the links as capsules, meshes, world files."""
+
+from armwright.world.distance import normal, signed_distance
+from armwright.world.link_capsules import LinkCapsule, beyond_tool, link_capsules, tool_point
+from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere
+from armwright.world.world import Errand, World, check_base, load_world, worlds
+
+__all__ = [
+    "Box",
+    "Capsule",
+    "Cylinder",
+    "Errand",
+    "HalfSpace",
+    "LinkCapsule",
+    "Mesh",
+    "Shape",
+    "Sphere",
+    "World",
+    "beyond_tool",
+    "check_base",
+    "link_capsules",
+    "load_world",
+    "normal",
+    "signed_distance",
+    "tool_point",
+    "worlds",
+]

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the documentation says is true: its code runs, its links lead somewhere, its figures come from a measurement."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.dynamics.energy import kinetic_energy
+from armwright.studies.recorded import recorded
+from armwright.studies.registry import available
+from support.places import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCKS = [
+    pytest.param(block, id=f"{page.relative_to(ROOT)}-{index}")
+    for page in PAGES
+    for index, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.S))
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_python_blocks_run(block, tmp_path, monkeypatch, capsys):
+    (tmp_path / "my_robot.urdf").write_text(aw.load("ur5").to_urdf())
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "<documentation>", "exec"), {"aw": aw, "np": np})
+
+
+def test_the_readme_momentum_is_mass_times_velocity():
+    robot = aw.load("ur5")
+    q, qd = np.random.default_rng(0).uniform(-1, 1, (2, 5, 6))
+    energy = aw.compile(kinetic_energy, robot)
+    momentum = np.einsum("bij,bj->bi", aw.mass_matrix(robot, q), qd)
+    assert np.allclose(energy.derivative("qd")(q, qd), momentum, atol=1e-13)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files(page):
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_page_is_in_the_navigation():
+    listed = re.findall(r"[\w/]+\.md", (ROOT / "mkdocs.yml").read_text())
+    there = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")]
+    assert sorted(listed) == sorted(there)
+
+
+@pytest.mark.parametrize("number", available())
+def test_verdicts_on_the_page_are_those_on_record(number):
+    """Counts and items of a document's page are what ``armwright reproduce`` holds the study to."""
+    known = recorded(number)
+    if not known:
+        pytest.skip(f"no verdicts of {number} are on record")
+    text = (ROOT / "docs" / "documents" / f"{number}.md").read_text()
+    kinds = Counter(known.values())
+    line = f"**{len(known)} items: " + " · ".join(f"{kinds[kind]} {kind}" for kind in sorted(kinds)) + ".**"
+    assert line in text, f"run python docs/make_studies.py {number}"
+    rows = dict(re.findall(r"^\| \*\*(\S+)\*\* .*\| \*([\w ]+)\*: ", text, re.M))
+    assert rows == {item: kind for item, kind in known.items() if kind != "agrees"}
+
+
+def test_reference_has_every_public_name(monkeypatch):
+    """The pages of the reference are those that ``docs/make_reference.py`` writes."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import make_reference
+
+    for room in {*make_reference.ROOMS, *make_reference.MORE}:
+        page = ROOT / "docs" / "reference" / f"{room}.md"
+        assert page.read_text() == make_reference.page(room), "run python docs/make_reference.py"
+    pages = "".join(page.read_text() for page in (ROOT / "docs" / "reference").glob("*.md"))
+    for name in dir(aw):
+        value = getattr(aw, name)
+        if hasattr(value, "__qualname__"):
+            assert f"::: {value.__module__}.{value.__qualname__}\n" in pages, name
+    sys.modules.pop("make_reference")
+
+
+def test_pictures_are_small():
+    for picture in (ROOT / "docs" / "img").glob("study_*.png"):
+        assert picture.stat().st_size < 150_000, picture.name
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    pytest.importorskip("mkdocstrings", reason="the docs extra is not installed")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "rest-to-rest quintic" in (tmp_path / "site" / "reference" / "motion" / "index.html").read_text()
+
+
+def test_readme_names_every_command():
+    from armwright.cli.app import app
+
+    text = (ROOT / "README.md").read_text()
+    for command in app.registered_commands:
+        assert f"armwright {command.callback.__name__}" in text
+
+
+def test_figures_are_replaced_between_the_markers(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    import figures
+
+    entry = {"best": 2e-8, "median": 3e-8}
+    result = {
+        "peers": {"armwright": "0.1.0", "pin": "4.1.0"},
+        "rounds": 3,
+        "cases": {"rnea/batch": {"armwright": entry, "pin": {"best": 1e-6, "median": 1e-6}}},
+        "process": {name: {"best": 0.1, "median": 0.2} for name in ("import", "first_call_cold", "first_call_warm")},
+        "machine": {"cpu": "a computer", "python": "3.11", "date": "2026-01-02T00:00:00"},
+    }
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{figures.BEGIN}\nold\n{figures.END}\nafter\n")
+    figures.insert(page, figures.markdown(result))
+    text = page.read_text()
+    assert "old" not in text
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "| inverse dynamics, batch | **20 ns** | 1 µs (50 ×) |" in text
+    sys.modules.pop("figures")
+    for name in ("README.md", "docs/speed.md"):
+        assert figures.BEGIN in (ROOT / name).read_text()
+        assert figures.END in (ROOT / name).read_text()

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package as a whole: what it exports, and what importing it costs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import armwright as aw
+
+
+def test_every_public_name_exists_and_is_typed():
+    stub = Path(aw.__file__).with_name("__init__.pyi").read_text()
+    typed = set(re.findall(r"^from .* import \w+ as (\w+)", stub, re.M)) | {"__version__"}
+    assert typed == set(dir(aw))
+    for name in dir(aw):
+        assert getattr(aw, name) is not None
+
+
+def loaded_after(code, modules):
+    script = f"import sys; {code}; print([m for m in {modules} if m in sys.modules])"
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_importing_loads_nothing_heavy():
+    assert loaded_after("import armwright", ("numpy", "scipy", "llvmlite", "matplotlib", "typer")) == "[]"
+
+
+def test_a_first_computation_loads_only_numpy_and_the_compiler():
+    code = "import armwright as aw; r = aw.load('ur5'); q = [0.1] * 6; aw.inverse_dynamics(r, q, q, q); aw.fk(r, q)"
+    assert loaded_after(code, ("scipy", "matplotlib", "typer", "rich", "defusedxml", "sympy")) == "[]"
