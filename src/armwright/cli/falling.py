@@ -17,11 +17,8 @@ from armwright.kinematics.forward import fk_all, tool_pose
 from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,8 @@ from armwright.errors import InputError
 from armwright.regular_file import read_regular
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 FORMS = "'hold', a posture '0,1,0,…', 'quintic:q0->q1:T', 'cubic:q0->q1:T', or a .toml or .json file of waypoints"
 UNITS = {"deg": np.pi / 180.0, "rad": 1.0}

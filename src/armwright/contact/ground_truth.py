@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Array
 
-    Array = NDArray[np.float64]
     Indices = NDArray[np.int64]
 
 CHUNK = 4096

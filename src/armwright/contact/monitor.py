@@ -32,12 +32,9 @@ from armwright.pickling import Rebuilt
 from armwright.robot.tree import as_tree
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 SIGNALS = ("arm", "t", "dt", "q", "qd", "q_ref", "qd_ref", "qdd_ref", "tau")
 

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from armwright.motion.reference import Reference
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 CHUNK = 20_000_000  # numbers handed to the loop at once
 _REFERENCES = ("q_ref", "qd_ref", "qdd_ref")

@@ -24,11 +24,10 @@ from armwright.spatial import ltdl_solve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 LENGTH = 0.5  # [m] a force of 1 N counts like a moment of 0.5 N m: the lever of an arm
 

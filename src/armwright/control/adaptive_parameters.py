@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 KINDS = ("m", "h", "h", "h", "I", "I", "I", "I", "I", "I")
 

@@ -10,9 +10,7 @@ import numpy as np
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 def gain(value: Any, name: str, *, size: int | None = None, positive: bool = False) -> Array:

@@ -15,9 +15,9 @@ from armwright.control.zero import mechanical_energy
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 DROP_TEST = ((0.0, 9.8), (1.0, 0.02))
 """Times [s] and gains [N m s/rad] of 000 §4.4: K(t) = 1 − 0.1 t up to 9.8 s, then 0.02."""

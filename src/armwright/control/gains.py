@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 MARGIN = 1e-9  # of the spectral radius above 1 that counts as rounding
 

@@ -32,12 +32,11 @@ from armwright.pickling import Rebuilt
 from armwright.robot.tree import as_tree
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 SIGNALS = ("arm", "t", "q", "qd", "ref", "dt", "wrench")
 

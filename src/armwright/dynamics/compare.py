@@ -18,12 +18,9 @@ from armwright.graph import Counts, trace
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from armwright.graph import Kernel
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 REFERENCE_INVERSE, REFERENCE_FORWARD = "rnea", "crba"
 

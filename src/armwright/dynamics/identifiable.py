@@ -13,7 +13,7 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,11 +28,8 @@ from armwright.world.link_capsules import tool_point
 from armwright.world.world import World, check_base, load_world
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 Touching = Literal["tool", "links"]
 PRESETS = {"A": "layout-a", "B": "layout-b"}

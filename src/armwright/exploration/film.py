@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from armwright.exploration.result import Exploration
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 FRAMES, FPS = 110, 10.0
 DPI = 100

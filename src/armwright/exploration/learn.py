@@ -15,14 +15,11 @@ from armwright.exploration.motion import Hand, timed_motion
 from armwright.simulation.session import Session
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.motion import Trajectory
     from armwright.planning.grid.occupancy import GridMap
     from armwright.robot.model import Robot
     from armwright.simulation.loop_stages import Ingredients
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 MOTIONS, POINTS = 4, 40  # half of the motions shape the thresholds, half raise them
 STRIDE = 3  # cells between postures at most

@@ -16,13 +16,10 @@ from armwright.motion.reference import Reference
 from armwright.planning.waypoints import path_points
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.planning.grid.occupancy import GridMap
     from armwright.planning.grid.path_plan import PathPlan
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 LARGEST_STEP = 1.2  # [rad] between neighbouring waypoints; more is another branch
 SHORTEST = 0.1  # [s] of a segment

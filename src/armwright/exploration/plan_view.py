@@ -13,13 +13,10 @@ from armwright.world.distance import signed_distance
 from armwright.world.shapes import HalfSpace, Mesh
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.exploration.result import Exploration
     from armwright.planning.grid.occupancy import GridMap
+    from armwright.types import Array
     from armwright.world.world import World
-
-    Array = NDArray[np.float64]
 
 FINE, DEEP = 180, 24  # raster points across, and along the line of sight
 

@@ -11,11 +11,8 @@ from armwright.recording.pictures.skeleton import Camera, band
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Sphere
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from armwright.types import Array
     from armwright.world.world import World
-
-    Array = NDArray[np.float64]
 
 TALL = 0.16  # [m] above the level that endless cylinders are drawn
 OBSTACLE, EDGE = "#9aa5b1", "#6b7683"

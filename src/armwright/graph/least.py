@@ -24,9 +24,7 @@ from armwright.graph.program import trace
 from armwright.graph.threads import ROWS_PER_THREAD, run_rows
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 _P, _I, _D = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 _SIGNATURES = {

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from armwright.graph.emit.walk import is_boolean, last_uses
 from armwright.graph.ops import MEANING, Op
 from armwright.graph.program import Program
+from armwright.types import Array
 
-Array = npt.NDArray[np.float64]
 BLOCK = 2000  # fewer rows cost more in calls, more rows leave the cache
 KEPT = 4  # block lengths whose scratch is kept for the next run
 FEW = 2  # up to this many configurations floats are faster than rows

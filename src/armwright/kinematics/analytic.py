@@ -20,12 +20,11 @@ from armwright.spatial.euler import EULER_SETS, euler_from_rotation, euler_rate_
 from armwright.spatial.linear import determinant3
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 DEGENERATE_BELOW = 1e-9
 

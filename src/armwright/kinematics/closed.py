@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from armwright.kinematics.ik_geometry import HomeAxes
     from armwright.robot.model import Robot
+    from armwright.types import Array
 
-    Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 REFINE_ABOVE = 1e-10

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from armwright.robot.model import Robot
+    from armwright.types import Array
 
-    Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 # singular values below this fraction of the largest count as zero

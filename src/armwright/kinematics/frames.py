@@ -11,12 +11,11 @@ from armwright.errors import InputError
 from armwright.robot.model import robot_needed
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 FrameLike = str | int | None
 ROTATION_TOLERANCE = 1e-9

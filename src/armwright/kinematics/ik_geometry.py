@@ -13,11 +13,8 @@ from armwright.kinematics.forward import body_poses, homogeneous
 from armwright.kinematics.frames import FrameLike, body_index, placement
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 IKName = Literal["ur", "spherical_wrist", "general"]
 # Axes that miss each other by less count as meeting (a URDF may say 1.5708 for a right angle): the closed form then

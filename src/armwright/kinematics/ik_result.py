@@ -14,7 +14,8 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
+
     Mask = NDArray[np.bool_]
 
 Status = Literal["solved", "singular", "out_of_limits", "unreachable", "not_converged"]

@@ -17,11 +17,10 @@ from armwright.kinematics.joint_range import middle
 from armwright.kinematics.numeric import RESTARTS, solve_numeric
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 Method = Literal["auto", "closed", "numeric"]
 

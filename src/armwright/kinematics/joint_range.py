@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from armwright.robot.model import Robot
+    from armwright.types import Array
 
-    Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 TURN = 2.0 * np.pi

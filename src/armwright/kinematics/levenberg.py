@@ -17,7 +17,8 @@ from armwright.kinematics.pose_error import error_jacobian, pose_error
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
+
     Mask = NDArray[np.bool_]
 
 PoseAndJacobian = Callable[[Any], tuple[Any, Any]]

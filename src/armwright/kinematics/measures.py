@@ -15,11 +15,10 @@ from armwright.kinematics.frames import FrameLike, body_index
 from armwright.kinematics.jacobian import jacobian
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 Part = Literal["linear", "angular", "full"]
 ROWS = {"linear": slice(0, 3), "angular": slice(3, 6), "full": slice(0, 6)}

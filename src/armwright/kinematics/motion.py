@@ -14,11 +14,10 @@ from armwright.robot.kernels import kernel
 from armwright.robot.tree import Tree, as_tree
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 class Moving(NamedTuple):

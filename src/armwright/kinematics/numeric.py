@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from armwright.robot.model import Robot
+    from armwright.types import Array
 
-    Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 ITERATIONS = 100

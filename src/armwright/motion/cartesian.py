@@ -18,12 +18,11 @@ from armwright.motion.tracking import Rates, Task
 from armwright.motion.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.motion.paths import CartesianPath
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 Profile = Literal["quintic", "trapezoid", "constant"]
 FIRST_PIECES = 24

@@ -10,9 +10,9 @@ import numpy as np
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 def numbers(value: ArrayLike, what: str, ndim: int, valid: str) -> Array:

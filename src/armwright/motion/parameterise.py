@@ -16,9 +16,7 @@ import numpy as np
 from armwright.errors import InputError, NotSupportedError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 def largest_speeds_toppra(s: Array, a: Array, b: Array, c: Array) -> Array:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from armwright.motion.torque import TorqueLimits
     from armwright.motion.trajectory import Trajectory
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 NEAR_DEAD_ZONE = 1.5
 

@@ -19,9 +19,9 @@ from armwright.motion.inputs import joint_vector
 from armwright.spatial import log_so3, turn_coefficients
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 TINY = 1e-9
 

@@ -13,9 +13,9 @@ from armwright.motion.inputs import bounds, joint_vector, optional_vector, posit
 from armwright.motion.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 def cubic_coefficients(h: Any, q0: Any, q1: Any, qd0: Any, qd1: Any) -> Array:

@@ -17,9 +17,7 @@ import numpy as np
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 FAR = 1e12
 STEPS = 60

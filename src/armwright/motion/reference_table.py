@@ -16,9 +16,7 @@ from armwright.graph import jit
 from armwright.graph.kernel import backend, compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 _P, _I = ctypes.c_void_p, ctypes.c_int64
 

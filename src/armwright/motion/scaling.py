@@ -15,11 +15,9 @@ from armwright.motion.torque import TorqueLimits, torque_limits, torque_use
 from armwright.motion.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
 
 SLOWEST = 1e6
 PRECISION = 1e-10

@@ -14,11 +14,10 @@ from armwright.motion.roots import extreme
 from armwright.motion.trajectory import Trajectory, differentiate
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,9 +14,9 @@ from armwright.motion.point_to_point import quintic_coefficients
 from armwright.motion.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 def waypoint_times(Q: Array, times: ArrayLike) -> Array:

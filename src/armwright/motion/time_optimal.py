@@ -27,11 +27,10 @@ from armwright.motion.torque import torque_limits, torque_use
 from armwright.motion.trajectory import Trajectory, differentiate
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 Solver = Callable[[Any, Any, Any, Any], Any]
 CHECK_PER_PIECE = 16

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from armwright.motion.trajectory import Trajectory
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 CLOSE_LOOKS = 48
 CLOSE_POINTS = 33

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from armwright.kinematics.ik_result import IKBatch
     from armwright.motion.paths import CartesianPath
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 CLOSED_FORMS = ("ur", "spherical_wrist")
 CONVERGED = 1e-11

@@ -18,7 +18,7 @@ from armwright.motion.roots import extreme
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 MANY = 256  # instants above which the compiled table pays

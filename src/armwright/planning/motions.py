@@ -24,13 +24,12 @@ from armwright.planning.waypoints import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.motion.trajectory import Trajectory
     from armwright.planning.joint.cspace import WholeArm
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 REFINEMENTS = 6
 SAME_PLACE = 1e-9

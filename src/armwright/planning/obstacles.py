@@ -18,13 +18,12 @@ from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Sphe
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.planning.grid.occupancy import GridMap
     from armwright.robot.model import Robot
+    from armwright.types import Array
     from armwright.world.world import World
-
-    Array = NDArray[np.float64]
 
 SEAM = 1e-9  # [m] from an obstacle that counts as touching: rounding must not open the seam between two that abut
 

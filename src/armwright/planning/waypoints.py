@@ -23,12 +23,12 @@ from armwright.planning.grid.occupancy import GridMap
 from armwright.planning.grid.sight import cut_corners
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.motion.trajectory import Trajectory
     from armwright.robot.model import Robot
+    from armwright.types import Array
 
-    Array = NDArray[np.float64]
     Cell = tuple[int, ...]
 
 TOOL_DOWN_000 = ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0))  # R_t of 000 §3.10: flange z down

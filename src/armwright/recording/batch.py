@@ -16,11 +16,8 @@ from armwright.recording.recording import Recording, versions
 from armwright.recording.signals import Event, Signal, plain, read_only
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 @dataclass(frozen=True, eq=False)

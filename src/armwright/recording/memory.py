@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 SMALL = 8192  # numbers that are not worth keeping
 KEPT, MOST = 8_000_000, 64  # numbers and blocks that are kept at most

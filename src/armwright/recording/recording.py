@@ -17,11 +17,8 @@ from armwright.pickling import Rebuilt
 from armwright.recording.signals import Event, Signal, as_event, check_signals, plain, read_only
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 def versions() -> dict[str, str]:

@@ -14,9 +14,9 @@ from armwright.errors import InputError
 from armwright.pickling import Rebuilt
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
 RESERVED = ("t", "time")

@@ -19,11 +19,10 @@ from armwright.recording.recording import Recording, versions
 from armwright.recording.signals import Event, Signal, as_event, check_signals, plain, read_only
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 class RecordingWriter:

@@ -17,11 +17,8 @@ import numpy as np
 from armwright.robot.tables.common_normal import frame_at, perpendicular
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 # A frame this many extents of the arm away costs 2·log10(NEAR) ≈ 1 digit of the inertias, which 1e-10 can spare.
 NEAR = 3.0

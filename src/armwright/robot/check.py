@@ -12,12 +12,9 @@ from armwright.robot.check_bodies import Finding, body_findings
 from armwright.robot.step import steps
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 __all__ = ["Finding", "body_findings", "check", "physics_findings", "robot_body_findings"]
 

@@ -15,9 +15,7 @@ from armwright.robot.tables.assemble import home_links, orthonormal
 from armwright.spatial import inverse, rotate_inertia, sum_bodies
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 def _index(robot: Robot, name: str, role: str) -> int:

@@ -14,9 +14,7 @@ from armwright.robot.model import Robot
 from armwright.spatial.rotations import axis_angle, skew
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 def motion(kind: str, axis: Array, displacement: float) -> Array:

@@ -17,11 +17,10 @@ from armwright.robot.memo import Memo, make_once, memo_of
 from armwright.robot.parts import Actuators, Body, ByContent, Joint, Source, frozen, frozen_pose
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.tree import Tree
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 T = TypeVar("T")
 EARTH_GRAVITY = (0.0, 0.0, -9.81)

@@ -26,9 +26,9 @@ from armwright.errors import InputError
 from armwright.pickling import Rebuilt
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 JointKind = Literal["revolute", "prismatic"]
 

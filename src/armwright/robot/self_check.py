@@ -20,11 +20,8 @@ from armwright.robot.tree import Tree, tree_of
 from armwright.spatial.rotations import skew
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 AGREE = 1e-10  # relative, as all formulations of an arm agree
 STATES = 2  # spread over a turn of every joint

@@ -26,11 +26,8 @@ from armwright.robot.canonical_frames import canonical_frames
 from armwright.spatial import inverse, skew
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,9 +14,7 @@ import numpy as np
 from armwright.recording.memory import empty
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 GROWTH = 4096  # rows of a new block at most, if fewer are asked for: many short runs share one
 

@@ -11,9 +11,9 @@ import numpy as np
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,11 +15,8 @@ from armwright.recording.pictures.plots import COLOURS, LIMIT, MUTED
 from armwright.recording.pictures.skeleton import Camera, capsules, joint_frames, upright
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 class Ball(NamedTuple):

@@ -14,11 +14,8 @@ from armwright.errors import InputError
 from armwright.world.shapes import Vector, vector
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 THIN, DEFAULT, THICK = 0.03, 0.045, 0.07
 """Radii as fractions of the stretched arm: bounds of what the inertia suggests, and the value without inertia."""

@@ -29,11 +29,10 @@ from armwright.errors import InputError
 from armwright.motion.reference import Reference
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 RATE, CONFIDENCE = 0.01, 0.95  # false alarms per hour, and how sure
 BLOCK = 1.0  # [s] long beside the time in which an observer forgets

@@ -16,11 +16,10 @@ from armwright.errors import InputError
 from armwright.motion.reference import Reference
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 def standstill(

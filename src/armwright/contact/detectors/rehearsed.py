@@ -18,11 +18,8 @@ from armwright.contact.monitor import Monitor
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.motion.reference import Reference
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 SLACK = 0.02  # of half the box's size: what is no farther out is taken for inside
 STILL = 1e-3  # [rad, rad/s] a joint that was held may tremble

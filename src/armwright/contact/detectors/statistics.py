@@ -11,9 +11,7 @@ from scipy.stats import beta, chi2, norm
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
+    from numpy.typing import ArrayLike
 
 
 class Estimate(NamedTuple):

@@ -23,9 +23,9 @@ from scipy.stats import chi2
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 SHARE, FEWEST = 0.03, 10  # of the blocks that make the tail, and how many at least
 

@@ -19,12 +19,11 @@ from armwright.dynamics import gravity_torque
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.motion.reference import Reference
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 _GIVEN = Monitor("given", lambda tau: {"tau_ext": tau}, outputs=("tau_ext",))
 

@@ -21,11 +21,10 @@ from armwright.contact.isolation.surface import Surface, pushes
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 STEP, WIDTH = 1.6, 0.25
 """Ratio of neighbouring levels of force, and the standard deviation of a level as a share of it: together even."""

@@ -27,11 +27,10 @@ from armwright.errors import InputError
 from armwright.world.link_capsules import LinkCapsule
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 Outcome = Literal["no contact", "ambiguous", "link", "located"]
 PLACES = 32  # likeliest patches that are tried as the named point

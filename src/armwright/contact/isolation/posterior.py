@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 SPACING, AROUND = 0.03, 16
 RESOLUTION = 0.01

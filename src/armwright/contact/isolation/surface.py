@@ -14,12 +14,9 @@ from armwright.robot.tree import as_tree
 from armwright.world.geometry import basis
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
+    from armwright.types import Array
     from armwright.world.link_capsules import LinkCapsule
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

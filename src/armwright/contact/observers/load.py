@@ -20,11 +20,10 @@ from armwright.errors import InputError, NotSupportedError
 from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 PRIOR = np.array([10.0, 2.0, 2.0, 2.0])  # [kg, kg m] standard deviation before anything is measured
 SURE = 3.0  # standard deviations from which on a load is taken for there

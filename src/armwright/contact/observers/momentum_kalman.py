@@ -24,9 +24,9 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 def steady_gain(torque_walk: float, torque_noise: float, momentum_noise: float, dt: float) -> Array:

@@ -16,9 +16,9 @@ from armwright.contact.observers.losses import DeadZoneFriction
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from armwright.dynamics.bounds.certificate import Certificate
 from armwright.dynamics.bounds.divide import Tested, divide
@@ -37,8 +37,7 @@ from armwright.robot.tree import tree_of
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 What = Literal["smallest inertia", "largest inertia", "gravity"]
 NORMS = {1: "1-norm", 2: "2-norm", np.inf: "largest entry"}

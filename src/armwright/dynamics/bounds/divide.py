@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.errors import NotSupportedError
+from armwright.types import Array
 
-Array = NDArray[np.float64]
 BLOCK = 16_384
 
 

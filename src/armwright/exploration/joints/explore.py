@@ -33,12 +33,8 @@ from armwright.simulation.session import Session
 from armwright.world.world import World
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.planning.joint.plan import JointPlanner
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
 
 SPEED, MARGIN = 0.25, 0.015  # [m/s], [m]
 AROUND = 2.0  # [rad] about start and goal that is searched

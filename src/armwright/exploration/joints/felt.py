@@ -15,12 +15,9 @@ from armwright.kinematics import fk
 from armwright.motion.reference import Reference
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.exploration.joints.run import JointRun
     from armwright.simulation.session import Session
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 BRAKE = 0.06  # [s] to a stand: what the arm runs on by presses on what it touches
 LISTEN = 0.12  # [s] from the alarm on in which the largest torque is waited for

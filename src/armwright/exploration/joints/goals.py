@@ -11,11 +11,8 @@ from armwright.errors import InputError
 from armwright.kinematics import fk, ik
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 TURNS = 8  # orientations about the tool's axis that are tried for a position alone
 TILTS = (0.0, 0.5, -0.5)  # [rad]

@@ -12,14 +12,11 @@ from armwright.exploration.joints.motion import joint_motion
 from armwright.exploration.learn import MOTIONS, learned_from
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.contact.detectors import ThresholdFit
     from armwright.planning.joint.capsules import LinkCapsules
     from armwright.robot.model import Robot
     from armwright.simulation.loop_stages import Ingredients
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 POINTS = 6  # of every motion
 

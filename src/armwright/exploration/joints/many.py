@@ -22,11 +22,7 @@ from armwright.world.shapes import Box, Cylinder, Shape, Sphere
 from armwright.world.world import Errand, World, check_base
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
 
 TRIES = 2000
 ROOM = 0.05  # [m] between the world and the arm at start and goal

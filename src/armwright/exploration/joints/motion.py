@@ -12,14 +12,11 @@ from armwright.motion import quintic_spline, time_scaled, velocity_factor
 from armwright.planning.waypoints import densified
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.motion import Trajectory
     from armwright.planning.joint.capsules import LinkCapsules
     from armwright.planning.joint.known_arm import KnownArm
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 SPACING = (0.3, 0.15, 0.08, 0.04)  # [rad] between waypoints: the first at which the spline stays free
 RAMP = 0.25  # [s] from rest to the full pace

@@ -25,9 +25,7 @@ from armwright.exploration.joints.touch_map import DEEP, TouchMap, depth_in
 from armwright.world.link_capsules import LinkCapsule, link_capsules
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 SHARE = 0.02  # of the torques that the observer's lag leaves unexplained
 ENOUGH = 0.9  # of the probability that the kept places hold together

@@ -14,11 +14,8 @@ from armwright.exploration.joints.touch_map import link_ends
 from armwright.motion.reference import Reference
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.exploration.joints.run import JointRun
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 SETTLE = 0.1  # [s] for the observer to forget
 OFF = 0.05  # [m] that the arm's fastest part gives way

@@ -15,14 +15,11 @@ from armwright.kinematics import fk
 from armwright.recording.signals import Signal
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.exploration.joints.run import JointRun
     from armwright.exploration.joints.touch_map import TouchMap
     from armwright.planning.joint.plan import JointPlan
     from armwright.recording.recording import Recording
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 WINDOW = 1.0  # [s] after an alarm in which the felt torque is taken for a push at the place that was found
 

@@ -24,15 +24,12 @@ from armwright.motion.reference import Reference
 from armwright.planning.joint.sampling import connected
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.exploration.result import Contact
     from armwright.planning.grid.occupancy import GridMap
     from armwright.planning.joint.known_arm import KnownArm
     from armwright.planning.joint.plan import JointPlan
     from armwright.simulation.session import Session
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 CAUTIONS = (
     Caution("all", RADIUS, 1.0, True, False),

@@ -26,11 +26,8 @@ from armwright.exploration.motion import glide
 from armwright.motion.reference import Reference
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.exploration.joints.run import JointRun
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 STEP = 0.04  # [s]
 FORCE = 10.0  # [N] to press with where the place is known

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from armwright.planning.joint.capsules import Obstacles
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 Trust = Literal["all", "likely", "sure", "confirmed"]
 RADIUS = 0.015  # [m] of the ball that stands for a felt place

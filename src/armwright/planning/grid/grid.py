@@ -13,7 +13,8 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
+
     Integers = NDArray[np.int64]
     Cell = tuple[int, ...]
 

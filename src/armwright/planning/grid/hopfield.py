@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from armwright.planning.grid.occupancy import GridMap
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 BETA_FRACTION = 0.1  # of the eigenvalue bound: small slopes weigh long detours less
 DRIVE = 1e300  # input that clamps goal and obstacles whatever β is

@@ -15,11 +15,10 @@ from armwright.planning.grid.path_plan import PathPlan, Problem, problem
 from armwright.planning.grid.sweeps import sweep
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.planning.grid.occupancy import GridMap
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 CLAMP = 1000.0
 MOST_POINTS = 1200

@@ -15,9 +15,9 @@ from armwright.planning.grid.neighbourhood import moore
 from armwright.planning.grid.occupancy import GridMap
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 Cell = tuple[int, ...]
 START_000: Cell = (2, 11)

@@ -15,7 +15,8 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
+
     Integers = NDArray[np.int64]
 
 MOST_OFFSETS = 62  # one bit each in a word of allowed steps

@@ -14,9 +14,8 @@ from armwright.planning.grid.grid import grid_shape
 from armwright.planning.grid.neighbourhood import Neighbourhood, neighbourhood
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
 
 DENSE = 600  # cells up to which a general neighbourhood's eigenvalues come from a dense solver
 

@@ -16,7 +16,8 @@ from armwright.planning.grid.grid import Grid, grid_shape
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
+
     Integers = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 

@@ -15,7 +15,8 @@ from armwright.planning.grid.occupancy import GridMap
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
+
     Mask = NDArray[np.bool_]
 
 Cell = tuple[int, ...]

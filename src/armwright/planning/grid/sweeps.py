@@ -18,7 +18,8 @@ from armwright.planning.grid.neighbourhood import Neighbourhood, side_cells
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
+
     Integers = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 LONG = 10.0  # half-length that stands for "infinite" beside an arm [m]
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from armwright.graph.least import Least
     from armwright.robot.model import Robot
+    from armwright.types import Array
 
-    Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 FINEST = 1e-4  # [m] of motion within which freedom is proved or given up

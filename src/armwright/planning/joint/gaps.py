@@ -15,12 +15,9 @@ from armwright.kinematics.forward import link_poses
 from armwright.planning.joint.distances import segment_box, segment_point, segment_segment
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.planning.joint.capsules import LinkCapsules, Obstacles
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 FAR = 1e3  # that links which half-spaces do not concern are taken to be above them [m]
 

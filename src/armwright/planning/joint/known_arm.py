@@ -13,11 +13,10 @@ from armwright.errors import InputError
 from armwright.planning.joint.cspace import WholeArm
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.graph.least import Least
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 @dataclass(frozen=True, eq=False)

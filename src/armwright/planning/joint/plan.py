@@ -15,7 +15,7 @@ from armwright.planning.grid.grid import frozen_numbers
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 Colliding = Callable[[Any], Any]
 TOGETHER = 15  # shortcuts that are tried at once

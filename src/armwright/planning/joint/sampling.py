@@ -13,9 +13,9 @@ from armwright.errors import InputError
 from armwright.planning.joint.plan import Colliding, JointPlan, Proof, Space, length, shortcut
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 class _Tree:

@@ -12,9 +12,7 @@ from armwright.errors import InputError
 from armwright.recording.formats import meta
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 def names_of(columns: tuple[meta.Column, ...]) -> list[str]:

@@ -21,11 +21,8 @@ from armwright.recording.formats.safe_file import SafeFile
 from armwright.regular_file import read_regular
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.recording.recording import Recording
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 _ROWS = 4096
 

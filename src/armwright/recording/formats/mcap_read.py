@@ -28,11 +28,8 @@ from armwright.recording.formats.mcap_records import (
 from armwright.recording.formats.protobuf import sample_layout
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.recording.recording import Recording
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 _HEAD = 31  # bytes of a message record before its data
 _MOST_CHANNELS = 2**16  # records; as many as there are numbers for them

@@ -22,11 +22,8 @@ from armwright.recording.recording import Recording
 from armwright.recording.signals import NAME, Event, Signal
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 FORMAT = 1
 MAX_TEXT = 64 * 2**20

@@ -17,11 +17,7 @@ from armwright.errors import InputError, NotSupportedError
 from armwright.recording.formats import meta
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.recording.recording import Recording
-
-    Array = NDArray[np.float64]
 
 HEAD, TAIL = "armwright_head", "armwright_tail"
 

@@ -27,11 +27,8 @@ from armwright.recording.formats.pieces import MARK, piece, pieces
 from armwright.recording.formats.safe_file import SafeFile
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.recording.recording import Recording
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 HEAD, TAIL = b"armwright.head", b"armwright.tail"
 # plain pages: doubles of a simulation hardly compress, and encoding them costs more than writing them

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from armwright.recording.recording import Recording
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 MAX_FRAMES = 6000
 _DPI = 100

@@ -11,9 +11,7 @@ from armwright.optional import need
 from armwright.recording.pictures.skeleton import Camera, Capsules, band
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 LINK, HOUSING, POST, TRACE = "#8fa3b5", "#2f6690", "#c9ced4", "#d55e00"
 FLOOR, GRID, SHADOW = "#f4f5f7", "#d9dde2", "#c3c9d0"

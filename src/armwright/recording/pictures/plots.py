@@ -18,11 +18,8 @@ from armwright.optional import need
 from armwright.recording.pictures.summary import limits_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.recording.recording import Recording
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#882255")
 LIMIT, MUTED = "#b2182b", "#5f6975"

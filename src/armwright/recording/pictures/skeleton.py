@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 RADIUS_SHARE = 0.06  # of the link's length: the sheets hold no shapes
 _ROUND = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 13)

@@ -20,9 +20,7 @@ from armwright.robot.urdf.write import leaders, numbers, quoted, unique
 from armwright.spatial.quaternions import wxyz_from_rotation
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 SMALLEST = 1e-15  # MuJoCo's mjMINVAL: lighter moving bodies are refused by its compiler
 PADDING = 1e-14  # kg, kg m²: just above it, and far below what float64 resolves in the mass matrix of an arm

@@ -19,9 +19,7 @@ from armwright.robot.sheet.values import MAX_ROWS, columns_of, listed, matrix, r
 from armwright.spatial.inertia import MassProperties, about_com, cylinder_inertia, parallel_axis, sum_bodies
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 ROOT = "-"
 """Stands for the root link where a body is named."""

@@ -15,9 +15,7 @@ from armwright.spatial.euler import rotation_from_rpy
 from armwright.spatial.poses import pose as pose_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 KINDS = ("dh", "mdh", "screws", "frames")
 _COLUMNS: dict[str, dict[str, tuple[Dimension, ...] | None]] = {

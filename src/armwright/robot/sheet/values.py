@@ -13,9 +13,7 @@ from armwright.robot.sheet.text import Quantity, Table
 from armwright.robot.sheet.units import Dimension, check_unit, to_si
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 Dimensions = tuple[Dimension, ...]
 SMALLEST, LARGEST = 1e-100, 1e12

@@ -15,9 +15,7 @@ from armwright.robot.parts import Source
 from armwright.robot.sheet.bodies import ROOT
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    pass
 
 _JOINT_UNITS = {
     "lower": ("rad", "m"),

@@ -15,9 +15,9 @@ from armwright.robot.tables.chain_parts import ChainParts
 from armwright.spatial import axis_angle, pose, rotation_pose, translation
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 _REVOLUTE: JointKind = "revolute"
 _KINDS: dict[str, JointKind] = {"revolute": "revolute", "R": "revolute", "prismatic": "prismatic", "P": "prismatic"}

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from armwright.robot.parts import Actuators, Friction, Limits, Source
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 class ChainParts(TypedDict, total=False):

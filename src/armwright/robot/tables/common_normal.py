@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 # Axes that differ by less than this angle [rad], and lines closer than this [m], count as parallel and as one line.
 PARALLEL = 1e-12

@@ -33,11 +33,10 @@ from armwright.robot.tables.common_normal import Line, distal_frames, proximal_f
 from armwright.spatial import inverse
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 Convention = Literal["dh", "mdh"]
 _Z = (0.0, 0.0, 1.0)

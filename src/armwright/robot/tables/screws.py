@@ -21,11 +21,10 @@ from armwright.robot.tables.chain_parts import ChainParts, ChainTable, described
 from armwright.spatial import screw, slide, translation
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 def _read_screw(xi: Array, index: int) -> tuple[JointKind, Array, Array | None]:

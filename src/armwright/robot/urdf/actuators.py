@@ -30,9 +30,7 @@ from armwright.robot.urdf.values import (
 from armwright.robot.urdf.xml_safe import Node, shown
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 MAX_COORDINATES = 1000
 PLAIN = ("rotor_inertia", "viscous", "load_friction", "torque_constant")

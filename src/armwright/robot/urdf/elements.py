@@ -29,9 +29,7 @@ from armwright.robot.urdf.values import (
 from armwright.robot.urdf.xml_safe import Node, shown
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 _UNSUPPORTED = {
     "floating": "an arm stands on something; make the joint fixed",

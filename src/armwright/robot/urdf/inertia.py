@@ -16,7 +16,7 @@ from armwright.spatial.rotations import skew
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 TRIANGLE_SLACK = 0.01  # figures in files are rounded: I1 + I2 ≥ (1 − slack)·I3
 

@@ -30,9 +30,7 @@ from armwright.robot.urdf.tree import LinkTree, choose_tip, link_tree, mimic_law
 from armwright.robot.urdf.xml_safe import Node, parse_xml, read_bytes, shown
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 MAX_LINKS = 1000
 Verdict = Literal["refuse", "warn"]

@@ -15,9 +15,7 @@ from armwright.robot.link_frames import LinkFrames, mass_matrix
 from armwright.robot.model import Robot
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 TOLERANCE = 1e-12  # a pivot this small against the inertia of the locked arm is rounding, not mass
 TINY = 1e-20  # kg m², kg: no part of an arm is this light, and 1/TINY would soon overflow

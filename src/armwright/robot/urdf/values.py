@@ -13,9 +13,7 @@ from armwright.spatial.euler import rotation_from_rpy
 from armwright.spatial.quaternions import rotation_from_xyzw
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 # Larger than any arm, small enough that products of them stay far from overflow.
 MAX_LENGTH = 1e5  # m

@@ -20,11 +20,8 @@ from armwright.robot.tree import Tree, tree_of
 from armwright.simulation.lanes import Lanes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

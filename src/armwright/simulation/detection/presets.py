@@ -23,9 +23,7 @@ from armwright.simulation.detection.population import Spread
 from armwright.simulation.sensors import JointSensors
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 INERTIA = np.array([2.0, 2.0, 1.0, 0.1, 0.1, 0.05])  # [kg m²] typical diagonal of a UR5's M, for the Kalman observer
 CONTACTS: dict[str, tuple[Contact, float, float]] = {

@@ -15,11 +15,8 @@ from armwright.errors import InputError
 from armwright.optional import need
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.contact.detectors import ThresholdFit
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 LINES = ("-", "--", "-.", ":")

@@ -23,13 +23,10 @@ from armwright.simulation.loop_stages import Ingredients
 from armwright.simulation.session import Session
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.motion import Trajectory
     from armwright.robot.model import Robot
     from armwright.simulation.sensors import JointSensors
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 __all__ = ["Batch", "Bench", "Contact", "Population", "Push", "Spread", "Wall"]
 

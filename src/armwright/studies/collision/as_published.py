@@ -7,7 +7,7 @@ import numpy as np
 
 from armwright.dynamics import mass_matrix
 from armwright.robot.model import Robot
-from armwright.studies.collision.setting import Array
+from armwright.types import Array
 
 GRAVITY = 9.81
 DH = (  # d, a [m], alpha [rad]

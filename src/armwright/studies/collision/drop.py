@@ -14,9 +14,10 @@ from armwright.dynamics import gravity_torque
 from armwright.recording import Recording
 from armwright.robot.model import Robot
 from armwright.simulation import simulate, with_energy
-from armwright.studies.collision.setting import MISSING_LINKS, Array, arm, reduced
+from armwright.studies.collision.setting import MISSING_LINKS, arm, reduced
 from armwright.studies.item import Claim, Item, Numbers, Picture
 from armwright.studies.pictures import joint_panels
+from armwright.types import Array
 
 SETTLED, SLOW = 11.0, 0.02  # s, rad/s
 

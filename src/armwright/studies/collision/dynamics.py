@@ -12,8 +12,9 @@ import numpy as np
 from armwright.dynamics import gravity_torque, inverse_dynamics, mass_matrix
 from armwright.robot.model import Robot
 from armwright.studies.collision import as_published
-from armwright.studies.collision.setting import MISSING_LINKS, Array, arm, postures, q_t, qd_t, qdd_t, reduced
+from armwright.studies.collision.setting import MISSING_LINKS, arm, postures, q_t, qd_t, qdd_t, reduced
 from armwright.studies.item import Claim, Formula, Item, Numbers
+from armwright.types import Array
 
 UPPER, LOWER = ("m12", "m13", "m14", "m15", "m23", "m24", "m25"), ("m33", "m34", "m35", "m44", "m45", "m55")
 WRIST = ("m16", "m26", "m36", "m46", "m56", "m66")

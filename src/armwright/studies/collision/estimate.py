@@ -15,8 +15,9 @@ from armwright.recording import Recording
 from armwright.robot.kernels import kernel
 from armwright.simulation import simulate
 from armwright.studies.collision import as_published
-from armwright.studies.collision.setting import K_0, K_1, Array, arm, omega, postures, q_0
+from armwright.studies.collision.setting import K_0, K_1, arm, omega, postures, q_0
 from armwright.studies.item import Claim, Formula, Item
+from armwright.types import Array
 
 F = np.array([0.01, -0.005, 0.008, 0.0002, 0.0003, -0.0001])
 """A constant wrench at the flange [N, N m]; small, so that the arm stays where M and J are those of q_0."""

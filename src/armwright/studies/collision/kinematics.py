@@ -12,8 +12,9 @@ from armwright.kinematics import fk, jacobian, singularity
 from armwright.robot.load import load
 from armwright.spatial.inertia import cylinder_inertia
 from armwright.studies.collision import as_published
-from armwright.studies.collision.setting import Array, R_t, arm, postures, q_0, q_t, qd_t
+from armwright.studies.collision.setting import R_t, arm, postures, q_0, q_t, qd_t
 from armwright.studies.item import Claim, Formula, Item, Numbers
+from armwright.types import Array
 
 RADII_USED = np.array([0.045, 0.045, *[0.045 * 97.0 / 113.0] * 4])
 HEIGHTS = np.array([0.13693, 0.540, 0.507, 0.085, 0.085, 0.0395])

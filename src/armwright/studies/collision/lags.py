@@ -13,7 +13,8 @@ from armwright.kinematics import jacobian
 from armwright.planning import patch_000
 from armwright.robot.model import Robot
 from armwright.studies.collision.runs import ARMS, HELD, LAYOUTS, SPLINE, Setting, fast_run, run
-from armwright.studies.collision.setting import K_0, Array, R_t, arm, f_min, q_0
+from armwright.studies.collision.setting import K_0, R_t, arm, f_min, q_0
+from armwright.types import Array
 
 SPEED = 0.0503
 """Of the desired motion along a straight row of cells [m/s], where the first contacts of the runs happen."""

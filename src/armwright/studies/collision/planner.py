@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from armwright.planning import Dijkstra, GridMap, Hopfield, HopfieldPublished, display, lyapunov, patch_000, stability
 from armwright.planning.grid.hopfield_published import inputs
 from armwright.planning.grid.path_plan import problem
-from armwright.studies.collision.setting import Array, beta
+from armwright.studies.collision.setting import beta
 from armwright.studies.item import Claim, Formula, Item, Numbers, Picture
 from armwright.studies.pictures import new_figure
+from armwright.types import Array
 
 START, GOAL = (2, 11), (18, 7)
 SHAPE = (20, 20)

@@ -21,7 +21,8 @@ from armwright.exploration.field import find_world
 from armwright.exploration.result import Exploration
 from armwright.exploration.task import Published
 from armwright.robot.model import Robot
-from armwright.studies.collision.setting import Array, arm, f_min, reduced
+from armwright.studies.collision.setting import arm, f_min, reduced
+from armwright.types import Array
 from armwright.world.world import World
 
 LAYOUTS = "AB"

@@ -6,12 +6,10 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from armwright.robot.load import load
 from armwright.robot.model import Robot
-
-Array = NDArray[np.float64]
+from armwright.types import Array
 
 q_0 = np.array([2.5511, -1.1193, 2.5706, 0.1196, 1.5708, -0.5905])
 """Start posture, hard-coded in the report's generator."""

@@ -17,8 +17,9 @@ from armwright.kinematics import jacobian
 from armwright.robot.model import Robot
 from armwright.studies.collision.lags import postures
 from armwright.studies.collision.runs import ARMS, HELD, LAYOUTS, Setting, run
-from armwright.studies.collision.setting import K_0, Array, arm
+from armwright.studies.collision.setting import K_0, arm
 from armwright.studies.item import Claim, Item
+from armwright.types import Array
 
 
 def deflection(robot: Robot, q: Array, tau: Array) -> Array:

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from armwright.spatial import cylinder_inertia, exp_se3
-from armwright.studies.irb140.setting import BASE_AXES, CYLINDERS, GRAVITY, MASSES, Array, a1, e1, e2, e4, screws
+from armwright.studies.irb140.setting import BASE_AXES, CYLINDERS, GRAVITY, MASSES, a1, e1, e2, e4, screws
+from armwright.types import Array
 
 MASS_ERRORS = ("xi_1", "xi_4", "A_ij", "skew", "M'", "p_2")
 """Those that enter M."""

@@ -18,8 +18,9 @@ from armwright.simulation import simulate
 from armwright.simulation.drives import Drive
 from armwright.simulation.friction import FrictionModel, Stribeck
 from armwright.studies.irb140.runs import BAND, settled
-from armwright.studies.irb140.setting import RUNS, Array, K_d, K_p, arm, postures
+from armwright.studies.irb140.setting import RUNS, K_d, K_p, arm, postures
 from armwright.studies.item import Claim, Item
+from armwright.types import Array
 
 MARGINS = (5.0, 20.0)
 """Torque limits above the largest gravity torque of each joint [N m]."""

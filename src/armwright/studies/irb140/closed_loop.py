@@ -25,9 +25,10 @@ from armwright.studies.irb140.runs import (
     storage_falls,
     within_range,
 )
-from armwright.studies.irb140.setting import RUNS, Array, K_d, K_p, arm
+from armwright.studies.irb140.setting import RUNS, K_d, K_p, arm
 from armwright.studies.irb140.twin import closed_twins
 from armwright.studies.item import Claim, Item, Numbers, Picture
+from armwright.types import Array
 
 
 def law_as_published(arm: Any, q: Any, qd: Any, ref: Any) -> Any:

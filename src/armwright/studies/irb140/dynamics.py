@@ -15,7 +15,6 @@ from armwright.studies.irb140.kinematics import TWO_ZEROS
 from armwright.studies.irb140.listing import ALL, relative_error
 from armwright.studies.irb140.setting import (
     GRAVITY,
-    Array,
     arm,
     postures,
     printed_angles,
@@ -26,6 +25,7 @@ from armwright.studies.irb140.setting import (
     qdd_t,
 )
 from armwright.studies.item import Claim, Formula, Item, Numbers
+from armwright.types import Array
 
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
 """Torques of the printed coordinates become those of `arm` by these signs."""

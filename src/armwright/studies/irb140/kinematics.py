@@ -16,7 +16,6 @@ from armwright.studies.irb140.as_published import screws_as_published
 from armwright.studies.irb140.setting import (
     MASSES,
     PI,
-    Array,
     R_c,
     a1,
     arm,
@@ -33,6 +32,7 @@ from armwright.studies.irb140.setting import (
 )
 from armwright.studies.item import Claim, Formula, Item, Numbers, Picture
 from armwright.studies.pictures import arm_figure
+from armwright.types import Array
 
 LISTED = frozenset({"xi_1", "xi_4"})
 TWO_ZEROS = "DH matrices with another zero and other signs than link vectors, q_des and u_des"

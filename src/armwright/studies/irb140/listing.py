@@ -25,8 +25,9 @@ from armwright.studies.irb140.as_published import (
 )
 from armwright.studies.irb140.figures import new_figure
 from armwright.studies.irb140.kinematics import AXIS_1, XI_4, home_centres
-from armwright.studies.irb140.setting import Array, a1, arm, e1, e2, e4, postures, q_t, qd_t
+from armwright.studies.irb140.setting import a1, arm, e1, e2, e4, postures, q_t, qd_t
 from armwright.studies.item import Claim, Formula, Item, Numbers, Picture
+from armwright.types import Array
 
 ALL = frozenset(MASS_ERRORS)
 

@@ -13,9 +13,10 @@ from armwright.kinematics import fk
 from armwright.simulation import simulate
 from armwright.studies.irb140.figures import joint_curves, row_of_panels
 from armwright.studies.irb140.kinematics import wrist
-from armwright.studies.irb140.setting import PI, Array, arm, q_des, q_down
+from armwright.studies.irb140.setting import PI, arm, q_des, q_down
 from armwright.studies.irb140.twin import run_twin
 from armwright.studies.item import Claim, Item, Picture
+from armwright.types import Array
 
 NUDGE = 1e-9
 GROWN = 1e-3  # beyond this a perturbation is no longer small

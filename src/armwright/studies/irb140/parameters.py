@@ -10,8 +10,9 @@ import numpy as np
 from armwright.kinematics import fk_all
 from armwright.spatial import cylinder_inertia, is_physical, triangle_gap
 from armwright.studies.irb140.kinematics import home_centres
-from armwright.studies.irb140.setting import BASE_AXES, BASE_MASS, CYLINDERS, MASSES, Array, arm
+from armwright.studies.irb140.setting import BASE_AXES, BASE_MASS, CYLINDERS, MASSES, arm
 from armwright.studies.item import Formula, Item, Numbers
+from armwright.types import Array
 
 GUESSED_DENSITY = 1500.0
 DH_AXES = {1: "y", 2: "x", 4: "y", 6: "z"}

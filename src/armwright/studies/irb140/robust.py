@@ -25,9 +25,10 @@ from armwright.control import (
 from armwright.control.passive import sliding
 from armwright.simulation import simulate
 from armwright.studies.irb140.figures import new_figure
-from armwright.studies.irb140.setting import Array, K_d, K_p, arm
+from armwright.studies.irb140.setting import K_d, K_p, arm
 from armwright.studies.irb140.uncertain import COUNT, DURATION, arms, inertia_ratio, mismatch, path, torque_errors
 from armwright.studies.item import Item, Picture, Undetermined
+from armwright.types import Array
 
 RATE = 4000.0
 K = np.array([40.0, 60.0, 30.0, 2.0, 0.6, 0.05])

@@ -10,7 +10,8 @@ import numpy as np
 
 from armwright.control import pd_gravity
 from armwright.simulation import simulate, with_storage
-from armwright.studies.irb140.setting import RUNS, Array, K_d, K_p, arm
+from armwright.studies.irb140.setting import RUNS, K_d, K_p, arm
+from armwright.types import Array
 
 RATE = 10_000.0  # samples a second: the peaks of joints 5 and 6 come within half a millisecond
 BAND, STILL = 0.02, 0.02

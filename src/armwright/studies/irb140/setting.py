@@ -7,14 +7,13 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from armwright.recording.pictures.skeleton import joint_frames
 from armwright.robot.load import load
 from armwright.robot.model import Robot
 from armwright.spatial import screw
+from armwright.types import Array
 
-Array = NDArray[np.float64]
 PI = np.pi
 GRAVITY = 9.81
 

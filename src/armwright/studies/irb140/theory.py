@@ -9,8 +9,9 @@ import numpy as np
 
 from armwright.kinematics import acceleration, fk, fk_all, twist
 from armwright.spatial import axis_angle, exp_se3, exp_so3, screw, skew
-from armwright.studies.irb140.setting import Array, arm, q_t, qd_t, qdd_t
+from armwright.studies.irb140.setting import arm, q_t, qd_t, qdd_t
 from armwright.studies.item import Claim, Formula, Item
+from armwright.types import Array
 
 r = np.array([1.0, 2.0, -2.0]) / 3.0
 phi, pitch = 0.8, 0.1

@@ -22,7 +22,8 @@ from armwright.motion.reference import Reference
 from armwright.robot.tree import tree_of
 from armwright.simulation.integrators import method
 from armwright.simulation.system import System
-from armwright.studies.irb140.setting import RUNS, Array, K_d, K_p, arm
+from armwright.studies.irb140.setting import RUNS, K_d, K_p, arm
+from armwright.types import Array
 
 STEP = 1e-4
 SUBSTEPS = 10

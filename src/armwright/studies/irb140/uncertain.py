@@ -14,7 +14,8 @@ from armwright.dynamics.regressor import body_regressor
 from armwright.motion import Trajectory, quintic
 from armwright.robot.kernels import kernel
 from armwright.robot.model import Robot
-from armwright.studies.irb140.setting import Array, arm
+from armwright.studies.irb140.setting import arm
+from armwright.types import Array
 
 SPREAD, PAYLOAD, COUNT = 0.3, 6.0, 32
 LOAD_OFFSET = (0.0, 0.0, 0.05)

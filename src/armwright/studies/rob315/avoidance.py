@@ -19,7 +19,8 @@ from armwright.studies.pictures import curves, joint_panels
 from armwright.studies.rob315.figures import draw_paths
 from armwright.studies.rob315.inverse import least_norm
 from armwright.studies.rob315.line import limits_are_kept, line, path, violation
-from armwright.studies.rob315.setting import Array, T_e, V, X_df, X_di, arm, q_i
+from armwright.studies.rob315.setting import T_e, V, X_df, X_di, arm, q_i
+from armwright.types import Array
 
 K = 100.0  # 1/s, of the closed loop
 

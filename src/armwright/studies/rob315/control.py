@@ -18,7 +18,8 @@ from armwright.simulation import simulate
 from armwright.studies.item import Claim, Item, Numbers, Picture
 from armwright.studies.pictures import curves, joint_panels
 from armwright.studies.rob315.motion import torque_limits
-from armwright.studies.rob315.setting import Array, K_d, K_p, T_e, arm, q_df, q_di, t_f
+from armwright.studies.rob315.setting import K_d, K_p, T_e, arm, q_df, q_di, t_f
+from armwright.types import Array
 
 
 def _run(law: Law, duration: float, T: float = t_f) -> Recording:

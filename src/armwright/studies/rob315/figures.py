@@ -8,7 +8,7 @@ from typing import Any
 
 from armwright.recording.pictures.plots import COLOURS
 from armwright.studies.pictures import new_figure
-from armwright.studies.rob315.setting import Array
+from armwright.types import Array
 
 
 def draw_paths(paths: Mapping[str, Array]) -> Any:

@@ -12,7 +12,8 @@ from armwright.robot.tables.dh import to_mdh
 from armwright.spatial import log_so3
 from armwright.studies.item import Claim, Formula, Item, Numbers, Picture, Undetermined
 from armwright.studies.pictures import arm_figure
-from armwright.studies.rob315.setting import PI, Array, arm, q_f, q_i
+from armwright.studies.rob315.setting import PI, arm, q_f, q_i
+from armwright.types import Array
 
 PRINTED_TABLE = np.array(  # alpha_i, d_i, offset of theta_i, r_i
     [

@@ -17,7 +17,8 @@ from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators
 from armwright.spatial import is_physical, parallel_axis, principal_moments
 from armwright.studies.item import Claim, Formula, Item
-from armwright.studies.rob315.setting import Array, arm, q_f, q_i
+from armwright.studies.rob315.setting import arm, q_f, q_i
+from armwright.types import Array
 
 REFLECTED = np.array([0.1, 0.1, 0.1, 0.049, 0.049, 0.049])  # r_red² J_m
 

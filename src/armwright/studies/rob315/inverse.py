@@ -17,7 +17,8 @@ from armwright.robot.kernels import kernel
 from armwright.spatial import ltdl_solve
 from armwright.studies.item import Claim, Item, Numbers, Picture
 from armwright.studies.pictures import curves
-from armwright.studies.rob315.setting import Array, X_df, X_di, arm, eps_x, k_max, q_0f, q_0i
+from armwright.studies.rob315.setting import X_df, X_di, arm, eps_x, k_max, q_0f, q_0i
+from armwright.types import Array
 
 
 def least_norm(J_v: Any, v: Any) -> Any:

@@ -13,7 +13,8 @@ from armwright.dynamics.bounds import Certificate, certified_bounds
 from armwright.studies.item import Formula, Item, Numbers, Picture
 from armwright.studies.pictures import curves
 from armwright.studies.rob315.inertia import J_G_as_published
-from armwright.studies.rob315.setting import PI, Array, arm, q_f, q_i
+from armwright.studies.rob315.setting import PI, arm, q_f, q_i
+from armwright.types import Array
 
 TOLERANCE = 1e-6  # relative, of the proofs: more digits than are printed
 LAST = "Q14: the search returns the last point of its grid"

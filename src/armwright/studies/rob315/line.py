@@ -17,7 +17,8 @@ from armwright.studies.item import Claim, Item, Picture
 from armwright.studies.pictures import joint_panels
 from armwright.studies.rob315.figures import draw_paths
 from armwright.studies.rob315.inverse import newton, newton_as_published
-from armwright.studies.rob315.setting import Array, T_e, V, X_df, X_di, arm, eps_x, k_max, q_i
+from armwright.studies.rob315.setting import T_e, V, X_df, X_di, arm, eps_x, k_max, q_i
+from armwright.types import Array
 
 
 @cache

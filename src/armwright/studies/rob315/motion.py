@@ -13,7 +13,8 @@ from armwright.motion import minimum_duration, quintic, quintic_duration, torque
 from armwright.studies.item import Claim, Formula, Item, Numbers, Picture
 from armwright.studies.pictures import curves
 from armwright.studies.rob315.limits import certificate, mu2_as_published
-from armwright.studies.rob315.setting import Array, arm, q_df, q_di, q_f, q_i, qd_used, t_f
+from armwright.studies.rob315.setting import arm, q_df, q_di, q_f, q_i, qd_used, t_f
+from armwright.types import Array
 
 GAMMA = np.array([10.0, 120.0, 15.0, -3.0, 2.0, 1.0])
 D = q_df - q_di

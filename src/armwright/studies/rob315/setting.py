@@ -6,12 +6,10 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from armwright.robot.load import load
 from armwright.robot.model import Robot
 
-Array = NDArray[np.float64]
 PI = np.pi
 
 q_i = np.array([-PI / 2, 0.0, -PI / 2, -PI / 2, -PI / 2, -PI / 2])

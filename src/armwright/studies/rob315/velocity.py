@@ -8,7 +8,8 @@ import numpy as np
 from armwright.kinematics import jacobian, manipulability, singularity, twist
 from armwright.studies.item import Claim, Item, Numbers, Picture
 from armwright.studies.pictures import Ball, arm_figure
-from armwright.studies.rob315.setting import Array, arm, q_f, q_i, qd_used
+from armwright.studies.rob315.setting import arm, q_f, q_i, qd_used
+from armwright.types import Array
 
 SWAPPED, SLIP = "U1 of q_i and of q_f are swapped", "0.3760 printed for 0.3660 in U1"
 TWIST_I, TWIST_F = "(0.35, -0.10, 0.60, 0, -1, 0)", "(-0.55, 0.32, 0.46, 1.06, 0, 0.15)"
