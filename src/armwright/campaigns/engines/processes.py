@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One process per core on this machine, each with a pipe of its own: a worker that dies costs its chunk alone.
+
+A lost chunk is halved until the guilty item is alone; that item gets a marked row. Workers notice when the coordinator
+is gone and leave, so that no process stays behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from armwright.campaigns.engines.child import serve
+from armwright.campaigns.store import Store
+from armwright.campaigns.table import CRASHED, HUNG, from_bytes, joined, marked_row
+from armwright.errors import SimulationError
+
+CONTEXT = multiprocessing.get_context("spawn")  # a forked child would share locks and compiled code half-way
+START = 120.0  # [s] in which a worker has to be ready: it may compile loops on a busy machine
+GRACE = 5.0  # [s] beyond a worker's own limit before it is killed from outside
+
+
+@dataclass
+class Child:
+    """A worker process and what it is doing."""
+
+    process: Any
+    tasks: Connection
+    life: Connection
+    ready: bool = False
+    chunk: tuple[int, int] | None = None
+    began: float = 0.0
+    until: float = field(default_factory=lambda: time.monotonic() + START)
+
+    def stop(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.join()
+        self.tasks.close()
+        self.life.close()
+
+
+class Pieces:
+    """A chunk that was lost, coming back in parts."""
+
+    def __init__(self, first: int, last: int) -> None:
+        """Wait for all items of the chunk."""
+        self.left, self.tables = last - first, list[Any]()
+
+    def add(self, table: Any) -> Any:
+        """Take a part; return the whole chunk with the last one."""
+        self.tables.append(table)
+        self.left -= len(table)
+        return joined(self.tables) if self.left == 0 else None
+
+
+def processes(store: Store, chunks: Sequence[tuple[int, int]], workers: int, *, mixed: bool = False) -> Iterator[Any]:
+    """Yield the tables of the chunks as they are done.
+
+    Args:
+        store: the campaign.
+        chunks: (first, last) each.
+        workers: number of processes.
+        mixed: whether machines whose arithmetic differs from the coordinator's may take part.
+    """
+    queue = deque(chunks)
+    lost: dict[tuple[int, int], tuple[int, int]] = {}  # part → the chunk it belongs to
+    pieces: dict[tuple[int, int], Pieces] = {}
+    children: list[Child] = []
+    canary = "" if mixed else store.canary
+    failed_starts = 0
+    try:
+        while queue or any(child.chunk for child in children):
+            while len(children) < min(workers, len(queue) + sum(child.chunk is not None for child in children)):
+                children.append(_child(store, canary))
+            for child in _heard(children):
+                answer = _answer(child)
+                if answer is None:  # dead, hung, or never ready
+                    children.remove(child)
+                    failed_starts = failed_starts + 1 if not child.ready else 0
+                    if failed_starts >= 3:
+                        raise SimulationError(f"workers of kind {store.kind.name!r} end before they are ready")
+                    table = _again(store, child, queue, lost, pieces) if child.chunk else None
+                    child.stop()
+                else:
+                    table = _taken(child, answer)
+                if table is not None:
+                    part = (table["item"][0].as_py(), table["item"][-1].as_py() + 1)
+                    whole = pieces[lost[part]].add(table) if part in lost else table
+                    if whole is not None:
+                        yield whole
+            for child in children:
+                if child.ready and child.chunk is None and queue:
+                    _give(child, queue.popleft(), store.plan.limit)
+    finally:
+        for child in children:
+            child.stop()
+
+
+def _child(store: Store, canary: str) -> Child:
+    tasks, theirs = CONTEXT.Pipe()
+    alive, life = CONTEXT.Pipe(duplex=False)
+    arguments = (theirs, alive, store.plan.text(), store.prepared, canary)
+    process = CONTEXT.Process(target=serve, args=arguments, daemon=True)
+    with _one_thread():
+        process.start()
+    theirs.close()
+    alive.close()
+    return Child(process, tasks, life)
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Workers share the cores by processes: one thread each, for BLAS as well."""
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "ARMWRIGHT_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _heard(children: list[Child]) -> list[Child]:
+    """Return the workers that said something, died, or are overdue; wait for one."""
+    now = time.monotonic()
+    busy = [child for child in children if child.chunk is not None or not child.ready]
+    pause = max(0.0, min((child.until for child in busy), default=now) - now)
+    sources = {child.tasks: child for child in busy}
+    spoke = [sources[source] for source in wait(list(sources), timeout=pause)]  # type: ignore[index]
+    return spoke or [child for child in busy if child.until <= time.monotonic()]
+
+
+def _answer(child: Child) -> bytes | None:
+    try:
+        return child.tasks.recv_bytes() if child.tasks.poll() else None
+    except (EOFError, OSError):
+        return None
+
+
+def _taken(child: Child, answer: bytes) -> Any:
+    if not child.ready:
+        if answer != b"ready":
+            raise SimulationError(
+                "a worker's arithmetic differs from the coordinator's ; rows of both would not be "
+                "reproducible: run on machines of one kind, or allow it with --mixed"
+            )
+        child.ready = True
+        return None
+    child.chunk = None
+    return from_bytes(answer)
+
+
+def _give(child: Child, chunk: tuple[int, int], limit: float) -> None:
+    child.chunk, child.began = chunk, time.monotonic()
+    child.until = child.began + limit + GRACE
+    with contextlib.suppress(OSError):  # a worker that died meanwhile is heard of in the next round
+        child.tasks.send_bytes(json.dumps(chunk).encode())
+
+
+def _again(store: Store, child: Child, queue: deque[tuple[int, int]], lost: Any, pieces: Any) -> Any:
+    """Halve the chunk of a lost worker, or mark its item if it is alone."""
+    assert child.chunk is not None
+    first, last = child.chunk
+    whole = lost.get((first, last), (first, last))
+    pieces.setdefault(whole, Pieces(*whole))
+    if last - first == 1:
+        lost[first, last] = whole
+        child.process.join(1.0)
+        code = child.process.exitcode
+        hung = time.monotonic() - child.began >= store.plan.limit
+        what = f"no result within {store.plan.limit:g} s" if hung else f"its process ended (exit code {code})"
+        return marked_row(store.kind, first, HUNG if hung else CRASHED, what)
+    middle = (first + last) // 2
+    for part in ((middle, last), (first, middle)):
+        lost[part] = whole
+        queue.appendleft(part)
+    return None

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In this process, one chunk after another. An item that crashes takes the process with it: for small campaigns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from armwright.campaigns.store import Store
+from armwright.campaigns.work import Worker
+
+
+def serial(store: Store, chunks: Sequence[tuple[int, int]]) -> Iterator[Any]:
+    """Yield the tables of the chunks, in order."""
+    worker = Worker(store.plan, store.prepared)
+    for first, last in chunks:
+        yield worker.table(first, last)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a kind of campaign has to say, and where kinds are found."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from armwright.campaigns.plan import Plan
+from armwright.errors import InputError
+
+Rows: TypeAlias = Callable[[int, int], Mapping[str, Any]]
+"""(first, last) → columns by name, each with last − first values: one row per item of first ≤ item < last."""
+
+TYPES = ("int64", "float64", "string", "bool")
+RESERVED = ("item", "status", "message")
+KINDS = {"montecarlo": "armwright.campaigns.kinds.montecarlo:KIND"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of campaign.
+
+    Attributes:
+        name: as in campaign files.
+        schema: column → one of "int64", "float64", "string", "bool"; ``item``, ``status``, ``message`` come by themselves.
+        start: (plan, prepared) → `Rows`, called once per process: loads robots, compiles loops.
+        version: raised whenever the same settings give other numbers.
+        chunk: items per unit of work, half a second or more of it.
+        prepare: plan → bytes, once per campaign and kept in its folder: thresholds learned, models fitted.
+        record: (plan, prepared, item) → `Recording` of one item, for a closer look.
+        summary: name → columns that say how the items went, for `status`; see `report`.
+    """
+
+    name: str
+    schema: Mapping[str, str]
+    start: Callable[[Plan, bytes], Rows]
+    version: int = 1
+    chunk: int = 100
+    prepare: Callable[[Plan], bytes] = lambda plan: b""
+    record: Callable[[Plan, bytes, int], Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the schema."""
+        for column, kind in self.schema.items():
+            if kind not in TYPES or column in RESERVED:
+                raise InputError(
+                    f"kind {self.name!r}: column {column!r} must have a type of {', '.join(TYPES)} and a name other "
+                    f"than {', '.join(RESERVED)}; got {kind!r}"
+                )
+
+
+def find_kind(name: str) -> Kind:
+    """Return a kind by name, or by ``module:object``."""
+    place = KINDS.get(name, name)
+    module, _, attribute = place.partition(":")
+    if not attribute:
+        raise InputError(
+            f"no kind of campaign {name!r}; known: {', '.join(sorted(KINDS))}, or 'module:object' of yours"
+        )
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"kind {name!r}: {error}") from None
+    if not isinstance(found, Kind):
+        raise InputError(f"kind {name!r} must be an armwright.campaigns.Kind, got {type(found).__name__}")
+    return found

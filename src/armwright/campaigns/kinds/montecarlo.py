@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``montecarlo``: an arm under a law with an unknown payload and friction, one simulation per item, in lanes.
+
+kind = "montecarlo"
+items = 10000
+[settings]
+robot = "ur5"
+law = "computed_torque"                     # any law of `armwright.control`
+gains = { kp = 100.0, kd = 20.0 }
+start = [0, -1.6, 1.4, 0, 0.5, 0]           # [rad]
+goal = [0.8, -1.0, 1.0, -0.9, 1.0, 0.4]
+duration = 2.0                              # [s]
+payload = [0.0, 3.0]                        # [kg], uniform
+friction = [0.8, 1.2]                       # factor on the sheet's friction, uniform
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from armwright import control
+from armwright.campaigns.kind import Kind, Rows
+from armwright.campaigns.plan import Plan, item_rng
+from armwright.errors import InputError
+from armwright.motion import quintic
+from armwright.robot.load import load
+from armwright.simulation import simulate
+
+DEFAULTS: Mapping[str, Any] = {
+    "robot": "ur5",
+    "law": "computed_torque",
+    "gains": {"kp": 100.0, "kd": 20.0},
+    "start": [0.0, -1.6, 1.4, 0.0, 0.5, 0.0],
+    "goal": [0.8, -1.0, 1.0, -0.9, 1.0, 0.4],
+    "duration": 2.0,
+    "payload": [0.0, 3.0],
+    "friction": [0.8, 1.2],
+    "rate": 1000.0,
+}
+SCHEMA = {
+    "payload": "float64",
+    "friction": "float64",
+    "error_max": "float64",
+    "error_end": "float64",
+    "torque_max": "float64",
+}
+
+
+def start(plan: Plan, prepared: bytes) -> Rows:
+    """Load the arm and the law; items differ in payload and friction."""
+    unknown = sorted(set(plan.settings) - set(DEFAULTS))
+    if unknown:
+        raise InputError(f"montecarlo: unknown setting {unknown[0]!r}; valid: {', '.join(DEFAULTS)}")
+    s = {**DEFAULTS, **plan.settings}
+    robot, law = load(s["robot"]), getattr(control, s["law"])(**s["gains"])
+    path = quintic(np.array(s["start"]), np.array(s["goal"]), s["duration"])
+
+    def rows(first: int, last: int) -> dict[str, Any]:
+        draws = np.array([item_rng(plan.seed, k).uniform(size=2) for k in range(first, last)])
+        payload = s["payload"][0] + (s["payload"][1] - s["payload"][0]) * draws[:, 0]
+        factor = s["friction"][0] + (s["friction"][1] - s["friction"][0]) * draws[:, 1]
+        arms = [_arm(robot, m, f) for m, f in zip(payload.tolist(), factor.tolist(), strict=True)]
+        runs: Any = simulate(arms, law, path, model=robot, rate=s["rate"])
+        error = np.abs(runs["error"])
+        return {
+            "payload": payload,
+            "friction": factor,
+            "error_max": error.max(axis=(1, 2)),
+            "error_end": error[:, -1].max(axis=1),
+            "torque_max": np.abs(runs["tau"]).max(axis=(1, 2)),
+        }
+
+    return rows
+
+
+def _arm(robot: Any, payload: float, factor: float) -> Any:
+    arm = robot.with_payload(payload)
+    joints = tuple(
+        replace(
+            j, friction=replace(j.friction, viscous=factor * j.friction.viscous, coulomb=factor * j.friction.coulomb)
+        )
+        for j in arm.joints
+    )
+    return replace(arm, joints=joints)
+
+
+KIND = Kind("montecarlo", SCHEMA, start, chunk=200)

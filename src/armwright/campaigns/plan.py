@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a campaign is: a kind, its settings, a seed, and how many items. The text of a campaign file, checked.
+
+    kind = "montecarlo"            # or "my_lab.sweeps:friction", a kind of your own
+    seed = 7
+    items = 10000
+    chunk = 500                    # items per file; the kind's own by default
+    limit = 60.0                   # seconds per chunk before it counts as hung
+    [settings]                     # what the kind asks for
+    robot = "ur5"
+
+Every item has a seed of its own, so its row depends on nothing but the kind, its settings, the seed and its number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from armwright.errors import DescriptionError, InputError
+
+MAX_ITEMS = 10**9
+MAX_FILE = 1_000_000  # [bytes] of a campaign file; settings are short
+LIMIT = 600.0  # [s] per chunk: chunks are meant to take seconds, and a slow, busy core may need a hundred times that
+KEYS = ("kind", "seed", "items", "chunk", "limit", "settings")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A campaign.
+
+    Attributes:
+        kind: name of a kind that comes with the package, or ``module:object`` of one's own.
+        items: how many; item k is number k, from 0.
+        seed: of all random numbers of the campaign.
+        settings: what the kind asks for; anything JSON can hold.
+        chunk: items per unit of work and per file; None for the kind's own.
+        limit: [s] per chunk before its worker counts as hung.
+    """
+
+    kind: str
+    items: int
+    seed: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    chunk: int | None = None
+    limit: float = LIMIT
+
+    def __post_init__(self) -> None:
+        """Check the numbers and freeze the settings."""
+        if not isinstance(self.kind, str) or not self.kind.strip():
+            raise InputError(f"campaign: kind must be a name, got {self.kind!r:.60}")
+        for what, least in (("items", 1), ("seed", 0), ("chunk", 1)):
+            value = getattr(self, what)
+            if what == "chunk" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= MAX_ITEMS:
+                raise InputError(
+                    f"campaign: {what} must be a whole number from {least} to {MAX_ITEMS}, got {value!r:.60}"
+                )
+            object.__setattr__(self, what, int(value))
+        try:
+            limit = float(self.limit)
+        except (TypeError, ValueError):
+            limit = np.nan
+        if not 0.0 < limit < np.inf:
+            raise InputError(f"campaign: limit must be a number of seconds above 0, got {self.limit!r:.60}")
+        object.__setattr__(self, "limit", limit)
+        if not isinstance(self.settings, Mapping):
+            raise InputError(f"campaign: settings must be a table, got {self.settings!r:.60}")
+        try:
+            plain = json.loads(json.dumps(dict(self.settings), allow_nan=False))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"campaign: settings must be plain numbers, texts, lists and tables: {error}") from None
+        object.__setattr__(self, "settings", MappingProxyType(plain))
+
+    def text(self) -> str:
+        """Return the plan as one line of JSON: what crosses to workers and stands in the store."""
+        found = {key: getattr(self, key) for key in KEYS} | {"settings": dict(self.settings)}
+        return json.dumps(found, sort_keys=True, ensure_ascii=False)
+
+    def digest(self, version: int) -> str:
+        """Return a fingerprint of all that decides an item's row: not the number of items, chunks or engines."""
+        decides = {"kind": self.kind, "version": version, "seed": self.seed, "settings": dict(self.settings)}
+        return hashlib.blake2b(json.dumps(decides, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def plan_of(text: str) -> Plan:
+    """Return the plan that `Plan.text` wrote."""
+    return Plan(**json.loads(text))
+
+
+def item_rng(seed: int, item: int) -> np.random.Generator:
+    """Random numbers of one item, whatever chunk, worker or machine it falls to."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(item,)))
+
+
+def read_plan(path: str | Path) -> Plan:
+    """Read a campaign file, or raise `DescriptionError` with file and key."""
+    file = Path(path)
+    try:
+        if file.stat().st_size > MAX_FILE:
+            raise DescriptionError(f"a campaign file has at most {MAX_FILE} bytes", where=str(file), rule="size")
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DescriptionError(f"cannot be read: {error.strerror}", where=str(file), rule="file") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DescriptionError(f"not a TOML file: {error}", where=str(file), rule="syntax") from None
+    unknown = sorted(set(content) - set(KEYS))
+    if unknown:
+        raise DescriptionError(f"unknown key {unknown[0]!r}; valid: {', '.join(KEYS)}", where=str(file), rule="key")
+    missing = [key for key in ("kind", "items") if key not in content]
+    if missing:
+        raise DescriptionError(f"missing key {missing[0]!r}", where=str(file), rule="required key")
+    try:
+        return Plan(**content)
+    except InputError as error:
+        raise DescriptionError(str(error).removeprefix("campaign: "), where=str(file), rule="value") from None
