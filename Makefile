@@ -38,7 +38,7 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml Makefile
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made pyproject.toml Makefile
-	$(PIP) -e '.[dev,docs,plot,symbolic,check,log,time,plan]'
+	$(PIP) -e '.[dev,docs,plot,symbolic,check,log,time,plan,scale]'
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/.made pyproject.toml Makefile

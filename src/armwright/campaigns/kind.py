@@ -25,13 +25,12 @@ class Kind:
 
     Attributes:
         name: as in campaign files.
-        schema: column → one of "int64", "float64", "string", "bool"; ``item``, ``status``, ``message`` come by themselves.
+        schema: column → "int64", "float64", "string" or "bool"; ``item``, ``status`` and ``message`` are always there.
         start: (plan, prepared) → `Rows`, called once per process: loads robots, compiles loops.
         version: raised whenever the same settings give other numbers.
         chunk: items per unit of work, half a second or more of it.
         prepare: plan → bytes, once per campaign and kept in its folder: thresholds learned, models fitted.
         record: (plan, prepared, item) → `Recording` of one item, for a closer look.
-        summary: name → columns that say how the items went, for `status`; see `report`.
     """
 
     name: str
@@ -57,9 +56,7 @@ def find_kind(name: str) -> Kind:
     place = KINDS.get(name, name)
     module, _, attribute = place.partition(":")
     if not attribute:
-        raise InputError(
-            f"no kind of campaign {name!r}; known: {', '.join(sorted(KINDS))}, or 'module:object' of yours"
-        )
+        raise InputError(f"no kind {name!r:.60}; known: {', '.join(sorted(KINDS))}, or 'module:object' of your own")
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:

@@ -6,8 +6,8 @@
     rows/000000000-000000499.parquet
     set-aside/               files that `verify` found damaged or foreign
 
-Files are written beside their place and renamed, so that a chunk is there whole or not at all. Pages carry checksums and
-the footer the campaign's digest; tables of contents carry none, so the footer also has a checksum of the rows.
+Files are written beside their place and renamed, so that a chunk is there whole or not at all. Pages carry checksums;
+the footer names the campaign's digest and a checksum of the rows, because tables of contents carry none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 from armwright.campaigns.canary import canary
 from armwright.campaigns.kind import Kind, find_kind
 from armwright.campaigns.plan import Plan, plan_of
-from armwright.campaigns.table import arrow, schema_of, to_bytes
+from armwright.campaigns.table import arrow, schema_of
 from armwright.errors import InputError
 from armwright.optional import need
 
@@ -88,9 +88,7 @@ class Store:
             row_group_size=max(1, len(table)),
             write_page_checksum=True,
         )
-        path = self.file(first, last)
-        write_whole(path, bytes(sink.getvalue()))
-        return path
+        return write_whole(self.folder, f"rows/{self.file(first, last).name}", bytes(sink.getvalue()))
 
     def read(self, first: int, last: int) -> Any:
         """Return a chunk's rows, checked, or raise `StoreError` naming the file and what is wrong with it."""
@@ -113,7 +111,7 @@ class Store:
         return table
 
     def verify(self) -> list[str]:
-        """Check every file; damaged and foreign ones go to ``set-aside`` and count as not done. Return what was wrong."""
+        """Check every file; move damaged and foreign ones to ``set-aside``, to be done again. Return which."""
         wrong = []
         planned = set(self.chunks())
         for chunk in sorted(self.done()):
@@ -130,11 +128,14 @@ class Store:
 
 
 def _fingerprint(table: Any) -> str:
-    return hashlib.blake2b(to_bytes(table.replace_schema_metadata(None).combine_chunks()), digest_size=16).hexdigest()
+    """Checksum of the values alone: memory behind missing values may hold anything."""
+    values = json.dumps([table[name].to_pylist() for name in table.column_names])
+    return hashlib.blake2b(values.encode(), digest_size=16).hexdigest()
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file beside its place, force it to disk, and give it its name."""
+def write_whole(folder: Path, name: str, data: bytes) -> Path:
+    """Write a file of a campaign's folder beside its place, force it to disk, and give it its name."""
+    path = folder / name
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open(draft, "wb") as file:
@@ -146,8 +147,9 @@ def write_whole(path: Path, data: bytes) -> None:
         draft.unlink(missing_ok=True)
         raise StoreError(
             f"{path}: cannot be written ({error.strerror}); nothing before it is lost, "
-            f"go on with: armwright campaign resume {path.parent.parent}"
+            f"go on with: armwright campaign resume {folder}"
         ) from error
+    return path
 
 
 def open_store(folder: str | Path) -> Store:
@@ -186,12 +188,15 @@ def create_store(folder: str | Path, plan: Plan) -> Store:
         (place / "rows").mkdir(parents=True, exist_ok=True)
         prepared = kind.prepare(plan)
         store = Store(place, plan, kind, prepared, canary())
-        write_whole(place / "prepared.bin", prepared)
+        write_whole(place, "prepared.bin", prepared)
     head = {
         "plan": plan.text(),
         "digest": store.digest,
         "prepared": hashlib.blake2b(store.prepared, digest_size=16).hexdigest(),
         "canary": store.canary,
     }
-    write_whole(place / "campaign.json", json.dumps(head, indent=1).encode())
+    text = json.dumps(head, indent=1)
+    file = place / "campaign.json"
+    if not file.exists() or file.read_text(encoding="utf-8") != text:
+        write_whole(place, file.name, text.encode())
     return Store(place, plan, kind, store.prepared, store.canary)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from armwright.cli import bench, compare, count, describe, export, reproduce, simulate, tour
+from armwright.cli.campaign import app as campaigns
 from armwright.cli.failures import CommandError, guarded, outcome, report
 from armwright.cli.output import WRONG
 from armwright.cli.run import app as jobs
@@ -42,6 +43,7 @@ for command in (
 ):
     app.command()(guarded(command))
 app.add_typer(jobs)
+app.add_typer(campaigns)
 
 
 def _version(wanted: bool) -> None:

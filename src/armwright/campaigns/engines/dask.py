@@ -49,7 +49,7 @@ def check_address(address: str, *, insecure: bool = False) -> None:
         )
     if parts.scheme == "tcp" and parts.hostname not in LOOPBACK and not insecure:
         raise InputError(
-            f"--scheduler {address}: plain tcp leaves this machine, and whoever can reach it can run code on the workers; "
+            f"--scheduler {address}: plain tcp leaves this machine, and whoever reaches it can run code there; "
             "use tls://, or --insecure on a network that you trust"
         )
 
@@ -92,7 +92,6 @@ def _drive(
     client: Any, distributed: Any, store: Store, chunks: Sequence[tuple[int, int]], expected: str
 ) -> Iterator[Any]:
     text, todo = store.plan.text(), iter(chunks)
-    retries: dict[tuple[int, int], list[Any]] = {}
 
     def submit(chunk: tuple[int, int]) -> Any:
         future = client.submit(chunk_bytes, text, store.prepared, expected, *chunk, pure=False)
@@ -107,16 +106,15 @@ def _drive(
         if isinstance(error, ArithmeticError):
             raise SimulationError(str(error))
         if error is not None:
-            yield _alone(client, submit, store, chunk, error)
+            yield _alone(submit, store, chunk)
         else:
             yield from_bytes(future.result())
         future.release()
         for following in islice(todo, 1):
             under_way.add(submit(following))
-    del retries
 
 
-def _alone(client: Any, submit: Any, store: Store, chunk: tuple[int, int], error: BaseException) -> Any:
+def _alone(submit: Any, store: Store, chunk: tuple[int, int]) -> Any:
     """Compute a chunk whose worker died in halves, down to the guilty item."""
     first, last = chunk
     if last - first == 1:
@@ -125,6 +123,5 @@ def _alone(client: Any, submit: Any, store: Store, chunk: tuple[int, int], error
     middle = (first + last) // 2
     for part in ((first, middle), (middle, last)):
         future = submit(part)
-        failed = future.exception()
-        tables.append(_alone(client, submit, store, part, failed) if failed else from_bytes(future.result()))
+        tables.append(_alone(submit, store, part) if future.exception() else from_bytes(future.result()))
     return joined(tables)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts and quantiles with what they are worth: exact binomial and Poisson limits, bootstrap intervals."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import beta, chi2
+
+from armwright.errors import InputError
+from armwright.types import Array
+
+
+class Interval(NamedTuple):
+    """A figure and its limits at 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+
+def share(hits: int, trials: int, confidence: float = 0.95) -> Interval:
+    """Return hits/trials with the exact (Clopper–Pearson) interval; nothing is known of no trials."""
+    if not 0 <= hits <= trials:
+        raise InputError(f"hits must be between 0 and trials, got {hits} of {trials}")
+    if trials == 0:
+        return Interval(math.nan, 0.0, 1.0)
+    tail = (1.0 - confidence) / 2.0
+    low = float(beta.ppf(tail, hits, trials - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(1.0 - tail, hits + 1, trials - hits)) if hits < trials else 1.0
+    return Interval(hits / trials, low, high)
+
+
+def rate(events: int, exposure: float, confidence: float = 0.95) -> Interval:
+    """Return events per unit of exposure with the exact Poisson interval; none seen has an upper limit all the same."""
+    if events < 0 or not exposure > 0.0:
+        raise InputError(f"events must be ≥ 0 and exposure > 0, got {events} in {exposure}")
+    tail = (1.0 - confidence) / 2.0 if events else 1.0 - confidence
+    low = float(chi2.ppf(tail, 2 * events)) / 2.0 if events else 0.0
+    return Interval(events / exposure, low / exposure, float(chi2.ppf(1.0 - tail, 2 * events + 2)) / 2.0 / exposure)
+
+
+def quantile(values: Array, q: float, *, samples: int = 2000, seed: int = 0, confidence: float = 0.95) -> Interval:
+    """Return the q-quantile with a bootstrap interval; NaNs (nothing happened) are left out."""
+    kept = np.asarray(values, dtype=np.float64)
+    kept = kept[np.isfinite(kept)]
+    if len(kept) == 0:
+        return Interval(math.nan, math.nan, math.nan)
+    rng = np.random.default_rng(seed)
+    picks = np.quantile(rng.choice(kept, (samples, len(kept))), q, axis=1)
+    tail = (1.0 - confidence) / 2.0
+    return Interval(float(np.quantile(kept, q)), *(float(v) for v in np.quantile(picks, [tail, 1.0 - tail])))

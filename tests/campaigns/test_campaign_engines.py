@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same rows and bytes, whoever computes them in what pieces; one bad item costs one row."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from armwright.campaigns import Plan, resume_campaign, run_campaign
+from armwright.errors import InputError, SimulationError
+from support.places import TESTS
+
+pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
+GOOD = Plan("support.campaign_kinds:KIND", 47, 3, chunk=10)
+
+
+@pytest.fixture(autouse=True)
+def _kinds_are_found(monkeypatch):
+    """Workers are fresh interpreters: they find the tests' kinds through the environment."""
+    paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+
+
+def content(store):
+    return {path.name: path.read_bytes() for path in sorted((store.folder / "rows").iterdir())}
+
+
+def rows(store):
+    return [row for first, last in store.chunks() for row in store.read(first, last).to_pylist()]
+
+
+def test_engines_workers_and_shards_write_the_same_bytes(tmp_path):
+    alone = content(run_campaign(GOOD, tmp_path / "serial", engine="serial"))
+    assert len(alone) == 5
+    assert content(run_campaign(GOOD, tmp_path / "two", workers=2)) == alone
+    assert content(run_campaign(GOOD, tmp_path / "four", workers=4)) == alone
+    for k in (3, 1, 2):
+        store = run_campaign(GOOD, tmp_path / "shards", engine="serial", shard=(k, 3))
+        assert bool(store.missing()) == (k != 2)
+    assert content(store) == alone
+
+
+def test_dask_writes_the_same_bytes(tmp_path):
+    pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
+    alone = content(run_campaign(GOOD, tmp_path / "serial", engine="serial"))
+    assert content(run_campaign(GOOD, tmp_path / "dask", engine="dask", workers=2)) == alone
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 8, 100])
+def test_rows_do_not_depend_on_the_chunk(chunk, tmp_path):
+    one = run_campaign(GOOD, tmp_path / "a", engine="serial")
+    other = run_campaign(Plan(GOOD.kind, 47, 3, chunk=chunk), tmp_path / "b", engine="serial")
+    assert rows(one) == rows(other)
+    assert rows(one) != rows(run_campaign(Plan(GOOD.kind, 47, 4), tmp_path / "c", engine="serial"))
+
+
+def test_what_raises_crashes_or_hangs_costs_one_row_each(tmp_path):
+    bad = Plan(GOOD.kind, 40, 3, {"raises": 7, "crashes": 13, "hangs": 38}, limit=2.0)
+    found = rows(run_campaign(bad, tmp_path / "bad", workers=2))
+    marked = {row["item"]: row["status"] for row in found if row["status"] != "done"}
+    assert marked == {7: "raised", 13: "crashed", 38: "hung"}
+    assert "item 7 cannot be" in found[7]["message"]
+    good = rows(run_campaign(GOOD, tmp_path / "good", engine="serial"))
+    assert [row["value"] for row in found if row["status"] == "done"] == [
+        row["value"] for row in good[:40] if row["item"] not in marked
+    ]
+
+
+def test_a_campaign_can_grow(tmp_path):
+    run_campaign(Plan(GOOD.kind, 20, 3, chunk=10), tmp_path, engine="serial")
+    kept = content(run_campaign(GOOD, tmp_path, engine="serial", shard=(1, 2)))
+    assert len(kept) == 4
+    store = resume_campaign(tmp_path, engine="serial")
+    assert not store.missing()
+    with pytest.raises(InputError, match="has 47 items already"):
+        run_campaign(Plan(GOOD.kind, 20, 3, chunk=10), tmp_path, engine="serial")
+    with pytest.raises(InputError, match="another campaign"):
+        run_campaign(Plan(GOOD.kind, 47, 4, chunk=10), tmp_path, engine="serial")
+
+
+COORDINATOR = """
+from armwright.campaigns import Plan, run_campaign
+if __name__ == "__main__":
+    show = lambda p: print(p.done, flush=True)
+    run_campaign(Plan({kind!r}, 47, 3, {{"seconds": 0.02}}, chunk=5), {folder!r}, workers=2, progress=show)
+"""
+
+
+@pytest.mark.parametrize("victim", ["worker", "coordinator"])
+def test_kill_and_resume_gives_the_bytes_of_an_undisturbed_run(victim, tmp_path):
+    slow = Plan(GOOD.kind, 47, 3, {"seconds": 0.02}, chunk=5)
+    alone = content(run_campaign(slow, tmp_path / "alone", engine="serial"))
+    script = tmp_path / "coordinator.py"
+    script.write_text(COORDINATOR.format(kind=GOOD.kind, folder=str(tmp_path / "killed")))
+    run = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    assert run.stdout.readline().strip() in ("2", "5")
+    children = _children(run.pid)
+    if victim == "worker":
+        os.kill(children[-1], signal.SIGKILL)
+        run.communicate(timeout=120)
+        assert run.returncode == 0
+    else:
+        run.kill()
+        run.communicate()
+        _gone(children)
+        resume_campaign(tmp_path / "killed", workers=2)
+    assert {p.name: p.read_bytes() for p in sorted((tmp_path / "killed" / "rows").glob("0*"))} == alone
+
+
+def _children(pid):
+    """Workers of a coordinator (Linux: /proc); the tracker of shared resources is not one."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                stat = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
+                line = Path(f"/proc/{entry}/cmdline").read_text()
+            except OSError:
+                continue
+            if int(stat[1]) == pid and "spawn_main" in line:
+                found.append(int(entry))
+    return sorted(found)
+
+
+def _gone(pids):
+    """No worker stays behind; waiting is bounded, but long enough for any machine."""
+    deadline = time.monotonic() + 60.0
+    while any(_runs(pid) for pid in pids):
+        assert time.monotonic() < deadline, "a worker outlived its coordinator"
+        time.sleep(0.05)
+
+
+def _runs(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_other_arithmetic_is_noticed(tmp_path):
+    store = run_campaign(GOOD, tmp_path, engine="serial", shard=(1, 5))
+    head = tmp_path / "campaign.json"
+    head.write_text(head.read_text().replace(store.canary, "0" * 32))
+    with pytest.raises(SimulationError, match="arithmetic differs"):
+        resume_campaign(tmp_path, workers=1)
+    assert not resume_campaign(tmp_path, workers=1, mixed=True).missing()

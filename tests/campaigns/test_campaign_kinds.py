@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kinds of campaigns: an item's row is that of the same run alone."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.campaigns import Plan, run_campaign
+from armwright.cli.app import run as command
+from armwright.control import computed_torque
+from armwright.motion import quintic
+
+pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
+
+
+def test_a_row_of_montecarlo_is_the_simulation_of_that_payload(tmp_path):
+    settings = {"duration": 0.2, "friction": [1.0, 1.0], "payload": [1.0, 2.0]}
+    store = run_campaign(Plan("montecarlo", 5, 2, settings, chunk=5), tmp_path, engine="serial")
+    for row in store.read(0, 5).to_pylist():
+        assert 1.0 <= row["payload"] <= 2.0
+        robot = aw.load("ur5")
+        path = quintic(np.array([0, -1.6, 1.4, 0, 0.5, 0]), np.array([0.8, -1.0, 1.0, -0.9, 1.0, 0.4]), 0.2)
+        run = aw.simulate(robot.with_payload(row["payload"]), computed_torque(100.0, 20.0), path, model=robot)
+        assert np.abs(run["error"]).max() == pytest.approx(row["error_max"], rel=1e-9)
+
+
+def test_the_commands(tmp_path, capsys):
+    file = tmp_path / "many.toml"
+    file.write_text('kind = "montecarlo"\nitems = 6\nchunk = 3\n[settings]\nduration = 0.1\n')
+    assert command(["campaign", "run", str(file), "--engine", "serial", "--shard", "1/2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["chunks_left"] == 1
+    assert command(["campaign", "resume", str(tmp_path / "many"), "--engine", "serial"]) == 0
+    assert "6 of 6 items" in capsys.readouterr().out
+    assert command(["campaign", "status", str(tmp_path / "many"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["done"] == 6
+    assert command(["campaign", "verify", str(tmp_path / "many")]) == 0
+    rows = tmp_path / "many" / "rows"
+    next(rows.iterdir()).write_bytes(b"no")
+    assert command(["campaign", "verify", str(tmp_path / "many"), "--json"]) == 1
+    assert command(["campaign", "run", str(file), "--shard", "x", "--engine", "serial"]) == 2
+    assert command(["campaign", "run", str(file), "--scheduler", "tcp://10.0.0.1:8786"]) == 2
+    assert "plain tcp leaves this machine" in capsys.readouterr().err

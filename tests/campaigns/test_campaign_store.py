@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of a campaign: damage is found and done again, a wrong file is refused in words, a full disk loses nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from armwright.campaigns import Plan, StoreError, open_store, read_plan, resume_campaign, run_campaign
+from armwright.campaigns.query import ask, record_item
+from armwright.campaigns.statistics import quantile, rate, share
+from armwright.errors import DescriptionError, InputError
+
+pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
+PLAN = Plan("support.campaign_kinds:KIND", 40, 3, chunk=10)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return run_campaign(PLAN, tmp_path / "c", engine="serial")
+
+
+def test_every_flipped_byte_is_found(store):
+    path = store.file(0, 10)
+    data = path.read_bytes()
+    for place in range(len(data)):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1 :])
+        try:
+            same = store.read(0, 10).to_pylist()
+        except StoreError:
+            continue
+        path.write_bytes(data)
+        assert same == store.read(0, 10).to_pylist(), f"byte {place}: other rows, and nobody said so"
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "foreign", "moved", "not planned"])
+def test_what_is_damaged_is_set_aside_and_done_again(damage, store, tmp_path):
+    before = {path.name: path.read_bytes() for path in (store.folder / "rows").iterdir()}
+    victim = store.file(10, 20)
+    if damage == "cut":
+        victim.write_bytes(victim.read_bytes()[:-5])
+    elif damage == "empty":
+        victim.write_bytes(b"")
+    elif damage == "foreign":
+        other = run_campaign(Plan(PLAN.kind, 40, 9, chunk=10), tmp_path / "other", engine="serial")
+        shutil.copy(other.file(10, 20), victim)
+    elif damage == "moved":
+        shutil.copy(store.file(0, 10), victim)
+    else:
+        shutil.copy(victim, store.file(50, 60))
+    assert len(store.verify()) == 1
+    assert len(list((store.folder / "set-aside").iterdir())) == 1
+    resume_campaign(store.folder, engine="serial")
+    assert {path.name: path.read_bytes() for path in (store.folder / "rows").iterdir()} == before
+    assert store.verify() == []
+
+
+def test_a_full_disk_stops_with_what_to_do(store, monkeypatch):
+    store.file(10, 20).unlink()
+
+    def full(fd):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreError, match=r"rows.*No space left.*campaign resume"):
+        resume_campaign(store.folder, engine="serial")
+    monkeypatch.undo()
+    assert sorted(path.name[0] for path in (store.folder / "rows").iterdir()) == ["0", "0", "0"]  # no draft stays
+
+
+def test_folders_that_are_no_campaign(tmp_path, store):
+    with pytest.raises(StoreError, match=r"no campaign here \(campaign.json is missing\)"):
+        open_store(tmp_path)
+    (store.folder / "prepared.bin").write_bytes(b"54321")
+    with pytest.raises(StoreError, match=r"prepared.bin: damaged"):
+        open_store(store.folder)
+    (store.folder / "campaign.json").write_text("{")
+    with pytest.raises(StoreError, match=r"campaign.json: damaged"):
+        open_store(store.folder)
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("items = 3", "missing key 'kind'"),
+        ('kind = "montecarlo"', "missing key 'items'"),
+        ('kind = "montecarlo"\nitems = 0', "items must be a whole number from 1"),
+        ('kind = "montecarlo"\nitems = 3\nseeds = 1', "unknown key 'seeds'"),
+        ('kind = "montecarlo"\nitems = 3\nlimit = -1.0', "limit must be a number of seconds above 0"),
+        ('kind = "montecarlo"\nitems = 3\nsettings = 4', "settings must be a table"),
+        ('kind = "montecarlo"\nitems = 3\nitems = 4', "not a TOML file"),
+    ],
+)
+def test_campaign_files_are_refused_with_the_key(text, said, tmp_path):
+    file = tmp_path / "c.toml"
+    file.write_text(text)
+    with pytest.raises(DescriptionError, match=said) as error:
+        read_plan(file)
+    assert str(file) in str(error.value)
+
+
+def test_kinds_that_do_not_exist(tmp_path):
+    for kind, said in (
+        ("nothing", "no kind 'nothing'"),
+        ("no_such_module:KIND", "no_such_module"),
+        ("support.places:ROOT", "must be an armwright.campaigns.Kind"),
+    ):
+        with pytest.raises(InputError, match=said):
+            run_campaign(Plan(kind, 3), tmp_path, engine="serial")
+    with pytest.raises(InputError, match="engine must be one of serial, processes, dask"):
+        run_campaign(PLAN, tmp_path, engine="magic")
+
+
+def test_questions_read_the_rows_and_nothing_else(store, tmp_path):
+    pytest.importorskip("duckdb", reason="needs duckdb (extra 'scale')")
+    assert ask(store.folder, "select count(*) as n, min(item), max(item) from rows") == (
+        ["n", "min(item)", "max(item)"],
+        [(40, 0, 39)],
+    )
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a\n1\n")
+    for sql in (f"select * from read_csv('{secret}')", f"copy rows to '{tmp_path / 'out.csv'}'", "nonsense"):
+        with pytest.raises(InputError, match="query: "):
+            ask(store.folder, sql)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_recordings_of_kinds_that_keep_none(store, tmp_path):
+    with pytest.raises(InputError, match="keeps no recordings"):
+        record_item(store.folder, 3, tmp_path / "item.npz")
+
+
+def test_limits_of_counts():
+    """Against tables: 0 of 100 is below 3.62 % at 97.5 %; no event in an hour means below 2.996 at 95 %."""
+    assert share(0, 100).high == pytest.approx(0.0362, abs=5e-5)
+    assert share(7, 7).low == pytest.approx(0.5904, abs=5e-5)
+    assert rate(0, 1.0).high == pytest.approx(2.9957, abs=5e-5)
+    assert rate(3, 2.0)[1:] == pytest.approx((0.6187 / 2, 8.7673 / 2), abs=5e-4)
+    low, high = quantile([float(k) for k in range(1000)], 0.5)[1:]
+    assert 450 < low < 499.5 < high < 550
