@@ -24,6 +24,7 @@ ROOMS = [
     "planning",
     "recording",
     "simulation",
+    "campaigns",
 ]
 MORE = {
     "robot": (

@@ -19,6 +19,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _ROOMS = (
+    "campaigns",
     "contact",
     "control",
     "dynamics",

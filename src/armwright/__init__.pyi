@@ -1,5 +1,6 @@
 """Types of the public names; what is loaded when is said in ``__init__.py``."""
 
+from armwright import campaigns as campaigns
 from armwright import contact as contact
 from armwright import control as control
 from armwright import dynamics as dynamics

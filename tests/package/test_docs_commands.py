@@ -45,7 +45,8 @@ def nothing_runs(monkeypatch):
 
         return taken
 
-    for info in (*app.registered_commands, *jobs.registered_commands):
+    groups = [group.typer_instance for group in app.registered_groups]
+    for info in [info for group in (app, *groups) for info in group.registered_commands]:
         monkeypatch.setattr(info, "callback", idle(info.callback))
     return calls
 
