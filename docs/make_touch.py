@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Put figures about touch into the documentation: ``python docs/make_touch.py detection 101 102 103``.
 
-The other words are ``isolation``, ``certainty`` and ``learning``. Seeds follow; every run and every push has one of its
-own, made of the seed and its number. The tables of howto/explore.md are replaced; figures are never typed by hand.
+The other words are ``isolation``, ``certainty``, ``plants``, ``worlds`` and ``learning``. Seeds follow; every run and
+every push has one of its own, made of the seed and its number. The tables of howto/explore.md are replaced; figures are
+never typed by hand.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from make_touch_pushes import plants
+from make_touch_worlds import worlds
 
 import armwright as aw
 from armwright.contact.detectors.statistics import exact_proportion, poisson_rate
 from armwright.contact.isolation.isolate import isolate
 from armwright.contact.isolation.noise import link_torques, torque_covariance
-from armwright.contact.isolation.surface import pushes, surfaces
+from armwright.contact.isolation.surface import drawn_place, pushes, surfaces
 from armwright.contact.observers import closed_loop_error_observer, momentum_observer
 from armwright.exploration.compare import VARIANTS, compare_explorations
 from armwright.simulation.detection.study import detection_study, study_law, tool_moves
@@ -100,10 +103,8 @@ def _percent(count: int, total: int) -> str:
 def _pushed(arm: Any, rng: np.random.Generator, light: bool) -> tuple[Any, int, Any, Any]:
     """Posture, link, place and torque of a push: 20–100 N on any link, or 5–200 N anywhere on the surface."""
     q = rng.uniform(-np.pi, np.pi, 6)
-    faces = surfaces(arm, q, link_capsules(arm)[1:])
-    area = np.array([(face.high - face.low) * face.radius for face in faces])
-    face = faces[rng.choice(5, p=area / area.sum()) if light else rng.integers(5)]
-    (c,), (m,) = face.at(rng.uniform(face.low, face.high, 1), rng.uniform(-np.pi, np.pi, 1))
+    faces = surfaces(arm, q, link_capsules(arm))
+    face, c, m = drawn_place(rng, faces[1:], faces, even=not light)
     t = np.cross(m, rng.normal(size=3))
     f = -m + rng.uniform(0.0, 0.5) * t / np.linalg.norm(t)
     size = np.exp(rng.uniform(np.log(5.0), np.log(200.0))) if light else rng.uniform(20.0, 100.0)
@@ -178,7 +179,15 @@ def certainty(seeds: list[int]) -> list[str]:
 
 if __name__ == "__main__":
     word, given = sys.argv[1], [int(text) for text in sys.argv[2:]]
-    made = {"detection": detection, "learning": learning, "isolation": isolation, "certainty": certainty}[word](given)
+    words = {
+        "detection": detection,
+        "learning": learning,
+        "isolation": isolation,
+        "certainty": certainty,
+        "plants": plants,
+        "worlds": worlds,
+    }
+    made = words[word](given)
     begin, end = f"<!-- {word}: begin -->", f"<!-- {word}: end -->"
     command = f"python docs/make_touch.py {word} {' '.join(sys.argv[2:])}"
     before, rest = PAGE.read_text(encoding="utf-8").split(begin)

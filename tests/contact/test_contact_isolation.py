@@ -11,7 +11,7 @@ import armwright as aw
 from armwright.contact.ground_truth import contact_report
 from armwright.contact.isolation.isolate import isolate
 from armwright.contact.isolation.noise import link_torques, torque_covariance
-from armwright.contact.isolation.surface import force_line, line_meets_capsule, pushes, surfaces
+from armwright.contact.isolation.surface import drawn_place, force_line, line_meets_capsule, pushes, surfaces
 from armwright.contact.model import contact_wrench
 from armwright.dynamics.newton_euler import gravity_torque, rnea
 from armwright.errors import InputError
@@ -28,9 +28,8 @@ FRICTION = np.array([7.0, 7.0, 5.0, 1.5, 1.5, 1.5])  # of the joints [N m]
 def random_contact(rng, body=None, lean=0.5):
     """A push of 20…100 N somewhere on a moving link: q, body, point, force, joint torque."""
     q = rng.uniform(-np.pi, np.pi, 6)
-    faces = surfaces(UR5, q, PARTS[1:])
-    face = faces[rng.integers(5)] if body is None else faces[body - 1]
-    (c,), (m,) = face.at(rng.uniform(face.low, face.high, 1), rng.uniform(-np.pi, np.pi, 1))
+    faces = surfaces(UR5, q, PARTS)
+    face, c, m = drawn_place(rng, faces[1:] if body is None else [faces[body]], faces, even=True)
     t = np.cross(m, rng.normal(size=3))
     f = -m + rng.uniform(0.0, lean) * t / np.linalg.norm(t)
     f *= rng.uniform(20.0, 100.0) / np.linalg.norm(f)
@@ -119,10 +118,8 @@ def drawn(seed):
     """A push as it is expected before torques are felt: anywhere, 5 to 200 N, leaning by 0 to 0.5."""
     rng = np.random.default_rng([seed, 19])
     q = rng.uniform(-np.pi, np.pi, 6)
-    faces = surfaces(UR5, q, PARTS[1:])
-    area = np.array([(face.high - face.low) * face.radius for face in faces])
-    face = faces[rng.choice(len(faces), p=area / area.sum())]
-    (c,), (m,) = face.at(rng.uniform(face.low, face.high, 1), rng.uniform(-np.pi, np.pi, 1))
+    faces = surfaces(UR5, q, PARTS)
+    face, c, m = drawn_place(rng, faces[1:], faces)
     t = np.cross(m, rng.normal(size=3))
     f = -m + rng.uniform(0.0, 0.5) * t / np.linalg.norm(t)
     f *= np.exp(rng.uniform(np.log(5.0), np.log(200.0)))

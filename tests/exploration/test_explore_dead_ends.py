@@ -188,5 +188,7 @@ def test_one_mark_is_no_verdict():
     one = known.with_contact(place, np.ones(1), True, 0, q0 + 0.4, q0[None])
     assert one.arm(margin=0.0, trust="sure").clearance(q1) < 0.0
     assert not one.shut(q1[None]) and one.arm(margin=0.0, trust="confirmed", crowded=False).clearance(q1) > 0.0
+    doubt = one.with_contact(place + 0.01, np.full(1, 0.1), False, 1, q0 + 0.6, q0[None])
+    assert not doubt.confirmed.any(), "a contact that was there with 10 % confirms nothing"
     two = one.with_contact(place + 0.01, np.ones(1), True, 1, q0 + 0.6, q0[None])
     assert two.shut(q1[None]) and two.arm(margin=0.0, trust="confirmed").clearance(q1) < 0.0

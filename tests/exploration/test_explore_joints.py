@@ -15,12 +15,14 @@ from armwright.errors import DescriptionError, InputError
 from armwright.exploration.explore import explore
 from armwright.exploration.joints.goals import goal_postures
 from armwright.exploration.joints.many import explore_joints_many, oracle, random_world
+from armwright.exploration.joints.motion import joint_motion
 from armwright.exploration.joints.places import find_places
 from armwright.exploration.joints.touch_map import empty_map
 from armwright.exploration.result import OUTCOMES
 from armwright.kinematics import fk, fk_all
 from armwright.planning import FELT, FREE, UNKNOWN, RRTConnect, WholeArm, spheres
 from armwright.planning.joint.known_arm import KnownArm
+from armwright.planning.obstacles import contact_capsules
 from armwright.robot.load import load
 from armwright.world.file import world_from_text, world_text
 from armwright.world.shapes import Sphere
@@ -99,7 +101,7 @@ def test_torques_and_motion_name_the_place(ur5, body, along):
     towards = np.einsum("mi,mij,j->m", normals, linear, qd) - 10.0 * np.abs(u - along * surface.length)
     k = int(np.argmax(towards))
     tau = -30.0 * linear[k].T @ normals[k]
-    found = find_places(empty_map(ur5, q, q[None]), q, qd, tau, np.full(6, 0.05))
+    found = find_places(empty_map(ur5, q, q[None]), q, tau, np.full(6, 0.05), qd=qd)
     assert ur5.bodies[body].name in found.links
     if body == 5:
         assert found.sure and np.linalg.norm(found.points[0] - points[k]) < 0.02
@@ -269,3 +271,16 @@ def test_random_worlds_beside_the_oracle(ur5):
     assert sum(not row["reached"] for row in open_ones) <= binom.isf(1e-2, len(open_ones), 0.05)
     world = random_world(ur5, 5)
     assert world == random_world(ur5, 5) and oracle(ur5, world) in ("solvable", "no way found")
+
+
+def test_waypoints_that_nearly_coincide_neither_slow_a_motion_nor_bend_it(ur5):
+    """Planners return such pairs where they cut corners; the motion is that of the path without them."""
+    links, rng = contact_capsules(ur5), np.random.default_rng(41)
+    for _ in range(5):
+        path = np.cumsum(rng.uniform(-0.6, 0.6, (5, 6)), axis=0)
+        twice = np.insert(path, [2, 3, 4], path[2:5] + rng.uniform(-2e-4, 2e-4, (3, 6)), axis=0)
+        one, other = (joint_motion(ur5, links, rows, 0.25) for rows in (path, twice))
+        assert other.duration == pytest.approx(one.duration, rel=0.02)
+        share = np.linspace(0.0, 1.0, 200)
+        rows = [motion.evaluate(share * motion.duration).q for motion in (one, other)]
+        assert np.abs(rows[0] - rows[1]).max() < 0.02

@@ -3,7 +3,9 @@
 
 from armwright.contact.cylinders_000 import tool_cylinders
 from armwright.contact.ground_truth import ContactReport, clearance, contact_report
+from armwright.contact.isolation.change import change_covariance, level_before
 from armwright.contact.isolation.isolate import Isolation, isolate
+from armwright.contact.isolation.motion import moved_towards
 from armwright.contact.isolation.noise import torque_covariance
 from armwright.contact.isolation.posterior import Patches, contact_patches
 from armwright.contact.model import contact_wrench
@@ -17,12 +19,15 @@ __all__ = [
     "Monitor",
     "Patches",
     "WrenchEstimate",
+    "change_covariance",
     "clearance",
     "contact_patches",
     "contact_report",
     "contact_wrench",
     "evaluate",
     "isolate",
+    "level_before",
+    "moved_towards",
     "run_monitors",
     "tool_cylinders",
     "tool_wrench",

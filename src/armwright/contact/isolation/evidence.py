@@ -121,13 +121,15 @@ def levels(robot: Robot, q: Array, tau: Array, S: Array, faces: list[Surface]) -
 
 def evidence(
     now: Setting, surface: Surface, u: Array, theta: Array, cell: tuple[float, float]
-) -> tuple[Array, Array, Array]:
-    """Return log evidence (m, l), mean force (m, l, 3) and Jacobians (m, 3, n) of pushes in cells of a surface.
+) -> tuple[Array, Array, Array, Array]:
+    """Return log evidence and misfit (m, l), mean force (m, l, 3), Jacobians (m, 3, n) of pushes in a surface's cells.
 
     With h = W J_cᵀ m, U = W [J_cᵀ cov(f)^½/σ, moments across and about the link for pushes up to half a cell away]
     (n × 5), K = (1 + σ² UᵀU)⁻¹ and b = Uᵀ(y + σ h), the whitened torques are N(−σ h, 1 + σ² U Uᵀ), so
 
         log p = −½ (|y + σ h|² − σ² bᵀK b − log det K),   E f = −σ m + σ² (cov(f)^½/σ) (K b)₁…₃
+
+    The misfit |y + σ h|² − σ² bᵀK b is χ² with n degrees of freedom where the hypothesis is true.
 
     Args:
         now: torques and arm.
@@ -154,9 +156,10 @@ def evidence(
     z = _forward(L, b)
     off = np.sum(now.y**2) + 2.0 * np.einsum("i,im->m", now.y, head)[:, None] * size
     off = off + np.sum(head * head, axis=0)[:, None] * size**2
-    log = -0.5 * (off - size**2 * np.sum(z * z, axis=0)) - np.log(np.prod(np.einsum("aa...->a...", L), axis=0))
+    misfit = off - size**2 * np.sum(z * z, axis=0)
+    log = -0.5 * misfit - np.log(np.prod(np.einsum("aa...->a...", L), axis=0))
     force = size**2 * _rooted(now.friction, m[..., None], _backward(L, z)[:3]) - size * m[..., None]
-    return log, np.moveaxis(force, 0, -1), linear
+    return log, misfit, np.moveaxis(force, 0, -1), linear
 
 
 def _rooted(friction: float, m: Array, x: Array) -> Array:

@@ -9,6 +9,9 @@ coincidence. The evidence of all patches of surface makes their probabilities (`
 Where on the link: a contact is five unknowns, two of place and three of force, and a link with k joints gives at most
 k numbers. So whether the place is known depends on pose, noise and link. It counts as known if the probability that the
 contact was within a stated distance of the named point is high enough, whatever the rest of it looks like.
+
+All of that holds for one contact. Two at a time, or a model that is wrong by more than is declared, often leave
+torques that no single push explains: then the likeliest one has a large χ², and nothing is claimed.
 """
 
 from __future__ import annotations
@@ -29,11 +32,13 @@ from armwright.world.link_capsules import LinkCapsule
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from armwright.contact.isolation.posterior import Beside
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-Outcome = Literal["no contact", "ambiguous", "link", "located"]
+Outcome = Literal["no contact", "several", "ambiguous", "link", "located"]
 PLACES = 32  # likeliest patches that are tried as the named point
+CHOSEN = 3  # unknowns that are chosen to fit best: two of place, and the level of force
 
 
 @dataclass(frozen=True)
@@ -50,8 +55,9 @@ class Isolation:
     """What the torques say about a contact.
 
     Attributes:
-        outcome: "no contact" (the torques are within their noise), "ambiguous" (several links explain them), "link"
-            (known, but the place on it is not), "located" (both are).
+        outcome: "no contact" (the torques are within their noise), "several" (no single contact explains them well:
+            more than one is possible), "ambiguous" (several links explain them), "link" (known, but the place on it
+            is not), "located" (both are).
         candidates: links with a probability above 1 − confidence, likeliest first; empty without contact.
         point: the point of the links' surface with most of the probability about it, base frame [m]; None without
             contact.
@@ -61,6 +67,7 @@ class Isolation:
         place: [m].
         patches: probability of every patch of surface; None without contact.
         significance: χ² of the torques against their noise.
+        misfit: χ² of the torques against the likeliest single contact.
         reason: in words, why it is not more certain.
     """
 
@@ -73,6 +80,7 @@ class Isolation:
     place: float
     patches: Patches | None
     significance: float
+    misfit: float
     reason: str
 
     @property
@@ -98,6 +106,8 @@ def isolate(
     confidence: float = 0.95,
     alarm: float = 1e-3,
     place: float = 0.03,
+    single: float = 0.05,
+    beside: Beside | None = None,
 ) -> Isolation:
     """Find the link that was touched, the place and the force, from one estimate of external joint torque.
 
@@ -111,27 +121,35 @@ def isolate(
         confidence: probability from which the link counts as known, and the place.
         alarm: probability at which pure noise may pass for a contact.
         place: the place counts as known if the contact was within this distance of the named point [m].
+        single: probability at which a single contact, with noise as declared, may pass for several.
+        beside: evidence that does not come from the torques, as that of motion (`moved_towards`).
 
     Returns:
         An `Isolation`; its outcome and reason say what is not known.
     """
     x, tau, S = checked(robot, q, tau_ext, noise)
-    if not (0.5 < confidence < 1.0 and 0.0 < alarm < 1.0 and place > 0.0 and friction >= 0.0):
-        raise InputError("isolate: need 0.5 < confidence < 1, 0 < alarm < 1, place > 0 and friction ≥ 0")
+    if not (0.5 < confidence < 1.0 and 0.0 < alarm < 1.0 and 0.0 <= single < 1.0):
+        raise InputError("isolate: need 0.5 < confidence < 1, 0 < alarm < 1 and 0 ≤ single < 1")
+    if not (place > 0.0 and friction >= 0.0):
+        raise InputError("isolate: need place > 0 and friction ≥ 0")
     W = whitening(S)
     assert W is not None
     level = float(np.sum(np.einsum("ij,j->i", W, tau) ** 2))
     largest = float(np.max(np.abs(tau) / np.sqrt(np.diag(S))))
     if level < chi2.isf(alarm, robot.n) and largest < norm.isf(0.5 * alarm / robot.n):
         said = "the torques are within their noise"
-        return Isolation("no contact", (), None, None, None, 0.0, place, None, level, said)
-    patches = contact_patches(robot, x, tau, S, capsules=capsules, friction=friction)
+        return Isolation("no contact", (), None, None, None, 0.0, place, None, level, 0.0, said)
+    patches = contact_patches(robot, x, tau, S, capsules=capsules, friction=friction, beside=beside)
     candidates = _links(robot, patches, confidence)
     k, certainty = _named(patches, place)
     outcome: Outcome = "located"
     reason = ""
     joints = len(robot.tree.ancestors(candidates[0].body))
-    if candidates[0].probability < confidence:
+    misfit = float(patches.misfit[int(np.argmax(patches.log))])
+    if single > 0.0 and misfit > chi2.isf(single, max(robot.n - CHOSEN, 1)):
+        outcome = "several"
+        reason = f"no single contact explains the torques (χ² {misfit:.1f}): more than one is possible"
+    elif candidates[0].probability < confidence:
         others = ", ".join(f"{c.link} {c.probability:.0%}" for c in candidates)
         outcome, reason = "ambiguous", f"several links explain the torques: {others}"
     elif certainty < confidence:
@@ -141,7 +159,7 @@ def isolate(
             f"the named point with {certainty:.0%} only"
         )
     point, normal, force = patches.points[k], patches.normals[k], patches.force[k]
-    return Isolation(outcome, candidates, point, normal, force, certainty, place, patches, level, reason)
+    return Isolation(outcome, candidates, point, normal, force, certainty, place, patches, level, misfit, reason)
 
 
 def _links(robot: Robot, patches: Patches, confidence: float) -> tuple[Candidate, ...]:

@@ -4,12 +4,12 @@
 Patches start as a grid of a few centimetres. Those that hold nearly all of the probability are split into four, again
 and again, until they are small beside what is asked or tell the probability apart: a sharp peak is found through wide
 patches, for a patch counts with all pushes within it (see `evidence`). Before the torques are seen, every patch of
-surface is as likely as any other of the same area.
+surface is as likely as any other of the same area, unless another link covers it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.contact.isolation.evidence import Setting, checked, evidence, levels, logsum, setting
-from armwright.contact.isolation.surface import Surface, surfaces
+from armwright.contact.isolation.surface import Surface, bare, surfaces
 from armwright.world.link_capsules import LinkCapsule, fixed_column, link_capsules
 
 if TYPE_CHECKING:
@@ -26,12 +26,16 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
+    Beside = Callable[[Array, Array, Array], Array]
+    """What else is known of patches: log of a factor (m,), of points and normals (m, 3) and Jacobians (m, 3, n)."""
+
 SPACING, AROUND = 0.03, 16
 RESOLUTION = 0.01
 """Share of the largest torque below which differences say nothing between patches of `SPACING`; less for finer ones."""
 SPLITS = 6
 HOLD = 0.99  # of the probability that is looked at
 FEW, MANY = 60, 240  # patches that hold it: fewer are split, with more there is no one place
+NONE = 1e-30  # of the area of a patch that other links cover
 FINE = 0.008  # [m] wide patches at most, where there may be one place
 NEAR, NATS = 120, 12.0  # so many patches with so much less evidence than the best are split with those that hold it
 
@@ -42,7 +46,8 @@ class Patches(NamedTuple):
     Attributes:
         points, normals: (m, 3) middle and outward normal, base frame [m].
         body: (m,) index of the link.
-        log: (m,) logarithm of the evidence times the patch's area, up to a constant.
+        log: (m,) logarithm of the evidence times the patch's area, up to a constant; other evidence included.
+        misfit: (m,) χ² of the torques against the likeliest push there.
         force: (m, 3) likeliest force on the link there [N].
         jacobian: (m, 3, n) of the points.
         size: (m,) width of the patch [m].
@@ -52,6 +57,7 @@ class Patches(NamedTuple):
     normals: Array
     body: NDArray[np.int64]
     log: Array
+    misfit: Array
     force: Array
     jacobian: Array
     size: Array
@@ -71,6 +77,7 @@ def contact_patches(
     *,
     capsules: Sequence[LinkCapsule] | None = None,
     friction: float = 0.5,
+    beside: Beside | None = None,
 ) -> Patches:
     """Return the evidence of every patch of surface for an estimate of external joint torque; see `isolate`.
 
@@ -81,9 +88,10 @@ def contact_patches(
         noise: of that estimate: a standard deviation, one a joint (n,), or a covariance (n, n).
         capsules: surfaces of the links; `link_capsules(robot)` by default.
         friction: coefficient that bounds how far forces lean from the normal [-].
+        beside: evidence that does not come from the torques, as that of motion (`moved_towards`).
     """
     x, tau, S = checked(robot, q, tau_ext, noise)
-    faces = touchable(robot, x, capsules)
+    faces, everything = touchable(robot, x, capsules)
     forces, largest = levels(robot, x, tau, S, faces), float(np.max(np.abs(tau)))
 
     @cache
@@ -91,15 +99,17 @@ def contact_patches(
         blur = (RESOLUTION * 0.5**depth * largest) ** 2
         return setting(robot, x, tau, S + blur * np.eye(robot.n), friction, forces)
 
-    table = _joined([_weighed(at(0), face, k, 0, *face.grid(SPACING, AROUND)[:2]) for k, face in enumerate(faces)])
+    def weighed(k: int, depth: int, u: Array, theta: Array) -> _Cells:
+        return _weighed(at(depth), faces[k], everything, k, depth, u, theta, beside)
+
+    table = _joined([weighed(k, 0, *face.grid(SPACING, AROUND)[:2]) for k, face in enumerate(faces)])
     while len(chosen := _worth_splitting(table)):
         groups = np.stack([table.face[chosen], table.depth[chosen]], axis=1)
         left: list[Any] = [np.delete(column, chosen, axis=0) for column in table]
         parts = [_Cells(*left)]
         for k, depth in np.unique(groups, axis=0).tolist():
             these = chosen[(groups == (k, depth)).all(axis=1)]
-            u, theta = _quarters(faces[k], depth, table.u[these], table.theta[these])
-            parts.append(_weighed(at(depth + 1), faces[k], k, depth + 1, u, theta))
+            parts.append(weighed(k, depth + 1, *_quarters(faces[k], depth, table.u[these], table.theta[these])))
         table = _joined(parts)
     found: list[Any] = list(table[: len(Patches._fields)])
     return Patches(*found)
@@ -112,6 +122,7 @@ class _Cells(NamedTuple):
     normals: Array
     body: NDArray[np.int64]
     log: Array
+    misfit: Array
     force: Array
     jacobian: Array
     size: Array
@@ -126,20 +137,34 @@ def _joined(parts: list[_Cells]) -> _Cells:
     return _Cells(*columns)
 
 
-def _weighed(now: Setting, face: Surface, index: int, depth: int, u: Array, theta: Array) -> _Cells:
+def _weighed(
+    now: Setting,
+    face: Surface,
+    everything: list[Surface],
+    index: int,
+    depth: int,
+    u: Array,
+    theta: Array,
+    beside: Beside | None,
+) -> _Cells:
     """Patches of one surface about (u, theta) with their evidence."""
     points, normals = face.at(u, theta)
     cell = _cell(face, depth)
-    log, force, linear = evidence(now, face, u, theta, cell)
+    log, misfit, force, linear = evidence(now, face, u, theta, cell)
     # the determinant of the covariance counts, too: what the resolution adds to it depends on the depth
     log = log + np.log(max(cell[0], 1e-6) * max(cell[1], 1e-6)) + np.sum(np.log(np.diag(now.W)))
-    m = len(points)
+    m, best = len(points), np.argmax(log, axis=1)
+    each = np.arange(m)
+    area = face.around(u) * bare(face, everything, points, max(cell))
+    total = logsum(log, axis=1) + np.log(np.maximum(area, NONE))
+    total = total if beside is None else total + beside(points, normals, linear)
     return _Cells(
         points,
         normals,
         np.full(m, face.body),
-        logsum(log, axis=1),
-        force[np.arange(m), np.argmax(log, axis=1)],
+        total,
+        misfit[each, best],
+        force[each, best],
         linear,
         np.full(m, max(cell)),
         np.full(m, index),
@@ -192,8 +217,9 @@ def mass_within(patches: Patches, centres: Array, radius: float) -> Array:
     return np.asarray(np.einsum("km,m->k", part, patches.probability))
 
 
-def touchable(robot: Robot, q: Array, capsules: Sequence[LinkCapsule] | None) -> list[Surface]:
-    """Return the surfaces of the links that move, at q."""
-    parts = link_capsules(robot) if capsules is None else tuple(capsules)
+def touchable(robot: Robot, q: Array, capsules: Sequence[LinkCapsule] | None) -> tuple[list[Surface], list[Surface]]:
+    """Return the surfaces at q of the links that move, and those of all."""
+    parts = tuple(link_capsules(robot) if capsules is None else capsules)
     still = fixed_column(robot, parts)
-    return surfaces(robot, q, tuple(part for part in parts if part not in still))
+    everything = surfaces(robot, q, parts)
+    return [face for face, part in zip(everything, parts, strict=True) if part not in still], everything

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.errors import InputError
 from armwright.kinematics.forward import body_poses, homogeneous
 from armwright.robot.kernels import kernel
 from armwright.robot.tree import as_tree
@@ -18,13 +20,15 @@ if TYPE_CHECKING:
     from armwright.types import Array
     from armwright.world.link_capsules import LinkCapsule
 
+TRIES = 10_000
+
 
 @dataclass(frozen=True, eq=False)
 class Surface:
     """A posed capsule, base frame: u [m] runs along the axis and over the round ends, theta [rad] around.
 
-    0 ≤ u ≤ length is the tube; −πr/2 … 0 and length … length + πr/2 are the ends, as far as `low` and `high` allow
-    (ends inside a neighbouring link cannot be touched).
+    0 ≤ u ≤ length is the tube, low = −πr/2 … 0 and length … length + πr/2 = high are the round ends. What of it lies
+    inside other links cannot be touched: see `bare`.
     """
 
     body: int
@@ -45,6 +49,17 @@ class Surface:
         )
         normal = np.einsum("...j,ij->...i", local, self.R)  # no BLAS: its last bits depend on the processor
         return self.start + along[..., None] * self.R[:, 2] + self.radius * normal, normal
+
+    def around(self, u: Array) -> Array:
+        """Return the circumference at u as a share of the tube's (...)."""
+        beyond = np.abs(u - np.clip(u, 0.0, self.length))
+        return np.asarray(np.cos(beyond / self.radius) if self.radius > 0.0 else np.ones_like(beyond))
+
+    def depth(self, points: Array) -> Array:
+        """Return how deep (m,) points (m, 3) lie inside the capsule [m]; negative outside."""
+        from_start = points - self.start
+        along = np.clip(np.einsum("mi,i->m", from_start, self.R[:, 2]), 0.0, self.length)
+        return np.asarray(self.radius - np.linalg.norm(from_start - along[:, None] * self.R[:, 2], axis=1))
 
     def find(self, point: Array) -> tuple[float, float]:
         """Return (u, theta) of the surface point nearest to `point`."""
@@ -75,24 +90,50 @@ def _frames(arm: Any, q: Any) -> Any:
 
 
 def surfaces(robot: Robot, q: Array, capsules: tuple[LinkCapsule, ...]) -> list[Surface]:
-    """Return the capsules at q, with the round end open only at the end of a chain."""
+    """Return the capsules at q, round ends included: beside a neighbour that is set off sideways they stand free."""
     tree = robot.tree
     poses = joint_frames(robot, q)
-    has_child = {body.parent for body in robot.bodies}
     out = []
-    for k, capsule in enumerate(capsules):
+    for capsule in capsules:
         R, p = poses[capsule.body, :3, :3], poses[capsule.body, :3, 3]
         T = tree.T_body_link[capsule.body]
         ends = np.einsum("ij,kj->ki", T[:3, :3], np.array([capsule.start, capsule.end])) + T[:3, 3]
         start, end = p + np.einsum("ij,kj->ki", R, ends)
         size = float(np.linalg.norm(end - start))
         axis = (end - start) / size if size > 1e-9 else np.array([0.0, 0.0, 1.0])
-        last = capsule.body not in has_child and all(other.body != capsule.body for other in capsules[k + 1 :])
         cap = 0.5 * np.pi * capsule.radius
-        low = -cap if size <= 1e-9 else 0.0
-        high = size + cap if last or size <= 1e-9 else size
-        out.append(Surface(capsule.body, start, basis(axis), size, capsule.radius, low, high))
+        out.append(Surface(capsule.body, start, basis(axis), size, capsule.radius, -cap, size + cap))
     return out
+
+
+def bare(face: Surface, all_faces: Sequence[Surface], points: Array, width: float = 1e-9) -> Array:
+    """Return the share (m,) of patches of a surface about points (m, 3), `width` [m] wide, that no other one covers."""
+    covered = np.full(len(points), -np.inf)
+    for other in all_faces:
+        if other is not face:
+            covered = np.maximum(covered, other.depth(points))
+    return np.clip(0.5 - covered / width, 0.0, 1.0)
+
+
+def drawn_place(
+    rng: np.random.Generator, faces: Sequence[Surface], all_faces: Sequence[Surface], *, even: bool = False
+) -> tuple[Surface, Array, Array]:
+    """Return a surface, a point (3,) and its outward normal (3,), evenly drawn from what can be touched.
+
+    Args:
+        rng: random numbers.
+        faces: surfaces to draw from.
+        all_faces: surfaces that may cover them.
+        even: try every surface as often as any other, however large.
+    """
+    area = np.array([1.0 if even else (face.high - face.low) * face.radius for face in faces])
+    for _ in range(TRIES):
+        face = faces[rng.choice(len(faces), p=area / area.sum())]
+        u = rng.uniform(face.low, face.high, 1)
+        points, normals = face.at(u, rng.uniform(-np.pi, np.pi, 1))
+        if rng.uniform() < face.around(u)[0] * bare(face, all_faces, points)[0]:
+            return face, points[0], normals[0]
+    raise InputError("drawn_place: nothing of these surfaces can be touched, other links cover them")
 
 
 def pushes(robot: Robot, q: Array, body: int, points: Array) -> tuple[Array, Array]:

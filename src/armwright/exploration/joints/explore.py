@@ -18,6 +18,7 @@ from armwright.errors import InputError
 from armwright.exploration.field import field_of, find_world
 from armwright.exploration.joints.goals import goal_postures, posture
 from armwright.exploration.joints.learn import learned_in_joints
+from armwright.exploration.joints.rehearse import rehearsed
 from armwright.exploration.joints.result import JointExploration, exploration_of
 from armwright.exploration.joints.run import JointRun
 from armwright.exploration.joints.task import JointTask
@@ -131,11 +132,11 @@ def explore_joints(
     ends, patient = np.vstack([q0, goals]), find_joint_planner(planner, seed)
     lower = np.maximum(ends.min(axis=0) - AROUND, believed.lower)
     upper = np.minimum(ends.max(axis=0) + AROUND, believed.upper)
-    links, fit, noise = contact_capsules(believed), None, np.full(arm.n, QUIET)
+    links, fit = contact_capsules(believed), None
+    listening = replace(parts, monitors=as_chain(watch))
+    noise = rehearsed(arm, believed, listening, links, lower, upper, speed, substeps, learn_seed, QUIET)
     if needs_learning(detector, named):
-        listening = replace(parts, monitors=as_chain(watch))
         fit = learned_in_joints(arm, believed, listening, links, lower, upper, speed, substeps, learn_seed)
-        noise = np.maximum(fit.spread, QUIET)
     watch = [*watch, tool_estimate(None), find_detector(detector, watch, fit)]
     if sensors is not None:
         names = ("position_noise", "velocity_noise", "position_resolution", "velocity_resolution")
@@ -182,6 +183,7 @@ def explore_joints(
         "q_start": q0.tolist(),
         "q_goal": goals[0].tolist(),
         "planning_s": run.planning,
+        "torque_std": np.sqrt(np.diag(noise.soon)).tolist(),
         "detector_gains": {k: np.asarray(v).tolist() for k, v in watch[-1].gains.items()},
     }
     return exploration_of(run, q0, settings)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from armwright.contact.ground_truth import contact_report
+from armwright.contact.isolation.change import GAP, WINDOW, level_before
 from armwright.exploration.joints.places import Places, find_places
 from armwright.exploration.motion import glide
 from armwright.exploration.result import Contact
 from armwright.kinematics import fk
 from armwright.motion.reference import Reference
+from armwright.simulation.rows_to_recording import columns_of
 
 if TYPE_CHECKING:
     from armwright.exploration.joints.run import JointRun
@@ -26,12 +28,20 @@ EPISODE = 0.1  # [s] a shorter gap between touches belongs to the same contact
 
 
 class Felt(NamedTuple):
-    """What an alarm was about: when it was loudest, posture then, velocity before, torque, places that explain it."""
+    """What an alarm was about.
+
+    Attributes:
+        time: of the alarm [s]. heard: when it was loudest.
+        q: posture then (n,).
+        level: felt torque before the contact (n,), zero where that is not known [N m].
+        tau: its change since then [N m].
+        places: that explain the change.
+    """
 
     time: float
     heard: float
     q: Array
-    qd: Array
+    level: Array
     tau: Array
     places: Places
 
@@ -48,6 +58,13 @@ def torque(session: Session) -> Array:
     return np.array(session.loop.get("tau_ext")[0])
 
 
+def recent(session: Session, seconds: float) -> Array:
+    """External joint torque (T, n) as it was felt in the last `seconds` [N m]; fewer rows if less was recorded."""
+    since = session.log.count - round(seconds / session.parts.period)
+    rows, given = session.log.rows(max(since, session.log.first)), session.log.given(max(since, session.log.first))
+    return np.array(columns_of(session, rows, given)["tau_ext"][0][0])
+
+
 def alarmed(session: Session) -> bool:
     """Whether an alarm is on."""
     return any(float(session.loop.get(name)[0, 0]) >= 0.0 for name in session.loop.plan.alarms)
@@ -60,22 +77,30 @@ def wait(session: Session, seconds: float) -> None:
         session.run(until - session.time)
 
 
+def brake(session: Session) -> Array:
+    """Bring the reference to a stand; return its velocity (n,) until now."""
+    now = [np.array(part[0]) for part in session.reference_at(np.array([session.time]))]
+    session.follow(glide(Reference(*now), now[0] + 0.5 * BRAKE * now[1], np.zeros(len(now[0])), BRAKE))
+    return now[1]
+
+
 def listen(run: JointRun) -> Felt:
-    """Brake to where the arm is and find the places that explain the largest torque felt while doing so."""
-    session, task = run.session, run.task
+    """Brake to where the arm is and find the places that explain the largest change of torque felt while doing so."""
+    session, noise = run.session, run.task.noise
     at = session.time
-    now = [np.array(part[0]) for part in session.reference_at(np.array([at]))]
-    here = measured(session)
-    session.follow(glide(Reference(*now), now[0] + 0.5 * BRAKE * now[1], np.zeros(len(here)), BRAKE))
-    best = (np.linalg.norm(torque(session) / task.noise), here, torque(session))
-    heard = at
+    # without an alarm, something has been holding the arm for long: what was felt just before belongs to it
+    level = level_before(recent(session, WINDOW + GAP), session.parts.period) if alarmed(session) else None
+    covariance = noise.later if level is None else noise.soon
+    level = np.zeros(session.parts.n) if level is None else level
+    size = np.sqrt(np.diag(covariance))
+    q, tau, heard = measured(session), torque(session) - level, at
+    qd = brake(session)
     while session.time < at + LISTEN - 0.5 * session.parts.period:
         wait(session, max(LOOK, session.parts.period))
-        size = np.linalg.norm(torque(session) / task.noise)
-        if size > best[0]:
-            best, heard = (size, measured(session), torque(session)), session.time
-    places = find_places(run.map, best[1], now[1], best[2], task.noise)
-    return Felt(at, heard, best[1], now[1], best[2], places)
+        now = torque(session) - level
+        if np.linalg.norm(now / size) > np.linalg.norm(tau / size):
+            q, tau, heard = measured(session), now, session.time
+    return Felt(at, heard, q, level, tau, find_places(run.map, q, tau, covariance, qd=qd))
 
 
 def contact_of(run: JointRun, felt: Felt) -> Contact:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 SPACING = (0.3, 0.15, 0.08, 0.04)  # [rad] between waypoints: the first at which the spline stays free
+CLOSE = 0.1  # of that spacing: waypoints no farther apart count as one, a spline through both would loop
 RAMP = 0.25  # [s] from rest to the full pace
 SAME = 1e-6  # [rad]
 LOOKS = 0.01  # [m] of motion between looks at the spline
@@ -32,7 +33,8 @@ def joint_motion(
     Args:
         robot: the arm, whose limits on joint speed and acceleration hold.
         links: its capsules; none of their ends moves faster than about `speed`.
-        path: straight pieces; the spline is drawn to them by more waypoints until it stays free.
+        path: straight pieces; the spline is drawn to them by more waypoints until it stays free. Of waypoints that
+            nearly coincide, one is kept.
         speed: [m/s].
         known: what must not be touched; None: not looked at.
     """
@@ -42,7 +44,7 @@ def joint_motion(
     path = path[keep] if keep.sum() > 1 else np.vstack([path[:1], path[:1] + SAME])
     motion: Any = None
     for spacing in SPACING:
-        rows = densified(path, spacing)
+        rows = densified(_apart(path, CLOSE * spacing), spacing)
         motion = _timed(robot, links, rows, speed)
         factor = velocity_factor(motion, kv, ka)
         motion = motion if factor <= 1.0 else time_scaled(motion, factor)
@@ -53,6 +55,15 @@ def joint_motion(
             break
     found: Trajectory = motion
     return found
+
+
+def _apart(path: Array, least: float) -> Array:
+    """Rows of a path (N, n), its ends among them, of which neighbours differ by `least` [rad] or more."""
+    kept = [0]
+    for k in range(1, len(path) - 1):
+        if min(np.abs(path[k] - path[other]).max() for other in (kept[-1], -1)) >= least:
+            kept.append(k)
+    return path[[*kept, len(path) - 1]]
 
 
 def _timed(robot: Robot, links: LinkCapsules, rows: Array, speed: float) -> Trajectory:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the arm was touched, as far as the joint torques tell, made into places for the map.
 
-If isolation locates the contact, that is the place. If not, every patch of the links' surfaces has a probability:
+Every patch of the links' surfaces has a probability (`isolate`), made of
 
-  * the evidence of a push there (`contact_patches`): some force within the friction cone explains the torques;
-  * times how fast it moved towards new things: m·v, m its outward normal, v the velocity of the link there before the
-    contact: patches meet new things as often as they sweep new space;
-  * zero where the arm itself has swept before.
+  * the evidence of a push there: some force within the friction cone explains the torques;
+  * at an impact, times how fast it moved towards new things (`moved_towards`); while sliding, motion tells nothing;
+  * next to nothing where the arm itself has swept before.
 
-The likeliest patches that together hold most of the probability are kept as places of doubt, unless nearly all of it
-lies so close together that it is one place.
+If nearly all of it lies so close together that it is one place, that is the place; so it never is where no single
+contact explains the torques. If not, the likeliest patches that together hold most of the probability are kept as
+places of doubt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from armwright.contact.isolation.isolate import Isolation, isolate
-from armwright.contact.isolation.posterior import contact_patches
+from armwright.contact.isolation.motion import moved_towards
+from armwright.contact.isolation.posterior import contact_patches, mass_within
 from armwright.exploration.joints.touch_map import DEEP, TouchMap, depth_in
 from armwright.world.link_capsules import LinkCapsule, link_capsules
 
@@ -31,9 +32,8 @@ SHARE = 0.02  # of the torques that the observer's lag leaves unexplained
 ENOUGH = 0.9  # of the probability that the kept places hold together
 APART = 0.03  # [m] between the places that are kept
 MOST = 12  # of them
-SLOW = 0.02  # of the fastest patch's speed, below which a place is not taken to have moved towards anything
 CERTAIN = 0.95  # of the probability within `APART` of the likeliest place, at which it is one place
-INSIDE = 0.015  # [m] in swept space where a located place cannot be right
+SWEPT = 1e-3  # weight of places where the arm has been: it may have scratched by
 
 
 class Places(NamedTuple):
@@ -41,10 +41,10 @@ class Places(NamedTuple):
 
     Attributes:
         points: (m, 3) the likeliest first [m]. share: (m,) of the probability that each stands for.
-        sure: whether it is one place: isolation located it, or what the arm swept leaves no other.
+        sure: whether it is one place, by torques, motion and what the arm swept together.
         normal: (3,) out of the link at the likeliest place. force: (3,) on the link there [N].
-        body: that link's index, -1 if nothing is known. links: probability of each link by name, motion included.
-        isolation: what the torques alone say.
+        body: that link's index, -1 if nothing is known. links: probability of each link by name.
+        isolation: all that is known of the contact.
     """
 
     points: Array
@@ -60,9 +60,10 @@ class Places(NamedTuple):
 def find_places(
     known: TouchMap,
     q: Array,
-    qd: Array,
     tau: Array,
     noise: Array,
+    *,
+    qd: Array | None = None,
     capsules: Sequence[LinkCapsule] | None = None,
 ) -> Places:
     """Return the places that explain external joint torques.
@@ -70,46 +71,34 @@ def find_places(
     Args:
         known: the map so far.
         q: posture (n,) in contact.
-        qd: joint velocities (n,) before it.
         tau: external joint torque (n,) [N m].
-        noise: standard deviation of its estimate (n,) [N m].
+        noise: of its estimate: standard deviations (n,) [N m] or a covariance (n, n).
+        qd: joint velocities (n,) before an impact; None while sliding.
         capsules: the links' surfaces.
     """
     robot = known.robot
     parts = tuple(link_capsules(robot) if capsules is None else capsules)
-    std = np.sqrt(noise**2 + (SHARE * float(np.abs(tau).max())) ** 2)
-    found = isolate(robot, q, tau, std, capsules=parts)
-    names = [body.name for body in robot.bodies]
-    if found.outcome == "located":
+    S = (noise if noise.ndim == 2 else np.diag(noise**2)) + (SHARE * float(np.abs(tau).max())) ** 2 * np.eye(len(q))
+    towards = None if qd is None else moved_towards(qd)
+
+    def beside(points: Array, normals: Array, jacobian: Array) -> Array:
+        swept = depth_in(robot, known.links, known.swept, points) > DEEP
+        log = np.where(swept, np.log(SWEPT), 0.0)
+        return log if towards is None else log + towards(points, normals, jacobian)
+
+    found = isolate(robot, q, tau, S, capsules=parts, place=APART, beside=beside)
+    patches = found.patches or contact_patches(robot, q, tau, S, capsules=parts, beside=beside)
+    p = patches.probability
+    sure = found.certainty >= CERTAIN and found.outcome not in ("several", "no contact")
+    kept = _kept(patches.points, p)
+    if sure:
         assert found.point is not None
-        assert found.normal is not None
-        assert found.force is not None
-        if depth_in(robot, known.links, known.swept, found.point[None])[0] < INSIDE:
-            assert found.body is not None
-            links = {c.link: c.probability for c in found.candidates}
-            one = np.ones(1)
-            return Places(found.point[None], one, True, found.normal, found.force, found.body, links, found)
-    patches = found.patches or contact_patches(robot, q, tau, std, capsules=parts)
-    towards = np.einsum("mi,mij,j->m", patches.normals, patches.jacobian, qd)
-    new = depth_in(robot, known.links, known.swept, patches.points) <= DEEP
-    possible = (towards > SLOW * max(float(towards.max()), 1e-12)) & new
-    if not possible.any():
-        possible = new if new.any() else np.ones_like(new)
-        towards = np.ones_like(towards)
-    log = np.where(possible, patches.log + np.log(np.where(possible, towards, 1.0)), -np.inf)
-    p = np.exp(log - log.max())
-    p /= p.sum()
-    links = {names[b]: float(p[patches.body == b].sum()) for b in np.unique(patches.body).tolist()}
-    best = int(np.argmax(p))
-
-    def about(k: int) -> float:
-        return float(p[np.linalg.norm(patches.points - patches.points[k], axis=1) <= APART].sum())
-
-    sure = about(best) >= CERTAIN
-    kept = [best] if sure else _kept(patches.points, p)
+        kept = [int(np.argmin(np.linalg.norm(patches.points - found.point, axis=1)))]
+    best = kept[0]
+    links = {robot.bodies[b].name: float(p[patches.body == b].sum()) for b in np.unique(patches.body).tolist()}
     return Places(
         patches.points[kept],
-        np.minimum([about(k) for k in kept], 1.0),
+        np.minimum(mass_within(patches, patches.points[kept], APART), 1.0),
         sure,
         patches.normals[best],
         patches.force[best],

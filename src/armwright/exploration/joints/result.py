@@ -47,7 +47,7 @@ class JointExploration(Exploration):
         """Figures of the run as plain numbers."""
         out = super().metrics()
         true = [c for c in self.contacts if c.link and c.places is not None]
-        named = [c for c in true if c.places is not None and c.places.isolation.outcome != "ambiguous"]
+        named = [c for c in true if c.places is not None and c.places.isolation.outcome in ("link", "located")]
         sure = [c for c in true if c.places is not None and c.places.sure]
         apart = [float(np.linalg.norm(c.places.points[0] - c.true_point)) for c in sure if c.places is not None]
         out |= {

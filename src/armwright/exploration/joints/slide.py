@@ -55,7 +55,7 @@ def slide(run: JointRun, felt: Felt) -> None:
     way = _lengths(run, path)
     u = felt.tau / np.linalg.norm(felt.tau)
     wanted = _wanted(run, felt)
-    press = min(max(float(u @ torque(session)), wanted), 2.0 * wanted)
+    press = min(max(float(u @ (torque(session) - felt.level)), wanted), 2.0 * wanted)
     A = 1.0 / np.maximum(found[2].levers, 1e-3) ** 2
     began, lost, best, since = session.time, 0, np.inf, session.time
     marked = link_ends(task.believed, links, measured(session))
@@ -81,7 +81,7 @@ def slide(run: JointRun, felt: Felt) -> None:
         session.follow(glide(start, q1, along, STEP))
         wait(session, STEP)
         task.progress(session.time / task.duration, len(run.contacts))
-        tau = torque(session)
+        tau = torque(session) - felt.level
         size = float(u @ tau)
         lost = lost + 1 if size < LOST * wanted else 0
         if lost >= LOST_STEPS or float(np.linalg.norm(tau)) > HARDEST * wanted:
@@ -89,7 +89,7 @@ def slide(run: JointRun, felt: Felt) -> None:
         if size >= LOST * wanted:
             u = (1.0 - SMOOTH) * u + SMOOTH * tau / np.linalg.norm(tau)
             u = u / np.linalg.norm(u)
-            marked = _mark(run, marked, along, tau)
+            marked = _mark(run, felt, marked, tau)
         press = float(np.clip(press + INTEGRAL * (wanted - size), 0.0, 2.0 * wanted))
     q = measured(session)
     target = given_way(run, q, u, OFF)
@@ -118,7 +118,7 @@ def _wanted(run: JointRun, felt: Felt) -> float:
     if places.sure:
         linear, _ = pushes(run.task.believed, felt.q, places.body, places.points[:1])
         return max(FORCE * float(np.linalg.norm(linear[0].T @ places.normal)), LEAST)
-    return max(LOUD * float(np.linalg.norm(run.task.noise)), LEAST)
+    return max(LOUD * float(np.sqrt(np.trace(run.task.noise.later))), LEAST)
 
 
 def _pace(run: JointRun, q: Array, along: Array) -> float:
@@ -132,14 +132,14 @@ def _pace(run: JointRun, q: Array, along: Array) -> float:
     return PACE * run.task.speed / max(speed, 1e-6)
 
 
-def _mark(run: JointRun, last: Array, qd: Array, tau: Array) -> Array:
+def _mark(run: JointRun, felt: Felt, last: Array, tau: Array) -> Array:
     """Put the surface on the map every few centimetres, and a posture off it on the trail."""
     task, q = run.task, measured(run.session)
     ends = link_ends(task.believed, run.map.links, q)
     if np.linalg.norm(ends - last, axis=-1).max() < MARK:
         return last
-    places = find_places(run.map, q, qd, tau, task.noise)
+    places = find_places(run.map, q, tau, task.noise.later)
     if places.sure:
-        run.mark(Felt(run.session.time, run.session.time, q, qd, tau, places))
+        run.mark(Felt(run.session.time, run.session.time, q, felt.level, tau, places))
     run.trail.append(given_way(run, q, tau, OFF))
     return ends

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from armwright.exploration.joints.rehearse import TorqueNoise
     from armwright.exploration.joints.touch_map import TouchMap, Trust
     from armwright.planning.joint.known_arm import KnownArm
     from armwright.planning.joint.plan import JointPlanner
@@ -30,7 +31,7 @@ class JointTask:
         goals: postures (m, n) that will do, the nearest first. place: tool position (3,) to be at [m].
         planner: in joint space. quick: the same with less patience. lower, upper: bounds of its search (n,).
         reaction: to a contact. speed: pace of the arm's fastest part [m/s].
-        margin: to felt places [m]. noise: standard deviation of the observed torque (n,) [N m].
+        margin: to felt places [m]. noise: of the felt torque.
     """
 
     robot: Robot
@@ -45,7 +46,7 @@ class JointTask:
     reaction: str
     speed: float
     margin: float
-    noise: Any
+    noise: TorqueNoise
     duration: float
     budget: int
     tolerance: float

@@ -103,10 +103,13 @@ class TouchMap:
             left -= explains[best]
         return out
 
-    @property
+    @cached_property
     def confirmed(self) -> NDArray[np.bool_]:
-        """(m,) the sure places near which another contact was felt, too: no verdict hangs on a single one."""
-        return np.asarray(self.sure & (self._witnesses >= 2))
+        """(m,) the sure places where another contact was likelier than not, too: no verdict hangs on a single one."""
+        near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE
+        near &= self.sure | (self.share >= HALF)
+        another = (near & (self.contact[:, None] != self.contact)).any(axis=1)
+        return np.asarray(self.sure & another)
 
     @cached_property
     def _witnesses(self) -> NDArray[np.int64]:
