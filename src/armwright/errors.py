@@ -26,6 +26,28 @@ class DescriptionError(ArmwrightError, ValueError):
         super().__init__(f"{text} [{rule}]" if rule else text)
 
 
+class ProgramError(ArmwrightError, ValueError):
+    """A robot program cannot be read, or cannot be run as it stands; the place is in the text.
+
+    `file`, `line` and `column` (from 1; 0 if unknown) and `word` say where, `valid` what would be known or work there.
+    """
+
+    def __init__(
+        self, message: str, *, file: str = "", line: int = 0, column: int = 0, word: str = "", valid: str = ""
+    ) -> None:
+        """Compose ``file, line 3, column 7, at 'word': message; valid here: …``; the parts stay as attributes."""
+        self.file, self.line, self.column, self.word, self.valid = file, line, column, word, valid
+        places = [
+            file,
+            f"line {line}" if line else "",
+            f"column {column}" if column else "",
+            f"at {word!r}" if word else "",
+        ]
+        where = ", ".join(place for place in places if place)
+        text = f"{where}: {message}" if where else message
+        super().__init__(f"{text}; valid here: {valid}" if valid else text)
+
+
 class NotSupportedError(ArmwrightError, NotImplementedError):
     """The request is well formed but outside what this function can do; the message says what can."""
 

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Robot programs (001): what they say, and what the motors make of it."""
+
+from armwright.programs.program import (
+    Acceleration,
+    Blend,
+    BySpeed,
+    Distance,
+    Duration,
+    Fraction,
+    Joints,
+    LeadingAxis,
+    Move,
+    Note,
+    Payload,
+    Pose,
+    Program,
+    Share,
+    Speed,
+    Stop,
+    Tangent,
+    Target,
+    ToolRate,
+)
+
+__all__ = [
+    "Acceleration",
+    "Blend",
+    "BySpeed",
+    "Distance",
+    "Duration",
+    "Fraction",
+    "Joints",
+    "LeadingAxis",
+    "Move",
+    "Note",
+    "Payload",
+    "Pose",
+    "Program",
+    "Share",
+    "Speed",
+    "Stop",
+    "Tangent",
+    "Target",
+    "ToolRate",
+]
