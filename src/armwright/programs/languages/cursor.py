@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Walking along the words of a program: look, take, require; whatever does not fit is an error with its place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from typing import NoReturn, TypeVar
+
+from armwright.errors import InputError, ProgramError
+from armwright.programs.languages.lexer import Lexicon, Token, tokens
+
+T = TypeVar("T")
+MAX_DEPTH = 60  # of parentheses and blocks inside one another: far above any program, far below Python's own limit
+
+
+class Cursor:
+    """A place among the words of a program."""
+
+    def __init__(self, text: str, lexicon: Lexicon, file: str) -> None:
+        """Cut the text into words and stand before the first."""
+        self.file = file
+        self.lines = text.split("\n")
+        self.words: Sequence[Token] = tokens(text, lexicon, file)
+        self.index = 0
+        self.depth = 0
+
+    @property
+    def word(self) -> Token:
+        """The word that comes next."""
+        return self.words[self.index]
+
+    def ahead(self, count: int = 1) -> Token:
+        """Return a later word."""
+        return self.words[min(self.index + count, len(self.words) - 1)]
+
+    def take(self) -> Token:
+        """Return the next word and go on; the end of the file stays where it is."""
+        word = self.words[self.index]
+        self.index = min(self.index + 1, len(self.words) - 1)
+        return word
+
+    def at(self, *keys: str) -> bool:
+        """Whether the next word is one of `keys` (texts in quotes never are)."""
+        return self.word.key in keys and self.word.kind in ("name", "symbol", "newline")
+
+    def accept(self, *keys: str) -> Token | None:
+        """Take the next word if it is one of `keys`."""
+        return self.take() if self.at(*keys) else None
+
+    def expect(self, *keys: str) -> Token:
+        """Take the next word, which must be one of `keys`."""
+        if not self.at(*keys):
+            self.fail(f"expected {_either(keys)}", valid=_either(keys))
+        return self.take()
+
+    def expect_name(self, what: str) -> Token:
+        """Take a name."""
+        if self.word.kind != "name":
+            self.fail(f"expected {what}", valid=what)
+        return self.take()
+
+    def integer(self, what: str) -> int:
+        """Take a whole number, with or without a sign."""
+        sign = -1 if self.accept("-") else 1
+        if self.word.kind != "number" or not self.word.text.isdigit() or len(self.word.text) > 15:
+            self.fail(f"{what} must be a whole number", valid="an integer")
+        return sign * int(self.take().text)
+
+    def text_of(self, line: int) -> str:
+        """Return the text of a line as it was written."""
+        return self.lines[line - 1].strip()
+
+    def unknown(self, what: str, known: Iterable[str], at: Token | None = None) -> NoReturn:
+        """Raise for a word that is not known here, with the nearest that is."""
+        word = at or self.word
+        known = sorted(set(known))
+        near = difflib.get_close_matches(word.key, [k.lower() for k in known], 1, 0.75)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        self.fail(f"{what}{hint}", at=word, valid=_listed(known))
+
+    def fail(self, message: str, *, at: Token | None = None, valid: str = "") -> NoReturn:
+        """Raise a `ProgramError` that names the place: the next word, or `at`."""
+        word = at or self.word
+        raise ProgramError(
+            message, file=self.file, line=word.line, column=word.column, word=word.text[:40], valid=valid
+        )
+
+    def deeper(self) -> None:
+        """Go one level into parentheses or blocks."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.fail(f"more than {MAX_DEPTH} levels inside one another", valid="fewer levels")
+
+    def higher(self) -> None:
+        """Come back one level."""
+        self.depth -= 1
+
+    def located(self, make: Callable[[], T], at: Token) -> T:
+        """Return ``make()``; an `InputError` in it becomes an error at a place."""
+        try:
+            return make()
+        except InputError as error:
+            self.fail(str(error), at=at)
+
+
+def _either(keys: Iterable[str]) -> str:
+    return " or ".join("the end of the line" if key == "\n" else repr(key) for key in keys)
+
+
+def _listed(known: Sequence[str], most: int = 30) -> str:
+    return ", ".join(known[:most]) + (", …" if len(known) > most else "")

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""L-IRL, the Lola Industrial Robot Language, as far as 001's listing (Fig. 8) shows it: Pascal-like, any case.
+
+    program = "program" id ";" [ "var" {decl} "endvar" ] "seq" {stmt} [ "endseq" ]
+    decl    = ("robtarg" ":" id "=" target | "joint" ":" id "=" joints) ";"
+    target  = "robtarg" "(" ( "position" tuple3 | frame ["," int] ) ")"
+    frame   = "(" tuple3 "," tuple3 ")"
+    joints  = "joint" "(" "mainjoint" tuple ")"
+    stmt    = "move" ("ptp" pt | "lin" pt | "circle" pt "," pt) {word} ";"  |  "tool" frame ";"
+    word    = ("speed"|"acc"|"speed_ptp"|"acc_ptp"|"c_cp") "=" expr | "c_ptp" | "c_speed"
+            | "c_ori" "=" ("o_pco"|"o_pvo"|"o_var") | "act_rob" "=" string
+    comment = "{" … "}"
+
+Millimetres, degrees, mm/s; words of PTP moves are fractions. Orientations are R = Rz(A) Ry(B) Rx(C).
+``tool`` is our addition: the listing names no tool, and its targets cannot be reached without one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from armwright.programs.languages.cursor import Cursor
+from armwright.programs.languages.draft import MM, Draft, joints_deg, pose_abc
+from armwright.programs.languages.expression import number, tuple_of
+from armwright.programs.languages.lexer import Lexicon, Token
+from armwright.programs.program import (
+    Blend,
+    Distance,
+    Fraction,
+    Joints,
+    Orientation,
+    Pose,
+    Program,
+    Share,
+    Stop,
+    Tangent,
+    Target,
+    ToolRate,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LEXICON = Lexicon(block_comment=("{", "}"), symbols=r"[-+*/()=:;,]")
+WORDS = ("speed", "acc", "speed_ptp", "acc_ptp", "c_ptp", "c_cp", "c_speed", "c_ori", "act_rob")
+ORIENTATIONS: dict[str, Orientation] = {"o_pco": "with_path", "o_pvo": "with_path", "o_var": "slerp"}
+C_PTP = 0.5  # the word carries no size; a quarter of either move is rounded
+
+
+def read_lirl(text: str, file: str = "") -> Program:
+    """Read an L-IRL program; see the module for the grammar."""
+    return _Reader(text, file).program()
+
+
+class _Reader:
+    def __init__(self, text: str, file: str) -> None:
+        self.cursor = Cursor(text, LEXICON, file)
+        self.draft = Draft(self.cursor, "l-irl")
+        self.targets: dict[str, Target] = {}
+        self.tool: NDArray[np.float64] | None = None
+
+    def program(self) -> Program:
+        cursor = self.cursor
+        cursor.expect("program")
+        self.draft.name = cursor.expect_name("the program's name").text
+        cursor.expect(";")
+        if cursor.accept("var"):
+            while not cursor.accept("endvar"):
+                self.declaration()
+        cursor.expect("seq", "var")
+        while not cursor.accept("endseq") and cursor.word.kind != "end":
+            self.statement()
+        if cursor.word.kind != "end":
+            cursor.fail("nothing may follow 'endseq'", valid="the end of the file")
+        if self.tool is None:
+            self.draft.note(1, "no tool is named; targets are places of the arm's own tool frame")
+        return self.draft.finish()
+
+    def declaration(self) -> None:
+        cursor = self.cursor
+        if not cursor.at("robtarg", "joint"):
+            cursor.unknown("unknown kind of declaration", ["robtarg", "joint", "endvar"])
+        kind = cursor.take()
+        cursor.expect(":")
+        name = cursor.expect_name("the target's name")
+        if name.key in self.targets:
+            cursor.fail(f"{name.text!r} is declared twice", at=name, valid="another name")
+        cursor.expect("=")
+        if not cursor.at(kind.key):
+            cursor.fail(f"{name.text!r} is a {kind.text}; its value must be one, too", valid=f"{kind.key}(…)")
+        self.targets[name.key] = self.target(name.text)
+        cursor.expect(";")
+
+    def target(self, name: str = "") -> Target:
+        cursor = self.cursor
+        word = cursor.expect("robtarg", "joint")
+        cursor.expect("(")
+        if word.key == "joint":
+            cursor.expect("mainjoint")
+            q = tuple_of(cursor, None, {}, "a joint angle")
+            cursor.expect(")")
+            if len(q) < 6:
+                self.draft.note(word.line, f"{len(q)} joints are listed; any further ones keep their value")
+            return cursor.located(lambda: joints_deg(q, name=name), word)
+        found: Target
+        if cursor.accept("position"):
+            xyz = tuple_of(cursor, 3, {}, "a coordinate")
+            found = Pose(pose_abc(xyz, (0.0, 0.0, 0.0)), oriented=False, name=name)
+        else:
+            T = self.frame()
+            status = (cursor.integer("the status"),) if cursor.accept(",") else ()
+            if status:
+                self.draft.note(word.line, f"status {status[0]} is kept, the branch follows by continuity", once=True)
+            else:
+                self.draft.note(word.line, "no status is given; the branch follows by continuity", once=True)
+            found = Pose(T, status=status, name=name)
+        cursor.expect(")")
+        return found
+
+    def frame(self) -> NDArray[np.float64]:
+        cursor = self.cursor
+        cursor.expect("(")
+        xyz = tuple_of(cursor, 3, {}, "a coordinate")
+        cursor.expect(",")
+        abc = tuple_of(cursor, 3, {}, "an angle")
+        cursor.expect(")")
+        return pose_abc(xyz, abc)
+
+    def statement(self) -> None:
+        cursor = self.cursor
+        if cursor.accept("tool"):
+            self.tool = self.frame()
+            cursor.expect(";")
+            return
+        if not cursor.at("move"):
+            cursor.unknown("unknown statement", ["move", "tool", "endseq"])
+        at = cursor.take()
+        self.draft.step(at)
+        if not cursor.at("ptp", "lin", "circle"):
+            cursor.unknown("unknown kind of move", ["ptp", "lin", "circle"])
+        kind = cursor.take().key
+        parts: dict[str, Any] = {"kind": {"ptp": "joint", "lin": "line", "circle": "arc"}[kind]}
+        if kind == "circle":
+            parts["via"] = self.place()
+            cursor.expect(",")
+        parts["target"] = self.place() if kind != "ptp" else self.point()
+        self.words(at, kind == "ptp", parts)
+        cursor.expect(";")
+        self.draft.add(at, T_flange_tool=self.tool, **parts)
+
+    def point(self) -> Target:
+        cursor = self.cursor
+        if cursor.at("robtarg", "joint"):
+            return self.target()
+        name = cursor.expect_name("a target")
+        if name.key not in self.targets:
+            cursor.unknown(f"target {name.text!r} is not declared", self.targets, at=name)
+        return self.targets[name.key]
+
+    def place(self) -> Pose:
+        word = self.cursor.word
+        found = self.point()
+        if isinstance(found, Joints):
+            self.cursor.fail("lines and circles lead to places, not to joint angles", at=word, valid="a robtarg")
+        return found
+
+    def words(self, at: Token, ptp: bool, parts: dict[str, Any]) -> None:
+        """Read the words behind a move's targets into its parts."""
+        cursor, given = self.cursor, set()
+        speed, acc = ("speed_ptp", "acc_ptp") if ptp else ("speed", "acc")
+        blend: Blend = Stop()
+        target = parts["target"]
+        parts["orientation"] = "fixed" if isinstance(target, Pose) and not target.oriented else "slerp"
+        while not cursor.at(";"):
+            word = cursor.word
+            if not cursor.at(*WORDS):
+                cursor.unknown("unknown word in a move", [*WORDS, ";"])
+            cursor.take()
+            role = "blend" if word.key in ("c_ptp", "c_cp", "c_speed") else word.key
+            if role in given:
+                cursor.fail(f"a move has one {role} word at most", at=word, valid="each word once")
+            given.add(role)
+            if word.key in (speed, acc):
+                cursor.expect("=")
+                value = number(cursor, {})
+                rate = cursor.located(lambda v=value: Fraction(v) if ptp else ToolRate(v / MM), word)  # type: ignore[misc]
+                parts["speed" if word.key == speed else "acceleration"] = rate
+            elif word.key in ("speed", "acc", "speed_ptp", "acc_ptp"):
+                kind = "ptp moves take fractions" if ptp else "lin and circle moves take mm/s"
+                cursor.fail(f"{kind}", at=word, valid=f"{speed} and {acc}")
+            elif word.key == "c_cp":
+                cursor.expect("=")
+                size = number(cursor, {})
+                blend = cursor.located(lambda v=size: Distance(v / MM), word)  # type: ignore[misc]
+            elif word.key == "c_ptp":
+                blend = Share(C_PTP)
+                self.draft.note(word.line, "c_ptp has no size: a quarter of either move may be rounded", once=True)
+            elif word.key == "c_speed":
+                blend = Tangent()
+                self.draft.note(word.line, "c_speed is read as: pass the target at speed, without rounding", once=True)
+            elif word.key == "c_ori":
+                cursor.expect("=")
+                self.orientation(parts)
+            else:
+                self.robot()
+        parts["blend"] = blend
+        self.defaults(at, ptp, parts)
+
+    def defaults(self, at: Token, ptp: bool, parts: dict[str, Any]) -> None:
+        if "speed" not in parts:
+            if not ptp:
+                self.cursor.fail("the move says no speed", valid="speed = … (mm/s) before the ';'")
+            parts["speed"] = Fraction(1.0)
+            self.draft.note(at.line, "no speed_ptp: full speed")
+        if "acceleration" not in parts:
+            parts["acceleration"] = Fraction(1.0)
+            self.draft.note(at.line, "no acceleration: as much as the arm can do")
+
+    def orientation(self, parts: dict[str, Any]) -> None:
+        cursor = self.cursor
+        if not cursor.at(*ORIENTATIONS):
+            cursor.unknown("unknown orientation", ORIENTATIONS)
+        word = cursor.take()
+        if word.key != "o_var":
+            self.draft.note(word.line, f"{word.key} is read as: the tool turns evenly as seen from the path", once=True)
+        if ORIENTATIONS[word.key] == "with_path":
+            parts["orientation"] = "with_path"  # o_var is what a move without the word does
+
+    def robot(self) -> None:
+        cursor = self.cursor
+        cursor.expect("=")
+        if cursor.word.kind != "string":
+            cursor.fail("expected the arm's name", valid='a text in quotes, as "lola_15"')
+        word = cursor.take()
+        if self.draft.robot not in (None, word.key):
+            cursor.fail(f"the program moves {self.draft.robot!r} and {word.key!r}", at=word, valid="one arm a program")
+        self.draft.robot = word.key
