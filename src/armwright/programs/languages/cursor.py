@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from armwright.errors import InputError, ProgramError
 from armwright.programs.languages.lexer import Lexicon, Token, tokens
@@ -96,10 +96,10 @@ class Cursor:
         """Come back one level."""
         self.depth -= 1
 
-    def located(self, make: Callable[[], T], at: Token) -> T:
-        """Return ``make()``; an `InputError` in it becomes an error at a place."""
+    def located(self, at: Token, make: Callable[..., T], *args: Any, **parts: Any) -> T:
+        """Return ``make(*args, **parts)``; an `InputError` in it becomes an error at a place."""
         try:
-            return make()
+            return make(*args, **parts)
         except InputError as error:
             self.fail(str(error), at=at)
 

@@ -62,7 +62,7 @@ class Draft:
         for target in (parts.get("target"), parts.get("via")):
             self.check_units(target, at)
         text = self.cursor.text_of(at.line)
-        self.moves.append(self.cursor.located(lambda: Move(line=at.line, text=text, **parts), at))
+        self.moves.append(self.cursor.located(at, Move, line=at.line, text=text, **parts))
 
     def check_units(self, target: Target | None, at: Token) -> None:
         """Refuse targets that are so far away that another unit must have been meant."""

@@ -1,86 +1,183 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic on literals and constants: ``+ - * / ( )``, by recursive descent, never by ``eval``."""
+"""Arithmetic and comparisons on literals and constants, by recursive descent, never by ``eval``.
+
+either     = both {"or" both}              both = comparison {"and" comparison}
+comparison = ["not"] sum [("<"|">"|…) sum]
+sum        = term {("+"|"-") term}         term = sign {("*"|"/") sign}
+sign       = {"+"|"-"} atom                atom = number | "(" either ")" | name | what the language adds
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 from armwright.programs.languages.cursor import Cursor
 from armwright.programs.languages.lexer import Token
 
+LARGEST = 1e12
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "=": operator.eq,
+    "<>": operator.ne,
+    "!=": operator.ne,
+}
 
-def number(cursor: Cursor, constants: Mapping[str, float], what: str = "a number") -> float:
-    """Read an expression of numbers; the result must be finite.
 
-    Grammar: ``sum = term {("+"|"-") term}``, ``term = sign {("*"|"/") sign}``, ``sign = ["+"|"-"] sign | atom``.
+@dataclass
+class Scope:
+    """What names mean in an expression.
+
+    Attributes:
+        values: variables and constants by key; numbers, truth values, and what the language adds (poses, lists).
+        atom: reads what only this language has (an aggregate, a call) and returns it; None if it does not begin here.
+        inputs: beginnings of names that stand for the state of a running cell; these are refused.
+        what: how an undeclared name is called in messages.
     """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    atom: Callable[[Cursor], Any] = lambda _: None
+    inputs: tuple[str, ...] = ()
+    what: str = "constant"
+
+
+def number(cursor: Cursor, scope: Scope, what: str = "a number") -> float:
+    """Read a sum whose value is one finite number."""
     first = cursor.word
-    value = _sum(cursor, constants, what)
-    if not math.isfinite(value):
-        cursor.fail(f"{what}: the result is not a finite number", at=first, valid="a finite number")
+    return finite(cursor, _sum(cursor, scope, what), what, first)
+
+
+def finite(cursor: Cursor, value: Any, what: str, at: Token) -> float:
+    """Return `value` if it is a finite number."""
+    if isinstance(value, bool) or not isinstance(value, float):
+        cursor.fail(f"expected {what}", at=at, valid="a number")
+    if not abs(value) <= LARGEST:  # NaN included
+        cursor.fail(f"{what}: {value:g} is beyond all numbers of a program", at=at, valid=f"at most {LARGEST:g}")
     return value
 
 
-def _sum(cursor: Cursor, constants: Mapping[str, float], what: str) -> float:
+def evaluate(cursor: Cursor, scope: Scope, what: str = "a value") -> Any:
+    """Read any expression."""
     cursor.deeper()
-    value = _term(cursor, constants, what)
-    while sign := cursor.accept("+", "-"):
-        right = _term(cursor, constants, what)
-        value = value + right if sign.key == "+" else value - right
+    value = _both(cursor, scope, what)
+    while word := cursor.accept("or"):
+        right = _truth(cursor, _both(cursor, scope, what), word)
+        value = _truth(cursor, value, word) or right
     cursor.higher()
     return value
 
 
-def _term(cursor: Cursor, constants: Mapping[str, float], what: str) -> float:
-    value = _sign(cursor, constants, what)
-    while sign := cursor.accept("*", "/"):
-        right = _sign(cursor, constants, what)
-        value = value * right if sign.key == "*" else quotient(cursor, value, right, sign)
+def condition(cursor: Cursor, scope: Scope) -> bool:
+    """Read an expression that is true or false."""
+    first = cursor.word
+    return _truth(cursor, evaluate(cursor, scope, "a condition"), first)
+
+
+def _truth(cursor: Cursor, value: Any, at: Token) -> bool:
+    if not isinstance(value, bool):
+        cursor.fail("a condition must be true or false", at=at, valid="a comparison of known numbers, or a truth value")
     return value
 
 
-def quotient(cursor: Cursor, value: float, right: float, sign: Token) -> float:
-    """Divide; by zero is an error at the sign."""
-    if right == 0.0:
-        cursor.fail("division by zero", at=sign, valid="a divisor that is not 0")
-    return value / right
+def _both(cursor: Cursor, scope: Scope, what: str) -> Any:
+    value = _comparison(cursor, scope, what)
+    while word := cursor.accept("and"):
+        right = _truth(cursor, _comparison(cursor, scope, what), word)
+        value = _truth(cursor, value, word) and right
+    return value
 
 
-def _sign(cursor: Cursor, constants: Mapping[str, float], what: str) -> float:
-    negative = False
+def _comparison(cursor: Cursor, scope: Scope, what: str) -> Any:
+    negations = 0
+    while cursor.accept("not"):
+        negations += 1
+    first = cursor.word
+    value = _sum(cursor, scope, what)
+    if sign := cursor.accept(*COMPARISONS):
+        right = _sum(cursor, scope, what)
+        if not isinstance(value, float) or not isinstance(right, float):
+            cursor.fail("only numbers are compared", at=sign, valid="a number on either side")
+        value = bool(COMPARISONS[sign.key](value, right))
+    if negations:
+        return _truth(cursor, value, first) ^ bool(negations % 2)
+    return value
+
+
+def _sum(cursor: Cursor, scope: Scope, what: str) -> Any:
+    cursor.deeper()
+    value = _term(cursor, scope, what)
+    while sign := cursor.accept("+", "-"):
+        left, right = _pair(cursor, sign, value, _term(cursor, scope, what))
+        value = left + right if sign.key == "+" else left - right
+    cursor.higher()
+    return value
+
+
+def _term(cursor: Cursor, scope: Scope, what: str) -> Any:
+    value = _sign(cursor, scope, what)
+    while sign := cursor.accept("*", "/"):
+        left, right = _pair(cursor, sign, value, _sign(cursor, scope, what))
+        if sign.key == "/" and right == 0.0:
+            cursor.fail("division by zero", at=sign, valid="a divisor that is not 0")
+        value = left * right if sign.key == "*" else left / right
+    return value
+
+
+def _pair(cursor: Cursor, sign: Token, left: Any, right: Any) -> tuple[float, float]:
+    return finite(cursor, left, "a number before the sign", sign), finite(cursor, right, "a number behind it", sign)
+
+
+def _sign(cursor: Cursor, scope: Scope, what: str) -> Any:
+    first, negative = cursor.word, False
     while sign := cursor.accept("+", "-"):
         negative ^= sign.key == "-"
-    value = _atom(cursor, constants, what)
-    return -value if negative else value
+    value = _atom(cursor, scope, what)
+    return -finite(cursor, value, what, first) if negative else value
 
 
-def _atom(cursor: Cursor, constants: Mapping[str, float], what: str) -> float:
+def _atom(cursor: Cursor, scope: Scope, what: str) -> Any:
     word = cursor.word
     if word.kind == "number":
         cursor.take()
         return float(word.text)
+    own = scope.atom(cursor)
+    if own is not None:
+        return own
     if cursor.accept("("):
-        value = _sum(cursor, constants, what)
+        value = evaluate(cursor, scope, what)
         cursor.expect(")")
         return value
+    if word.kind == "string":
+        return cursor.take().key
     if word.kind == "name":
-        if word.key not in constants:
-            cursor.unknown(f"expected {what}; {word.text!r} is no declared constant", ["a number", *constants])
-        cursor.take()
-        return constants[word.key]
-    cursor.fail(f"expected {what}", valid="a number, a declared constant or '('")
+        if word.key in ("true", "false"):
+            cursor.take()
+            return word.key == "true"
+        if word.key in scope.values:
+            return scope.values[cursor.take().key]
+        if word.key.startswith(scope.inputs or "\n"):
+            cursor.fail(
+                f"{word.text!r} is only known while the cell runs; what depends on it cannot be checked beforehand",
+                valid="numbers and constants of the program",
+            )
+        cursor.unknown(f"expected {what}; {scope.what} {word.text!r} is not declared", scope.values)
+    cursor.fail(f"expected {what}", valid="a number, a declared name or '('")
 
 
-def tuple_of(
-    cursor: Cursor, count: int | None, constants: Mapping[str, float], what: str, brackets: str = "()"
-) -> list[float]:
+def tuple_of(cursor: Cursor, count: int | None, scope: Scope, what: str, brackets: str = "()") -> list[float]:
     """Read ``(a, b, …)`` of `count` numbers (any number if None)."""
     opening = cursor.expect(brackets[0])
-    values = [number(cursor, constants, what)]
+    values = [number(cursor, scope, what)]
     while cursor.accept(","):
-        values.append(number(cursor, constants, what))
-    cursor.expect(",", brackets[1]) if not cursor.at(brackets[1]) else cursor.take()
+        values.append(number(cursor, scope, what))
+    if not cursor.accept(brackets[1]):
+        cursor.expect(",", brackets[1])
     if count is not None and len(values) != count:
-        cursor.fail(f"{what}: {len(values)} given, {count} needed", at=opening, valid=f"{count} numbers")
+        cursor.fail(f"{len(values)} numbers given, {count} needed", at=opening, valid=f"{count} numbers: {what} each")
     return values

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from armwright.programs.languages.cursor import Cursor
 from armwright.programs.languages.draft import MM, Draft, joints_deg, pose_abc
-from armwright.programs.languages.expression import number, tuple_of
+from armwright.programs.languages.expression import Scope, number, tuple_of
 from armwright.programs.languages.lexer import Lexicon, Token
 from armwright.programs.program import (
     Blend,
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 LEXICON = Lexicon(block_comment=("{", "}"), symbols=r"[-+*/()=:;,]")
 WORDS = ("speed", "acc", "speed_ptp", "acc_ptp", "c_ptp", "c_cp", "c_speed", "c_ori", "act_rob")
 ORIENTATIONS: dict[str, Orientation] = {"o_pco": "with_path", "o_pvo": "with_path", "o_var": "slerp"}
+NOTHING = Scope()  # the language has no constants
 C_PTP = 0.5  # the word carries no size; a quarter of either move is rounded
 
 
@@ -98,14 +99,14 @@ class _Reader:
         cursor.expect("(")
         if word.key == "joint":
             cursor.expect("mainjoint")
-            q = tuple_of(cursor, None, {}, "a joint angle")
+            q = tuple_of(cursor, None, NOTHING, "a joint angle")
             cursor.expect(")")
             if len(q) < 6:
                 self.draft.note(word.line, f"{len(q)} joints are listed; any further ones keep their value")
-            return cursor.located(lambda: joints_deg(q, name=name), word)
+            return cursor.located(word, joints_deg, q, name=name)
         found: Target
         if cursor.accept("position"):
-            xyz = tuple_of(cursor, 3, {}, "a coordinate")
+            xyz = tuple_of(cursor, 3, NOTHING, "a coordinate")
             found = Pose(pose_abc(xyz, (0.0, 0.0, 0.0)), oriented=False, name=name)
         else:
             T = self.frame()
@@ -121,9 +122,9 @@ class _Reader:
     def frame(self) -> NDArray[np.float64]:
         cursor = self.cursor
         cursor.expect("(")
-        xyz = tuple_of(cursor, 3, {}, "a coordinate")
+        xyz = tuple_of(cursor, 3, NOTHING, "a coordinate")
         cursor.expect(",")
-        abc = tuple_of(cursor, 3, {}, "an angle")
+        abc = tuple_of(cursor, 3, NOTHING, "an angle")
         cursor.expect(")")
         return pose_abc(xyz, abc)
 
@@ -183,16 +184,15 @@ class _Reader:
             given.add(role)
             if word.key in (speed, acc):
                 cursor.expect("=")
-                value = number(cursor, {})
-                rate = cursor.located(lambda v=value: Fraction(v) if ptp else ToolRate(v / MM), word)  # type: ignore[misc]
+                value = number(cursor, NOTHING)
+                rate = cursor.located(word, Fraction, value) if ptp else cursor.located(word, ToolRate, value / MM)
                 parts["speed" if word.key == speed else "acceleration"] = rate
             elif word.key in ("speed", "acc", "speed_ptp", "acc_ptp"):
                 kind = "ptp moves take fractions" if ptp else "lin and circle moves take mm/s"
                 cursor.fail(f"{kind}", at=word, valid=f"{speed} and {acc}")
             elif word.key == "c_cp":
                 cursor.expect("=")
-                size = number(cursor, {})
-                blend = cursor.located(lambda v=size: Distance(v / MM), word)  # type: ignore[misc]
+                blend = cursor.located(word, Distance, number(cursor, NOTHING) / MM)
             elif word.key == "c_ptp":
                 blend = Share(C_PTP)
                 self.draft.note(word.line, "c_ptp has no size: a quarter of either move may be rounded", once=True)
