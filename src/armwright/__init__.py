@@ -28,6 +28,7 @@ _ROOMS = (
     "kinematics",
     "motion",
     "planning",
+    "programs",
     "recording",
     "robot",
     "simulation",
@@ -41,8 +42,8 @@ _HOMES = {
         gravity_torque inverse_dynamics inverse_dynamics_derivatives joint_reactions mass_matrix parameters
         regressor""",
     "armwright.errors": """
-        ArmwrightError ArmwrightWarning CompileError DescriptionError InputError NotSupportedError SimulationError
-        TraceError""",
+        ArmwrightError ArmwrightWarning CompileError DescriptionError InputError NotSupportedError ProgramError
+        SimulationError TraceError""",
     "armwright.graph.kernel": "Kernel",
     "armwright.graph.purity": "pure",
     "armwright.graph.threads": "set_threads",
@@ -56,6 +57,7 @@ _HOMES = {
     "armwright.robot.model": "Robot",
     "armwright.robot.parts": "Actuators Body Friction Joint Limits Source",
     "armwright.world": "World load_world",
+    "armwright.programs": "Program read_program write_program",
     "armwright.recording": "Recording",
     "armwright.simulation": "simulate",
     "armwright.simulation.detection.study": "detection_study",

@@ -9,6 +9,7 @@ from armwright import graph as graph
 from armwright import kinematics as kinematics
 from armwright import motion as motion
 from armwright import planning as planning
+from armwright import programs as programs
 from armwright import recording as recording
 from armwright import robot as robot
 from armwright import simulation as simulation
@@ -36,6 +37,7 @@ from armwright.errors import CompileError as CompileError
 from armwright.errors import DescriptionError as DescriptionError
 from armwright.errors import InputError as InputError
 from armwright.errors import NotSupportedError as NotSupportedError
+from armwright.errors import ProgramError as ProgramError
 from armwright.errors import SimulationError as SimulationError
 from armwright.errors import TraceError as TraceError
 from armwright.exploration.explore import explore as explore
@@ -61,6 +63,9 @@ from armwright.kinematics import smallest_singular_value as smallest_singular_va
 from armwright.kinematics import twist as twist
 from armwright.motion import Reference as Reference
 from armwright.motion import Trajectory as Trajectory
+from armwright.programs import Program as Program
+from armwright.programs import read_program as read_program
+from armwright.programs import write_program as write_program
 from armwright.recording import Recording as Recording
 from armwright.robot.check import check as check
 from armwright.robot.kernels import compile as compile  # noqa: A004 - the verb the product is about

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robot programs (001): what they say, and what the motors make of it."""
 
+from armwright.programs.compare import program_differences
 from armwright.programs.program import (
     Acceleration,
     Blend,
@@ -22,6 +23,7 @@ from armwright.programs.program import (
     Target,
     ToolRate,
 )
+from armwright.programs.read import read_program, write_program
 
 __all__ = [
     "Acceleration",
@@ -43,4 +45,7 @@ __all__ = [
     "Tangent",
     "Target",
     "ToolRate",
+    "program_differences",
+    "read_program",
+    "write_program",
 ]

@@ -61,6 +61,9 @@ class Draft:
             self.cursor.fail(f"more than {MAX_MOVES} moves", at=at, valid="a shorter program")
         for target in (parts.get("target"), parts.get("via")):
             self.check_units(target, at)
+        if parts["kind"] == "wait" and self.moves:  # the arm waits with what it has in its hand
+            last = self.moves[-1]
+            parts |= {n: getattr(last, n) for n in ("T_base_frame", "T_flange_tool", "payload")}
         text = self.cursor.text_of(at.line)
         self.moves.append(self.cursor.located(at, Move, line=at.line, text=text, **parts))
 

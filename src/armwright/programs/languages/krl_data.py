@@ -17,8 +17,8 @@ from armwright.programs.languages.draft import DEG, MM, PERCENT, Draft, joints_d
 from armwright.programs.languages.expression import Scope, evaluate, finite
 from armwright.programs.languages.lexer import Token
 from armwright.programs.program import (
-    BySpeed,
     Blend,
+    BySpeed,
     Distance,
     Fraction,
     Joints,
@@ -119,8 +119,15 @@ class Machine:
         known = tuple(key in given for key in AXES)
         return self.cursor.located(at, joints_deg, [given.get(key, 0.0) for key in AXES], known)
 
-    def pose(self, value: Aggregate, at: Token, relative: bool, arc: bool) -> Pose:
-        """Return a place; components that are not given keep their value."""
+    def via(self, value: Aggregate, at: Token, relative: bool) -> Pose:
+        """Return the point on a circle: of its place only the position counts, and it is no last target."""
+        if any(key in value for key in AXES):
+            self.cursor.fail("the point on the circle is a place, not axes", at=at, valid="{X …, Y …, Z …}")
+        given = self.components(value, at, relative)
+        return Pose(pose_abc([given[key] for key in ("x", "y", "z")], [0.0, 0.0, 0.0]), oriented=False)
+
+    def components(self, value: Aggregate, at: Token, relative: bool) -> dict[str, float]:
+        """Return X, Y, Z and, if known, A, B, C; those that are not given keep their value."""
         given = {key: self.amount(value[key], key, at) for key in PLACE if key in value}
         if relative:
             if not self.place:
@@ -135,6 +142,11 @@ class Machine:
                 at=at,
                 valid="{X …, Y …, Z …, A …, B …, C …}",
             )
+        return given
+
+    def pose(self, value: Aggregate, at: Token, relative: bool, arc: bool) -> Pose:
+        """Return a place; components that are not given keep their value."""
+        given = self.components(value, at, relative)
         angles = [key for key in ("a", "b", "c") if key in given]
         if 0 < len(angles) < 3:
             self.cursor.fail("an orientation needs A, B and C", at=at, valid="all three, or none")

@@ -78,11 +78,7 @@ class MoveReader:
         outer = self.with_settings()
         found: dict[str, Any] = {"kind": kind}
         if arc:
-            start = dict(machine.place)
-            via = self.pose(places[0], relative, arc=True)
-            found["via"] = Pose(via.T, oriented=False)
-            found["arc_angle"] = angle
-            machine.place = {**start, **{k: machine.place[k] for k in ("x", "y", "z")}} if not relative else start
+            found |= {"via": machine.via(*places[0], relative), "arc_angle": angle}
         value, word = places[-1]
         target = machine.target(value, word, relative=relative, arc=arc)
         if kind != "joint" and isinstance(target, Joints):
@@ -113,13 +109,6 @@ class MoveReader:
         if not isinstance(value, dict):
             self.cursor.fail("this is no target", at=at, valid="{X …} or {A1 …}, or a declared name")
         return value, at
-
-    def pose(self, place: tuple[dict[str, Any], Token], relative: bool, arc: bool) -> Pose:
-        """Return a place that must not be axes."""
-        target = self.machine.target(*place, relative=relative, arc=arc)
-        if isinstance(target, Joints):
-            self.cursor.fail("the point on the circle is a place, not axes", at=place[1], valid="{X …, Y …, Z …}")
-        return target
 
     def with_settings(self) -> dict[str, Any]:
         """Read ``WITH name = value, …``, which holds for one move; return the settings to go back to."""

@@ -24,7 +24,7 @@ from armwright.programs.program import Blend, Distance, Fraction, Joints, Payloa
 from armwright.spatial import apply, rotation_from_wxyz, sum_bodies
 
 Array = NDArray[np.float64]
-UNUSED = 9e9  # how RAPID writes an axis that is not there
+UNUSED = 9e9  # how RAPID writes an axis or a bound that is not there
 NO_LOAD = 0.001  # kg, with which controllers stand for "nothing" in tool0 and load0
 
 
@@ -103,7 +103,7 @@ class Parts:
     def speeddata(self, value: Any) -> Speed:
         """How fast."""
         v, w, _, _ = self.numbers(value, 4, "speeddata")
-        return self.cursor.located(self.at, ToolRate, v / MM, w * DEG)
+        return self.cursor.located(self.at, ToolRate, v / MM, None if w == UNUSED else w * DEG)
 
     def zonedata(self, value: Any) -> Blend:
         """What happens at the target."""

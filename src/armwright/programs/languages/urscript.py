@@ -282,4 +282,4 @@ class _Reader:
     def sleep(self, at: Token) -> None:
         seconds = arguments(self.cursor, self.scope, ("t",)).number("t")
         wait = self.cursor.located(at, Duration, seconds)
-        self.draft.add(at, kind="wait", target=None, speed=wait, T_flange_tool=self.tool, payload=self.payload)
+        self.draft.add(at, kind="wait", target=None, speed=wait)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether two programs say the same, to rounding: targets in the arm's base, circles as circles, words as words."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.arguments import names_culprit
+from armwright.programs.program import Joints, Move, Pose, Program, Target
+from armwright.spatial import rotation_angle
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+WORDS = ("speed", "acceleration", "blend", "orientation", "arc_angle")
+
+
+@names_culprit
+def program_differences(a: Program, b: Program, *, tolerance: float = 1e-9, words: bool = True) -> list[str]:
+    """Return what differs between two programs, a line each; empty if nothing does.
+
+    Args:
+        a: a program.
+        b: another.
+        tolerance: for positions [m], angles [rad] and, relative to their size, all other numbers.
+        words: compare speeds, blends, orientations, tools and loads, too; without, only the path: kinds and targets.
+
+    Targets are compared in the arm's base, whatever frame they are given in. Arcs are compared by centre and way, as
+    languages differ in which point of an arc they name.
+    """
+    found = [] if len(a.moves) == len(b.moves) else [f"{len(a.moves)} moves and {len(b.moves)}"]
+    start: Target | None = None
+    for index, (one, two) in enumerate(zip(a.moves, b.moves, strict=False), 1):
+        found += [f"move {index}: {text}" for text in _differences(one, two, start, tolerance, words)]
+        start = None if one.target is None else _in_base(one)
+    return found
+
+
+def _in_base(move: Move) -> Target | None:
+    """Return the target with its pose in the arm's base."""
+    if isinstance(move.target, Pose):
+        return dataclasses.replace(move.target, T=_pose_product(move.T_base_frame, move.target.T))
+    return move.target
+
+
+def _pose_product(A: Array, B: Array) -> Array:
+    T: Array = A @ B
+    return T
+
+
+def _differences(one: Move, two: Move, start: Target | None, tolerance: float, words: bool) -> list[str]:
+    if one.kind != two.kind:
+        return [f"kind {one.kind} and {two.kind}"]
+    turns = not one.orientation == two.orientation == "fixed"  # else the targets' orientations are not used
+    found = _targets(_in_base(one), _in_base(two), tolerance, turns)
+    if one.via is not None and two.via is not None:
+        found += _arcs(one, two, start, tolerance)
+    if words:
+        for name in WORDS:
+            first, second = getattr(one, name), getattr(two, name)
+            if not _alike(first, second, tolerance):
+                found.append(f"{name} {first} and {second}")
+        loads = [
+            (move.T_flange_tool if move.T_flange_tool is not None else np.eye(4), move.payload, move.wrench)
+            for move in (one, two)
+        ]
+        for what, first, second in zip(("tool", "payload", "wrench"), *loads, strict=True):
+            if one.kind != "wait" and not _alike(first, second, tolerance):
+                found.append(f"the {what} differs")
+    return found
+
+
+def _targets(one: Target | None, two: Target | None, tolerance: float, turns: bool) -> list[str]:
+    if type(one) is not type(two):
+        return [f"a target of kind {type(one).__name__} and {type(two).__name__}"]
+    if isinstance(one, Joints) and isinstance(two, Joints):
+        (q1, known1), (q2, known2) = _listed(one), _listed(two)
+        if known1 != known2:
+            return ["other joints are known"]
+        gap = float(np.abs(q1 - q2).max(initial=0.0))
+        return [] if gap <= tolerance else [f"joints {gap:.3g} rad apart"]
+    found = []
+    if isinstance(one, Pose) and isinstance(two, Pose):
+        gap = float(np.linalg.norm(one.T[:3, 3] - two.T[:3, 3]))
+        if not gap <= tolerance:
+            found.append(f"targets {gap:.3g} m apart")
+        if not turns:
+            return found
+        if one.oriented != two.oriented:
+            found.append("only one target has an orientation")
+        elif one.oriented:
+            angle = float(rotation_angle(one.T[:3, :3].T @ two.T[:3, :3]))
+            if not angle <= tolerance:
+                found.append(f"orientations {angle:.3g} rad apart")
+    return found
+
+
+def _listed(target: Joints) -> tuple[Array, list[bool]]:
+    """Return the joints up to the last that is known: later ones keep their value, said or unsaid."""
+    known = list(target.known)
+    while known and not known[-1]:
+        known.pop()
+    return target.q[: len(known)], known
+
+
+def _arcs(one: Move, two: Move, start: Target | None, tolerance: float) -> list[str]:
+    """Compare arcs of the same start and end by their circle; by the points on them where the start is not known."""
+    points = []
+    for move in (one, two):
+        assert move.via is not None
+        points.append((move.T_base_frame @ move.via.T)[:3, 3])
+    end = _in_base(one)
+    if not isinstance(start, Pose) or not isinstance(end, Pose):
+        gap = float(np.linalg.norm(points[0] - points[1]))
+        return [] if gap <= tolerance else [f"points on the arc {gap:.3g} m apart"]
+    circles = [circle(start.T[:3, 3], via, end.T[:3, 3]) for via in points]
+    (c1, n1), (c2, n2) = circles
+    if not np.isfinite([*c1, *c2]).all():
+        return [] if not np.isfinite([*c1]).all() and not np.isfinite([*c2]).all() else ["only one arc is straight"]
+    gap = float(np.linalg.norm(c1 - c2))
+    radius = float(np.linalg.norm(c1 - start.T[:3, 3]))
+    found = [] if gap <= tolerance * max(1.0, radius) else [f"centres {gap:.3g} m apart"]
+    return found if float(n1 @ n2) > 0.0 else [*found, "the arcs turn in opposite ways"]
+
+
+def circle(p: Array, m: Array, q: Array) -> tuple[Array, Array]:
+    """Return centre and unit normal (by the sense of p → m → q) of the circle through three points; NaN on a line."""
+    a, b = m - p, q - p
+    n = np.cross(a, b)
+    size = float(n @ n)
+    if size <= 1e-24:
+        return np.full(3, np.nan), np.full(3, np.nan)
+    centre: Array = p + np.cross(float(a @ a) * b - float(b @ b) * a, n) / (2.0 * size)
+    return centre, n / math.sqrt(size)
+
+
+def _alike(a: Any, b: Any, tolerance: float) -> bool:
+    """Whether two words are the same, numbers to `tolerance` of their size (of 1, if larger)."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return bool(np.abs(a - b).max() <= tolerance)
+    if dataclasses.is_dataclass(a) and type(a) is type(b):
+        return all(_alike(getattr(a, f.name), getattr(b, f.name), tolerance) for f in dataclasses.fields(a))
+    if isinstance(a, float) and isinstance(b, float):
+        return abs(a - b) <= tolerance * max(1.0, abs(a))
+    return type(a) is type(b) and bool(a == b)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The languages of robot programs: one file reads a language, one writes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from armwright.programs.languages.gcode import read_gcode
+from armwright.programs.languages.gcode_write import write_gcode
+from armwright.programs.languages.krl import read_krl
+from armwright.programs.languages.krl_write import write_krl
+from armwright.programs.languages.lirl import read_lirl
+from armwright.programs.languages.lirl_write import write_lirl
+from armwright.programs.languages.rapid import read_rapid
+from armwright.programs.languages.rapid_write import write_rapid
+from armwright.programs.languages.urscript import read_urscript
+from armwright.programs.languages.urscript_write import write_urscript
+from armwright.programs.program import Program
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language: its name, the suffixes of its files, what its texts look like, and how to read and write it."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    look: re.Pattern[str]
+    read: Callable[[str, str], Program]
+    write: Callable[[Program], str]
+
+
+def _look(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+
+
+LANGUAGES = (
+    Language("l-irl", (".irl",), _look(r"^\s*move\s+(ptp|lin|circle)\b"), read_lirl, write_lirl),
+    Language("urscript", (".script", ".urscript"), _look(r"^\s*move[jlpc]\s*\("), read_urscript, write_urscript),
+    Language("rapid", (".mod", ".modx", ".prg"), _look(r"^\s*Move(AbsJ|J|L|C)\s+[^(]"), read_rapid, write_rapid),
+    Language("krl", (".src", ".krl"), _look(r"^\s*(PTP|LIN|CIRC|SPL|SLIN)\s+[\w{$]"), read_krl, write_krl),
+    Language(
+        "g-code", (".nc", ".ngc", ".gcode", ".tap"), _look(r"^\s*(N\d+\s*)?(G\d+(\.\d+)?\s*)+"), read_gcode, write_gcode
+    ),
+)
+
+__all__ = ["LANGUAGES", "Language"]
