@@ -119,14 +119,14 @@ def _arcs(one: Move, two: Move, start: Target | None, tolerance: float) -> list[
     if not isinstance(start, Pose) or not isinstance(end, Pose):
         gap = float(np.linalg.norm(points[0] - points[1]))
         return [] if gap <= tolerance else [f"points on the arc {gap:.3g} m apart"]
-    circles = [circle(start.T[:3, 3], via, end.T[:3, 3]) for via in points]
-    (c1, n1), (c2, n2) = circles
-    if not np.isfinite([*c1, *c2]).all():
-        return [] if not np.isfinite([*c1]).all() and not np.isfinite([*c2]).all() else ["only one arc is straight"]
-    gap = float(np.linalg.norm(c1 - c2))
-    radius = float(np.linalg.norm(c1 - start.T[:3, 3]))
-    found = [] if gap <= tolerance * max(1.0, radius) else [f"centres {gap:.3g} m apart"]
-    return found if float(n1 @ n2) > 0.0 else [*found, "the arcs turn in opposite ways"]
+    (centre, normal), (_, other) = (circle(start.T[:3, 3], via, end.T[:3, 3]) for via in points)
+    if not np.isfinite(normal).all() or not np.isfinite(other).all():
+        return [] if np.isnan(normal).all() and np.isnan(other).all() else ["only one arc is straight"]
+    out, radius = points[1] - centre, float(np.linalg.norm(start.T[:3, 3] - centre))
+    height = float(out @ normal)
+    gap = math.hypot(height, float(np.linalg.norm(out - height * normal)) - radius)  # to the circle of the first
+    found = [] if gap <= tolerance else [f"the arcs are {gap:.3g} m apart"]
+    return found if float(normal @ other) > 0.0 else [*found, "the arcs turn in opposite ways"]
 
 
 def circle(p: Array, m: Array, q: Array) -> tuple[Array, Array]:

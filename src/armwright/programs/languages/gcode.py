@@ -24,7 +24,7 @@ from armwright.programs.languages.draft import DEG, MM, Draft
 from armwright.programs.languages.gcode_arc import PLANES, arc_by_centre, arc_by_radius
 from armwright.programs.languages.lexer import Lexicon, Token
 from armwright.programs.program import Blend, Distance, Duration, Fraction, Pose, Program, Stop, Tangent, ToolRate
-from armwright.spatial import pose, rotation_from_euler
+from armwright.spatial import euler_from_rotation, inverse, pose, rotation_from_euler
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,7 +146,7 @@ class _Reader:
         elif name == "G68.2":
             self.set_frame(at)
         elif name == "G69":
-            self.frame, self.place = np.eye(4), {}
+            self.change_frame(np.eye(4))
 
     def length(self, value: float, at: Token) -> float:
         if self.unit is None:
@@ -170,7 +170,19 @@ class _Reader:
             self.cursor.fail(f"G68.2 lacks {', '.join(missing)}", at=at, valid="G68.2 X… Y… Z… I… J… K…")
         origin = [self.length(*self.block.pop(letter)) for letter in XYZ]
         angles = [self.block.pop(letter)[0] * DEG for letter in IJK]
-        self.frame, self.place = pose(rotation_from_euler(np.array(angles), "zxz"), np.array(origin)), {}
+        self.change_frame(pose(rotation_from_euler(np.array(angles), "zxz"), np.array(origin)))
+
+    def change_frame(self, frame: Array) -> None:
+        """Say the place, as far as it is known, in another frame: the tool does not move by this."""
+        old, self.frame = self.frame, frame
+        if all(letter in self.place for letter in XYZ):
+            turned = all(letter in self.place for letter in ABC)
+            T = inverse(frame) @ old @ self.pose(turned)
+            self.place = dict(zip(XYZ, T[:3, 3].tolist(), strict=True))
+            if turned:
+                self.place |= dict(zip("cba", euler_from_rotation(T[:3, :3], "zyx").angles.tolist(), strict=True))
+        else:
+            self.place = {}
 
     def set_feed(self, value: float, at: Token) -> None:
         self.feed = self.length(value, at) / 60.0
@@ -239,10 +251,12 @@ class _Reader:
         turns = [letter for letter in ABC if letter in self.place]
         if 0 < len(turns) < 3:
             self.cursor.fail("an orientation needs A, B and C", at=at, valid="all three, or none")
-        R = np.eye(3)
-        if turns:
-            R = rotation_from_euler(np.array([self.place[letter] for letter in "cba"]), "zyx")
-        return Pose(pose(R, np.array([self.place[letter] for letter in XYZ])), oriented=bool(turns))
+        return Pose(self.pose(bool(turns)), oriented=bool(turns))
+
+    def pose(self, turned: bool) -> Array:
+        R = rotation_from_euler(np.array([self.place[letter] for letter in "cba"]), "zyx") if turned else np.eye(3)
+        T: Array = pose(R, np.array([self.place[letter] for letter in XYZ]))
+        return T
 
     def arc(self, start: dict[str, float], at: Token) -> Array:
         """Return the pose (4, 4) of the middle of an arc."""

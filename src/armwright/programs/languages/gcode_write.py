@@ -10,7 +10,7 @@ from armwright.programs.languages.draft import DEG, MM
 from armwright.programs.languages.gcode_arc import FLAT, PLANES
 from armwright.programs.languages.writing import Array, Writer, abc, is_identity
 from armwright.programs.program import Distance, Duration, Fraction, Move, Pose, Program, Stop, Tangent
-from armwright.spatial import euler_from_rotation
+from armwright.spatial import apply, euler_from_rotation, inverse
 
 
 def write_gcode(program: Program) -> str:
@@ -24,7 +24,8 @@ class _Writer(Writer):
     def begin(self) -> None:
         self.lines = [f"({self.word()})", "G21 G90 G94"]
         self.state = {"blend": "G61", "plane": "G17", "frame": ""}
-        self.start: Array | None = None
+        self.start: Array | None = None  # where the tool is, in the frame
+        self.frame: Array = np.eye(4)
         self.turned = False
 
     def end(self) -> None:
@@ -35,8 +36,6 @@ class _Writer(Writer):
         if self.state[what] != text:
             self.state[what] = text
             self.lines.append(text or "G69")
-            if what == "frame":
-                self.start, self.turned = None, False
 
     def move(self, move: Move) -> None:
         if move.kind == "wait":
@@ -52,6 +51,9 @@ class _Writer(Writer):
         self.need(move.payload is None, "a payload")
         self.need(move.acceleration == Fraction(1.0), f"the acceleration {move.acceleration}")
         self.set("frame", "" if is_identity(move.T_base_frame) else _tilted(move.T_base_frame))
+        if self.start is not None:
+            self.start = apply(inverse(move.T_base_frame) @ self.frame, self.start)
+        self.frame = move.T_base_frame
         self.blend(move)
         words = [f"{letter}{_plain(v)}" for letter, v in zip("XYZ", target.T[:3, 3] * MM, strict=True)]
         words += self.turn(move, target)
@@ -88,7 +90,7 @@ class _Writer(Writer):
         assert isinstance(target, Pose)
         p, m, q = self.start, via.T[:3, 3], target.T[:3, 3]
         if p is None:
-            self.refuse("an arc from a place that this frame has not seen")
+            self.refuse("an arc as the first move")
         centre, normal = circle(p, m, q)
         self.need(np.isfinite(centre).all(), "an arc whose three points lie on a line")
         for plane, (u, v, w) in PLANES.items():
