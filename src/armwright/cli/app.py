@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from armwright.cli import bench, compare, count, describe, export, reproduce, simulate, tour
+from armwright.cli import bench, compare, count, describe, export, reproduce, show_program, simulate, tour
 from armwright.cli.campaign import app as campaigns
 from armwright.cli.failures import CommandError, guarded, outcome, report
 from armwright.cli.output import WRONG
@@ -33,6 +33,7 @@ for command in (
     describe.robots,
     describe.show,
     describe.check,
+    show_program.show_program,
     compare.compare,
     count.count,
     export.export,

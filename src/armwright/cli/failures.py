@@ -19,7 +19,7 @@ import typer
 
 from armwright.cli.output import BUG, INTERRUPTED, PIPE_CLOSED, WRONG, say_json, tell
 from armwright.cli.terminal import OutputError, drop_stdout, safe
-from armwright.errors import ArmwrightError, ArmwrightWarning, DescriptionError
+from armwright.errors import ArmwrightError, ArmwrightWarning, DescriptionError, ProgramError
 
 _PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?=: |$)")
 
@@ -49,6 +49,9 @@ def error_object(error: BaseException) -> dict[str, Any]:
             out["file"] = error.where
         if error.rule:
             out["rule"] = error.rule
+    elif isinstance(error, ProgramError):
+        parts = ("file", "line", "column", "word", "valid")
+        out |= {part: getattr(error, part) for part in parts if getattr(error, part)}
     elif isinstance(error, OSError):
         out["kind"] = "OSError"
         if error.filename is not None:

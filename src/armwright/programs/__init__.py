@@ -2,6 +2,7 @@
 """Robot programs (001): what they say, and what the motors make of it."""
 
 from armwright.programs.compare import program_differences
+from armwright.programs.fit import check_program
 from armwright.programs.program import (
     Acceleration,
     Blend,
@@ -45,6 +46,7 @@ __all__ = [
     "Tangent",
     "Target",
     "ToolRate",
+    "check_program",
     "program_differences",
     "read_program",
     "write_program",

@@ -11,6 +11,16 @@ from armwright.errors import InputError, ProgramError
 from armwright.programs.languages.lexer import Lexicon, Token, tokens
 
 T = TypeVar("T")
+VALID = {
+    "Fraction": "a share above 0 and at most 1",
+    "Share": "a share above 0 and at most 1",
+    "BySpeed": "a share above 0 and at most 1",
+    "ToolRate": "numbers above 0",
+    "LeadingAxis": "a number above 0",
+    "Distance": "sizes above 0",
+    "Duration": "0 seconds or more",
+    "Payload": "0 kg or more",
+}
 MAX_DEPTH = 60  # of parentheses and blocks inside one another: far above any program, far below Python's own limit
 
 
@@ -75,7 +85,7 @@ class Cursor:
         """Raise for a word that is not known here, with the nearest that is."""
         word = at or self.word
         known = sorted(set(known))
-        near = difflib.get_close_matches(word.key, [k.lower() for k in known], 1, 0.75)
+        near = difflib.get_close_matches(word.key, [k.lower() for k in known], 1, 0.6)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         self.fail(f"{what}{hint}", at=word, valid=_listed(known))
 
@@ -101,7 +111,7 @@ class Cursor:
         try:
             return make(*args, **parts)
         except InputError as error:
-            self.fail(str(error), at=at)
+            self.fail(str(error), at=at, valid=VALID.get(make.__name__, "other values"))
 
 
 def _either(keys: Iterable[str]) -> str:

@@ -18,6 +18,7 @@ class Blocks:
 
     openers: tuple[str, ...]
     closers: tuple[str, ...]
+    lines: bool = True  # they open a block only at the beginning of a line
 
     def skip(self, cursor: Cursor, opening: Token, *wanted: str) -> None:
         """Go to the next of `wanted` on this level, without taking it."""
@@ -29,7 +30,8 @@ class Blocks:
                     at=opening,
                     valid=f"{wanted[-1]!r} at the end of the block",
                 )
-            if cursor.at(*self.openers):
+            begins = not self.lines or cursor.words[cursor.index - 1].kind == "newline"
+            if begins and cursor.at(*self.openers):
                 depth += 1
             elif cursor.at(*self.closers):
                 depth -= 1

@@ -29,7 +29,7 @@ from armwright.programs.languages.rapid_moves import MoveReader
 from armwright.programs.program import Program
 
 LEXICON = Lexicon(line_comments=("!",), symbols=r":=|<=|>=|<>|[-+*/()\[\]=:;,<>\\]")
-BLOCKS = Blocks(("if", "for", "while", "test"), ("endif", "endfor", "endwhile", "endtest"))
+BLOCKS = Blocks(("if", "for", "while", "test"), ("endif", "endfor", "endwhile", "endtest"), lines=False)
 SILENT = (
     "setdo",
     "set",
