@@ -87,7 +87,7 @@ class Cursor:
         known = sorted(set(known))
         near = difflib.get_close_matches(word.key, [k.lower() for k in known], 1, 0.6)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        self.fail(f"{what}{hint}", at=word, valid=_listed(known))
+        self.fail(f"{what}{hint}", at=word, valid=_listed(known) or "a name that was declared before")
 
     def fail(self, message: str, *, at: Token | None = None, valid: str = "") -> NoReturn:
         """Raise a `ProgramError` that names the place: the next word, or `at`."""

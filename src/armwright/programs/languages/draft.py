@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 MAX_MOVES = 100_000
-MAX_STEPS = 200_000  # statements carried out, loops included
+MAX_STEPS = 100_000  # statements carried out, loops included
 FARTHEST = 100.0  # m; no arm reaches a hundredth of it less
 MOST_TURNS = 4.0  # of a joint, before degrees are suspected where radians are meant
 MM, DEG, PERCENT = 1000.0, math.pi / 180.0, 100.0  # lengths and shares are divided by theirs: 350 mm is 0.35 m

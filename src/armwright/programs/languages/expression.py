@@ -166,7 +166,7 @@ def _atom(cursor: Cursor, scope: Scope, what: str) -> Any:
                 f"{word.text!r} is only known while the cell runs; what depends on it cannot be checked beforehand",
                 valid="numbers and constants of the program",
             )
-        cursor.unknown(f"expected {what}; {scope.what} {word.text!r} is not declared", scope.values)
+        cursor.unknown(f"expected {what}; {scope.what} {word.text!r} is not declared", ["a number", *scope.values])
     cursor.fail(f"expected {what}", valid="a number, a declared name or '('")
 
 

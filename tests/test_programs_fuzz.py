@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Damaged programs: whatever the damage, a reader answers with a program or with an error of ours, and it answers."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from test_programs_errors import GOOD
+
+FOLDER = Path(__file__).resolve().parents[1] / "examples" / "programs"
+SUFFIXES = {"l-irl": ".irl", "urscript": ".script", "rapid": ".mod", "krl": ".src", "g-code": ".ngc"}
+PIECES = [
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ";",
+    ":=",
+    "=",
+    "-",
+    "*",
+    "/",
+    "0",
+    "1e308",
+    "-1",
+    "9E9",
+    "0.5",
+    '"',
+    "\n",
+    "#",
+]
+FLOW = {
+    "l-irl": ["move", "lin", "circle", "speed=1", "c_cp=", "tool", "endseq", "joint(mainjoint(0))"],
+    "urscript": [
+        "while True:",
+        "if i < 2:",
+        "else:",
+        "end",
+        "break",
+        "def f():",
+        "f()",
+        "i = i + 1",
+        "p[",
+        "movec(",
+        "t=0",
+    ],
+    "rapid": [
+        "WHILE TRUE DO",
+        "ENDWHILE",
+        "FOR i FROM 1 TO 3 DO",
+        "ENDFOR",
+        "IF TRUE THEN",
+        "ENDIF",
+        "main;",
+        "MoveC",
+        "\\V:=",
+    ],
+    "krl": [
+        "LOOP",
+        "ENDLOOP",
+        "EXIT",
+        "FOR i=1 TO 3",
+        "ENDFOR",
+        "REPEAT",
+        "UNTIL TRUE",
+        "SPLINE",
+        "ENDSPLINE",
+        "CIRC",
+        "$TOOL=",
+    ],
+    "g-code": ["G2", "G3", "R", "I1", "G68.2", "G91", "G64 P", "G20", "A1", "X", "F0", "G18"],
+}
+COUNT = 700  # for each language
+
+
+def mutated(text: str, language: str, random_: random.Random) -> str:
+    """Apply one to four changes: words deleted, doubled, swapped or replaced, characters changed, the end cut off."""
+    for _ in range(random_.randint(1, 4)):
+        words = re.findall(r"\s+|[\w.$]+|.", text)
+        if not words:
+            return text
+        at = random_.randrange(len(words))
+        kind = random_.randrange(7)
+        if kind == 0:
+            del words[at]
+        elif kind == 1:
+            words.insert(at, words[at])
+        elif kind == 2:
+            other = random_.randrange(len(words))
+            words[at], words[other] = words[other], words[at]
+        elif kind == 3:
+            words[at] = random_.choice(PIECES)
+        elif kind == 4:
+            words.insert(at, random_.choice(FLOW[language]) + random_.choice([" ", "\n"]))
+        elif kind == 5:
+            words[at] = words[at][:-1] + chr(random_.randrange(32, 127))
+        else:
+            words = words[:at]
+        text = "".join(words)
+    return text
+
+
+def answered(text: str, language: str) -> aw.Program | aw.ProgramError:
+    try:
+        return aw.read_program(text, language)
+    except aw.ProgramError as error:
+        return error
+
+
+@pytest.mark.parametrize("language", GOOD)
+def test_damage_is_an_answer_of_ours(language):
+    """Every damaged program is read, or refused by our own error with a line that exists and something valid."""
+    random_ = random.Random(f"armwright {language}")
+    whole = [GOOD[language], *(path.read_text(encoding="utf-8") for path in FOLDER.glob(f"*{SUFFIXES[language]}"))]
+    read = refused = 0
+    for _ in range(COUNT):
+        text = mutated(random_.choice(whole), language, random_)
+        answer = answered(text + "\n", language)
+        if isinstance(answer, aw.ProgramError):
+            refused += 1
+            assert answer.valid, answer
+            assert 0 <= answer.line <= text.count("\n") + 2
+        else:
+            read += 1
+            assert all(np.isfinite(move.T_base_frame).all() for move in answer.moves)
+            assert all(1 <= move.line <= text.count("\n") + 1 for move in answer.moves)
+    assert read > COUNT / 100, "the damage leaves nothing to read"
+    assert refused > COUNT / 4, "the damage does nothing"
+
+
+def test_deep_and_long_programs_end_in_words():
+    deep = "(" * 5000
+    for text, language in (
+        (f"program a;\nseq move lin robtarg(position({deep}1,", "l-irl"),
+        (f"movel(p[{deep}\n", "urscript"),
+        ("x = " + "[" * 5000 + "\n", "urscript"),
+        ("while 1 < 2:\n" * 5000, "urscript"),
+        ("def f():\n  f()\nend\nf()\n", "urscript"),
+        ("i = 0\nwhile i < 1000000000:\n  i = i + 1\nend\n", "urscript"),
+        ("MODULE a\nPROC main()\nmain;\nENDPROC\nENDMODULE\n", "rapid"),
+        ("MODULE a\nCONST num x := " + "-(" * 5000 + "\n", "rapid"),
+        ("DEF a()\n" + "IF TRUE THEN\n" * 5000, "krl"),
+        ("DEF a()\nFOR i=1 TO 1000000000\nENDFOR\nEND\n", "krl"),
+        ("DEF a()\nx = " + "{X " * 5000 + "\nEND\n", "krl"),
+    ):
+        with pytest.raises(aw.ProgramError):
+            aw.read_program(text, language)
