@@ -24,6 +24,7 @@ ROOMS = [
     "planning",
     "recording",
     "simulation",
+    "programs",
     "campaigns",
 ]
 MORE = {
@@ -34,7 +35,7 @@ MORE = {
     ),
     "errors": (
         "ArmwrightError InputError DescriptionError NotSupportedError TraceError CompileError SimulationError "
-        "ArmwrightWarning"
+        "ProgramError ArmwrightWarning"
     ),
     "simulation": "detection.study.detection_study",
     "exploration": "explore.explore task.Published compare.compare_explorations",

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright import contact, control, motion, planning, simulation, world
+from armwright import contact, control, motion, planning, programs, simulation, world
 from armwright.contact import detectors, observers
 
 UR5, PLANAR = aw.load("ur5"), aw.load("planar2")
+PROGRAM = "G21\nG1 X100 Y200 Z300 F600\n"
 Q = np.array([0.3, -1.1, 1.2, 0.4, 0.9, -0.5])
 TWO = np.array([0.1, 0.2])
 LAW = control.pd(1.0, 1.0)
@@ -105,6 +106,13 @@ CALLS = {
             "save": None,
             "progress": None,
         },
+    ),
+    "aw.read_program": (aw.read_program, {"source": PROGRAM, "language": "g-code"}),
+    "aw.write_program": (aw.write_program, {"program": aw.read_program(PROGRAM), "language": "g-code"}),
+    "programs.check_program": (programs.check_program, {"program": aw.read_program(PROGRAM), "robot": UR5}),
+    "programs.program_differences": (
+        programs.program_differences,
+        {"a": aw.read_program(PROGRAM), "b": aw.read_program(PROGRAM), "tolerance": 1e-9},
     ),
     "simulation.Stribeck": (
         simulation.Stribeck,

@@ -87,10 +87,10 @@ def test_the_quick_commands_of_the_readme_run_one_after_the_other(tmp_path, monk
 )
 def test_every_command_about_a_robot_lets_one_choose_chain_and_verdict(info, capsys):
     name = info.callback.__name__
-    words = ["run", name] if info in jobs.registered_commands else [name]
+    words = ["run", name] if info in jobs.registered_commands else [name.replace("_", "-")]
     assert main([*words, "--help"]) == 0
     out = capsys.readouterr().out
     assert "--json" in out
-    about_a_robot = name not in ("robots", "reproduce", "bench")
+    about_a_robot = name not in ("robots", "reproduce", "bench", "show_program")
     for option in ("--implausible", "--base", "--tip"):
         assert (option in out) == about_a_robot
