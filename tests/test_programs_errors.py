@@ -241,3 +241,9 @@ def test_readers_say_what_they_assumed():
     assert "status 4 is kept, the branch follows by continuity" in notes
     assert "3 joints are listed; any further ones keep their value" in notes
     assert any("c_ptp" in note for note in notes)
+
+
+def test_a_loop_that_only_repeats_its_assignments_is_endless():
+    with pytest.raises(aw.ProgramError, match="nothing that its condition depends on changes") as caught:
+        aw.read_program("while True:\n  a = p[0.5, 0, 0.5, 0, 0, 0]\n  movel(a)\nend\n")
+    assert caught.value.line == 1

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from armwright.programs.languages.cursor import Cursor
 from armwright.programs.languages.draft import Draft
 from armwright.programs.languages.lexer import Token
@@ -74,10 +76,16 @@ def repeat(
         except BreakLoop:
             cursor.index, cursor.depth = inside, depth
             break
-        if all(state[name] is value for name, value in before.items()) and len(state) == len(before):
+        if state.keys() == before.keys() and all(_same(state[name], value) for name, value in before.items()):
             cursor.fail(
                 "endless loop: nothing that its condition depends on changes",
                 at=opening,
                 valid="a loop with a known number of passes",
             )
     leave()
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
+    return type(a) is type(b) and bool(a == b)

@@ -39,8 +39,8 @@ BLOCKS = Blocks(
 )
 TYPES = ("e6pos", "pos", "frame", "e6axis", "axis", "load", "real", "int", "bool")
 INPUTS = ("$in", "$anin", "$pos_act", "$axis_act", "$timer", "$flag", "$cycflag")
-SILENT = ("$out", "$anout", "ini", "interrupt", "global", "ext", "trigger", "fold", "endfold")
-REFUSED = ("switch", "goto", "wait_for", "signal", "return")
+SILENT = ("$out", "$anout", "ini", "global", "ext", "fold", "endfold")
+REFUSED = ("switch", "goto", "interrupt", "trigger", "signal", "return")
 STATEMENTS = (
     "PTP",
     "LIN",

@@ -223,7 +223,8 @@ class _Reader(MoveReader):
         step = number(cursor, self.scope) if cursor.accept("step") else (1.0 if last >= value else -1.0)
         if step == 0.0:
             cursor.fail("endless loop: STEP 0", valid="a step that is not 0")
-        body = cursor.expect("do") and cursor.index
+        cursor.expect("do")
+        body = cursor.index
         while (value <= last) if step > 0 else (value >= last):
             cursor.index = body
             self.scope.values[name.key] = value

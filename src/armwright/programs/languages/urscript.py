@@ -46,8 +46,18 @@ if TYPE_CHECKING:
 LEXICON = Lexicon(line_comments=("#",), symbols=r"<=|>=|==|!=|[-+*/()\[\]=:,<>]", newlines=True)
 BLOCKS = Blocks(("def", "while", "if", "thread", "sec"), ("end",))
 INPUTS = ("get_", "read_", "is_", "rpc", "socket_", "rtde_", "tool_contact", "force")
-SILENT = ("set_digital_out", "set_standard_digital_out", "set_tool_digital_out", "set_analog_out", "textmsg", "sync",
-          "set_configurable_digital_out", "stopj", "stopl", "popup")  # fmt: off
+SILENT = (
+    "set_digital_out",
+    "set_standard_digital_out",
+    "set_tool_digital_out",
+    "set_analog_out",
+    "textmsg",
+    "sync",
+    "set_configurable_digital_out",
+    "stopj",
+    "stopl",
+    "popup",
+)
 MAX_CALLS = 20
 
 
