@@ -14,9 +14,7 @@ from armwright.programs.program import Joints, Move, Pose, Program, Target
 from armwright.spatial import rotation_angle
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 WORDS = ("speed", "acceleration", "blend", "orientation", "arc_angle")
 

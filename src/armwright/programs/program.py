@@ -21,9 +21,7 @@ from armwright.errors import InputError
 from armwright.robot.parts import ByContent, frozen, frozen_pose
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 MoveKind = Literal["joint", "line", "arc", "spline", "wait"]
 Orientation = Literal["slerp", "fixed", "with_path"]

@@ -17,9 +17,7 @@ from armwright.spatial import pose, rotation_from_euler, rotation_from_wxyz
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 MAX_MOVES = 100_000
 MAX_STEPS = 100_000  # statements carried out, loops included

@@ -27,9 +27,7 @@ from armwright.programs.program import Blend, Distance, Duration, Fraction, Pose
 from armwright.spatial import euler_from_rotation, inverse, pose, rotation_from_euler
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 LEXICON = Lexicon(names="[A-Za-z]", symbols=r"[-+%/]", line_comments=(";",), block_comment=("(", ")"), newlines=True)
 KNOWN = (

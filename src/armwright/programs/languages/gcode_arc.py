@@ -12,9 +12,7 @@ from armwright.programs.languages.cursor import Cursor
 from armwright.programs.languages.lexer import Token
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 PLANES = {"G17": (0, 1, 2), "G18": (2, 0, 1), "G19": (1, 2, 0)}
 """Plane → its first and second axis and its normal, right-handed."""

@@ -8,9 +8,10 @@ import numpy as np
 from armwright.programs.compare import circle
 from armwright.programs.languages.draft import DEG, MM
 from armwright.programs.languages.gcode_arc import FLAT, PLANES
-from armwright.programs.languages.writing import Array, Writer, abc, is_identity
+from armwright.programs.languages.writing import Writer, abc, is_identity
 from armwright.programs.program import Distance, Duration, Fraction, Move, Pose, Program, Stop, Tangent
 from armwright.spatial import apply, euler_from_rotation, inverse
+from armwright.types import Array
 
 
 def write_gcode(program: Program) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from armwright.programs.languages.cursor import Cursor
 from armwright.programs.languages.draft import DEG, MM, PERCENT, Draft, joints_deg, pose_abc
@@ -28,8 +27,8 @@ from armwright.programs.program import (
     Stop,
     ToolRate,
 )
+from armwright.types import Array
 
-Array = NDArray[np.float64]
 Aggregate = dict[str, Any]
 AXES = tuple(f"a{i}" for i in range(1, 7))
 PLACE = ("x", "y", "z", "a", "b", "c")

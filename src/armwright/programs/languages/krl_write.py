@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from armwright.programs.languages.draft import DEG, MM, PERCENT
 from armwright.programs.languages.krl_data import AXES
-from armwright.programs.languages.writing import Array, Writer, abc, amount, amounts, diagonal, is_identity
+from armwright.programs.languages.writing import Writer, abc, amount, amounts, diagonal, is_identity
 from armwright.programs.program import (
     BySpeed,
     Distance,
@@ -22,6 +22,7 @@ from armwright.programs.program import (
     Target,
     ToolRate,
 )
+from armwright.types import Array
 
 
 def write_krl(program: Program) -> str:

@@ -39,8 +39,7 @@ from armwright.programs.program import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from armwright.types import Array
 
 LEXICON = Lexicon(block_comment=("{", "}"), symbols=r"[-+*/()=:;,]")
 WORDS = ("speed", "acc", "speed_ptp", "acc_ptp", "c_ptp", "c_cp", "c_speed", "c_ori", "act_rob")
@@ -59,7 +58,7 @@ class _Reader:
         self.cursor = Cursor(text, LEXICON, file)
         self.draft = Draft(self.cursor, "l-irl")
         self.targets: dict[str, Target] = {}
-        self.tool: NDArray[np.float64] | None = None
+        self.tool: Array | None = None
 
     def program(self) -> Program:
         cursor = self.cursor
@@ -119,7 +118,7 @@ class _Reader:
         cursor.expect(")")
         return found
 
-    def frame(self) -> NDArray[np.float64]:
+    def frame(self) -> Array:
         cursor = self.cursor
         cursor.expect("(")
         xyz = tuple_of(cursor, 3, NOTHING, "a coordinate")

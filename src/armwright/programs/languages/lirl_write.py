@@ -7,8 +7,9 @@ import numpy as np
 
 from armwright.programs.languages.draft import DEG, MM
 from armwright.programs.languages.lirl import C_PTP
-from armwright.programs.languages.writing import Array, Writer, abc, amount, amounts, in_base, millimetres, same
+from armwright.programs.languages.writing import Writer, abc, amount, amounts, in_base, millimetres, same
 from armwright.programs.program import Distance, Fraction, Joints, Move, Pose, Program, Share, Stop, Tangent, Target
+from armwright.types import Array
 
 
 def write_lirl(program: Program) -> str:

@@ -15,15 +15,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from armwright.programs.languages.draft import DEG, MM, Draft, joints_deg, pose_wxyz
 from armwright.programs.languages.expression import finite
 from armwright.programs.languages.lexer import Token
 from armwright.programs.program import Blend, Distance, Fraction, Joints, Payload, Pose, Speed, Stop, ToolRate
 from armwright.spatial import apply, rotation_from_wxyz, sum_bodies
+from armwright.types import Array
 
-Array = NDArray[np.float64]
 UNUSED = 9e9  # how RAPID writes an axis or a bound that is not there
 NO_LOAD = 0.001  # kg, with which controllers stand for "nothing" in tool0 and load0
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.programs.languages.draft import DEG, MM, PERCENT
 from armwright.programs.languages.rapid_data import NO_LOAD, UNUSED
-from armwright.programs.languages.writing import Array, Writer, amount, amounts, diagonal, is_identity, millimetres
+from armwright.programs.languages.writing import Writer, amount, amounts, diagonal, is_identity, millimetres
 from armwright.programs.program import (
     Distance,
     Duration,
@@ -24,6 +24,7 @@ from armwright.programs.program import (
     ToolRate,
 )
 from armwright.spatial import wxyz_from_rotation
+from armwright.types import Array
 
 NO_AXES = "[9E9,9E9,9E9,9E9,9E9,9E9]"
 

@@ -41,7 +41,7 @@ from armwright.programs.program import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from armwright.types import Array
 
 LEXICON = Lexicon(line_comments=("#",), symbols=r"<=|>=|==|!=|[-+*/()\[\]=:,<>]", newlines=True)
 BLOCKS = Blocks(("def", "while", "if", "thread", "sec"), ("end",))
@@ -77,7 +77,7 @@ class _Reader:
         self.scope = Scope(atom=self.atom, inputs=INPUTS, what="variable")
         self.functions: dict[str, int] = {}
         self.calls = 0
-        self.tool: NDArray[np.float64] | None = None
+        self.tool: Array | None = None
         self.payload: Payload | None = None
         self.commands: dict[str, Callable[[Token], None]] = {
             "movej": self.movej,

@@ -19,9 +19,7 @@ from armwright.spatial import exp_so3, inverse, pose
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 JOINTS = 6
 MOST_TURNING = 628.0

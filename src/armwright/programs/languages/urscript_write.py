@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from armwright.programs.languages.writing import Array, Writer, amount, amounts, in_base, same
+from armwright.programs.languages.writing import Writer, amount, amounts, in_base, same
 from armwright.programs.program import Distance, Duration, Joints, LeadingAxis, Move, Payload, Program, Stop, Target
 from armwright.spatial import log_so3
+from armwright.types import Array
 
 
 def write_urscript(program: Program) -> str:

@@ -7,14 +7,12 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from armwright.errors import NotSupportedError
 from armwright.programs.languages.draft import DEG, MM
 from armwright.programs.program import Distance, Move, Payload, Pose, Program, ToolRate
 from armwright.spatial import euler_from_rotation
-
-Array = NDArray[np.float64]
+from armwright.types import Array
 
 
 def amount(value: float) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs, one strategy a language: everything that the language can say, and nothing else."""
+"""Programs: a short one in every language; random ones, with everything that a language can say and nothing else."""
 
 from __future__ import annotations
 
@@ -22,9 +22,48 @@ from armwright.programs import (
     ToolRate,
 )
 from armwright.spatial import exp_so3, pose
+from support.places import ROOT
 
-EXAMPLES = ("lola15dd.irl", "lola15dd.script", "lola15dd.mod", "lola15dd.src", "lola15dd.ngc")
-LANGUAGES = ("l-irl", "urscript", "rapid", "krl", "g-code")
+EXAMPLES = ROOT / "examples" / "programs"
+LIRL = """program t;
+var
+  robtarg : a = robtarg(((500, 0, 500), (0, 0, 0)), 4);
+  robtarg : v = robtarg(position(500, 100, 600));
+endvar
+seq
+  move ptp a speed_ptp=0.5;
+  move lin a speed=100;
+endseq
+"""
+URSCRIPT = """def t():
+  a = p[0.5, 0, 0.5, 0, 0, 0]
+  movej([0, 0, 0, 0, 0, 0], v=1.0)
+  movel(a, v=0.1)
+end
+"""
+RAPID = """MODULE t
+  CONST robtarget a := [[500,0,500],[1,0,0,0],[0,0,0,0],[9E9,9E9,9E9,9E9,9E9,9E9]];
+  CONST jointtarget j := [[0,0,0,0,0,0],[9E9,9E9,9E9,9E9,9E9,9E9]];
+  PROC main()
+    MoveAbsJ j, v100, fine, tool0;
+    MoveL a, v100, fine, tool0;
+  ENDPROC
+ENDMODULE
+"""
+KRL = """DEF t()
+  DECL POS a = {X 500, Y 0, Z 500, A 0, B 0, C 0}
+  $VEL.CP = 0.1
+  PTP {A1 0, A2 0, A3 0, A4 0, A5 0, A6 0}
+  LIN a
+END
+"""
+GCODE = """G21 G90
+G1 X500 Y0 Z500 F600
+G1 X600
+G2 X700 I50 J0
+M2
+"""
+GOOD = {"l-irl": LIRL, "urscript": URSCRIPT, "rapid": RAPID, "krl": KRL, "g-code": GCODE}
 
 always = st.just(True)
 lengths = st.floats(-3.0, 3.0, allow_subnormal=False)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,46 +11,7 @@ import pytest
 import armwright as aw
 from armwright.programs import Fraction, Joints, Move, Pose, Program, ToolRate, check_program
 from armwright.programs.read import MAX_BYTES
-
-LIRL = """program t;
-var
-  robtarg : a = robtarg(((500, 0, 500), (0, 0, 0)), 4);
-  robtarg : v = robtarg(position(500, 100, 600));
-endvar
-seq
-  move ptp a speed_ptp=0.5;
-  move lin a speed=100;
-endseq
-"""
-URSCRIPT = """def t():
-  a = p[0.5, 0, 0.5, 0, 0, 0]
-  movej([0, 0, 0, 0, 0, 0], v=1.0)
-  movel(a, v=0.1)
-end
-"""
-RAPID = """MODULE t
-  CONST robtarget a := [[500,0,500],[1,0,0,0],[0,0,0,0],[9E9,9E9,9E9,9E9,9E9,9E9]];
-  CONST jointtarget j := [[0,0,0,0,0,0],[9E9,9E9,9E9,9E9,9E9,9E9]];
-  PROC main()
-    MoveAbsJ j, v100, fine, tool0;
-    MoveL a, v100, fine, tool0;
-  ENDPROC
-ENDMODULE
-"""
-KRL = """DEF t()
-  DECL POS a = {X 500, Y 0, Z 500, A 0, B 0, C 0}
-  $VEL.CP = 0.1
-  PTP {A1 0, A2 0, A3 0, A4 0, A5 0, A6 0}
-  LIN a
-END
-"""
-GCODE = """G21 G90
-G1 X500 Y0 Z500 F600
-G1 X600
-G2 X700 I50 J0
-M2
-"""
-GOOD = {"l-irl": LIRL, "urscript": URSCRIPT, "rapid": RAPID, "krl": KRL, "g-code": GCODE}
+from support.programs import EXAMPLES, GCODE, GOOD, KRL, LIRL, RAPID, URSCRIPT
 
 # language, text to replace, by what, line, word at the place, words of the message
 MISTAKES = [
@@ -236,8 +196,7 @@ def test_small_targets_in_millimetres_are_remarked_on():
 
 
 def test_readers_say_what_they_assumed():
-    folder = Path(__file__).resolve().parents[1] / "examples" / "programs"
-    notes = [note.message for note in aw.read_program(folder / "lola15dd.irl").notes]
+    notes = [note.message for note in aw.read_program(EXAMPLES / "lola15dd.irl").notes]
     assert "status 4 is kept, the branch follows by continuity" in notes
     assert "3 joints are listed; any further ones keep their value" in notes
     assert any("c_ptp" in note for note in notes)

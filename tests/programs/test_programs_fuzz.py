@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import random
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import armwright as aw
-from test_programs_errors import GOOD
+from support.programs import EXAMPLES, GOOD
 
-FOLDER = Path(__file__).resolve().parents[1] / "examples" / "programs"
 SUFFIXES = {"l-irl": ".irl", "urscript": ".script", "rapid": ".mod", "krl": ".src", "g-code": ".ngc"}
 PIECES = [
     "(",
@@ -120,7 +118,7 @@ def answered(text: str, language: str) -> aw.Program | aw.ProgramError:
 def test_damage_is_an_answer_of_ours(language):
     """Every damaged program is read, or refused by our own error with a line that exists and something valid."""
     random_ = random.Random(f"armwright {language}")
-    whole = [GOOD[language], *(path.read_text(encoding="utf-8") for path in FOLDER.glob(f"*{SUFFIXES[language]}"))]
+    whole = [GOOD[language], *(path.read_text(encoding="utf-8") for path in EXAMPLES.glob(f"*{SUFFIXES[language]}"))]
     read = refused = 0
     for _ in range(COUNT):
         text = mutated(random_.choice(whole), language, random_)

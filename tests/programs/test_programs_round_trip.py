@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import armwright as aw
-import programs_support as support
 from armwright.programs import (
     Distance,
     Fraction,
@@ -22,6 +21,7 @@ from armwright.programs import (
     ToolRate,
     program_differences,
 )
+from support import programs as support
 
 QUICK = settings(
     max_examples=50,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +12,10 @@ import pytest
 import armwright as aw
 from armwright.cli import main
 from armwright.programs import Distance, Joints, Pose, Share, Stop, Tangent, check_program, program_differences
+from support.programs import EXAMPLES
 
-FOLDER = Path(__file__).resolve().parents[1] / "examples" / "programs"
-DEMO = aw.read_program(FOLDER / "lola15dd.irl")
-ALL = sorted(path.name for path in FOLDER.iterdir())
+DEMO = aw.read_program(EXAMPLES / "lola15dd.irl")
+ALL = sorted(path.name for path in EXAMPLES.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -24,7 +23,7 @@ ALL = sorted(path.name for path in FOLDER.iterdir())
 )
 def test_one_path_in_all_languages(name, moves):
     """To 1e-9 m and rad; URScript and G-code cannot leave joints out: their last two moves are others or none."""
-    other = aw.read_program(FOLDER / name)
+    other = aw.read_program(EXAMPLES / name)
     first = [replace(program, moves=program.moves[:moves]) for program in (DEMO, other)]
     assert program_differences(*first, tolerance=1e-9, words=False) == []
     assert len(other.moves) == (10 if name.endswith("ngc") else 12)
@@ -32,7 +31,7 @@ def test_one_path_in_all_languages(name, moves):
 
 
 def test_krl_says_every_word_of_the_demonstration():
-    assert program_differences(DEMO, aw.read_program(FOLDER / "lola15dd.src")) == []
+    assert program_differences(DEMO, aw.read_program(EXAMPLES / "lola15dd.src")) == []
 
 
 def test_the_demonstration_is_the_table_of_the_document():
@@ -62,13 +61,13 @@ def test_the_demonstration_is_the_table_of_the_document():
     ]
     assert DEMO.robot == "lola_15"
     assert all(
-        m.text == (FOLDER / "lola15dd.irl").read_text(encoding="utf-8").split("\n")[m.line - 1].strip() for m in moves
+        m.text == (EXAMPLES / "lola15dd.irl").read_text(encoding="utf-8").split("\n")[m.line - 1].strip() for m in moves
     )
 
 
 def test_the_corrected_points_lie_in_the_plane_of_the_others_and_the_printed_do_not():
     """001 §4.8: all points in one plane, to the printed digits; s6 and s9 as printed are 0.43 and 526 mm off."""
-    text = (FOLDER / "lola15dd.irl").read_text(encoding="utf-8")
+    text = (EXAMPLES / "lola15dd.irl").read_text(encoding="utf-8")
 
     def off_plane(program):
         targets = {t.name: t.T[:3, 3] for m in program.moves for t in (m.via, m.target) if isinstance(t, Pose)}
@@ -85,7 +84,7 @@ def test_the_corrected_points_lie_in_the_plane_of_the_others_and_the_printed_do_
 
 
 def test_the_listing_as_printed_is_an_open_comment():
-    text = (FOLDER / "lola15dd.irl").read_text(encoding="utf-8").replace("  move circle s1", "  {move circle s1")
+    text = (EXAMPLES / "lola15dd.irl").read_text(encoding="utf-8").replace("  move circle s1", "  {move circle s1")
     text = "\n".join(
         line.partition("{ [")[0] if "move" in line or "endseq" in line else line for line in text.split("\n")
     )
@@ -99,7 +98,7 @@ def test_the_listing_as_printed_is_an_open_comment():
 )
 def test_the_arm_reaches_every_target(name):
     robot = aw.load({"i": "irb140", "u": "ur5", "l": "rl15"}[name[0]])
-    program = aw.read_program(FOLDER / name)
+    program = aw.read_program(EXAMPLES / name)
     check_program(program, robot)
     targets = [m for m in program.moves if isinstance(m.target, Pose)]
     assert len(targets) >= 6
@@ -111,9 +110,9 @@ def test_the_arm_reaches_every_target(name):
 def test_loads_of_the_pick_and_place_programs():
     """What the gripper weighs and carries, as one load in the flange frame, in both languages."""
     for name, empty, full in (("irb140_pick.mod", 0.8, 2.8), ("ur5_pick.script", 0.8, 2.8)):
-        masses = {round(m.payload.mass, 12) for m in aw.read_program(FOLDER / name).moves}
+        masses = {round(m.payload.mass, 12) for m in aw.read_program(EXAMPLES / name).moves}
         assert masses == {empty, full}
-    loaded = next(m.payload for m in aw.read_program(FOLDER / "irb140_pick.mod").moves if m.payload.mass > 1)
+    loaded = next(m.payload for m in aw.read_program(EXAMPLES / "irb140_pick.mod").moves if m.payload.mass > 1)
     assert np.allclose(loaded.com, [0, 0, (0.8 * 0.05 + 2.0 * 0.14) / 2.8])
     gap = 0.14 - 0.05  # Steiner: two bodies on the z axis
     assert np.isclose(loaded.inertia[0, 0], 0.002 + 0.003 + 0.8 * 2.0 / 2.8 * gap**2)
@@ -122,13 +121,13 @@ def test_loads_of_the_pick_and_place_programs():
 
 @pytest.mark.parametrize("name", ALL)
 def test_show_program_prints_every_move(name, capsys):
-    program = aw.read_program(FOLDER / name)
-    assert main(["show-program", str(FOLDER / name), "--json"]) == 0
+    program = aw.read_program(EXAMPLES / name)
+    assert main(["show-program", str(EXAMPLES / name), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert [(m["line"], m["kind"]) for m in shown["moves"]] == [(m.line, m.kind) for m in program.moves]
     assert np.allclose(shown["moves"][0]["T_base_frame"], np.eye(4))
     assert len(shown["notes"]) == len(program.notes)
-    assert main(["show-program", str(FOLDER / name)]) == 0
+    assert main(["show-program", str(EXAMPLES / name)]) == 0
     out = capsys.readouterr().out
     assert all(note.message.split()[0] in out for note in program.notes)
     assert out.count("\n") > len(program.moves)
