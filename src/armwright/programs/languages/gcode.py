@@ -30,28 +30,9 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 LEXICON = Lexicon(names="[A-Za-z]", symbols=r"[-+%/]", line_comments=(";",), block_comment=("(", ")"), newlines=True)
-KNOWN = (
-    *(
-        "G0",
-        "G1",
-        "G2",
-        "G3",
-        "G4",
-        "G17",
-        "G18",
-        "G19",
-        "G20",
-        "G21",
-        "G61",
-        "G61.1",
-        "G64",
-        "G68.2",
-        "G69",
-        "G90",
-        "G91",
-    ),
-    *("G40", "G49", "G54", "G80", "G91.1", "G94"),  # no compensation, lengths from the base, feed a minute: so or so
-)
+_CODES = (0, 1, 2, 3, 4, 17, 18, 19, 20, 21, 61, 61.1, 64, 68.2, 69, 90, 91)
+_IDLE = (40, 49, 54, 80, 91.1, 94)  # no compensation, lengths from the base, feed a minute: as it is anyway
+KNOWN = tuple(f"G{code:g}" for code in (*_CODES, *_IDLE))
 LETTERS = "ABCFGIJKMNPRSTXYZ"
 INCH = 25.4
 XYZ, ABC, IJK = "xyz", "abc", "ijk"
@@ -100,7 +81,7 @@ class _Reader:
                 cursor.fail(f"{letter.text} stands twice in this block", at=letter, valid="each letter once a line")
             else:
                 self.block[letter.key] = (value, letter)
-        for name, at in codes:
+        for name, at in sorted(codes, key=lambda code: code[0] not in ("G20", "G21")):  # lengths need their unit
             if name.startswith("G"):
                 self.mode(name, at)
         if "f" in self.block:
@@ -197,7 +178,9 @@ class _Reader:
 
     def move(self, codes: list[tuple[str, Token]], first: Token) -> None:
         if any(name == "G4" for name, _ in codes):
-            seconds, at = self.block.get("p", (-1.0, first))
+            if "p" not in self.block:
+                self.cursor.fail("G4 does not say how long", at=first, valid="G4 P… (seconds)")
+            seconds, at = self.block["p"]
             wait = self.cursor.located(at, Duration, seconds)
             self.draft.add(first, kind="wait", target=None, speed=wait)
             return

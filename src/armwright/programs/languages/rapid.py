@@ -18,6 +18,7 @@ tool turns as seen from the path unless CirPathMode \ObjectFrame was said: that 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from armwright.programs.languages.cursor import Cursor
 from armwright.programs.languages.draft import Draft
@@ -26,7 +27,7 @@ from armwright.programs.languages.flow import Blocks, repeat
 from armwright.programs.languages.lexer import Lexicon, Token
 from armwright.programs.languages.rapid_data import TYPES
 from armwright.programs.languages.rapid_moves import MoveReader
-from armwright.programs.program import Program
+from armwright.programs.program import Joints, Pose, Program
 
 LEXICON = Lexicon(line_comments=("!",), symbols=r":=|<=|>=|<>|[-+*/()\[\]=:;,<>\\]")
 BLOCKS = Blocks(("if", "for", "while", "test"), ("endif", "endfor", "endwhile", "endtest"), lines=False)
@@ -123,7 +124,8 @@ class _Reader(MoveReader):
         self.own.add(name.key)
         default = {"num": 0.0, "bool": False, "string": ""}.get(kind)
         if cursor.accept(":="):
-            self.scope.values[name.key] = self.value(kind)
+            value = self.value(kind)
+            self.scope.values[name.key] = replace(value, name=name.text) if isinstance(value, Pose | Joints) else value
         elif default is not None:
             self.scope.values[name.key] = default
         else:
