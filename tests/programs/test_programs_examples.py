@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -141,3 +143,17 @@ def test_show_program_refuses_with_the_place(tmp_path, capsys):
     error = json.loads(captured.out)["error"]
     assert (error["kind"], error["file"], error["line"], error["word"]) == ("ProgramError", str(path), 3, "nowhere")
     assert "line 3, column 12" in captured.err
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_programs_are_values(name):
+    """Equal files are equal programs, and so are their copies, whatever way they went."""
+    program = aw.read_program(EXAMPLES / name)
+    assert program == aw.read_program(EXAMPLES / name)
+    assert hash(program) == hash(aw.read_program(EXAMPLES / name))
+    for again in (pickle.loads(pickle.dumps(program)), copy.deepcopy(program)):  # noqa: S301 - our own bytes
+        assert again == program
+        assert [move.text for move in again.moves] == [move.text for move in program.moves]
+    with pytest.raises(ValueError, match="read-only"):
+        program.moves[0].T_base_frame[0, 0] = 2.0
+    assert program != replace(program, moves=program.moves[:-1])
