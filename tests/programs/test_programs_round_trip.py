@@ -191,3 +191,17 @@ def test_arcs_are_compared_as_circles():
 
     assert program_differences(arc(0.5, 2.0), arc(1.7, 2.0)) == []
     assert program_differences(arc(0.5, 2.0), arc(4.0, 2.0)) == ["move 2: the arcs turn in opposite ways"]
+
+
+def test_arcs_that_are_almost_straight_equal_themselves():
+    """To rounding of the point on them; their circle is kilometres wide, and its centre nowhere in particular."""
+
+    def arc(height):
+        T = [np.eye(4) for _ in range(3)]
+        T[1][:2, 3], T[2][0, 3] = (0.5, height), 1.0
+        rate = ToolRate(0.1)
+        return Program((Move("line", Pose(T[0]), rate), Move("arc", Pose(T[2]), rate, via=Pose(T[1], oriented=False))))
+
+    for height in (1e-6, 1e-9, 1e-12, 0.0):
+        assert program_differences(arc(height), arc(height + 1e-13), tolerance=1e-11) == []
+    assert program_differences(arc(1e-6), arc(2e-6)) != []

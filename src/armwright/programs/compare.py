@@ -114,9 +114,11 @@ def _arcs(one: Move, two: Move, start: Target | None, tolerance: float) -> list[
         assert move.via is not None
         points.append((move.T_base_frame @ move.via.T)[:3, 3])
     end = _in_base(one)
+    gap = float(np.linalg.norm(points[0] - points[1]))
+    if gap <= tolerance:  # also where the circle is so large that its centre says nothing
+        return []
     if not isinstance(start, Pose) or not isinstance(end, Pose):
-        gap = float(np.linalg.norm(points[0] - points[1]))
-        return [] if gap <= tolerance else [f"points on the arc {gap:.3g} m apart"]
+        return [f"points on the arc {gap:.3g} m apart"]
     (centre, normal), (_, other) = (circle(start.T[:3, 3], via, end.T[:3, 3]) for via in points)
     if not np.isfinite(normal).all() or not np.isfinite(other).all():
         return [] if np.isnan(normal).all() and np.isnan(other).all() else ["only one arc is straight"]
