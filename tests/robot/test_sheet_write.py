@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from armwright.errors import DescriptionError
 from armwright.robot.check import mass_and_gravity
 from armwright.robot.load import load, robots
 from armwright.robot.model import Robot
@@ -138,3 +139,44 @@ def test_other_geometries_read_as_their_builders(kind: str) -> None:
         np.testing.assert_allclose(poses(back, q)[-1] @ back.T_tip_tool, poses(arm, q)[-1] @ arm.T_tip_tool, atol=1e-12)
         for x, y in zip(mass_and_gravity(arm.tree, q), mass_and_gravity(back.tree, q), strict=True):
             np.testing.assert_allclose(y, x, atol=1e-12 * max(1.0, float(np.abs(x).max())))
+
+
+def test_motor_data_survive_every_form() -> None:
+    """Continuous torque, heat and curve: read from a sheet with their sources, written, cut, and kept in URDF."""
+    robot = load("centrifuge")
+    a = robot.actuators
+    np.testing.assert_allclose(a.curve_speed[0], np.array([0.0, 700.0, 1000.0]) * np.pi / 30.0)
+    assert a.curve_torque[1].tolist() == [180.0, 180.0, 110.0]
+    assert a.continuous_torque.tolist() == [4500.0, 90.0, 60.0]
+    assert a.thermal_time.tolist() == [1800.0, 600.0, 600.0]
+    for key in ("curve_speed", "curve_torque", "continuous_torque", "thermal_time"):
+        assert "own" in robot.sources[f"actuators.{key}"].document
+    assert_same(robot, robot_from_text(write_sheet(robot)))
+    back = Robot.from_urdf(robot.to_urdf())
+    for key in Actuators.__dataclass_fields__:
+        np.testing.assert_allclose(getattr(back.actuators, key), getattr(a, key), rtol=1e-12)
+    part = robot.chain(tip="roll_ring").actuators
+    np.testing.assert_array_equal(part.curve_torque, a.curve_torque[:2])
+    np.testing.assert_array_equal(part.continuous_torque, a.continuous_torque[:2])
+
+
+def test_motor_data_that_are_missing_are_unknown() -> None:
+    a = load("rl15").actuators
+    assert np.isinf(a.continuous_torque).all() and np.isinf(a.thermal_time).all() and a.curve_speed.shape == (6, 0)
+    assert "torque-speed curve" in load("rl15").notes.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("curve_speed = { value = [0, 10], unit = 'rad/s' }", "must both be"),
+        ("curve_speed = { value = [[0, 10], [0]], unit = 'rad/s' }", "expected a list of 2"),
+        ("curve_speed = { value = 3, unit = 'rad/s' }", "list of points"),
+        ("curve_speed = { value = [10, 0], unit = 'rad/s' }\ncurve_torque = { value = [1, 1], unit = 'N m' }", "rise"),
+        ("thermal_time = { value = -1, unit = 's' }", "at least 0"),
+    ],
+)
+def test_motor_data_that_cannot_be_are_refused_with_their_place(line: str, says: str) -> None:
+    text = write_sheet(load("planar2"))
+    with pytest.raises(DescriptionError, match=says):
+        robot_from_text(text.replace("[base]", f"[actuators]\n{line}\n\n[base]", 1))

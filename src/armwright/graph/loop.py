@@ -177,6 +177,7 @@ class Loop:
 
     Attributes:
         plan: what runs. count: number of lanes. width: lanes in a SIMD group (1 for a single simulation).
+        function: the machine code, see `armwright.graph.emit.llvm_loop`.
     """
 
     def __init__(self, plan: LoopPlan, count: int = 1) -> None:
@@ -186,10 +187,15 @@ class Loop:
         self.width = 1 if count == 1 else jit.host().width
         self.groups = -(-count // self.width)
         name = f"armwright_loop_{plan.digest}_{self.width}"
-        self._function = _SIGNATURE(
+        self.function = _SIGNATURE(
             compiled((name,), name, lambda: loop_ir(plan, name, width=self.width, fma=jit.host().fma))
         )
         self._memory = np.zeros((self.groups, plan.size, self.width))
+
+    @property
+    def one_memory(self) -> Any:
+        """All slots (size,) of a loop of one lane, in place."""
+        return self._memory.reshape(-1)
 
     def get(self, slot: str) -> Any:
         """Return a copy of a slot, shape (count, size)."""
@@ -255,7 +261,7 @@ class Loop:
             if callable(lanes):
                 own = _own_table(ticks * columns * self.width)
                 lanes(group, own)
-            done = self._function(
+            done = self.function(
                 memory + group * memory_step,
                 common,
                 own,

@@ -51,16 +51,7 @@ def _cut_actuators(robot: Robot, kept: list[int]) -> Actuators:
             f"chain: gears of robot {robot.name!r} couple joints of the chain to motors of joints outside it; "
             "include those joints in the chain"
         )
-    return Actuators(
-        a.gear[np.ix_(kept, kept)],
-        a.rotor_inertia[kept],
-        a.viscous[kept],
-        a.load_friction[kept],
-        a.torque_limit[kept],
-        a.speed_limit[kept],
-        a.current_limit[kept],
-        a.torque_constant[kept],
-    )
+    return a.of(kept)
 
 
 def _carried(robot: Robot, path: list[int], kept: list[int]) -> dict[int, list[int]]:

@@ -97,6 +97,8 @@ class Robot(ByContent):
             "speed_limit",
             "current_limit",
             "torque_constant",
+            "continuous_torque",
+            "thermal_time",
         ):
             if np.shape(getattr(self.actuators, label)) != (n,):
                 raise InputError(f"actuators.{label}: expected shape ({n},)")

@@ -26,7 +26,9 @@ from armwright.errors import InputError
 from armwright.pickling import Rebuilt
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
 
     from armwright.types import Array
 
@@ -201,6 +203,11 @@ class Actuators(ByContent):
         load_friction: Coulomb friction as a fraction of the transmitted load (001 eq. D.3) [-].
         torque_limit, speed_limit, current_limit: motor side [N m], [rad/s], [A]; inf where unknown.
         torque_constant: motor side [N m/A]; nan-free, 0 where unknown.
+        continuous_torque: what the motor may give for ever, motor side [N m]; inf where unknown.
+        thermal_time: time constant of its winding and case [s]; inf where unknown.
+        curve_speed, curve_torque: (n, k) points of the torque that is left at a speed, motor side [rad/s], [N m];
+            straight lines between them, the first and the last torque outside; k = 0 where `torque_limit` holds at
+            every speed.
     """
 
     gear: Array
@@ -211,15 +218,41 @@ class Actuators(ByContent):
     speed_limit: Array
     current_limit: Array
     torque_constant: Array
+    continuous_torque: Array = field(default_factory=lambda: np.zeros(0))
+    thermal_time: Array = field(default_factory=lambda: np.zeros(0))
+    curve_speed: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    curve_torque: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
-        """Freeze the arrays and refuse NaN; `Robot` checks their shapes."""
+        """Freeze the arrays and refuse NaN; what was left out is unknown; `Robot` checks the other shapes."""
+        n = len(self.gear)
+        for name in ("continuous_torque", "thermal_time"):
+            if np.size(getattr(self, name)) == 0:
+                object.__setattr__(self, name, np.full(n, np.inf))
+        for name in ("curve_speed", "curve_torque"):
+            if np.size(getattr(self, name)) == 0:
+                object.__setattr__(self, name, np.zeros((n, 0)))
         for part in fields(self):
             array = numbers(getattr(self, part.name), f"actuators.{part.name}")
             if np.isnan(array).any():
                 raise InputError(f"actuators.{part.name}: NaN is not a number to compute with; inf means unlimited")
             array.flags.writeable = False
             object.__setattr__(self, part.name, array)
+        speed, torque = self.curve_speed, self.curve_torque
+        if speed.shape != torque.shape or speed.ndim != 2 or len(speed) != n:
+            raise InputError(
+                f"actuators: curve_speed {speed.shape} and curve_torque {torque.shape} must both be ({n}, points)"
+            )
+        if (speed[:, :1] < 0.0).any() or (np.diff(speed, axis=1) <= 0.0).any() or not np.isfinite(speed).all():
+            raise InputError("actuators.curve_speed: every row must rise from a speed ≥ 0, all of them finite")
+        if (torque < 0.0).any() or not np.isfinite(torque).all():
+            raise InputError("actuators.curve_torque: every torque must be finite and ≥ 0")
+
+    def of(self, kept: Sequence[int] | NDArray[np.int64]) -> Actuators:
+        """The motors of the kept joints; motor i is taken to belong to joint i."""
+        index = np.asarray(kept, dtype=np.int64)
+        rows = {part.name: getattr(self, part.name)[index] for part in fields(self) if part.name != "gear"}
+        return Actuators(gear=self.gear[np.ix_(index, index)], **rows)
 
     @staticmethod
     def none(n: int) -> Actuators:

@@ -114,3 +114,32 @@ def determinant3(A: Any) -> Any:
         - A[0, 1] * (A[1, 0] * A[2, 2] - A[1, 2] * A[2, 0])
         + A[0, 2] * (A[1, 0] * A[2, 1] - A[1, 1] * A[2, 0])
     )
+
+
+def solve_from_last(A: Any, b: Any) -> Any:
+    """Solve A x = b (n, n), (n,) by elimination from the last row to the first, without pivoting.
+
+    Every trailing block of A must be regular; so it is where A is a mass matrix times a matrix that is nearly diagonal.
+    Entries that are the number 0 are skipped.
+    """
+    A, b = np.asarray(A), np.asarray(b)
+    n = A.shape[0]
+    work, x = _rows(A), [b[i] for i in range(n)]
+    reciprocal: list[Any] = [0.0] * n
+    for k in range(n - 1, -1, -1):
+        reciprocal[k] = 1.0 / work[k][k]
+        for i in range(k):
+            if _is_zero(work[i][k]):
+                continue
+            a = work[i][k] * reciprocal[k]
+            for j in range(k):
+                if not _is_zero(work[k][j]):
+                    work[i][j] = work[i][j] - a * work[k][j]
+            if not _is_zero(x[k]):
+                x[i] = x[i] - a * x[k]
+    for i in range(n):
+        for j in range(i):
+            if not (_is_zero(work[i][j]) or _is_zero(x[j])):
+                x[i] = x[i] - work[i][j] * x[j]
+        x[i] = x[i] * reciprocal[i]
+    return np.array(x)

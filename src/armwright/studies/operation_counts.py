@@ -83,20 +83,21 @@ def tally(
     def on(arm: Tree) -> Callable[..., Any]:
         return lambda **arrays: function(arm, **arrays, **constants)
 
-    loops = trace(_named(on(tree), shapes), shapes, naive=True).counts
+    loops = trace(named(on(tree), shapes), shapes, naive=True).counts
     lean = tree_of(robot, regroup=True) if regroup else tree
-    compiled = trace(_named(on(lean), shapes), shapes).counts
-    return Tally(loops, _by_hand(_named(on(tree), shapes), shapes), compiled)
+    compiled = trace(named(on(lean), shapes), shapes).counts
+    return Tally(loops, by_hand(named(on(tree), shapes), shapes), compiled)
 
 
-def _named(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> Callable[..., Any]:
+def named(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> Callable[..., Any]:
     """Give a ``**arrays`` function the signature that tracing looks for."""
     kind = inspect.Parameter.KEYWORD_ONLY
     function.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in shapes])  # type: ignore[attr-defined]
     return function
 
 
-def _by_hand(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> Counts:
+def by_hand(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> Counts:
+    """Count a function of arrays by hand: 0 and ±1 are free, nothing but sines is shared."""
     graph = Unshared()
     inputs = [Signal(name, shape) for name, shape in shapes.items()]
     value = call_by_name(function, {s.name: inputs_of(graph, k, s.shape) for k, s in enumerate(inputs)})
@@ -109,17 +110,6 @@ def truncated(robot: Robot, n: int) -> Robot:
     """The first n joints of a serial arm, as 001 Table 1 takes them; its tool moves to the last body kept."""
     if not robot.is_chain or not 1 <= n <= robot.n:
         raise InputError(f"{robot.name}: only a serial arm can be cut, to 1…{robot.n} joints; asked for {n}")
-    a = robot.actuators
-    vectors = (
-        a.rotor_inertia,
-        a.viscous,
-        a.load_friction,
-        a.torque_limit,
-        a.speed_limit,
-        a.current_limit,
-        a.torque_constant,
-    )
-    actuators = Actuators(a.gear[:n, :n], *(vector[:n] for vector in vectors))
     return replace(
         robot,
         name=f"{robot.name}[{n}]",
@@ -127,7 +117,7 @@ def truncated(robot: Robot, n: int) -> Robot:
         bodies=robot.bodies[:n],
         tip=n - 1,
         T_tip_tool=robot.T_tip_tool if n == robot.n else np.eye(4),
-        actuators=actuators,
+        actuators=robot.actuators.of(range(n)),
     )
 
 

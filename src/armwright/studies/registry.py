@@ -9,7 +9,7 @@ import importlib.util
 from armwright.errors import InputError
 from armwright.studies.item import Study
 
-MODULES = {"003": "rob315", "002": "irb140", "000": "collision"}
+MODULES = {"003": "rob315", "002": "irb140", "000": "collision", "001": "erfd"}
 """Document number → module of this package that holds ``STUDY``. Modules that are not there are not offered."""
 
 

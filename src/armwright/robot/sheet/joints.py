@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from armwright.errors import InputError
 from armwright.robot.parts import Actuators, Friction, Joint, Limits, Source
 from armwright.robot.sheet.text import Quantity, Table
-from armwright.robot.sheet.units import Dimension, check_unit
+from armwright.robot.sheet.units import Dimension, check_unit, to_si
 from armwright.robot.sheet.values import MAX_ROWS, Dimensions, matrix, per_joint, take
+
+if TYPE_CHECKING:
+    from armwright.types import Array
 
 
 class _Entry(NamedTuple):
@@ -42,7 +45,10 @@ _MOTOR = {
     "speed_limit": _Entry("angular speed", "angular speed", math.inf, 0.0, True),
     "current_limit": _Entry("current", "current", math.inf, 0.0, True),
     "torque_constant": _Entry("torque constant", "torque constant", 0.0, 0.0, False),
+    "continuous_torque": _Entry("torque", "torque", math.inf, 0.0, True),
+    "thermal_time": _Entry("time", "time", math.inf, 0.0, True),
 }
+_CURVE: dict[str, Dimension] = {"curve_speed": "angular speed", "curve_torque": "torque"}
 
 
 def _names(table: Table, key: str, n: int) -> list[str]:
@@ -100,7 +106,7 @@ def read_actuators(tree: Table, n: int, sources: dict[str, Source]) -> Actuators
     table = tree.table("actuators")
     if table is None:
         return Actuators.none(n)
-    table.only("gear", *_MOTOR)
+    table.only("gear", *_MOTOR, *_CURVE)
     numbers = {}
     for key, entry in _MOTOR.items():
         q = take(table, key)
@@ -119,7 +125,26 @@ def read_actuators(tree: Table, n: int, sources: dict[str, Source]) -> Actuators
             gear = np.diag(per_joint(gear_q, [("number",)] * n, 1.0))
         if n and np.linalg.slogdet(gear)[0] == 0.0:
             raise gear_q.refuse("the gear matrix must be invertible: every joint needs a motor", "gear")
-    return Actuators(gear, **numbers)
+    numbers |= {key: _curve(table, key, n, sources) for key in _CURVE}
+    try:
+        return Actuators(gear, **numbers)
+    except InputError as error:
+        raise table.refuse(str(error), "torque-speed curve", "curve_speed") from None
+
+
+def _curve(table: Table, key: str, n: int, sources: dict[str, Source]) -> Array:
+    """One row of points a motor, or one row for all motors; (n, 0) where there is none."""
+    q = take(table, key)
+    if q is None:
+        return np.zeros((n, 0))
+    _remember(sources, q)
+    unit = check_unit(q.entries.get("unit"), (_CURVE[key],), q.refuse)
+    value = q.entries["value"]
+    if not isinstance(value, list) or not value:
+        raise q.refuse("expected a list of points, or one list a motor", "length")
+    rows = value if isinstance(value[0], list) else [value] * n
+    points = matrix(q, rows, n, len(rows[0]))
+    return np.array([[to_si(x, unit) for x in row] for row in points]).reshape(n, -1)
 
 
 def _remember(sources: dict[str, Source], q: Quantity | None) -> None:

@@ -35,6 +35,10 @@ _MOTOR_UNITS = {
     "speed_limit": "rad/s",
     "current_limit": "A",
     "torque_constant": "N m/A",
+    "continuous_torque": "N m",
+    "thermal_time": "s",
+    "curve_speed": "rad/s",
+    "curve_torque": "N m",
 }
 
 
@@ -130,7 +134,7 @@ def _actuators(robot: Robot, book: _Book) -> list[str]:
         lines.append(f"gear = {book.quantity('actuators.gear', robot.actuators.gear, '-')}")
     for key, unit in _MOTOR_UNITS.items():
         values = getattr(robot.actuators, key)
-        if not (np.isinf(values) | (values == 0.0)).all():
+        if values.size and (key.startswith("curve") or not (np.isinf(values) | (values == 0.0)).all()):
             lines.append(f"{key} = {book.quantity(f'actuators.{key}', values, unit)}")
     return [*lines, ""] if len(lines) > 1 else []
 

@@ -11,11 +11,12 @@ URDF readers skip elements they do not know, so a written arm keeps its motors, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.errors import InputError
 from armwright.robot.model import EARTH_GRAVITY
 from armwright.robot.parts import Actuators
 from armwright.robot.urdf.values import (
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 
 MAX_COORDINATES = 1000
 PLAIN = ("rotor_inertia", "viscous", "load_friction", "torque_constant")
-OPEN = ("torque_limit", "speed_limit", "current_limit")
+OPEN = ("torque_limit", "speed_limit", "current_limit", "continuous_torque", "thermal_time")
+CURVE = ("curve_speed", "curve_torque")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +77,15 @@ def read_extras(root: Node) -> Extras:
         for name in OPEN:
             if (values[name] < 0.0).any():
                 rows[int(np.argmin(values[name]))].fail(f"{name} is negative; it must be ≥ 0", "not-negative")
-        actuators = Actuators(gear=gear, **values)
+        for name in CURVE:
+            points = len((rows[0].attributes.get(name) or "").split())
+            values[name] = np.array(
+                [vector(row, name, MAX_COEFFICIENT, count=points) for row in rows] if points else np.zeros((n, 0))
+            )
+        try:
+            actuators = Actuators(gear=gear, **values)
+        except InputError as error:
+            rows[0].fail(str(error), "torque-speed-curve")
     return Extras(node.attributes.get("tip"), gravity, order, dead_zone, actuators, node)
 
 
@@ -93,8 +103,7 @@ def select(extras: Extras, names: list[str]) -> tuple[Actuators, Array]:
     K = extras.actuators.gear
     if np.count_nonzero(K[np.ix_(kept, gone)]) or np.count_nonzero(K[np.ix_(gone, kept)]):
         extras.node.fail("the gears couple these joints with joints that are left out", "coupled-gears")
-    values = {name: getattr(extras.actuators, name)[kept] for name in PLAIN + OPEN}
-    return Actuators(gear=K[np.ix_(kept, kept)], **values), extras.dead_zone[kept]
+    return extras.actuators.of(kept), extras.dead_zone[kept]
 
 
 def with_transmissions(root: Node, names: list[str], actuators: Actuators) -> Actuators:
@@ -114,4 +123,4 @@ def with_transmissions(root: Node, names: list[str], actuators: Actuators) -> Ac
         if ratio == 0.0:
             stated.fail("mechanicalReduction = 0: the motor would not turn", "gear-ratio")
         gear[index[name], index[name]] = ratio
-    return Actuators(gear=gear, **{name: getattr(actuators, name) for name in PLAIN + OPEN})
+    return replace(actuators, gear=gear)

@@ -19,7 +19,7 @@ from armwright.errors import InputError, NotSupportedError
 from armwright.robot.link_frames import motion
 from armwright.robot.model import EARTH_GRAVITY, Robot
 from armwright.robot.parts import Actuators, Body, Friction, Joint, Limits
-from armwright.robot.urdf.actuators import OPEN, PLAIN
+from armwright.robot.urdf.actuators import CURVE, OPEN, PLAIN
 from armwright.robot.urdf.values import UNBOUNDED
 from armwright.spatial.euler import rpy_from_rotation
 
@@ -185,7 +185,7 @@ def _extras(robot: Robot, tool: str, first: dict[int, int]) -> list[str]:
     gravity = "" if np.array_equal(robot.gravity, EARTH_GRAVITY) else f' gravity="{numbers(robot.gravity)}"'
     opening = f"  <armwright tip={quoted(tool)}{gravity}"
     motors, ideal = robot.actuators, Actuators.none(robot.n)
-    plain = all(np.array_equal(getattr(motors, name), getattr(ideal, name)) for name in ("gear", *PLAIN, *OPEN))
+    plain = all(np.array_equal(getattr(motors, name), getattr(ideal, name)) for name in ("gear", *PLAIN, *OPEN, *CURVE))
     still = all(joint.friction.dead_zone == 0.0 for joint in robot.joints)
     if plain and still and _in_reading_order(robot, first):
         return [f"{opening}/>"]
@@ -200,6 +200,7 @@ def _motor(motors: Actuators, i: int, joint: Joint) -> str:
     values = {"dead_zone": joint.friction.dead_zone, "gear": motors.gear[i]}
     values |= {name: getattr(motors, name)[i] for name in PLAIN}
     values |= {name: np.minimum(getattr(motors, name)[i], UNBOUNDED) for name in OPEN}
+    values |= {name: getattr(motors, name)[i] for name in CURVE if getattr(motors, name).size}
     return "".join(f' {name}="{numbers(value)}"' for name, value in values.items())
 
 

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the motors made of a program, cycle by cycle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from armwright.dynamics.api import joint_reactions
+from armwright.kinematics import fk
+from armwright.programs.motors.cycle import Algorithm
+from armwright.programs.motors.demand import Demand
+from armwright.programs.motors.drives import Drives
+from armwright.robot.model import Robot
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.types import Array
+
+    Flags = NDArray[np.bool_]
+
+NEAR = 100  # cycles before and after, among which the nearest point of the wished path is looked for
+
+
+class Deviation(NamedTuple):
+    """How far the tool is from where it should be at the end of each cycle, each (T,).
+
+    Attributes:
+        position: from the wished place of that moment [m].
+        angle: from the wished orientation of that moment [rad].
+        path: from the wished path, whenever it is reached [m]: zero for an arm that is merely late.
+    """
+
+    position: Array
+    angle: Array
+    path: Array
+
+
+@dataclass(frozen=True, eq=False)
+class MotorRun:
+    """One program (T cycles, n joints) after Algorithm 1.
+
+    Attributes:
+        robot, demand, drives, algorithm: what was run.
+        q, qd: (T, n) at the end of each cycle. qdd: (T, n) during it.
+        heat: (T, n) thermal state at its end, 1 where the continuous torque would bring the motor for ever; 0 where
+            the sheet lacks the data (see `drives.heat_is_known`).
+        torque, wanted: (T, n) motor torques applied, and those that the wish would have taken [N m].
+        limit: (T, n) torque that was at hand [N m].
+        saturated, clipped: (T, n) where a motor was at its torque limit; where a wished speed was cut.
+    """
+
+    robot: Robot
+    demand: Demand
+    drives: Drives
+    algorithm: Algorithm
+    q: Array
+    qd: Array
+    heat: Array
+    qdd: Array
+    torque: Array
+    wanted: Array
+    limit: Array
+    saturated: Flags
+    clipped: Flags
+
+    @property
+    def time(self) -> Array:
+        """(T,) end of each cycle [s]."""
+        return self.demand.time
+
+    @property
+    def feasible(self) -> bool:
+        """Whether no motor met its torque limit and no speed was cut."""
+        return not (self.saturated.any() or self.clipped.any())
+
+    @cached_property
+    def motor_speed(self) -> Array:
+        """(T, n) K q̇ at the end of each cycle [rad/s]."""
+        return self.qd @ self.drives.actuators.gear.T
+
+    @cached_property
+    def torque_use(self) -> Array:
+        """(T, n) |wanted torque| over the torque at hand; above 1 the motor could not follow."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.wanted == 0.0, 0.0, np.abs(self.wanted) / self.limit)
+
+    @cached_property
+    def speed_use(self) -> Array:
+        """(T, n) the larger of |q̇|/limit of the joint and |K q̇|/limit of its motor; 0 where there is no limit."""
+        joint = np.abs(self.qd) / self.drives.speed
+        return np.maximum(joint, np.abs(self.motor_speed) / self.drives.actuators.speed_limit)
+
+    @cached_property
+    def lag(self) -> Array:
+        """(T, n) wished minus achieved position at the end of each cycle [rad or m]."""
+        return self.demand.q[1:] - self.q
+
+    @cached_property
+    def power(self) -> Array:
+        """(T, n) motor torque times motor speed at the end of the cycle [W]; negative where the motor brakes."""
+        return self.torque * self.motor_speed
+
+    @property
+    def energy(self) -> Array:
+        """(n,) work that the motor shafts gave [J]."""
+        return np.asarray(np.maximum(self.power, 0.0).sum(axis=0) * self.demand.dt)
+
+    @property
+    def regenerated(self) -> Array:
+        """(n,) work that came back to the motor shafts [J]."""
+        return np.asarray(np.maximum(-self.power, 0.0).sum(axis=0) * self.demand.dt)
+
+    @property
+    def rms(self) -> Array:
+        """(n,) root mean square of the motor torques [N m]."""
+        return np.asarray(np.sqrt(np.mean(self.torque**2, axis=0)))
+
+    @cached_property
+    def starts(self) -> tuple[Array, Array]:
+        """(T, n) position and speed at the beginning of each cycle, where its forces are taken."""
+        return (
+            np.concatenate([self.demand.q[:1], self.q[:-1]]),
+            np.concatenate([np.zeros((1, self.robot.n)), self.qd[:-1]]),
+        )
+
+    @cached_property
+    def reactions(self) -> Array:
+        """(T, nb, 6) wrench [f; n] through every joint, joint frame, with the accelerations that happened (001 eq. 32).
+
+        It is what the parent exerts on the body; see `armwright.dynamics.joint_reactions`.
+        """
+        q, qd = self.starts
+        payload = self.demand.payload
+        out = np.empty((self.demand.cycles, len(self.robot.bodies), 6))
+        if payload is None:
+            groups = [(self.robot, np.arange(self.demand.cycles))]
+        else:
+            kinds, which = np.unique(payload, axis=0, return_inverse=True)
+            groups = [(_loaded(self.robot, kind), np.flatnonzero(which == k)) for k, kind in enumerate(kinds)]
+        for robot, rows in groups:
+            wrench = None if self.demand.wrench is None else self.demand.wrench[rows]
+            out[rows] = joint_reactions(robot, q[rows], qd[rows], self.qdd[rows], wrench)
+        return out
+
+    @cached_property
+    def deviation(self) -> Deviation:
+        """How far the tool is from the wished place, orientation and path."""
+        wished, got = fk(self.robot, self.demand.q), fk(self.robot, self.q)
+        there = wished[1:]
+        turn = np.einsum("kji,kjl->kil", there[:, :3, :3], got[:, :3, :3])
+        # from the axis as well as from the trace: arccos alone is blind below 1e-8 rad
+        axis = np.stack([turn[:, 2, 1] - turn[:, 1, 2], turn[:, 0, 2] - turn[:, 2, 0], turn[:, 1, 0] - turn[:, 0, 1]])
+        angle = np.arctan2(np.linalg.norm(axis, axis=0), np.trace(turn, axis1=1, axis2=2) - 1.0)
+        position = np.linalg.norm(got[:, :3, 3] - there[:, :3, 3], axis=1)
+        return Deviation(position, angle, _from_path(got[:, :3, 3], wished[:, :3, 3], position))
+
+
+def _loaded(robot: Robot, payload: Array) -> Robot:
+    m, x, y, z, xx, yy, zz, xy, xz, yz = (float(v) for v in payload)
+    return robot.with_payload(m, (x, y, z), [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) if m else robot
+
+
+def _from_path(points: Array, path: Array, far: Array) -> Array:
+    """Distance (T,) of points (T, 3) from the polyline path (T + 1, 3), looked for near the same moment."""
+    best = far.copy()
+    cycles = len(points)
+    late = np.flatnonzero(far > 1e-12)
+    for step in range(-NEAR, NEAR + 1):
+        rows = late[(late + step >= 0) & (late + step < cycles)]
+        if not rows.size:
+            continue
+        a, b = path[rows + step], path[rows + step + 1]
+        along = b - a
+        length = np.einsum("ki,ki->k", along, along)
+        share = np.einsum("ki,ki->k", points[rows] - a, along) / np.where(length > 0.0, length, 1.0)
+        nearest = a + np.clip(share, 0.0, 1.0)[:, None] * along
+        best[rows] = np.minimum(best[rows], np.linalg.norm(points[rows] - nearest, axis=1))
+    return np.asarray(best)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program's cycles through Algorithm 1, in one compiled loop; many variants of it side by side in SIMD lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.arguments import names_culprit
+from armwright.errors import InputError, SimulationError
+from armwright.graph.loop import Loop
+from armwright.programs.motors.cycle import Algorithm, Cycle, State
+from armwright.programs.motors.demand import Demand, fits
+from armwright.programs.motors.plan import cycle_plan, start
+from armwright.programs.motors.result import MotorRun
+from armwright.programs.motors.rules import Rule, find_rule
+from armwright.robot.model import robot_needed
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from armwright.programs.motors.drives import Basis, Drives
+    from armwright.robot.model import Robot
+
+LANES = 64  # variants in one run of the loop: their tables and records stay small
+
+
+@names_culprit
+def run_motors(
+    robot: Robot,
+    demand: Demand,
+    rule: str | Rule = "full",
+    *,
+    algorithm: Algorithm | None = None,
+    basis: Basis = "motors",
+    friction: float = 1.0,
+    torque: ArrayLike = 1.0,
+) -> MotorRun:
+    """Run what is asked of an arm through what its motors can do (001, Algorithm 1).
+
+    Args:
+        robot: the arm.
+        demand: wished positions, loads and moves, cycle by cycle.
+        rule: "full", "partitioned", "unlimited" (without Algorithm 1), or a rule of the caller's.
+        algorithm: the other choices of a cycle; its `rule` is replaced by `rule`.
+        basis: "motors", or "joints" to check joint efforts where the motors are unknown.
+        friction: factor of all motor friction.
+        torque: factor of the torque limits, one or (n,).
+    """
+    factors = np.atleast_1d(np.asarray(torque, dtype=np.float64))
+    if factors.shape == (1,):
+        factors = np.repeat(factors, getattr(robot, "n", 1))
+    return run_variants(
+        robot, [demand], rule, algorithm=algorithm, basis=basis, friction=[friction], torque=factors[None]
+    )[0]
+
+
+@names_culprit
+def run_variants(
+    robot: Robot,
+    demands: Demand | Sequence[Demand],
+    rule: str | Rule = "full",
+    *,
+    algorithm: Algorithm | None = None,
+    basis: Basis = "motors",
+    friction: ArrayLike | None = None,
+    torque: ArrayLike | None = None,
+) -> list[MotorRun]:
+    """Run variants of a program side by side, as many as the processor has lanes at a time.
+
+    Args:
+        robot: the arm.
+        rule: as in `run_motors`.
+        algorithm: as in `run_motors`.
+        basis: as in `run_motors`.
+        demands: one for all variants, or one each; shorter ones hold their last position until the longest has ended.
+        friction: (B,) factors of motor friction; 1 if omitted.
+        torque: (B,) or (B, n) factors of the torque limits; 1 if omitted.
+
+    Returns:
+        One run per variant, each with the cycles of its own demand.
+    """
+    if wrong := robot_needed(robot):
+        raise InputError(wrong)
+    given = [demands] if isinstance(demands, Demand) else list(demands)
+    if not given:
+        raise InputError("demands: none given")
+    factors = {"friction": _factors(friction, "friction", 1), "torque": _factors(torque, "torque", robot.n)}
+    count = max([len(given), *(len(rows) for rows in factors.values() if rows is not None)])
+    for what, rows in (("demands", given), *factors.items()):
+        if rows is not None and len(rows) not in (1, count):
+            raise InputError(f"{what}: {len(rows)} given for {count} variants; give one or {count}")
+    given = [fits(demand, robot) for demand in given]
+    if len({demand.dt for demand in given}) != 1:
+        raise InputError("demands: all variants of one run must have the same dt")
+    chosen = replace(algorithm or Algorithm(), rule=find_rule(rule))
+    spread = {k: None if rows is None else np.broadcast_to(rows, (count, rows.shape[1])) for k, rows in factors.items()}
+    out: list[MotorRun] = []
+    for first in range(0, count, LANES):
+        part = slice(first, min(first + LANES, count))
+        demand = given if len(given) == 1 else given[part]
+        some = {name: None if rows is None else rows[part] for name, rows in spread.items()}
+        drives, record = _lanes(robot, demand, part.stop - part.start, chosen, basis, some, Cycle._fields)
+        for lane, rows in enumerate(record):
+            own = demand[lane if len(demand) > 1 else 0]
+            out.append(_result(robot, drives, own, rows[: own.cycles], chosen))
+    return out
+
+
+def run_columns(
+    robot: Robot, demands: Sequence[Demand], algorithm: Algorithm, basis: Basis, keep: tuple[str, ...]
+) -> list[Any]:
+    """Run demands as `run_variants` does and return some columns of each only, (T, len(keep)·n): for searches."""
+    given = [fits(demand, robot) for demand in demands]
+    out = []
+    for first in range(0, len(given), LANES):
+        part = given[first : first + LANES]
+        record = _lanes(robot, part, len(part), algorithm, basis, {}, keep)[1]
+        out += [rows[: demand.cycles] for rows, demand in zip(record, part, strict=True)]
+    return out
+
+
+def _lanes(
+    robot: Robot,
+    demands: list[Demand],
+    count: int,
+    algorithm: Algorithm,
+    basis: Basis,
+    factors: dict[str, Any],
+    keep: tuple[str, ...],
+) -> tuple[Drives, Any]:
+    """Run up to `LANES` lanes; the record is (count, cycles of the longest, len(keep)·n)."""
+    cycles = max(demand.cycles for demand in demands)
+    longest = [demand if demand.cycles == cycles else demand.held(cycles - demand.cycles) for demand in demands]
+    set_inputs = tuple(
+        name for name in ("wrench", "payload") if any(getattr(demand, name) is not None for demand in demands)
+    ) + tuple(name for name, rows in factors.items() if rows is not None and (rows != 1.0).any())
+    tables = [_table(demand, set_inputs) for demand in longest]
+    own = () if len(tables) == 1 else ("q_next", *(name for name in ("wrench", "payload") if name in set_inputs))
+    plan = cycle_plan(robot, demands[0].dt, algorithm, basis, set_inputs, own, keep)
+    loop = Loop(plan.loop, count)
+    for name, rows in _starts(longest)._asdict().items():
+        loop.set(name, rows)
+    for name, rows in factors.items():
+        if name in set_inputs:
+            loop.set(name, rows)
+    if own:
+        record, outcomes = loop.run(cycles, lanes=np.stack(tables))
+    else:
+        record, outcomes = loop.run(cycles, shared=tables[0])
+    if broken := [outcome.ticks for outcome in outcomes if outcome.reason != "end"]:
+        first, dt = min(broken), demands[0].dt
+        raise SimulationError(f"motors: the arm's state is not finite from cycle {first} on ({first * dt:g} s)")
+    return plan.drives, record
+
+
+def _table(demand: Demand, inputs: tuple[str, ...]) -> Any:
+    """Rows of q_next and the loads that are set (T, columns); a demand without a load has a load of zero."""
+    columns: list[Any] = [demand.q[1:]]
+    for name, size in (("wrench", 6), ("payload", 10)):
+        if name in inputs:
+            rows = getattr(demand, name)
+            columns.append(np.zeros((demand.cycles, size)) if rows is None else rows)
+    return np.concatenate(columns, axis=1)
+
+
+def _starts(demands: list[Demand]) -> State:
+    return start(np.stack([demand.q[0] for demand in demands]))
+
+
+def _result(robot: Robot, drives: Drives, demand: Demand, record: Any, algorithm: Algorithm) -> MotorRun:
+    n = robot.n
+    parts = {name: record[:, k * n : (k + 1) * n] for k, name in enumerate(Cycle._fields)}
+    parts.pop("wish")  # the demand has it
+    flags = {name: parts.pop(name) > 0.5 for name in ("saturated", "clipped")}
+    return MotorRun(robot=robot, demand=demand, drives=drives, algorithm=algorithm, **parts, **flags)
+
+
+def _factors(value: Any, what: str, size: int) -> Any:
+    if value is None:
+        return None
+    rows = np.asarray(value, dtype=np.float64)
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    if rows.ndim != 2 or rows.shape[1] not in (1, size) or not len(rows):
+        raise InputError(f"{what}: expected (B,) or (B, {size}) factors, got shape {np.shape(value)}")
+    if not (np.isfinite(rows) & (rows >= 0.0)).all():
+        raise InputError(f"{what}: factors must be finite and ≥ 0")
+    return np.broadcast_to(rows, (len(rows), size))
