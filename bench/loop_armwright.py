@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+import motors_armwright
 from armwright.control import computed_torque, inertia_gains, pd, pd_gravity
 from armwright.dynamics.newton_euler import rnea
 from armwright.dynamics.poe import poe_inverse, poe_mass
@@ -82,6 +83,7 @@ def register(task: dict[str, Any]) -> None:
     _stiff()
     _recording(robot, law, q0)
     _explore()
+    motors_armwright.register()
 
 
 def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:

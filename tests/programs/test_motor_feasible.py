@@ -187,6 +187,10 @@ def test_variants_refuse_what_does_not_fit():
         run_variants(rl15(), demand, friction=[1, 1, 1], torque=[1, 1])
     with pytest.raises(InputError, match="finite and ≥ 0"):
         run_variants(rl15(), demand, friction=[-1.0])
+    with pytest.raises(InputError, match="locks it"):
+        run_variants(rl15(), demand, friction=[1.0, 3.0])
+    with pytest.raises(InputError, match="none given"):
+        run_variants(rl15(), [])
     with pytest.raises(InputError, match="same dt"):
         run_variants(rl15(), [demand, demand.at_period(0.02)])
     with pytest.raises(InputError, match="override"):

@@ -7,6 +7,7 @@ Plain functions of one configuration, to read beside their document, to compile 
 """
 
 from armwright.dynamics.aba import aba
+from armwright.dynamics.actuator_side import actuator_side
 from armwright.dynamics.api import (
     base_parameters,
     bias,
@@ -35,6 +36,7 @@ from armwright.dynamics.newton_euler import rnea
 __all__ = [
     "METHODS",
     "aba",
+    "actuator_side",
     "base_parameters",
     "bias",
     "compare",

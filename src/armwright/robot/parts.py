@@ -225,7 +225,7 @@ class Actuators(ByContent):
 
     def __post_init__(self) -> None:
         """Freeze the arrays and refuse NaN; what was left out is unknown; `Robot` checks the other shapes."""
-        n = len(self.gear)
+        n = len(np.atleast_1d(numbers(self.gear, "actuators.gear")))
         for name in ("continuous_torque", "thermal_time"):
             if np.size(getattr(self, name)) == 0:
                 object.__setattr__(self, name, np.full(n, np.inf))

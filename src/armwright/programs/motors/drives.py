@@ -57,7 +57,8 @@ class Drives:
     def warming(self, dt: float) -> Array:
         """Share of the way to the steady temperature that a cycle goes, 1 − exp(−Δt/T), (n,); 0 where unknown."""
         known = np.where(self.heat_is_known, self.thermal_time, np.inf)
-        return np.asarray(-np.expm1(-dt / known))
+        with np.errstate(divide="ignore"):  # no lag at all: at once
+            return np.asarray(-np.expm1(-dt / known))
 
     def within_speeds(self, qd: Any, *, motors: bool = True) -> Any:
         """Cut joint speeds (n,) to the limits of the joints and, with `motors`, to those of the motors.

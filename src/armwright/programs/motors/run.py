@@ -96,6 +96,10 @@ def run_variants(
     given = [fits(demand, robot) for demand in given]
     if len({demand.dt for demand in given}) != 1:
         raise InputError("demands: all variants of one run must have the same dt")
+    if factors["friction"] is not None:
+        most = float(factors["friction"].max() * robot.actuators.load_friction.max(initial=0.0))
+        if most >= 1.0:
+            raise InputError(f"friction: {most:g} of the load would be lost in a gear, which locks it; it must be < 1")
     chosen = replace(algorithm or Algorithm(), rule=find_rule(rule))
     spread = {k: None if rows is None else np.broadcast_to(rows, (count, rows.shape[1])) for k, rows in factors.items()}
     out: list[MotorRun] = []

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Algorithm 1 of 001 on its demonstration, made 884 cycles long: one run, variants side by side, the monitor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from armwright.graph.loop import Loop
+from armwright.programs.motors import Algorithm, MotorMonitor, cycle_plan, find_rule, run_motors, run_variants
+from armwright.studies.erfd import demo
+from armwright.studies.erfd.setting import DT, arm
+from protocol import case
+
+VARIANTS = 256
+
+
+class Repeated:
+    """The compiled loop alone, from the same start again and again."""
+
+    def __init__(self, rule: str, demand: Any) -> None:
+        plan = cycle_plan(arm(), DT, Algorithm(rule=find_rule(rule)), inputs=("wrench",)).loop
+        self.loop = Loop(plan, 1)
+        self.table = np.concatenate([demand.q[1:], demand.wrench], axis=1)
+        self.start = demand.q[0]
+        self.out = np.empty((1, demand.cycles, len(plan.record_slots)))
+
+    def __call__(self) -> Any:
+        for name, value in (("q", self.start), ("qd", np.zeros(6)), ("heat", np.zeros(6)), ("wish", self.start)):
+            self.loop.set(name, value)
+        self.loop.run(len(self.table), shared=self.table, out=self.out)
+        return self.out[0, -1, :6]
+
+
+def register() -> None:
+    """Register the cases."""
+    demand = demo.demand().held(100)
+    for rule in ("full", "partitioned"):
+        run = run_motors(arm(), demand, rule)
+        note = f"{demand.cycles} cycles, compiled loop"
+        case(f"loop/motors_{rule}", Repeated(rule, demand), run.q[-1], note=note)
+    friction = np.linspace(0.5, 1.5, VARIANTS)
+    one = run_motors(arm(), demand, friction=friction[7])
+    case(
+        "loop/motor_variants",
+        lambda: run_variants(arm(), demand, friction=friction),
+        one.q[-1],
+        got=run_variants(arm(), demand, friction=friction)[7].q[-1],
+        items=VARIANTS,
+        tolerance=1e-6,
+        note=f"{VARIANTS} variants, per variant, whole call",
+    )
+    watch = MotorMonitor(arm(), DT, inputs=("wrench",))
+    at = {"k": 0}
+
+    def sample() -> Any:
+        k = at["k"] = at["k"] + 1
+        row = k % demand.cycles
+        return watch(k * DT, demand.q[row], demand.wrench[row])
+
+    watch(0.0, demand.q[0])
+    case("loop/motor_monitor", sample, demand.cycles, got=demand.cycles, note="one sample")
