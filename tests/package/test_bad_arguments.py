@@ -71,7 +71,11 @@ CALLS = {
     "aw.load_world": (aw.load_world, {"path": "bench"}),
     "aw.Limits": (aw.Limits, {"lower": -1.0, "upper": 1.0, "velocity": 1.0}),
     "aw.Friction": (aw.Friction, {"viscous": 0.1, "coulomb": 0.1}),
-    "aw.Actuators": (aw.Actuators, dict.fromkeys(aw.Actuators.__dataclass_fields__, TWO)),
+    "aw.Actuators": (
+        aw.Actuators,
+        dict.fromkeys(aw.Actuators.__dataclass_fields__, TWO)
+        | {"curve_speed": [[0.0, 9.0]] * 2, "curve_torque": [[1.0, 0.5]] * 2},
+    ),
     "aw.Body": (aw.Body, {"name": "link", "parent": -1, "joint": 0, "T_parent_joint": np.eye(4), "mass": 1.0}),
     "aw.Joint": (aw.Joint, {"name": "joint", "kind": "revolute", "limits": aw.Limits(), "friction": aw.Friction()}),
     "robot.with_payload": (UR5.with_payload, {"mass": 1.0, "com": (0.0, 0.0, 0.0)}),

@@ -225,19 +225,20 @@ class Actuators(ByContent):
 
     def __post_init__(self) -> None:
         """Freeze the arrays and refuse NaN; what was left out is unknown; `Robot` checks the other shapes."""
-        n = len(np.atleast_1d(numbers(self.gear, "actuators.gear")))
-        for name in ("continuous_torque", "thermal_time"):
-            if np.size(getattr(self, name)) == 0:
-                object.__setattr__(self, name, np.full(n, np.inf))
-        for name in ("curve_speed", "curve_torque"):
-            if np.size(getattr(self, name)) == 0:
-                object.__setattr__(self, name, np.zeros((n, 0)))
-        for part in fields(self):
-            array = numbers(getattr(self, part.name), f"actuators.{part.name}")
+        arrays = {part.name: numbers(getattr(self, part.name), f"actuators.{part.name}") for part in fields(self)}
+        n = len(np.atleast_1d(arrays["gear"]))
+        unknown = {
+            "continuous_torque": np.full(n, np.inf),
+            "thermal_time": np.full(n, np.inf),
+            "curve_speed": np.zeros((n, 0)),
+            "curve_torque": np.zeros((n, 0)),
+        }
+        for name, array in arrays.items():
             if np.isnan(array).any():
-                raise InputError(f"actuators.{part.name}: NaN is not a number to compute with; inf means unlimited")
-            array.flags.writeable = False
-            object.__setattr__(self, part.name, array)
+                raise InputError(f"actuators.{name}: NaN is not a number to compute with; inf means unlimited")
+            kept = unknown[name] if name in unknown and not array.size else array
+            kept.flags.writeable = False
+            object.__setattr__(self, name, kept)
         speed, torque = self.curve_speed, self.curve_torque
         if speed.shape != torque.shape or speed.ndim != 2 or len(speed) != n:
             raise InputError(
