@@ -202,6 +202,24 @@ def test_reactions_balance_gravity_and_the_wrench_on_the_tool():
     assert np.allclose(force, [-1.0, -2.0, weight + 30.0], atol=1e-9)
 
 
+def test_deviation_is_measured_at_the_programs_tool():
+    """A tool of the program is a tool of the arm; a lag along the path is no distance from it."""
+    tool = np.eye(4)
+    tool[:3, 3] = 0.1, -0.2, 0.3
+    demand = replace(point_to_point(4.0, hold=20), wrench=None)
+    there = run_motors(rl15(), replace(demand, tool=tool)).deviation
+    longer = run_motors(rl15().with_tool(rl15().T_tip_tool @ tool), demand).deviation
+    for one, other in zip(there, longer, strict=True):
+        assert np.allclose(one, other, atol=1e-9)
+    turning = one_joint(torque=0.3)
+    late = run_motors(turning, replace(Demand(DT, np.cumsum(np.linspace(0, 0.02, 80))[:, None]), tool=tool)).deviation
+    assert late.position.max() > 0.01 > 1e-3 > late.path.max()  # a circle: chords are off it by less than that
+    kept = replace(demand, tool=tool).at_override(0.5).held(3)
+    assert kept.tool.shape == (kept.cycles, 4, 4)
+    with pytest.raises(InputError, match="tool must be"):
+        replace(demand, tool=np.eye(3))
+
+
 def test_lanes_are_single_runs():
     """Variants side by side are the runs one by one, demands of any length."""
     demands = [point_to_point(2.0, hold=40).at_override(x) for x in (0.3, 0.7, 1.0, 0.5, 0.9)]

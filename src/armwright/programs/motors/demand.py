@@ -31,6 +31,8 @@ class Demand:
         wrench: (T, 6) or (6,) what the world does to the tool during each cycle, tool origin, base axes [N, N m].
         payload: (T, 10) or (10,) load on the tool during each cycle, see `payload`; None for none.
         move: (T,) number of the move that each cycle belongs to; all 0 if omitted.
+        tool: (T, 4, 4) or (4, 4) pose of the program's tool in the arm's own tool frame, where deviations are measured;
+            None if they are the same. Wrench and payload stay in the arm's own.
     """
 
     dt: float
@@ -38,6 +40,7 @@ class Demand:
     wrench: Array | None = None
     payload: Array | None = None
     move: NDArray[np.int64] | None = None
+    tool: Array | None = None
 
     def __post_init__(self) -> None:
         """Check shapes and numbers, and freeze."""
@@ -54,6 +57,11 @@ class Demand:
                 if rows.shape not in ((size,), (self.cycles, size)):
                     raise InputError(f"demand: {name} must be ({size},) or ({self.cycles}, {size}), got {rows.shape}")
                 put(self, name, np.broadcast_to(rows, (self.cycles, size)))
+        if self.tool is not None:
+            poses = _finite(self.tool, "tool")
+            if poses.shape not in ((4, 4), (self.cycles, 4, 4)):
+                raise InputError(f"demand: tool must be (4, 4) or ({self.cycles}, 4, 4), got {poses.shape}")
+            put(self, "tool", np.broadcast_to(poses, (self.cycles, 4, 4)))
         if self.payload is not None and (self.payload[:, 0] < 0.0).any():
             raise InputError("demand: the payload's mass must be ≥ 0")
         move = np.zeros(self.cycles, dtype=np.int64) if self.move is None else np.array(self.move)
@@ -94,11 +102,14 @@ class Demand:
             raise InputError(f"held: cycles must be ≥ 0, got {cycles}")
 
         def longer(rows: Any) -> Any:
-            return None if rows is None else np.concatenate([rows, np.repeat(rows[-1:], cycles, axis=0)])
+            return np.concatenate([rows, np.repeat(rows[-1:], cycles, axis=0)])
 
-        return replace(
-            self, q=longer(self.q), wrench=longer(self.wrench), payload=longer(self.payload), move=longer(self.move)
-        )
+        return replace(self, q=longer(self.q), **{name: longer(rows) for name, rows in self._rows().items()})
+
+    def _rows(self) -> dict[str, Any]:
+        """What is given cycle by cycle, by name."""
+        given = {name: getattr(self, name) for name in ("wrench", "payload", "move", "tool")}
+        return {name: rows for name, rows in given.items() if rows is not None}
 
     def at_override(self, override: float) -> Demand:
         """Return the same path at another speed: time goes `override` times as fast."""
@@ -130,10 +141,7 @@ class Demand:
         )
         q[place == self.cycles] = self.q[-1]
         during = np.clip(np.ceil(place[1:] - 1e-9).astype(np.int64) - 1, 0, self.cycles - 1)
-        wrench, payload, move = (
-            None if rows is None else rows[during] for rows in (self.wrench, self.payload, self.move)
-        )
-        return replace(self, dt=dt, q=q, wrench=wrench, payload=payload, move=move)
+        return replace(self, dt=dt, q=q, **{name: rows[during] for name, rows in self._rows().items()})
 
 
 def fits(demand: Demand, robot: Robot) -> Demand:

@@ -151,13 +151,15 @@ class MotorRun:
     def deviation(self) -> Deviation:
         """How far the tool is from the wished place, orientation and path."""
         wished, got = fk(self.robot, self.demand.q), fk(self.robot, self.q)
-        there = wished[1:]
+        before, there = wished[:-1], wished[1:]
+        if self.demand.tool is not None:
+            before, there, got = before @ self.demand.tool, there @ self.demand.tool, got @ self.demand.tool
         turn = np.einsum("kji,kjl->kil", there[:, :3, :3], got[:, :3, :3])
         # from the axis as well as from the trace: arccos alone is blind below 1e-8 rad
         axis = np.stack([turn[:, 2, 1] - turn[:, 1, 2], turn[:, 0, 2] - turn[:, 2, 0], turn[:, 1, 0] - turn[:, 0, 1]])
         angle = np.arctan2(np.linalg.norm(axis, axis=0), np.trace(turn, axis1=1, axis2=2) - 1.0)
         position = np.linalg.norm(got[:, :3, 3] - there[:, :3, 3], axis=1)
-        return Deviation(position, angle, _from_path(got[:, :3, 3], wished[:, :3, 3], position))
+        return Deviation(position, angle, _from_path(got[:, :3, 3], before[:, :3, 3], there[:, :3, 3], position))
 
 
 def _loaded(robot: Robot, payload: Array) -> Robot:
@@ -165,8 +167,8 @@ def _loaded(robot: Robot, payload: Array) -> Robot:
     return robot.with_payload(m, (x, y, z), [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) if m else robot
 
 
-def _from_path(points: Array, path: Array, far: Array) -> Array:
-    """Distance (T,) of points (T, 3) from the polyline path (T + 1, 3), looked for near the same moment."""
+def _from_path(points: Array, starts: Array, ends: Array, far: Array) -> Array:
+    """Distance (T,) of points from the straight pieces between starts and ends, each (T, 3), near the same moment."""
     best = far.copy()
     cycles = len(points)
     late = np.flatnonzero(far > 1e-12)
@@ -174,7 +176,7 @@ def _from_path(points: Array, path: Array, far: Array) -> Array:
         rows = late[(late + step >= 0) & (late + step < cycles)]
         if not rows.size:
             continue
-        a, b = path[rows + step], path[rows + step + 1]
+        a, b = starts[rows + step], ends[rows + step]
         along = b - a
         length = np.einsum("ki,ki->k", along, along)
         share = np.einsum("ki,ki->k", points[rows] - a, along) / np.where(length > 0.0, length, 1.0)
