@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from armwright.programs.motors.drives import Basis, Drives
     from armwright.robot.model import Robot
 
-LANES = 64  # variants in one run of the loop: their tables and records stay small
+LANES = 8  # variants in one run of the loop: one SIMD group or two, whose tables and record stay in the cache
 
 
 @names_culprit
