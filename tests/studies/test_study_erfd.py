@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from armwright.dynamics.mrnea import mrnea
-from armwright.studies.erfd import STUDY, coefficients, counts, demo, motors
+from armwright.studies.erfd import STUDY, coefficients, counts, demo, model, motors
 from armwright.studies.erfd.actuators import as_published, literal, opposing_friction
 from armwright.studies.erfd.appendix_b import NOT_AT_HAND, bodies, closed_forms, tabulated
 from armwright.studies.erfd.setting import QD, Q, arm, states
@@ -92,6 +92,10 @@ def test_orders():
     assert counts.order(True) == "O(n^3)"
     assert counts.order_of_the_print() == "grows as n^2.49"
     assert not counts.cheapest()
+
+
+def test_listing_reads_without_its_brace():
+    assert (model.moves_read(brace=True), model.moves_read(brace=False)) == (0, 9)
 
 
 # --- Algorithm 1 (X4, X5, X13) ---------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ STUDY = Study(
         "The load of the example is (100, 100, −150) N in the dossier and (100, 100, 150) N in the paper; Ix of link 2 "
         "is 1.157 and 1. We take the dossier's.",
         "I_a4 is printed as a second I_a3; the units of f_v are not printed.",
-        "The listing of Fig. 8 as printed does not parse: a brace before move 2 opens a comment that never closes.",
         "No curve of the document can be read back and no computing time is printed.",
         "Ours: axes that hold their place have no dry friction; the sign of a speed of 1e-15 rad/s is chance.",
     ),

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from armwright.errors import ProgramError
 from armwright.kinematics import ik
+from armwright.programs.read import read_program
 from armwright.robot.load import load
-from armwright.studies.erfd.demo import PRINTED, point, pose, segments
+from armwright.studies.erfd.demo import MOVES, PRINTED, point, pose, segments
 from armwright.studies.erfd.setting import arm
 from armwright.studies.item import Claim, Formula, Item, Numbers, Undetermined
 from armwright.types import Array
@@ -35,6 +37,28 @@ def plane_z(name: str) -> float:
     return float(a * x + b * y + c)
 
 
+def listing(*, brace: bool) -> str:
+    """Targets and moves 2–10 of Fig. 8 as an L-IRL program, with or without the brace that stands before move 2."""
+    lines = ["program Lola15DD;", "var"]
+    for name, ((x, y, z), angles) in PRINTED.items():
+        place = f"({x}, {y}, {z})"
+        target = f"position{place}" if angles is None else f"({place}, {angles})"
+        lines.append(f"robtarg : {name} = robtarg({target});")
+    lines += ["endvar", "seq", "{" if brace else ""]
+    for via, target, speed, acceleration in MOVES:
+        way = f"lin {target}" if via is None else f"circle {via}, {target}"
+        lines.append(f"move {way} speed={speed} acc={acceleration};")
+    return "\n".join([*lines, "endseq", ""])
+
+
+def moves_read(*, brace: bool) -> int:
+    """How many of the nine moves a reader finds, 0 if it finds the text to be no program."""
+    try:
+        return len(read_program(listing(brace=brace), "l-irl").moves)
+    except ProgramError:
+        return 0
+
+
 def _gyration_notes() -> list[str]:
     out = []
     for body, other in zip(arm().bodies[1:5], load("rl15-origin").bodies[1:5], strict=True):
@@ -57,6 +81,14 @@ def _path_notes() -> list[str]:
         f"targets out of reach with the tool at (120, 120, 350) mm: {', '.join(reach) or 'none'}",
         f"from the shoulder: {far} mm, the wrist centre reaches 1432.98: targets are points of the tool",
     ]
+
+
+def _listing_notes() -> list[str]:
+    try:
+        read_program(listing(brace=True), "l-irl")
+    except ProgramError as error:
+        return [f"our reader, with the brace: {error}"]
+    return []
 
 
 ITEMS: tuple[Item, ...] = (
@@ -101,6 +133,17 @@ ITEMS: tuple[Item, ...] = (
     ),
     Item(
         "8c",
+        "moves 2–10 of the listing run",
+        Claim("nine moves, as the text describes", 9),
+        None,
+        lambda: moves_read(brace=True),
+        reason="a brace before move 2 opens a comment that never closes; without it all nine are read",
+        faults=("Fig. 8: brace before move 2",),
+        rule="by our reader of L-IRL: targets and moves as printed, words of orientation and blending left out",
+        notes=lambda: [f"without the brace {moves_read(brace=False)} moves are read", *_listing_notes()],
+    ),
+    Item(
+        "8d",
         "the program keeps its tool in one plane",
         Claim("plane path of Fig. 4"),
         lambda: all(abs(plane_z(name) - PRINTED[name][0][2]) < 0.01 for name in PRINTED),
