@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joints along a tool path of many segments: q(σ) on one branch of inverse kinematics, as quintic pieces.
+
+All knots are solved in one call, all branches at once; the branch is followed by continuity, and only afterwards is it
+asked whether the joints really moved continuously. Everything is arrays: no step by step along the path.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from armwright.errors import NotSupportedError
+from armwright.kinematics import fk, ik, ik_class, jacobian, jacobian_dot
+from armwright.kinematics.extent import weights
+from armwright.kinematics.joint_range import TURN, turning
+from armwright.motion.path_refused import check_limits, refuse_jump, refuse_reach, refuse_singular
+from armwright.motion.paths import PathPoint
+from armwright.motion.point_to_point import quintic_coefficients
+from armwright.motion.tracking import CLOSED_FORMS
+from armwright.motion.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.motion.tool_path import ToolPath
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+SPACING = 0.01  # between knots [m]
+LEAST_KNOTS = 8  # intervals between neighbouring breaks, at least
+JUMP = 0.1  # a step that differs this much from what the slopes say is a jump [rad or m]
+SINGULAR = 1e-3  # ratio of singular values of the weighted Jacobian
+TOLERANCE = 1e-8  # deviation between the knots [m, rad]
+LOOK = np.array([0.2, 0.5, 0.8])
+CLOSEST = 1e-5  # a jump between knots this close is one [m]
+HALVINGS = 16
+
+
+class Slopes(NamedTuple):
+    """dq/dσ and d²q/dσ² (N, n), conditioning (N,), sign of det J (N,)."""
+
+    dq: Array
+    ddq: Array
+    ratio: Array
+    sign: Array
+
+
+def closed_form(robot: Robot) -> bool:
+    """Whether all branches of the arm's inverse kinematics come in closed form."""
+    return ik_class(robot).name in CLOSED_FORMS
+
+
+def slopes(robot: Robot, q: Array, point: PathPoint, offset: Array) -> Slopes:
+    """Derivatives of joints q (N, 6) by the path parameter; `offset` (3,) is the tool point in the arm's own tool frame."""
+    w = weights(robot)
+    A = jacobian(robot, q, point=offset) * w[:, None]
+    size = np.linalg.norm(A, axis=(1, 2))
+    sign, log = np.linalg.slogdet(A)
+    # σ_min ≥ |det|/(‖A‖/√5)⁵: only what that bound does not clear is decomposed
+    ratio = np.exp(log) / (size / np.sqrt(5.0)) ** 5 / size
+    close = ratio < SINGULAR
+    if close.any():
+        sigma = np.linalg.svd(A[close], compute_uv=False)
+        ratio[close] = sigma[:, -1] / sigma[:, 0]
+    lost = ratio < 1e-9  # solved as if beside it; refused later
+    inverse = np.linalg.inv(np.where(lost[:, None, None], np.eye(6), A))
+    dq = np.einsum("nij,nj->ni", inverse, w * point.dX)
+    dA = jacobian_dot(robot, q, dq, point=offset) * w[:, None]
+    ddq = np.einsum("nij,nj->ni", inverse, w * point.ddX - np.einsum("nij,nj->ni", dA, dq))
+    return Slopes(dq, ddq, ratio, sign)
+
+
+def follow_branch(robot: Robot, T: Array, q_start: Array) -> tuple[Array, int]:
+    """Follow the branch of q_start (n,) through tool poses T (N, 4, 4) that lie close together.
+
+    Returns:
+        q (N, n) and how many leading poses were reached.
+    """
+    batch: Any = ik(robot, T, method="closed", seed=q_start, limits=False, restarts=0)
+    reached = int(np.argmax(batch.count == 0)) if (batch.count == 0).any() else T.shape[0]
+    if reached == 0:
+        return np.zeros((0, robot.n)), 0
+    may_turn = turning(robot)
+    found, count = batch.solutions[:reached], batch.count[:reached]
+    absent = np.arange(found.shape[1]) >= count[:, None]
+
+    def apart(a: Array, b: Array) -> Array:
+        d = a - b
+        d = np.where(may_turn, d - TURN * np.round(d / TURN), d)
+        return np.einsum("...i,...i->...", d, d)
+
+    step = apart(found[1:, None, :, :], found[:-1, :, None, :])  # (N−1, here, next)
+    step = np.where(absent[1:, None, :], np.inf, step)
+    following = np.argmin(step, axis=2).tolist()
+    here = int(np.argmin(np.where(absent[0], np.inf, apart(found[0], q_start))))
+    branch = [here]
+    for row in following:
+        here = row[here]
+        branch.append(here)
+    q = found[np.arange(reached), branch]
+    move = np.diff(q, axis=0, prepend=q_start[None])
+    move = np.where(may_turn, move - TURN * np.round(move / TURN), move)
+    return q_start + np.cumsum(move, axis=0), reached
+
+
+def along(robot: Robot, path: ToolPath, q_start: Array, T_flange_tool: Array, *, knots: Array | None = None,
+          spacing: float = SPACING) -> Trajectory:  # fmt: skip
+    """Return the joints along a tool path, parameter σ, from the branch of q_start (6,).
+
+    Args:
+        robot: an arm with closed-form inverse kinematics.
+        path: where its tool shall go.
+        q_start: joints at σ = 0, or near them: the nearest solution is taken.
+        T_flange_tool: (4, 4) the tool in the frame that the robot calls its tool.
+        knots: σ that must be knots, besides the path's own breaks.
+        spacing: of the other knots [m].
+
+    Raises:
+        PathRefused: out of reach, singular, outside the joint limits, or a jump to another branch.
+    """
+    if not closed_form(robot):
+        raise NotSupportedError(
+            f"{robot.name!r} has no closed-form inverse kinematics ({ik_class(robot).reason}); tool paths of programs "
+            "need one. Joint moves work, and `follow_path` follows one line or arc numerically"
+        )
+    flange, offset = np.linalg.inv(T_flange_tool), T_flange_tool[:3, 3]
+    s = _grid(path, np.zeros(0) if knots is None else knots, spacing)
+    for _ in range(HALVINGS):
+        here, there = path.at(s[:-1]), path.at(s[1:], before=True)  # each interval sees its own ends
+        q, reached = follow_branch(robot, np.concatenate([here.T, there.T[-1:]]) @ flange, q_start)
+        if reached == 0:
+            refuse_reach(robot, path, flange, 0.0, 0.0, q_start)
+        m = reached - 1  # intervals with both ends in reach
+        a = slopes(robot, q[:m], PathPoint(*(part[:m] for part in here)), offset)
+        b = slopes(robot, q[1:], PathPoint(*(part[:m] for part in there)), offset)
+        h = np.diff(s[:reached])
+        odd = np.abs(np.diff(q, axis=0) - 0.5 * h[:, None] * (a.dq + b.dq)).max(axis=1, initial=0.0) > JUMP
+        odd |= a.sign * b.sign < 0.0
+        _refuse_singular(robot, s, q, a, b, odd)
+        if not odd.any() and reached < s.size:
+            refuse_reach(robot, path, flange, float(s[m]), float(s[m + 1]), q[m])
+        if (odd & (h < CLOSEST)).any():
+            k = int(np.argmax(odd & (h < CLOSEST)))
+            refuse_jump(robot, float(s[k]), q[k], q[k + 1])
+        if odd.any():
+            s = np.sort(np.concatenate([s, (s[: reached - 1] + h * 0.5)[odd], (s[: reached - 1] + h * 0.25)[odd]]))
+            continue
+        motion = Trajectory(s, quintic_coefficients(h, q[:-1], q[1:], a.dq, b.dq, a.ddq, b.ddq))
+        bad = _deviation(robot, path, motion, flange) > TOLERANCE
+        if not bad.any():
+            check_limits(robot, motion)
+            return motion
+        s = np.sort(np.concatenate([s, (0.5 * (s[1:] + s[:-1]))[bad]]))
+    refuse_jump(robot, float(s[np.argmax(bad)]), q[np.argmax(bad)], q[np.argmax(bad) + 1])
+
+
+def _grid(path: ToolPath, knots: Array, spacing: float) -> Array:
+    """Knots (N+1,): every break of the path, those asked for, and evenly spaced ones between."""
+    at = np.unique(np.concatenate([path.breaks, path.turn_breaks, path.corners, knots]))
+    at = at[np.concatenate([[True], np.diff(at) > 1e-9 * path.length])]
+    at[-1] = path.length
+    count = np.maximum(np.ceil(np.diff(at) / spacing), LEAST_KNOTS).astype(np.int64)
+    start, width = np.repeat(at[:-1], count), np.repeat(np.diff(at) / count, count)
+    inside = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    return np.concatenate([start + inside * width, at[-1:]])
+
+
+def _deviation(robot: Robot, path: ToolPath, motion: Trajectory, flange: Array) -> Array:
+    """Largest distance [m] or angle [rad] (N,) between tool and path inside each piece."""
+    s = motion.breaks[:-1, None] + np.diff(motion.breaks)[:, None] * LOOK
+    q = motion.within(LOOK).q
+    goal, T = path.at(s.reshape(-1)).T @ flange, fk(robot, q.reshape(-1, robot.n))
+    R = goal[:, :3, :3] @ np.swapaxes(T[:, :3, :3], -1, -2)
+    # R is near the identity: its skew part is the angle to first order
+    skew = 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=-1)
+    off = np.maximum(np.linalg.norm(goal[:, :3, 3] - T[:, :3, 3], axis=-1), np.linalg.norm(skew, axis=-1))
+    return np.asarray(off.reshape(s.shape).max(axis=1))
+
+
+def _refuse_singular(robot: Robot, s: Array, q: Array, a: Slopes, b: Slopes, odd: NDArray[np.bool_]) -> None:
+    """Raise at the first singular knot that comes before any jump."""
+    singular = np.minimum(a.ratio, b.ratio) < SINGULAR
+    first = int(np.argmax(singular)) if singular.any() else singular.size
+    if first < singular.size and not odd[:first].any():
+        refuse_singular(robot, float(s[first]), q[first], float(min(a.ratio[first], b.ratio[first])))
