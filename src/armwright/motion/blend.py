@@ -16,7 +16,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.motion.point_to_point import quintic_coefficients
-from armwright.motion.rotation_curve import Turning, blend_turn, turning
+from armwright.motion.rotation_curve import Turning, blend_turn, spinning, turning
 from armwright.motion.tool_path import Segment, ToolPath, position
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Joint:
             which must be none (tangents within 0.1°).
         turn_before, turn_after: σ [m] of the orientation blend; None: a quarter of the shorter neighbour.
         shape: "quintic" (C²), or "parabola" (two lines, equal distances, C¹).
+        stop: the tool comes to rest at the corner: nothing is blended and any corner will do.
     """
 
     before: float = 0.0
@@ -47,14 +48,18 @@ class Joint:
     turn_before: float | None = None
     turn_after: float | None = None
     shape: Shape = "quintic"
+    stop: bool = False
 
 
 def corner_angles(segments: Sequence[Segment]) -> Array:
-    """Angles (n − 1,) [rad] by which the direction of travel jumps between segments; 0 if either stands still."""
+    """Angles (n − 1,) [rad] by which the direction of travel jumps between segments.
+
+    90° where travel meets a turn on the spot, whose speed of travel is none; 0 between two of those.
+    """
     s = _Stack.of(segments)
     a, b = s.position(s.length)[1][:-1], s.position(np.zeros_like(s.length))[1][1:]
     angle = np.arctan2(np.linalg.norm(np.cross(a, b), axis=1), np.einsum("ni,ni->n", a, b))
-    return np.asarray(np.where(s.still[:-1] | s.still[1:], 0.0, angle))
+    return np.asarray(np.where(s.still[:-1] != s.still[1:], 0.5 * np.pi, np.where(s.still[1:], 0.0, angle)))
 
 
 class _Stack(NamedTuple):
@@ -68,10 +73,11 @@ class _Stack(NamedTuple):
     R: Array
     turn: Array
     still: NDArray[np.bool_]
+    spin: Array
 
     @staticmethod
     def of(segments: Sequence[Segment]) -> _Stack:
-        rows = [(s.length, s.curve.poly, s.curve.cosine, s.curve.sine, s.curve.rate, s.R_start, s.turn, s.still)
+        rows = [(s.length, s.curve.poly, s.curve.cosine, s.curve.sine, s.curve.rate, s.R_start, s.turn, s.still, s.spin)
                 for s in segments]  # fmt: skip
         return _Stack(*(np.array(column) for column in zip(*rows, strict=True)))
 
@@ -80,7 +86,8 @@ class _Stack(NamedTuple):
 
     def turning(self, x: Array) -> Turning:
         rate = self.turn / self.length[:, None]
-        return turning(x[:, None] * rate, rate, np.zeros_like(rate), self.R)
+        spin = self.spin / self.length[:, None]
+        return spinning(x[:, None] * spin, spin, turning(x[:, None] * rate, rate, np.zeros_like(rate), self.R))
 
 
 def join(segments: Sequence[Segment], joints: Sequence[Joint]) -> ToolPath:
@@ -99,11 +106,13 @@ def join(segments: Sequence[Segment], joints: Sequence[Joint]) -> ToolPath:
     zone[1:-1] = np.array([(joint.before, joint.after) for joint in joints]).reshape(-1, 2)
     usual = TURN_ZONE * np.minimum(s.length[1:], s.length[:-1])
     turn = np.zeros((n + 1, 2))
-    turn[1:-1] = [[u if z is None else z for z in (joint.turn_before, joint.turn_after)]
-                  for u, joint in zip(usual, joints, strict=True)] or np.zeros((0, 2))  # fmt: skip
+    for k, joint in enumerate(joints):
+        if not joint.stop:
+            turn[k + 1] = [usual[k] if z is None else z for z in (joint.turn_before, joint.turn_after)]
     _check_zones("position", s.length, zone)
     _check_zones("orientation", s.length, turn)
     sharp = (zone[1:-1].sum(axis=1) == 0.0) & (corner_angles(segments) > TANGENT)
+    sharp &= ~np.array([joint.stop for joint in joints], dtype=bool)
     if sharp.any():
         k = int(np.argmax(sharp))
         raise InputError(
@@ -118,9 +127,20 @@ def join(segments: Sequence[Segment], joints: Sequence[Joint]) -> ToolPath:
     breaks, pieces = _interleave(corners, zone, own, rounded)
     first, last = _before(s.turning(s.length - turn[1:, 0])), _after(s.turning(turn[:-1, 1]))
     even = np.zeros((n, 6, 3))
+    even[:, 0] = turn[:-1, 1:] * s.turn / s.length[:, None]
     even[:, 1] = s.turn / s.length[:, None]
-    own_turn = (even, s.turning(turn[:-1, 1]).R)
-    turn_breaks, turns = _interleave(corners, turn, own_turn, (blend_turn(turn[1:-1].sum(axis=1), first, last), first.R))
+    spin = s.spin / s.length[:, None]
+    # x counts from the end of the blend before: the turn done until then is in phi, the spin in R
+    R = s.R.copy()
+    spun = spin.any(axis=1)
+    if spun.any():
+        done = turning(turn[:-1, 1:] * spin, 0.0 * spin, 0.0 * spin, np.broadcast_to(np.eye(3), R.shape)).R
+        even[:, 0] = np.einsum("nij,nj->ni", done, even[:, 0])
+        even[:, 1] = np.einsum("nij,nj->ni", done, even[:, 1])
+        R = done @ R
+    width = turn[1:-1].sum(axis=1)
+    blends = blend_turn(np.where(width > 0.0, width, 1.0), first, last)
+    turn_breaks, turns = _interleave(corners, turn, (even, spin, R), (blends, zero, first.R))
     return ToolPath(breaks, *pieces, turn_breaks, *turns, corners)
 
 

@@ -35,6 +35,7 @@ JUMP = 0.1  # a step that differs this much from what the slopes say is a jump [
 SINGULAR = 1e-3  # ratio of singular values of the weighted Jacobian
 TOLERANCE = 1e-8  # deviation between the knots [m, rad]
 LOOK = np.array([0.2, 0.5, 0.8])
+GAUSS = (0.5 + 0.5 * np.polynomial.legendre.leggauss(6)[0], 0.5 * np.polynomial.legendre.leggauss(6)[1])
 CLOSEST = 1e-5  # a jump between knots this close is one [m]
 HALVINGS = 16
 
@@ -46,6 +47,13 @@ class Slopes(NamedTuple):
     ddq: Array
     ratio: Array
     sign: Array
+
+
+class JointCurve(NamedTuple):
+    """Joints along a tool path: a trajectory over the travelled length ℓ [m], and the path's σ at its breaks."""
+
+    motion: Trajectory
+    sigma: Array
 
 
 def closed_form(robot: Robot) -> bool:
@@ -107,8 +115,8 @@ def follow_branch(robot: Robot, T: Array, q_start: Array) -> tuple[Array, int]:
 
 
 def along(robot: Robot, path: ToolPath, q_start: Array, T_flange_tool: Array, *, knots: Array | None = None,
-          spacing: float = SPACING) -> Trajectory:  # fmt: skip
-    """Return the joints along a tool path, parameter σ, from the branch of q_start (6,).
+          spacing: float = SPACING) -> JointCurve:  # fmt: skip
+    """Return the joints along a tool path from the branch of q_start (6,).
 
     Args:
         robot: an arm with closed-form inverse kinematics.
@@ -152,9 +160,29 @@ def along(robot: Robot, path: ToolPath, q_start: Array, T_flange_tool: Array, *,
         bad = _deviation(robot, path, motion, flange) > TOLERANCE
         if not bad.any():
             check_limits(robot, motion)
-            return motion
+            return _by_length(path, motion, q, a, b, here, there)
         s = np.sort(np.concatenate([s, (0.5 * (s[1:] + s[:-1]))[bad]]))
     refuse_jump(robot, float(s[np.argmax(bad)]), q[np.argmax(bad)], q[np.argmax(bad) + 1])
+
+
+def _by_length(path: ToolPath, motion: Trajectory, q: Array, a: Slopes, b: Slopes, here: PathPoint, there: PathPoint) -> JointCurve:
+    """The same joints by the length really travelled: ℓ′ = |p′|, where the tool travels at all."""
+    s = motion.breaks
+    rate = np.linalg.norm(path.at((s[:-1, None] + np.diff(s)[:, None] * GAUSS[0]).reshape(-1)).dX[:, :3], axis=1)
+    rate = rate.reshape(-1, GAUSS[0].size)
+    still = rate.max(axis=1) < 1e-12
+    h = np.where(still, 1.0, rate @ GAUSS[1]) * np.diff(s)
+    ends = []
+    for slope, point in ((a, here), (b, there)):
+        v = np.linalg.norm(point.dX[:, :3], axis=1)
+        # where travel only begins, as in a blend from a turn on the spot, σ itself has to serve
+        slow = v < 1e-6
+        v = np.where(slow, 1.0, v)[:, None]
+        dv = np.where(slow, 0.0, np.einsum("ni,ni->n", point.dX[:, :3], point.ddX[:, :3]))[:, None] / v
+        ends.append((slope.dq / v, (slope.ddq - slope.dq * dv / v) / v**2))
+    (d0, dd0), (d1, dd1) = ends
+    length = np.concatenate([[0.0], np.cumsum(h)])
+    return JointCurve(Trajectory(length, quintic_coefficients(h, q[:-1], q[1:], d0, d1, dd0, dd1)), s)
 
 
 def _grid(path: ToolPath, knots: Array, spacing: float) -> Array:

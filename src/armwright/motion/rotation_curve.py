@@ -64,6 +64,16 @@ def turning(phi: Array, dphi: Array, ddphi: Array, R_a: Array) -> Turning:
     return Turning(R, w, dw)
 
 
+def spinning(angle: Array, rate: Array, inner: Turning) -> Turning:
+    """exp(angle) R with ω and ω′, for an inner turning and an outer one of constant axis: angle, rate (..., 3), parallel."""
+    if not np.any(rate):
+        return inner
+    zero = np.zeros_like(angle)
+    S = turning(angle, zero, zero, np.broadcast_to(np.eye(3), (*angle.shape, 3))).R
+    w, dw = (np.einsum("...ij,...j->...i", S, v) for v in (inner.w, inner.dw))
+    return Turning(S @ inner.R, rate + w, np.cross(rate, w) + dw)
+
+
 def _unturn(phi: Array, w: Array) -> Array:
     """A(φ)⁻¹ w for φ, w (n, 3)."""
     _, b, c = turn_coefficients(np.einsum("ni,ni->n", phi, phi))

@@ -7,14 +7,15 @@ that |dp/dσ| = 1 on lines and arcs, and less inside a blend. Position and orien
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from armwright.errors import InputError
 from armwright.motion.paths import TINY, CartesianPath, PathPoint
-from armwright.motion.rotation_curve import turning
+from armwright.motion.rotation_curve import spinning, turning
+from armwright.spatial import exp_so3, log_so3
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -42,8 +43,9 @@ class Segment:
         length: its share of σ [m].
         curve: position by x.
         R_start: (3, 3) orientation at x = 0.
-        turn: rotation vector (3,) [rad], base axes, made from x = 0 to length.
+        turn: rotation vector (3,) [rad], base axes, made from x = 0 to length; with `spin`, as seen from the path.
         still: whether the tool point stays where it is (a turn on the spot).
+        spin: rotation vector (3,) [rad], base axes, made by the direction of travel, if the tool turns with it.
     """
 
     length: float
@@ -51,10 +53,15 @@ class Segment:
     R_start: Array
     turn: Array
     still: bool = False
+    spin: Array = field(default_factory=lambda: np.zeros(3))
 
 
-def segment_of(path: CartesianPath) -> Segment:
-    """Return a line, an arc or a turn on the spot as a segment."""
+def segment_of(path: CartesianPath, *, with_path: bool = False) -> Segment:
+    """Return a line, an arc or a turn on the spot as a segment.
+
+    With `with_path` the tool's turn on an arc is split: it turns with the direction of travel, and evenly as seen from
+    there by what is missing to the end's orientation.
+    """
     poly, zero = np.zeros((6, 3)), np.zeros(3)
     p = path.T_start[:3, 3]
     length = path.length
@@ -70,7 +77,11 @@ def segment_of(path: CartesianPath) -> Segment:
     else:
         poly[0], poly[1] = p, path.chord / length
         curve = Curve(poly, zero, zero, 0.0)
-    return Segment(length, curve, path.T_start[:3, :3], path.turn, still)
+    R, spin, turn = path.T_start[:3, :3], zero, path.turn
+    if with_path and path.angle:
+        spin = path.angle * path.normal
+        turn = np.asarray(log_so3(exp_so3(-spin) @ exp_so3(path.turn)), dtype=np.float64)
+    return Segment(length, curve, R, turn, still, spin)
 
 
 def spline_segments(points: Array, rotations: Array, turns: Array, *, tangents: tuple[Array | None, Array | None]) -> list[Segment]:
@@ -107,7 +118,7 @@ class ToolPath:
         breaks: (m+1,) σ where the pieces of position begin and end.
         poly, cosine, sine, rate: (m, 6, 3), (m, 3), (m, 3), (m,), a `Curve` each, x counted from the piece's start.
         turn_breaks: (k+1,) likewise of orientation.
-        phi, R: (k, 6, 3) and (k, 3, 3): the orientation exp(Σ phi[j] xʲ) R.
+        phi, spin, R: (k, 6, 3), (k, 3), (k, 3, 3): the orientation exp(x spin) exp(Σ phi[j] xʲ) R.
         corners: (segments+1,) σ where the programmed segments begin and end.
     """
 
@@ -118,6 +129,7 @@ class ToolPath:
     rate: Array
     turn_breaks: Array
     phi: Array
+    spin: Array
     R: Array
     corners: Array
 
@@ -138,8 +150,7 @@ class ToolPath:
         p, dp, ddp = position(self.poly[k], self.cosine[k], self.sine[k], self.rate[k], s - self.breaks[k])
         k = _piece(self.turn_breaks, s, before)
         x = (s - self.turn_breaks[k])[..., None]
-        c = self.phi[k]
-        R, w, dw = turning(*_polynomial(c, x), self.R[k])
+        R, w, dw = spinning(x * self.spin[k], self.spin[k], turning(*_polynomial(self.phi[k], x), self.R[k]))
         T = np.zeros((*s.shape, 4, 4))
         T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, p, 1.0
         return PathPoint(T, np.concatenate([dp, w], axis=-1), np.concatenate([ddp, dw], axis=-1))
