@@ -158,10 +158,15 @@ def _split(path: Trajectory, grid: int) -> Trajectory:
         drop[k if points[k] not in special else k + 1] = points[k] not in special or points[k + 1] not in special
     points = points[~drop]
     points = np.concatenate([[0.0], points[(points > 0.0) & (points < path.duration)], [path.duration]])
+    return subdivide(path, points)
+
+
+def subdivide(path: Trajectory, points: Array) -> Trajectory:
+    """The same path with pieces between given points, its own breaks among them: Taylor coefficients about the new starts."""
     piece = np.searchsorted(path.breaks[1:-1], 0.5 * (points[1:] + points[:-1]), side="right")
     shift = points[:-1] - path.breaks[piece]
     out, c = [], path.coefficients
-    for k in range(path.degree + 1):  # Taylor coefficients about the new starts
+    for k in range(path.degree + 1):
         value = c[piece, -1]
         for j in range(c.shape[1] - 2, -1, -1):
             value = value * shift[:, None] + c[piece, j]

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From moves to geometry: each move becomes a leg, straight in joint space or a segment of the tool's path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError, ProgramError
+from armwright.kinematics import fk, ik
+from armwright.kinematics.joint_range import SLACK, fit_turns
+from armwright.motion.joint_curve import closed_form
+from armwright.motion.paths import TINY, CartesianPath, circle_about, circle_via, line
+from armwright.motion.tool_path import ON_THE_SPOT, Segment, segment_of, spline_segments
+from armwright.programs.program import Joints, Note, Pose, Stop, Tangent
+from armwright.spatial import exp_so3, log_so3
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.programs.program import Blend, Move, Program
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+LOOKS = np.linspace(0.0, 1.0, 17)[:, None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leg:
+    """The way of one move.
+
+    Attributes:
+        index: of the move in the program.
+        length: its share of the path [m]: of a tool segment as programmed, of a joint move the travel of its tool.
+        segment: what the tool does, or None for a joint move, which goes straight from q[0] to q[1] (2, n).
+        q: joints at both ends of a joint move; empty for a tool segment.
+        T_end: (4, 4) T_base_tool at the end of a tool segment.
+        blend: what happens at its end.
+        wait: how long to rest behind it [s].
+    """
+
+    index: int
+    length: float
+    segment: Segment | None
+    q: Array
+    T_end: Array
+    blend: Blend
+    wait: float = 0.0
+
+
+class Walker:
+    """Turns moves into legs, with the notes and errors that belong to them."""
+
+    def __init__(self, robot: Robot, program: Program) -> None:
+        """Solve all pose targets of joint moves at once."""
+        self.robot, self.program = robot, program
+        self.notes: list[Note] = []
+        self.postures = _postures(robot, program)
+
+    def note(self, move: Move, text: str) -> None:
+        """Tell the user something about a move."""
+        self.notes.append(Note(move.line, text))
+
+    def refuse(self, move: Move, message: str, valid: str = "") -> ProgramError:
+        """An error that names the line and the move's text."""
+        return ProgramError(message, file=self.program.file, line=move.line, word=move.text, valid=valid)
+
+    def joint_leg(self, index: int, q: Array) -> Leg | None:
+        """The leg of a joint move from joints q (n,); None if it has no length."""
+        move = self.program.moves[index]
+        goal = self._goal(index, q)
+        low, high = self.robot.lower - SLACK, self.robot.upper + SLACK
+        outside = (goal < low) | (goal > high)
+        if outside.any():
+            j = int(np.argmax(outside))
+            joint = self.robot.joints[j]
+            raise self.refuse(
+                move,
+                f"joint {j + 1} ({joint.name!r}) of {self.robot.name!r} would stand at {np.degrees(goal[j]):.2f}°, "
+                "outside its range",
+                f"{np.degrees(self.robot.lower[j]):.2f}° to {np.degrees(self.robot.upper[j]):.2f}°",
+            )
+        turn = float(np.abs(goal - q).max())
+        if turn < TINY:
+            self.note(move, "the move has no length and is left out: the arm is there already")
+            return None
+        p = (fk(self.robot, q + LOOKS * (goal - q)) @ tool_of(move))[:, :3, 3]
+        travel = float(np.linalg.norm(np.diff(p, axis=0), axis=1).sum())
+        return Leg(index, max(travel, ON_THE_SPOT * turn), None, np.stack([q, goal]), np.eye(4), move.blend)
+
+    def _goal(self, index: int, q: Array) -> Array:
+        """Joints (n,) at the end of a joint move that begins at q (n,)."""
+        move = self.program.moves[index]
+        target = move.target
+        if isinstance(target, Joints):
+            if target.q.size > self.robot.n:
+                raise self.refuse(
+                    move,
+                    f"the target has {target.q.size} joints, {self.robot.name!r} has {self.robot.n}: the program was "
+                    "written for another arm",
+                    f"targets of at most {self.robot.n} joints, or another --robot",
+                )
+            goal = q.copy()
+            known = np.flatnonzero(target.known)
+            goal[known] = target.q[known]
+            return goal
+        options = self.postures.get(index)
+        if options is None:  # its orientation is that of the arm here, or there is no closed form
+            T = pose_of(move, (fk(self.robot, q) @ tool_of(move))[:3, :3])
+            found: Any = ik(self.robot, _flange(move, T), seed=q, limits=False)
+            options = found.solutions
+        if options.shape[0] == 0:
+            T = pose_of(move, (fk(self.robot, q) @ tool_of(move))[:3, :3])
+            closest: Any = ik(self.robot, _flange(move, T), seed=q, limits=False)
+            raise self.refuse(
+                move,
+                f"the target {_named(target)}is out of reach of {self.robot.name!r}: the closest approach misses it "
+                f"by {1e3 * closest.closest_position_error:.1f} mm and "
+                f"{np.degrees(closest.closest_rotation_error):.1f}°",
+                f"joints {np.round(np.degrees(closest.closest), 2).tolist()}° come closest",
+            )
+        fitted = fit_turns(self.robot, options, np.broadcast_to(q, options.shape), True)
+        far = np.linalg.norm(fitted.q - q, axis=1) + np.where(fitted.inside, 0.0, 1e6)
+        return np.asarray(fitted.q[np.argmin(far)])
+
+    def tool_leg(self, index: int, T: Array) -> Leg | None:
+        """The leg of a line or an arc from the tool pose T (4, 4); None if it has no length."""
+        move = self.program.moves[index]
+        end = pose_of(move, T[:3, :3])
+        if move.kind == "line" and _coincide(T, end):
+            self.note(move, "the move has no length and is left out: the tool is there already")
+            return None
+        try:
+            path = line(T, end) if move.kind == "line" else _arc(move, T, end)
+        except InputError as error:
+            raise self.refuse(move, str(error)) from error
+        segment = segment_of(path, with_path=move.orientation == "with_path")
+        if move.arc_angle is not None:
+            end = path.T_end
+        if move.orientation == "with_path" and isinstance(move.target, Pose) and not move.target.oriented:
+            segment = replace(segment, turn=np.zeros(3))
+            end[:3, :3] = exp_so3(segment.spin) @ T[:3, :3]
+        return Leg(index, segment.length, segment, np.zeros((0, 0)), end, move.blend)
+
+    def spline_legs(self, first: int, last: int, T: Array, tangent: Array | None) -> list[Leg]:
+        """The legs of spline moves first … last − 1, one smooth curve from the tool pose T (4, 4)."""
+        moves = self.program.moves
+        poses, indices = [T], []
+        for index in range(first, last):
+            pose = pose_of(moves[index], poses[-1][:3, :3])
+            if np.linalg.norm(pose[:3, 3] - poses[-1][:3, 3]) < TINY:
+                self.note(moves[index], "the spline point coincides with the one before and is left out")
+                continue
+            poses.append(pose)
+            indices.append(index)
+        if not indices:
+            return []
+        P, R = np.array([T[:3, 3] for T in poses]), np.array([T[:3, :3] for T in poses])
+        turns = np.array([log_so3(b @ a.T) for a, b in zip(R[:-1], R[1:], strict=True)])
+        segments = spline_segments(P, R[:-1], turns, tangents=(tangent, None))
+        # inside the curve the points are passed, whatever is said there
+        blends = [*(Tangent() for _ in indices[1:]), moves[indices[-1]].blend]
+        parts = zip(indices, segments, poses[1:], blends, strict=True)
+        return [Leg(k, s.length, s, np.zeros((0, 0)), T, blend) for k, s, T, blend in parts]
+
+
+def tool_of(move: Move) -> Array:
+    """T_flange_tool (4, 4) of a move."""
+    return np.eye(4) if move.T_flange_tool is None else np.asarray(move.T_flange_tool)
+
+
+def pose_of(move: Move, R: Array) -> Array:
+    """T_base_tool (4, 4) at the target of a move; R (3, 3) where it keeps its orientation or has none."""
+    assert isinstance(move.target, Pose)
+    T = np.array(move.T_base_frame @ move.target.T)
+    if not move.target.oriented or move.orientation == "fixed":
+        T[:3, :3] = R
+    return T
+
+
+def rested(leg: Leg, wait: float = 0.0) -> Leg:
+    """The same leg with a stop, and a longer wait, behind it."""
+    return replace(leg, blend=Stop(), wait=leg.wait + wait)
+
+
+def _flange(move: Move, T: Array) -> Array:
+    return np.asarray(T @ np.linalg.inv(tool_of(move)))
+
+
+def _named(target: Any) -> str:
+    return f"{target.name!r} " if getattr(target, "name", "") else ""
+
+
+def _coincide(a: Array, b: Array) -> bool:
+    return float(np.linalg.norm(a[:3, 3] - b[:3, 3])) < TINY and float(np.abs(a[:3, :3] - b[:3, :3]).max()) < TINY
+
+
+def _arc(move: Move, T: Array, end: Array) -> CartesianPath:
+    """The arc of a move, with the reasons for which there is none."""
+    assert move.via is not None
+    via = (move.T_base_frame @ move.via.T)[:3, 3]
+    if np.linalg.norm(end[:3, 3] - T[:3, 3]) < TINY:
+        raise InputError(
+            "start and end of the circle coincide: three points of which two are one name no circle. "
+            "Write a full circle as two arcs, or as an arc with an angle of 360°"
+        )
+    path = circle_via(T, via, end)
+    if move.arc_angle is None:
+        return path
+    return circle_about(T, path.centre, path.normal, move.arc_angle, end[:3, :3])
+
+
+def _postures(robot: Robot, program: Program) -> dict[int, Array]:
+    """All postures (K, n) that reach the pose targets of joint moves, by move; one call for the whole program."""
+    posed = [
+        k
+        for k, move in enumerate(program.moves)
+        if move.kind == "joint" and isinstance(move.target, Pose) and move.target.oriented and move.orientation != "fixed"
+    ]
+    if not (posed and closed_form(robot)):
+        return {}
+    T = np.array([_flange(program.moves[k], pose_of(program.moves[k], np.eye(3))) for k in posed])
+    found: Any = ik(robot, T, limits=False, restarts=0)
+    return {k: found.solutions[i, : found.count[i]] for i, k in enumerate(posed)}

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole program as one curve of the joints over the travelled length, with the corners rounded and the stops marked.
+
+Moves of the tool that follow one another are one tool path, solved in one call; joint moves are straight. Where a joint
+move is blended with anything, the corner is rounded in joint space (`corners`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.kinematics import fk
+from armwright.motion.blend import TANGENT, corner_angles, join
+from armwright.motion.joint_curve import along
+from armwright.motion.path_refused import PathRefused
+from armwright.motion.trajectory import Trajectory
+from armwright.programs.corners import Run, chain
+from armwright.programs.legs import Walker, rested, tool_of
+from armwright.programs.program import Note, Stop, Tangent
+from armwright.programs.refusals import path_refusal
+from armwright.programs.zones import fit_zones, tool_joint
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.programs.legs import Leg
+    from armwright.programs.program import Program
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Route:
+    """Where the arm goes, not yet when.
+
+    Attributes:
+        curve: joints by the travelled length ℓ [m], quintic pieces; only where the arm stops may the direction jump.
+        owner: (m,) index of the move that each piece belongs to.
+        rounded: (m,) pieces of corners rounded in joint space.
+        stops: (m+1,) where the arm is at rest, both ends included.
+        waits: (m+1,) how long it stays there [s].
+        notes: what had to be changed or assumed.
+    """
+
+    curve: Trajectory
+    owner: NDArray[np.int64]
+    rounded: NDArray[np.bool_]
+    stops: NDArray[np.bool_]
+    waits: Array
+    notes: tuple[Note, ...]
+
+
+def route(robot: Robot, program: Program, q_start: Array) -> Route:
+    """Lay the way of a program from joints q_start (n,).
+
+    Raises:
+        ProgramError: a move that cannot be made; names line, place on the move, joint, and what would work.
+    """
+    walker = Walker(robot, program)
+    runs, first_wait = _runs(walker, q_start)
+    if not runs:
+        raise InputError(f"program {program.name!r}: no move of it has any length")
+    whole, waits = chain(walker, runs)
+    waits[0] += first_wait
+    breaks = np.concatenate([[0.0], np.cumsum(whole.h)])
+    stops = np.concatenate([[True], whole.stop])
+    return Route(Trajectory(breaks, whole.c), whole.owner, whole.rounded, stops, waits, tuple(walker.notes))
+
+
+def _runs(walker: Walker, q: Array) -> tuple[list[Run], float]:
+    """Joint moves one by one, and tool moves with one tool together, each with its joints; and the wait before all."""
+    moves = walker.program.moves
+    runs: list[Run] = []
+    legs: list[Leg] = []  # tool moves not yet solved
+    first_wait, k = 0.0, 0
+    while k < len(moves):
+        move, last = moves[k], k + 1
+        if move.kind == "wait":
+            seconds = getattr(move.speed, "seconds", 0.0)
+            if not _stop_here(walker, runs, legs, seconds, why="waits there"):
+                first_wait += seconds
+            k = last
+            continue
+        if legs and (move.kind == "joint" or not np.array_equal(tool_of(move), tool_of(moves[legs[-1].index]))):
+            runs.append(_tool_run(walker, legs, q))
+            legs, q = [], runs[-1].q_end
+        if move.kind == "joint":
+            leg = walker.joint_leg(k, q)
+            new = [] if leg is None else [leg]
+            if leg is not None:
+                runs.append(Run.straight(leg))
+                q = leg.q[1]
+        else:
+            T = legs[-1].T_end if legs else fk(walker.robot, q) @ tool_of(move)
+            if move.kind == "spline":
+                while last < len(moves) and moves[last].kind == "spline":
+                    last += 1
+                new = walker.spline_legs(k, last, T, _direction(legs))
+            else:
+                leg = walker.tool_leg(k, T)
+                new = [] if leg is None else [leg]
+            legs += new
+        if not new and isinstance(move.blend, Stop):
+            _stop_here(walker, runs, legs, 0.0, why="the next move has no length")
+        k = last
+    if legs:
+        runs.append(_tool_run(walker, legs, q))
+    return runs, first_wait
+
+
+def _stop_here(walker: Walker, runs: list[Run], legs: list[Leg], seconds: float, why: str) -> bool:
+    """Rest behind the last leg; False if there is none yet."""
+    holder = legs or (runs[-1].legs if runs else [])
+    if not holder:
+        return False
+    leg = holder[-1]
+    if not isinstance(leg.blend, Stop):
+        walker.note(walker.program.moves[leg.index], f"its blend is left out, for the arm {why}")
+    holder[-1] = rested(leg, seconds)
+    return True
+
+
+def _direction(legs: list[Leg]) -> Array | None:
+    """Unit direction of travel at the end of the legs so far, where the next curve is to go on in it."""
+    if not legs or not isinstance(legs[-1].blend, Tangent) or legs[-1].segment is None or legs[-1].segment.still:
+        return None
+    path = join([legs[-1].segment], [])
+    d = path.at(path.length, before=True).dX[:3]
+    return np.asarray(d / np.linalg.norm(d))
+
+
+def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> Run:
+    """Joints along tool moves that follow one another from joints q (n,)."""
+    moves = walker.program.moves
+    segments = [leg.segment for leg in legs if leg.segment is not None]
+    zone = fit_zones(walker, legs)
+    angles = corner_angles(segments)
+    for k, leg in enumerate(legs[:-1]):
+        if isinstance(leg.blend, Tangent) and angles[k] > TANGENT:
+            raise walker.refuse(
+                moves[leg.index],
+                f"it is to be passed without rounding, but meets the next move (line {moves[legs[k + 1].index].line}) "
+                f"at a corner of {np.degrees(angles[k]):.3f}°, and 0.1° is the most that is taken for none",
+                "a blend over a distance (c_cp, a zone, a radius), or a stop",
+            )
+    joints = [tool_joint(a, b, float(d)) for a, b, d in zip(legs[:-1], legs[1:], zone[1:-1], strict=True)]
+    path = join(segments, joints)
+    tool = tool_of(moves[legs[0].index])
+    try:
+        curve = along(walker.robot, path, q, tool)
+    except PathRefused as error:
+        raise path_refusal(walker, legs, path, tool, q, error) from error
+    return Run.tool(legs, curve, path.corners)
