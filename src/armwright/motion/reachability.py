@@ -89,38 +89,51 @@ def _edge(interval: Interval, low: float, high: float, x: float, direction: floa
     return None
 
 
-def largest_speeds(s: Array, a: Array, b: Array, c: Array) -> Array:
-    """Return x = ṡ² (N+1,), largest everywhere, zero at both ends, with a u + b x + c ≤ 0 on every interval.
+def largest_speeds(s: Array, a: Array, b: Array, c: Array, *, start: float = 0.0, end: float = 0.0) -> Array:
+    """Return x = ṡ² (N+1,), largest everywhere, given at both ends, with a u + b x + c ≤ 0 on every interval.
 
     Args:
         s: grid (N+1,).
         a: coefficients of u = s̈ (N, k).
         b: coefficients of x at the interval's start (N, k).
         c: constants (N, k).
+        start: x at the first grid point; 0 is rest.
+        end: x at the last one.
 
     Raises:
-        InputError: no speed profile from rest to rest exists; the message names s.
+        InputError: no speed profile between these ends exists; the message names s.
     """
     N = s.size - 1
     h = np.diff(s)
     cells = [_interval(float(h[i]), a[i], b[i], c[i]) for i in range(N)]
     K = np.zeros((N + 1, 2))
+    K[N] = end
     for i in range(N - 1, -1, -1):
         low, high = K[i + 1]
         cell = cells[i]
         most = _edge(cell, low, high, cell.most, -1.0) if cell.most >= cell.least else None
         least = _edge(cell, low, high, cell.least, 1.0) if most is not None else None
         if most is None or least is None:
-            raise InputError(f"path: at s = {s[i]:.6g} no speed keeps the limits and can still be brought to rest")
+            raise InputError(f"path: at s = {s[i]:.6g} no speed keeps the limits and can still be brought to {_ending(end)}")
         K[i] = least, max(most, least)
-    if K[0, 0] > 0.0:
-        raise InputError("path: it cannot be started from rest within the limits")
+    if not K[0, 0] <= start <= K[0, 1] * (1.0 + 1e-12):
+        raise InputError(
+            f"path: it cannot be started with speed {np.sqrt(start):.6g} within the limits; valid is "
+            f"{np.sqrt(K[0, 0]):.6g} to {np.sqrt(K[0, 1]):.6g}"
+            if start > 0.0
+            else "path: it cannot be started from rest within the limits"
+        )
     if K[1:-1, 1].max(initial=0.0) >= FAR:
         raise InputError("path: nothing limits the speed somewhere on it; give finite limits")
     x = np.zeros(N + 1)
+    x[0] = start
     for i in range(N):
         _, (offset, slope) = _room(cells[i], K[i + 1, 0], K[i + 1, 1], x[i])
         x[i + 1] = min(max(offset + slope * x[i], K[i + 1, 0]), K[i + 1, 1])
         if not x[i] + x[i + 1] > 0.0:
             raise InputError(f"path: the arm cannot leave s = {s[i]:.6g} from rest within the limits")
     return x
+
+
+def _ending(end: float) -> str:
+    return f"speed {np.sqrt(end):.6g} at the end" if end > 0.0 else "rest"

@@ -66,7 +66,7 @@ class Walker:
 
     def refuse(self, move: Move, message: str, valid: str = "") -> ProgramError:
         """An error that names the line and the move's text."""
-        return ProgramError(message, file=self.program.file, line=move.line, word=move.text, valid=valid)
+        return refusal(self.program, move, message, valid)
 
     def joint_leg(self, index: int, q: Array) -> Leg | None:
         """The leg of a joint move from joints q (n,); None if it has no length."""
@@ -165,6 +165,11 @@ class Walker:
         blends = [*(Tangent() for _ in indices[1:]), moves[indices[-1]].blend]
         parts = zip(indices, segments, poses[1:], blends, strict=True)
         return [Leg(k, s.length, s, np.zeros((0, 0)), T, blend) for k, s, T, blend in parts]
+
+
+def refusal(program: Program, move: Move, message: str, valid: str = "") -> ProgramError:
+    """An error about one move of a program."""
+    return ProgramError(message, file=program.file, line=move.line, word=move.text, valid=valid)
 
 
 def tool_of(move: Move) -> Array:

@@ -54,6 +54,12 @@ class Route:
     waits: Array
     notes: tuple[Note, ...]
 
+    @property
+    def sections(self) -> list[tuple[int, int]]:
+        """First and last knot of every section between stops."""
+        at = np.flatnonzero(self.stops).tolist()
+        return list(zip(at[:-1], at[1:], strict=True))
+
 
 def route(robot: Robot, program: Program, q_start: Array) -> Route:
     """Lay the way of a program from joints q_start (n,).

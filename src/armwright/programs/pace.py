@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast each piece of a route may be passed: the program's own words, and the speeds that joints and motors have.
+
+Everything is linear in u = s̈ and x = ṡ², s the travelled length: x ≤ cap, |u| ≤ push, and |q′u + q″x| within the joints'
+accelerations where these have to be kept on a way that bends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from armwright.kinematics import jacobian
+from armwright.motion.inputs import bounds
+from armwright.programs.legs import tool_of
+from armwright.programs.program import Duration, Fraction, LeadingAxis, Note, ToolRate
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.programs.program import Program
+    from armwright.programs.route import Route
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+RAMP = 0.25  # where a sheet gives no acceleration, a joint is taken to reach its rated speed in this time [s]
+
+
+class Ratings(NamedTuple):
+    """What joints are rated for: speed, acceleration (n,), and motor speeds as rows (k, n) with |rows @ qd| ≤ 1."""
+
+    speed: Array
+    acceleration: Array
+    motors: Array
+
+
+class Pace(NamedTuple):
+    """Limits of a route: cap (m,) [m²/s²], push (m,) [m/s²]; weight (m, n) with |weight·q̈| ≤ 1 on pieces that bend."""
+
+    cap: Array
+    push: Array
+    weight: Array
+
+
+def ratings(robot: Robot, acceleration: ArrayLike | None, notes: list[Note]) -> Ratings:
+    """Joint and motor ratings of an arm; `acceleration` (n,) or scalar takes the place of the sheet's."""
+    speed = np.array([joint.limits.velocity for joint in robot.joints])
+    rated = np.array([joint.limits.acceleration for joint in robot.joints])
+    if acceleration is not None:
+        rated = bounds(acceleration, "acceleration", robot.n)
+    missing = ~np.isfinite(rated) & np.isfinite(speed)
+    if missing.any():
+        notes.append(Note(0, f"{robot.name!r} has no rated acceleration of joints {(np.flatnonzero(missing) + 1).tolist()}: "
+                             f"they are taken to reach their rated speed in {RAMP} s (our assumption; "
+                             "give acceleration=… instead)"))  # fmt: skip
+        rated = np.where(missing, speed / RAMP, rated)
+    motor = np.asarray(robot.actuators.speed_limit, dtype=np.float64)
+    known = np.isfinite(motor) & (motor > 0.0)
+    return Ratings(speed, rated, np.asarray(robot.actuators.gear)[known] / motor[known, None])
+
+
+def pace(robot: Robot, program: Program, route: Route, rated: Ratings, *, keep_acceleration: bool) -> Pace:
+    """Turn the words of a program into limits on its route.
+
+    Joint moves, and corners rounded in joint space, keep the joints' rated accelerations; tool moves keep them only if
+    their acceleration is a share of the arm's, or with `keep_acceleration`: the tool's own acceleration rules there.
+    """
+    moves, owner = program.moves, route.owner
+    q, dq, ddq = route.curve.within([0.0, 1.0])
+    tools = np.array([tool_of(move)[:3, 3] for move in moves])[owner]
+    J = jacobian(robot, q, point=np.repeat(tools[:, None], 2, axis=1))
+    twist = np.einsum("mfij,mfj->mfi", J, dq)
+    travel, turn = np.linalg.norm(twist[..., :3], axis=-1).max(axis=1), np.linalg.norm(twist[..., 3:], axis=-1).max(axis=1)
+    tooled = np.array([move.kind != "joint" for move in moves])[owner]
+    length = np.bincount(owner, np.diff(route.curve.breaks), minlength=len(moves))
+
+    v, a = (_words(program, name)[:, owner] for name in ("speed", "acceleration"))
+    v[0] = np.minimum(v[0], 1.0)
+    size = np.abs(dq).max(axis=1)  # (m, n), the larger of both ends
+    leading = size.max(axis=1)
+    straight = ~tooled & ~route.rounded
+    reach = np.where(straight, 1.0, travel)  # a straight joint move counts by its mean speed of travel
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rated_speed = np.nan_to_num(size / rated.speed).max(axis=1)
+        motors = np.abs(dq @ rated.motors.T).max(axis=(1, 2), initial=0.0)
+        slow = np.stack([rated_speed / v[0], motors, leading / v[1], reach / v[2], turn / v[3]])
+        slow[4] = np.where(tooled, slow[4], 0.0)
+        # a move alone between stops is stretched to its duration afterwards; in company it has a mean speed
+        slow = np.concatenate([slow, np.where(_alone(route), 0.0, v[4] / length[owner])[None]])
+        # a turn on the spot has no travel to accelerate: the joints' ratings bound it unless its own turning does
+        keep = ~tooled | route.rounded | np.isfinite(a[0]) | ((travel < 1e-9) & np.isinf(a[3])) | keep_acceleration
+        need = np.where(keep[:, None], rated.acceleration * np.minimum(a[0], 1.0)[:, None], np.inf)
+        need = np.minimum(need, a[1][:, None])
+        hard = np.stack([(size / need).max(axis=1), reach / a[2], np.where(tooled, turn / a[3], 0.0)])
+    slow, hard = np.nan_to_num(slow, posinf=0.0), np.nan_to_num(hard, posinf=0.0)
+    with np.errstate(divide="ignore"):
+        cap, push = 1.0 / slow.max(axis=0) ** 2, 1.0 / hard.max(axis=0)
+    bent = (np.abs(ddq).max(axis=(1, 2)) > 0.0)[:, None]
+    return Pace(cap, push, np.where(bent & np.isfinite(need), 1.0 / need, 0.0))
+
+
+def _alone(route: Route) -> NDArray[np.bool_]:
+    """Pieces (m,) of moves that have a section between stops to themselves."""
+    out = np.zeros(route.owner.size, dtype=bool)
+    for first, last in route.sections:
+        out[first:last] = (route.owner[first:last] == route.owner[first]).all()
+    return out
+
+
+def _words(program: Program, name: str) -> Array:
+    """A program's speeds or accelerations, by move: fraction, leading axis, linear, angular (inf where not said); duration.
+
+    (5, moves); the last row is 0 where not said.
+    """
+    out = np.full((5, len(program.moves)), np.inf)
+    out[4] = 0.0
+    for k, move in enumerate(program.moves):
+        word = getattr(move, name)
+        if isinstance(word, Fraction):
+            out[0, k] = word.value
+        elif isinstance(word, LeadingAxis):
+            out[1, k] = word.value
+        elif isinstance(word, ToolRate):
+            out[2, k] = word.linear
+            if word.angular is not None:
+                out[3, k] = word.angular
+        elif isinstance(word, Duration):
+            out[4, k] = word.seconds
+    return out

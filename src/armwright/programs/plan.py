@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plan a program: from moves to joints at every cycle.
+
+Our planner, defined in these files and in `motion`; it is nobody's controller, and promises nobody's cycle time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from armwright.arguments import names_culprit
+from armwright.errors import InputError
+from armwright.kinematics import fk
+from armwright.kinematics.joint_range import middle
+from armwright.motion.inputs import joint_vector, positive
+from armwright.programs.legs import tool_of
+from armwright.programs.pace import pace, ratings
+from armwright.programs.program import Note
+from armwright.programs.route import Route, route
+from armwright.programs.timing import check_bounded, stretched, words_law
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.motion.speed_profile import Profile
+    from armwright.programs.program import Program
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+Law = Literal["words", "fastest"]
+
+
+class MovePlan(NamedTuple):
+    """A move in time: its index, from `start` to `end` [s], `length` [m] of way; no length if it was left out."""
+
+    index: int
+    start: float
+    end: float
+    length: float
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A program as motion of one arm, sampled every `cycle` seconds.
+
+    Attributes:
+        robot, program: what was planned.
+        cycle: [s].
+        t: (B,) instants [s], from 0 to the first at or after the end.
+        q, qd, qdd: (B, n) joints and their exact derivatives there; at rest before and after.
+        move: (B,) index of the move under way; a wait counts to the move before it.
+        route: the way, joints by the travelled length ℓ.
+        law: ℓ̇² and ℓ̈ along the way.
+        duration: of the motion with its waits [s].
+        notes: what the reader and the planner assumed or changed.
+    """
+
+    robot: Robot
+    program: Program
+    cycle: float
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    move: NDArray[np.int64]
+    route: Route
+    law: Profile
+    duration: float
+    notes: tuple[Note, ...]
+
+    @cached_property
+    def T_base_tool(self) -> Array:
+        """Pose (B, 4, 4) of the tool of the move under way."""
+        tools = np.array([tool_of(move) for move in self.program.moves])
+        return np.asarray(fk(self.robot, self.q) @ tools[self.move])
+
+    @cached_property
+    def moves(self) -> tuple[MovePlan, ...]:
+        """When each move runs, in the program's order; waits included, moves left out with no length."""
+        return _moves(self)
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array, NDArray[np.int64]]:
+        """q, qd, qdd (..., n) and the move (...) under way at times t (...) [s]."""
+        return _sample(self.route, self.law, np.asarray(t, dtype=np.float64))
+
+
+@names_culprit
+def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q: ArrayLike | None = None,
+                 law: Law = "words", acceleration: ArrayLike | None = None, keep_acceleration: bool = False,
+                 override: float = 1.0) -> Plan:  # fmt: skip
+    """Plan the motion of a program.
+
+    Args:
+        robot: the arm; tool moves need one with closed-form inverse kinematics.
+        program: from a reader.
+        cycle: sampling time Δt [s].
+        start_q: (n,) where the arm is at first; default the program's own, or else the middle of the joint ranges.
+        law: "words" (the program's speeds and accelerations, within the speeds that joints and motors have), or
+            "fastest" (on the same way as fast as motors allow, whatever the words say; see `fastest_law`).
+        acceleration: rated joint accelerations, scalar or (n,), instead of the sheet's.
+        keep_acceleration: keep the joints' rated accelerations on tool moves, too, whose own words are of the tool.
+        override: share of the planned speed at which everything runs, > 0; accelerations follow by its square.
+
+    Raises:
+        ProgramError: a move that cannot be made; names line, millimetre and joint, and the nearest thing that works.
+    """
+    positive(cycle, "cycle")
+    positive(override, "override", "-")
+    if law not in ("words", "fastest"):
+        raise InputError(f"law must be 'words' or 'fastest', got {law!r}")
+    notes = [*program.notes]
+    q = _start(robot, program, start_q, notes)
+    way = route(robot, program, q)
+    notes += way.notes
+    limits = pace(robot, program, way, ratings(robot, acceleration, notes), keep_acceleration=keep_acceleration)
+    check_bounded(robot, program, way, limits)
+    timed = stretched(program, way, words_law(way, limits))
+    timed = timed._replace(x=timed.x * override**2)
+    total = float(timed.times.sum() + way.waits.sum())
+    t = cycle * np.arange(int(np.ceil(total / cycle - 1e-9)) + 1)
+    q_, qd, qdd, move = _sample(way, timed, t)
+    return Plan(robot, program, cycle, t, q_, qd, qdd, move, way, timed, total, tuple(notes))
+
+
+def _start(robot: Robot, program: Program, start_q: ArrayLike | None, notes: list[Note]) -> Array:
+    """Joints (n,) before the first move."""
+    if start_q is not None:
+        return joint_vector(start_q, "start_q", robot.n)
+    if program.start_q is not None:
+        if program.start_q.size != robot.n:
+            raise InputError(
+                f"program {program.name!r} starts with {program.start_q.size} joints, {robot.name!r} has {robot.n}: it "
+                "was written for another arm"
+            )
+        return np.array(program.start_q)
+    q = middle(robot)
+    notes.append(Note(0, f"the program does not say where the arm is at first: taken at {np.degrees(q).round(2).tolist()}°"))
+    return q
+
+
+def _clock(way: Route, law: Profile) -> tuple[Array, Array]:
+    """When each interval of a law begins (N,) and ends (N,) [s], waits before it counted in."""
+    knot = np.searchsorted(law.s, way.curve.breaks)
+    wait = np.zeros(law.s.size)
+    np.add.at(wait, np.minimum(knot, law.s.size - 1), way.waits)
+    times = law.times
+    end = np.cumsum(times + wait[:-1])
+    return end - times, end
+
+
+def _sample(way: Route, law: Profile, t: Array) -> tuple[Array, Array, Array, NDArray[np.int64]]:
+    """Joints, their derivatives and the move under way at times t (...)."""
+    begin, end = _clock(way, law)
+    k = np.minimum(np.searchsorted(end, t, side="left"), end.size - 1)
+    tau = np.clip(t - begin[k], 0.0, end[k] - begin[k])
+    moving = (t >= begin[k]) & (t <= end[k])
+    v, u = np.sqrt(law.x[k]), law.push[k]
+    s = np.clip(law.s[k] + tau * (v + 0.5 * u * tau), law.s[k], law.s[k + 1])
+    sd, sdd = np.where(moving, np.maximum(v + u * tau, 0.0), 0.0)[..., None], np.where(moving, u, 0.0)[..., None]
+    piece = law.origin[k]
+    q, dq, ddq = way.curve._at(piece, s - way.curve.breaks[piece])
+    waiting = ~moving & (k > 0) & (t < begin[k])
+    owner = np.where(waiting, way.owner[law.origin[np.maximum(k - 1, 0)]], way.owner[piece])
+    return q, dq * sd, ddq * sd**2 + dq * sdd, owner
+
+
+def _moves(plan: Plan) -> tuple[MovePlan, ...]:
+    begin, end = _clock(plan.route, plan.law)
+    owner = plan.route.owner[plan.law.origin]
+    h = np.diff(plan.law.s)
+    out, clock = [], 0.0
+    for index in range(len(plan.program.moves)):
+        at = np.flatnonzero(owner == index)
+        if at.size:
+            clock = float(end[at[-1]])
+            out.append(MovePlan(index, float(begin[at[0]]), clock, float(h[at].sum())))
+        else:
+            out.append(MovePlan(index, clock, clock, 0.0))
+    return tuple(out)

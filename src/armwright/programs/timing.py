@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When the arm is where on its route: the fastest law that keeps the program's words, section by section between stops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.motion.reachability import largest_speeds
+from armwright.motion.speed_profile import Profile, fastest
+from armwright.programs.legs import refusal
+from armwright.programs.program import Duration
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.programs.pace import Pace
+    from armwright.programs.program import Program
+    from armwright.programs.route import Route
+    from armwright.robot.model import Robot
+
+    Array = NDArray[np.float64]
+
+WITHIN = 1.0 + 1e-9
+
+
+def words_law(route: Route, pace: Pace) -> Profile:
+    """Return the fastest law under a pace, at rest where the route stops.
+
+    Caps and pushes alone give the exact trapezoids of `fastest`. Where the way bends and joints must keep an
+    acceleration, a section that breaks it is solved again with those rows by reachability, on the same grid.
+    """
+    s = route.curve.breaks
+    parts = []
+    for first, last in route.sections:
+        cells = slice(first, last)
+        part = fastest(s[first : last + 1], pace.cap[cells], pace.push[cells])
+        part = Profile(part.s, part.x, part.origin + first)
+        rows = _rows(route, pace, part)
+        parts.append(part if rows is None else Profile(part.s, largest_speeds(part.s, *rows), part.origin))
+    return joined(parts)
+
+
+def joined(parts: list[Profile]) -> Profile:
+    """Laws of sections that follow one another, each from rest to rest, as one."""
+    s = np.concatenate([parts[0].s[:1], *(part.s[1:] for part in parts)])
+    x = np.concatenate([parts[0].x[:1], *(part.x[1:] for part in parts)])
+    return Profile(s, x, np.concatenate([part.origin for part in parts]))
+
+
+def _rows(route: Route, pace: Pace, law: Profile) -> tuple[Array, Array, Array] | None:
+    """The limits as rows a u + b x + c ≤ 0 of the law's intervals, each (N, k); None if the law keeps them already."""
+    weight = pace.weight[law.origin][:, None]
+    if not weight.any():
+        return None
+    h = np.diff(law.s)
+    start = route.curve.breaks[law.origin]
+    ends = np.stack([law.s[:-1] - start, law.s[1:] - start], axis=1)
+    _, dq, ddq = route.curve._at(np.repeat(law.origin[:, None], 2, axis=1), ends)
+    inertia, curve = dq * weight, ddq * weight
+    x = np.stack([law.x[:-1], law.x[1:]], axis=1)[..., None]
+    if np.abs(inertia * law.push[:, None, None] + curve * x).max() <= WITHIN:
+        return None
+    reach = np.stack([np.zeros_like(h), 2.0 * h], axis=1)
+    a = (inertia + reach[..., None] * curve).reshape(h.size, -1)
+    b = curve.reshape(h.size, -1)
+    push, cap = 1.0 / pace.push[law.origin], 1.0 / pace.cap[law.origin]
+    a = np.concatenate([a, -a, push[:, None], -push[:, None], reach * cap[:, None]], axis=1)
+    b = np.concatenate([b, -b, np.zeros((h.size, 2)), np.repeat(cap[:, None], 2, axis=1)], axis=1)
+    return a, b, np.full_like(a, -1.0)
+
+
+def check_bounded(robot: Robot, program: Program, route: Route, pace: Pace) -> None:
+    """Refuse moves whose speed or acceleration nothing bounds."""
+    for value, what in ((pace.cap, "speed"), (pace.push, "acceleration")):
+        free = ~np.isfinite(value)
+        if free.any():
+            move = program.moves[int(route.owner[np.argmax(free)])]
+            raise refusal(
+                program,
+                move,
+                f"nothing bounds the {what} of this move: {robot.name!r} has no rated joint {what}s and the "
+                "program gives none in m/s",
+                f"a sheet with joint {what}s, or a {what} word of the tool",
+            )
+
+
+def stretched(program: Program, route: Route, law: Profile) -> Profile:
+    """Slow sections of a single move that names its own duration down to it; refuse durations that are too short."""
+    moves = program.moves
+    x = law.x.copy()
+    for first, last in route.sections:
+        owners = np.unique(route.owner[first:last])
+        word = moves[int(owners[0])].speed
+        if owners.size > 1 or not isinstance(word, Duration) or word.seconds == 0.0:
+            continue
+        at = (law.origin >= first) & (law.origin < last)
+        needs = float(law.times[at].sum())
+        if needs > word.seconds * (1.0 + 1e-9):
+            raise refusal(
+                program,
+                moves[int(owners[0])],
+                f"the move is to take {word.seconds:g} s, but joints and motors need {needs:.4f} s at least",
+                f"durations from {needs:.4f} s on",
+            )
+        inner = np.flatnonzero(at)
+        x[inner[0] : inner[-1] + 2] *= (needs / word.seconds) ** 2
+    return Profile(law.s, x, law.origin)
