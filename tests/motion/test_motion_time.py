@@ -84,13 +84,17 @@ def test_torque_that_cannot_even_hold_the_arm_is_refused(cea):
 
 
 def test_coupled_motors_count():
-    """RL15: motor torques are gear^-T tau, with coupling between joints."""
+    """RL15: motor torques are gear^-T tau, with coupling between joints, and gears that rub by the load they carry."""
     robot = aw.load("rl15")
     limits = motion.torque_limits(robot)
     assert any(label.startswith("motor") for label in limits.labels)
     m = motion.quintic(np.zeros(6), 0.5 * np.ones(6), 0.8)
     t = np.linspace(0, 0.8, 4001)[1:-1]
-    motor = aw.inverse_dynamics(robot, *m.evaluate(t)) @ np.linalg.inv(robot.actuators.gear)
+    q, qd, qdd = m.evaluate(t)
+    K, motors = robot.actuators.gear, robot.actuators
+    load = aw.inverse_dynamics(robot, q, qd, qdd, friction=False, rotors=False) @ np.linalg.inv(K)
+    motor = load + motors.load_friction * np.sign(qd @ K.T) * np.abs(load)
+    motor = motor + motors.rotor_inertia * (qdd @ K.T) + motors.viscous * (qd @ K.T)
     want = (np.abs(motor) / robot.actuators.torque_limit).max(0)
     got = motion.torque_use(robot, m).use[[k for k, label in enumerate(limits.labels) if label.startswith("motor")]]
     np.testing.assert_allclose(got, want[np.isfinite(robot.actuators.torque_limit)], rtol=1e-4)

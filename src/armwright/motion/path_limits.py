@@ -14,6 +14,8 @@ import numpy as np
 
 from armwright.dynamics.api import inverse_dynamics
 from armwright.errors import InputError
+from armwright.kinematics import jacobian, jacobian_dot
+from armwright.motion.torque import joint_viscous
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,9 +39,10 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathLimits:
-    """Parts of |inertia·u + curve·x + viscous·√x + gravity + Coulomb| ≤ 1, each (N, 2, k): N intervals, both ends.
+    """Parts of inertia·u + curve·x + viscous·√x + gravity + Coulomb ≤ 1, each (N, 2, k): N intervals, both ends.
 
-    Acceleration limits are rows of the same form without the last three; `coulomb` is (N, 2, k, n), a column a joint.
+    Limits to both sides are two rows. Acceleration limits are rows of the same form without the last three; `coulomb`
+    is (N, 2, k, n), a column a joint.
     """
 
     h: Array
@@ -68,24 +71,41 @@ class PathLimits:
         v = np.stack([sd[:-1], sd[1:]], axis=1)[..., None]  # (N, 2, 1)
         slope = blend / np.where(v > 0.0, v, np.inf)
         curve, steady = self.curve + slope * self.viscous, self.gravity + (1.0 - blend) * v * self.viscous
-        most = np.where(near[:, :, None, :], np.maximum(self.coulomb, 0.0), self.coulomb).sum(axis=-1)
-        least = np.where(near[:, :, None, :], np.minimum(self.coulomb, 0.0), self.coulomb).sum(axis=-1)
+        if self.coulomb.any():
+            worst = np.where(near[:, :, None, :], np.maximum(self.coulomb, 0.0), self.coulomb)
+            steady = steady + worst.sum(axis=-1)
         reach = np.stack([np.zeros_like(self.h), 2.0 * self.h], axis=1)[..., None]
-        a = self.inertia + reach * curve
-        upper, lower = steady + most - 1.0, -steady - least - 1.0
         speed = self.fast[..., None] ** 2
         parts = (
-            np.concatenate([a, -a, reach * speed], axis=-1),
-            np.concatenate([curve, -curve, speed], axis=-1),
-            np.concatenate([upper, lower, np.full_like(speed, -1.0)], axis=-1),
+            np.concatenate([self.inertia + reach * curve, reach * speed], axis=-1),
+            np.concatenate([curve, speed], axis=-1),
+            np.concatenate([steady - 1.0, np.full_like(speed, -1.0)], axis=-1),
         )
         return Rows(*(part.reshape(self.h.size, -1) for part in parts))
 
 
-def path_limits(
-    robot: Robot, pieces: Trajectory, limits: TorqueLimits, speeds: SpeedLimits, acceleration: Array
-) -> PathLimits:
-    """Evaluate the limits on a path already split at its grid; acceleration (n,) may be inf."""
+class ToolLimits(NamedTuple):
+    """Limits of the tool point on a path: speed and tangential acceleration [m/s, m/s²], scalar or (N,); inf for none.
+
+    `point` (3,) or (N, 3) is the tool point in the frame that the robot calls its tool [m].
+    """
+
+    speed: Array | float = np.inf
+    acceleration: Array | float = np.inf
+    point: Array | tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+def path_limits(robot: Robot, pieces: Trajectory, limits: TorqueLimits, speeds: SpeedLimits, acceleration: Array, *,
+                wrench: Array | None = None, tool: ToolLimits | None = None) -> PathLimits:  # fmt: skip
+    """Evaluate the limits on a path already split at its grid.
+
+    Args:
+        robot: the arm.
+        pieces: N of them.
+        limits: of torque. speeds: of joints and motors. acceleration: (n,) of joints, may be inf.
+        wrench: what the world does to the arm, base axes, at the tool: (6,) or (N, 2, 6) at both ends of every piece.
+        tool: limits of the tool.
+    """
     q, dq, ddq = pieces.within([0.0, 1.0])
     size = np.linalg.norm(dq, axis=-1)
     if (size < 1e-9 * size.max()).any():
@@ -95,23 +115,84 @@ def path_limits(
             "constant speed), not a motion that already starts and stops"
         )
     tree, zero = robot.tree, np.zeros_like(q)
-    gravity = inverse_dynamics(robot, q, zero, zero, friction=False)
-    inertia = inverse_dynamics(robot, q, zero, dq, friction=False) - gravity
-    curve = inverse_dynamics(robot, q, dq, ddq, friction=False) - gravity
-    direction = np.sign(pieces.within([0.5]).qd)
-    L = limits.rows / limits.bound[:, None]
-    keep = np.isfinite(acceleration)
-    bound = acceleration[keep]
-    none = np.zeros((*q.shape[:2], bound.size))
-    coulomb = np.broadcast_to((tree.coulomb * direction)[:, :, None, :] * L, (*q.shape[:2], *L.shape))
+    middle = pieces.within([0.5]).qd
+    own = joint_viscous(robot)
+    load = _Share(
+        *_load(robot, q, dq, ddq, zero, wrench), dq * own, (tree.coulomb * np.sign(middle)) + zero
+    )
+    rotor = _Share(dq @ tree.armature.T, ddq @ tree.armature.T, zero, dq @ (tree.viscous - np.diag(own)).T, zero)
+    parts = _torque_rows(limits, load, rotor, middle)
+    bound = np.concatenate([acceleration, acceleration])
+    weight = np.concatenate([np.eye(robot.n), -np.eye(robot.n)])[np.isfinite(bound)] / bound[np.isfinite(bound), None]
+    inertia, curve = [dq @ weight.T], [ddq @ weight.T]
+    fast = np.abs(dq @ speeds.rows.T).max(axis=-1, initial=0.0)
+    if tool is not None:
+        travel, bend = _travel(robot, q, dq, ddq, tool)
+        speed, push = (np.broadcast_to(v, q.shape[:1])[:, None] for v in (tool.speed, tool.acceleration))
+        fast = np.maximum(fast, travel / speed)
+        inertia.append(np.stack([travel / push, -travel / push], axis=-1))
+        curve.append(np.stack([bend / push, -bend / push], axis=-1))
+    none = np.zeros((*q.shape[:2], sum(part.shape[-1] for part in inertia)))
     return PathLimits(
         h=np.diff(pieces.breaks),
-        inertia=np.concatenate([inertia @ L.T, dq[..., keep] / bound], axis=-1),
-        curve=np.concatenate([curve @ L.T, ddq[..., keep] / bound], axis=-1),
-        viscous=np.concatenate([dq @ tree.viscous.T @ L.T, none], axis=-1),
-        gravity=np.concatenate([gravity @ L.T, none], axis=-1),
-        coulomb=np.concatenate([coulomb, np.zeros((*none.shape, robot.n))], axis=-2),
+        inertia=np.concatenate([parts.inertia, *inertia], axis=-1),
+        curve=np.concatenate([parts.curve, *curve], axis=-1),
+        viscous=np.concatenate([parts.viscous, none], axis=-1),
+        gravity=np.concatenate([parts.gravity, none], axis=-1),
+        coulomb=np.concatenate([parts.coulomb, np.zeros((*none.shape, robot.n))], axis=-2),
         dq=dq,
         dead_zone=np.asarray(tree.dead_zone, dtype=np.float64),
-        fast=np.abs(dq @ speeds.rows.T).max(axis=-1, initial=0.0),
+        fast=fast,
     )
+
+
+class _Share(NamedTuple):
+    """Torque on a path, part by part, each (N, 2, n) of joints or (N, 2, k) of limits; coulomb with a column a joint."""
+
+    inertia: Array
+    curve: Array
+    gravity: Array
+    viscous: Array
+    coulomb: Array
+
+
+def _load(robot: Robot, q: Array, dq: Array, ddq: Array, zero: Array, wrench: Array | None) -> tuple[Array, Array, Array]:
+    """What the links ask of the joints (N, 2, n): for u, for x, and standing still."""
+    still = inverse_dynamics(robot, q, zero, zero, wrench, friction=False, rotors=False)
+    free = still if wrench is None else inverse_dynamics(robot, q, zero, zero, friction=False, rotors=False)
+    inertia = inverse_dynamics(robot, q, zero, dq, friction=False, rotors=False) - free
+    return inertia, inverse_dynamics(robot, q, dq, ddq, friction=False, rotors=False) - free, still
+
+
+def _torque_rows(limits: TorqueLimits, load: _Share, rotor: _Share, middle: Array) -> _Share:
+    """One-sided rows of all torque limits.
+
+    Without load friction a limit has two. With the share μ, and the motor turning in the sense d all over the interval,
+    d τ + μ|τ| = max of d(1 ± μ)τ is convex: two rows towards d are exact. Against d, (1 − μ)τ is taken: exact where the
+    load drives the motor, which is when a motor is at that limit, and on the safe side elsewhere.
+    """
+    L = limits.rows / limits.bound[:, None]
+    mu = limits.load_friction
+    d = np.sign(middle @ limits.gear.T)  # (N, 1, k), 0 for joints and motors at rest
+    rub = mu * np.abs(d)
+    sense = np.where(d == 0.0, 1.0, d)
+    rows = [(sense, 1.0 + rub), (-sense, 1.0 - rub)]
+    if mu.any():
+        rows.append((sense, 1.0 - rub))
+    out = []
+    for a, b in zip(load[:4], rotor[:4], strict=True):
+        carried, own = a @ L.T, b @ L.T
+        out.append(np.concatenate([sign * (share * carried + own) for sign, share in rows], axis=-1))
+    dry = load.coulomb[:, :, None, :] * L
+    coulomb = np.concatenate([(sign * share)[..., None] * dry for sign, share in rows], axis=-2)
+    return _Share(*out, coulomb)
+
+
+def _travel(robot: Robot, q: Array, dq: Array, ddq: Array, tool: ToolLimits) -> tuple[Array, Array]:
+    """|dp/ds| and its derivative (N, 2) of the tool point."""
+    point = np.broadcast_to(np.asarray(tool.point, dtype=np.float64).reshape(-1, 1, 3), (*q.shape[:2], 3))
+    J, dJ = (J[..., :3, :] for J in (jacobian(robot, q, point=point), jacobian_dot(robot, q, dq, point=point)))
+    v = np.einsum("mfij,mfj->mfi", J, dq)
+    a = np.einsum("mfij,mfj->mfi", J, ddq) + np.einsum("mfij,mfj->mfi", dJ, dq)
+    travel = np.linalg.norm(v, axis=-1)
+    return travel, np.einsum("mfi,mfi->mf", v, a) / np.where(travel > 0.0, travel, 1.0)

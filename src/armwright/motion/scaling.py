@@ -78,6 +78,7 @@ def torque_factor(
     samples: int = 2000,
     atleast: float = 0.0,
     precision: float = PRECISION,
+    wrench: ArrayLike | None = None,
 ) -> float:
     """Return the least time factor for which a motion's path stays within the torque limits.
 
@@ -91,17 +92,18 @@ def torque_factor(
         samples: instants to look at.
         atleast: lower bound on the factor, e.g. from `velocity_factor`.
         precision: relative width of the last bracket; its safe end is returned.
+        wrench: (6,) what the world does to the tool all the time [f; n], base axes.
     """
     limits = torque if isinstance(torque, TorqueLimits) else torque_limits(robot, torque)
 
     def worst(k: float) -> float:
-        return torque_use(robot, time_scaled(trajectory, k), limits, samples=samples).worst
+        return torque_use(robot, time_scaled(trajectory, k), limits, samples=samples, wrench=wrench).worst
 
     high = max(1.0, atleast)
     while worst(high) > 1.0:
         high *= 2.0
         if high > SLOWEST:
-            use = torque_use(robot, time_scaled(trajectory, SLOWEST), limits, samples=samples)
+            use = torque_use(robot, time_scaled(trajectory, SLOWEST), limits, samples=samples, wrench=wrench)
             raise InputError(
                 f"torque: even standing on this path breaks the limits of {robot.name!r}: {use.message} when moving "
                 "very slowly; change the path or the limits"

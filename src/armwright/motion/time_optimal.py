@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,12 +19,12 @@ from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.motion.inputs import bounds, waypoint_rows
 from armwright.motion.parameterise import largest_speeds_toppra
-from armwright.motion.path_limits import PathLimits, path_limits
+from armwright.motion.path_limits import PathLimits, ToolLimits, path_limits
 from armwright.motion.reachability import largest_speeds
 from armwright.motion.roots import zero_crossings
 from armwright.motion.scaling import time_scaled, torque_factor, velocity_factor
 from armwright.motion.speed import speed_limits
-from armwright.motion.torque import torque_limits, torque_use
+from armwright.motion.torque import TorqueLimits, torque_limits, torque_use
 from armwright.motion.trajectory import Trajectory, differentiate
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 Solver = Callable[[Any, Any, Any, Any], Any]
 CHECK_PER_PIECE = 16
+SLACK = 1.0 + 1e-3
 SOLVERS: dict[str, Solver] = {"reachability": largest_speeds, "toppra": largest_speeds_toppra}
 
 
@@ -42,7 +44,7 @@ class TimeOptimal:
     """The fastest motion along a path.
 
     Attributes:
-        trajectory: the motion, exactly on the path, rest to rest.
+        trajectory: the motion, exactly on the path.
         s: (N+1,) grid along the path [of the path's own parameter].
         sd: (N+1,) path speed at the grid, before slowing down.
         iterations: how often the problem was solved until the viscous torque agreed with the speed.
@@ -95,11 +97,14 @@ def time_optimal(
     iterations: int = 40,
     tolerance: float = 1e-6,
     solver: str = "reachability",
+    wrench: ArrayLike | None = None,
+    tool: ToolLimits | None = None,
+    ends: tuple[float, float] = (0.0, 0.0),
 ) -> TimeOptimal:
     """Follow a path as fast as the motors and the speed limits of the joints allow, from rest to rest.
 
     Args:
-        robot: the arm; gravity, velocity terms, rotors, viscous and Coulomb friction count.
+        robot: the arm; gravity, velocity terms, rotors, viscous, Coulomb and load-proportional friction count.
         path: geometry: waypoints (N, n), see `joint_path`, or a trajectory whose time serves as the path parameter and
             which never stands still (a Cartesian move of constant speed, for example).
         torque: joint limits, scalar or (n,), instead of the robot's own efforts and motor torques.
@@ -110,6 +115,10 @@ def time_optimal(
         iterations: most solutions of the viscous problem.
         tolerance: relative change of the duration at which they stop.
         solver: "reachability" (this package's own), or "toppra" (extra ``[time]``), which agrees.
+        wrench: (6,) what the world does to the tool all the time [f; n], base axes.
+        tool: limits of the tool's speed and tangential acceleration.
+        ends: path speeds ṡ at the start and at the end; 0 is rest. Where they are not, nothing may be slowed down
+            afterwards, and a result that breaks a limit between the grid points is refused.
     """
     if solver not in SOLVERS:
         raise InputError(f"solver must be one of {', '.join(SOLVERS)}, got {solver!r}")
@@ -121,32 +130,46 @@ def time_optimal(
         raise InputError(f"grid: expected an integer ≥ 10, got {grid!r}")
     if motion.continuity() < 1:
         raise InputError("path: its tangent must be continuous; a corner can only be passed at rest: split it there")
-    pieces = _split(motion, int(grid))
+    moving = max(ends) > 0.0
+    if min(ends) < 0.0 or (moving and solver != "reachability"):
+        raise InputError(f"ends: two path speeds ≥ 0 (with solver 'reachability' if any is > 0), got {ends}")
+    pieces = split(motion, int(grid), limits)
     speeds, ka = speed_limits(robot, velocity), bounds(acceleration, "acceleration", robot.n)
-    x, done = _iterate(
-        SOLVERS[solver], pieces.breaks, path_limits(robot, pieces, limits, speeds, ka), iterations, tolerance
-    )
+    push = None if wrench is None else np.asarray(wrench, dtype=np.float64)
+    rows = path_limits(robot, pieces, limits, speeds, ka, wrench=push, tool=tool)
+    solve = SOLVERS[solver]
+    if moving:
+        solve = partial(largest_speeds, start=ends[0] ** 2, end=ends[1] ** 2)
+    x, done = iterate(solve, pieces.breaks, rows, iterations, tolerance)
     raw = _compose(pieces, x)
     samples = CHECK_PER_PIECE * (raw.breaks.size - 1)
-    before = torque_use(robot, raw, limits, samples=samples).worst
+    before = torque_use(robot, raw, limits, samples=samples, wrench=push).worst
     factor = max(1.0, float(speeds.use(raw).max(initial=0.0)))
     if np.isfinite(ka).any():
         factor = max(factor, velocity_factor(raw, acceleration=ka))
     if before > 1.0:
-        factor = torque_factor(robot, raw, limits, samples=samples, atleast=factor, precision=1e-8)
-    final = raw if factor == 1.0 else time_scaled(raw, factor)
-    use = torque_use(robot, final, limits, samples=samples)
+        factor = torque_factor(robot, raw, limits, samples=samples, atleast=factor, precision=1e-8, wrench=push)
+    if moving and factor > SLACK:
+        raise InputError(
+            f"ends: between the grid points limits are broken by a factor of {factor:.6g} in time, and a motion that "
+            "does not begin and end at rest cannot be slowed down; refine the grid or keep below the limits"
+        )
+    final = raw if factor == 1.0 or moving else time_scaled(raw, factor)
+    use = torque_use(robot, final, limits, samples=samples, wrench=push)
     used = [*zip(use.labels, use.use, strict=True), *zip(speeds.labels, speeds.use(final), strict=True)]
     near = tuple(label for label, value in used if value > 0.99)
     return TimeOptimal(final, pieces.breaks, np.sqrt(x), done, use.worst, before, factor, near)
 
 
-def _split(path: Trajectory, grid: int) -> Trajectory:
-    """The same path on the grid: its own breaks, evenly spaced points, and where a joint reverses (friction jumps)."""
+def split(path: Trajectory, grid: int, limits: TorqueLimits) -> Trajectory:
+    """The same path on the grid: its own breaks, even points, and where a joint or a motor reverses (friction jumps)."""
     even = np.linspace(0.0, path.duration, grid + 1)
     # next to rest the speed changes fastest: a few finer steps there
     fine = even[1] * np.array([1 / 64, 1 / 16, 1 / 4])
-    reversals = zero_crossings(path.breaks, differentiate(path.coefficients))
+    speed = differentiate(path.coefficients)
+    if limits.load_friction.any():
+        speed = np.concatenate([speed, speed @ limits.gear.T], axis=-1)
+    reversals = zero_crossings(path.breaks, speed)
     apart = np.abs(reversals[:, None] - path.breaks).min(axis=1) > 1e-9 * path.duration
     apart &= np.diff(reversals, prepend=-path.duration) > 1e-9 * path.duration
     special = np.concatenate([path.breaks, reversals[apart]])
@@ -175,7 +198,7 @@ def subdivide(path: Trajectory, points: Array) -> Trajectory:
     return Trajectory(points, np.stack(out, axis=1))
 
 
-def _iterate(solve: Solver, s: Array, limits: PathLimits, most: int, tolerance: float) -> tuple[Array, int]:
+def iterate(solve: Solver, s: Array, limits: PathLimits, most: int, tolerance: float) -> tuple[Array, int]:
     """Solve until the speeds agree with those the viscous torque was taken at.
 
     The first solution knows no viscous friction. The chord from rest then brings the speeds down surely (in a motion

@@ -10,6 +10,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.dynamics.api import inverse_dynamics
+from armwright.dynamics.terms import coulomb_sign
 from armwright.errors import InputError
 from armwright.motion.inputs import bounds
 
@@ -28,15 +29,22 @@ CLOSE_POINTS = 33
 class TorqueLimits:
     """The set {tau : |rows @ tau| ≤ bound}: joint efforts and motor torques at once.
 
+    Where a motor's gears take the share μ of the load they carry, its torque is more than that (001 §3.10):
+    rows @ tau + μ sign(q̇_a) |rows @ tau_load|, with tau_load without rotors and without the motors' own friction.
+
     Attributes:
         rows: (k, n); a unit row for a joint, a row of gear^-T for a motor (tau = gearᵀ tau_motor, 001 §3.10).
         bound: (k,) > 0 [N m or N], finite.
         labels: k names for messages, "joint elbow" or "motor 3".
+        load_friction: (k,) μ, 0 for joints.
+        gear: (k, n) row of the gear matrix that gives the motor's speed, 0 for joints.
     """
 
     rows: Array
     bound: Array
     labels: tuple[str, ...]
+    load_friction: Array
+    gear: Array
 
 
 @names_culprit
@@ -56,21 +64,23 @@ def torque_limits(robot: Robot, torque: ArrayLike | None = None) -> TorqueLimits
         motor = np.asarray(robot.actuators.torque_limit, dtype=np.float64)
         rows, bound = np.eye(n), effort
         labels = joints
-        gear = np.diag(robot.actuators.gear)
-        if np.array_equal(robot.actuators.gear, np.diag(gear)):
-            bound = np.minimum(effort, np.abs(gear) * motor)  # each motor drives its own joint
+        ratio = np.diag(robot.actuators.gear)
+        if np.array_equal(robot.actuators.gear, np.diag(ratio)) and not robot.actuators.load_friction.any():
+            bound = np.minimum(effort, np.abs(ratio) * motor)  # each motor drives its own joint
         elif np.isfinite(motor).any():
             rows = np.concatenate([rows, np.linalg.inv(robot.actuators.gear).T])
             bound = np.concatenate([effort, motor])
             labels = joints + [f"motor {i + 1}" for i in range(n)]
         if (bound <= 0.0).any():
             raise InputError(f"{labels[int(np.argmin(bound))]} of {robot.name!r} has torque limit 0; give torque=…")
+    friction, gear = np.zeros(bound.size), np.zeros((bound.size, n))
+    if bound.size > n:
+        friction[n:], gear[n:] = robot.actuators.load_friction, robot.actuators.gear
     known = np.isfinite(bound)
     if not known.any():
         raise InputError(f"robot {robot.name!r} has no torque limits; give them as torque=… (scalar or ({n},))")
-    return TorqueLimits(
-        rows[known], bound[known], tuple(label for label, keep in zip(labels, known, strict=True) if keep)
-    )
+    named = tuple(label for label, keep in zip(labels, known, strict=True) if keep)
+    return TorqueLimits(rows[known], bound[known], named, friction[known], gear[known])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +122,12 @@ def piece_fractions(trajectory: Trajectory, samples: int) -> Array:
 
 @names_culprit
 def torque_use(
-    robot: Robot, trajectory: Trajectory, torque: ArrayLike | TorqueLimits | None = None, *, samples: int = 2000
+    robot: Robot,
+    trajectory: Trajectory,
+    torque: ArrayLike | TorqueLimits | None = None,
+    *,
+    samples: int = 2000,
+    wrench: ArrayLike | None = None,
 ) -> TorqueUse:
     """Measure the torque a motion needs against the limits.
 
@@ -121,6 +136,7 @@ def torque_use(
         trajectory: the motion.
         torque: joint limits instead of the robot's own.
         samples: instants to look at, spread over all pieces, one-sided limits at the breaks included.
+        wrench: (6,) what the world does to the tool all the time [f; n], base axes.
     """
     if trajectory.n != robot.n:
         raise InputError(f"trajectory: has {trajectory.n} joints, robot {robot.name!r} has {robot.n}")
@@ -128,13 +144,13 @@ def torque_use(
     f = piece_fractions(trajectory, samples)
     h = np.diff(trajectory.breaks)
     piece = np.repeat(np.arange(h.size), f.size)
-    tau, use = _needed(robot, trajectory, limits, piece, np.tile(f, h.size))
+    tau, use = _needed(robot, trajectory, limits, piece, np.tile(f, h.size), wrench)
     # the peaks lie between samples: look closely around the highest ones
     highest = np.argsort(use.max(axis=1))[-CLOSE_LOOKS:]
     spacing = float(np.diff(f).max())
     window = np.tile(f, h.size)[highest, None] + spacing * np.linspace(-1.0, 1.0, CLOSE_POINTS)
     close_piece, close = np.repeat(piece[highest], CLOSE_POINTS), np.clip(window, f[0], f[-1]).reshape(-1)
-    close_tau, close_use = _needed(robot, trajectory, limits, close_piece, close)
+    close_tau, close_use = _needed(robot, trajectory, limits, close_piece, close, wrench)
     tau, use = np.concatenate([tau, close_tau]), np.concatenate([use, close_use])
     piece, fraction = np.concatenate([piece, close_piece]), np.concatenate([np.tile(f, h.size), close])
     at = np.argmax(use, axis=0)
@@ -142,9 +158,31 @@ def torque_use(
     return TorqueUse(use[at, np.arange(at.size)], time, np.abs(tau).max(axis=0), limits.labels)
 
 
-def _needed(
-    robot: Robot, trajectory: Trajectory, limits: TorqueLimits, piece: NDArray[np.int64], fraction: Array
-) -> tuple[Array, Array]:
+def _needed(robot: Robot, trajectory: Trajectory, limits: TorqueLimits, piece: NDArray[np.int64], fraction: Array,
+            wrench: ArrayLike | None) -> tuple[Array, Array]:  # fmt: skip
     """Torque (S, n) and use of every limit (S, k) at fractions (S,) of pieces (S,)."""
-    tau = inverse_dynamics(robot, *trajectory._at(piece, np.diff(trajectory.breaks)[piece] * fraction))
-    return tau, np.abs(tau @ limits.rows.T) / limits.bound
+    state = trajectory._at(piece, np.diff(trajectory.breaks)[piece] * fraction)
+    return needed(robot, limits, *state, wrench)
+
+
+def needed(
+    robot: Robot, limits: TorqueLimits, q: Array, qd: Array, qdd: Array, wrench: ArrayLike | None = None
+) -> tuple[Array, Array]:
+    """Joint torque (S, n) that states (S, n) need, and their use of every limit (S, k); wrench (6,) or (S, 6) at the tool."""
+    tau = inverse_dynamics(robot, q, qd, qdd, wrench)
+    torque = tau @ limits.rows.T
+    if limits.load_friction.any():
+        load = inverse_dynamics(robot, q, qd, qdd, wrench, friction=False, rotors=False) + joint_friction(robot, qd)
+        torque = torque + limits.load_friction * np.sign(qd @ limits.gear.T) * np.abs(load @ limits.rows.T)
+    return tau, np.abs(torque) / limits.bound
+
+
+def joint_viscous(robot: Robot) -> Array:
+    """Viscous friction (n,) of the joints themselves, without that of the motors behind them."""
+    return np.array([joint.friction.viscous for joint in robot.joints])
+
+
+def joint_friction(robot: Robot, qd: Array) -> Array:
+    """Friction torque (..., n) of the joints themselves at speeds qd (..., n)."""
+    signs = np.moveaxis(coulomb_sign(robot.tree, np.moveaxis(qd, -1, 0)), 0, -1)
+    return np.asarray(joint_viscous(robot) * qd + robot.tree.coulomb * signs)
