@@ -17,6 +17,7 @@ from armwright.errors import InputError
 from armwright.kinematics import fk
 from armwright.kinematics.joint_range import middle
 from armwright.motion.inputs import joint_vector, positive
+from armwright.programs.fastest import fastest_law, flange_wrench
 from armwright.programs.legs import tool_of
 from armwright.programs.pace import pace, ratings
 from armwright.programs.program import Note
@@ -80,6 +81,11 @@ class Plan:
         return np.asarray(fk(self.robot, self.q) @ tools[self.move])
 
     @cached_property
+    def wrench(self) -> Array | None:
+        """What the world does to the arm (B, 6), base axes, at the frame that the arm calls its tool; None if nothing."""
+        return flange_wrench(self.robot, self.program, self.q, self.move)
+
+    @cached_property
     def moves(self) -> tuple[MovePlan, ...]:
         """When each move runs, in the program's order; waits included, moves left out with no length."""
         return _moves(self)
@@ -92,7 +98,7 @@ class Plan:
 @names_culprit
 def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q: ArrayLike | None = None,
                  law: Law = "words", acceleration: ArrayLike | None = None, keep_acceleration: bool = False,
-                 override: float = 1.0) -> Plan:  # fmt: skip
+                 override: float = 1.0, share: float = 1.0) -> Plan:  # fmt: skip
     """Plan the motion of a program.
 
     Args:
@@ -104,6 +110,7 @@ def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q
             "fastest" (on the same way as fast as motors allow, whatever the words say; see `fastest_law`).
         acceleration: rated joint accelerations, scalar or (n,), instead of the sheet's.
         keep_acceleration: keep the joints' rated accelerations on tool moves, too, whose own words are of the tool.
+        share: of the motor torques that "fastest" may use.
         override: share of the planned speed at which everything runs, > 0; accelerations follow by its square.
 
     Raises:
@@ -117,9 +124,12 @@ def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q
     q = _start(robot, program, start_q, notes)
     way = route(robot, program, q)
     notes += way.notes
-    limits = pace(robot, program, way, ratings(robot, acceleration, notes), keep_acceleration=keep_acceleration)
-    check_bounded(robot, program, way, limits)
-    timed = stretched(program, way, words_law(way, limits))
+    if law == "fastest":
+        timed = fastest_law(robot, program, way, share=share)
+    else:
+        limits = pace(robot, program, way, ratings(robot, acceleration, notes), keep_acceleration=keep_acceleration)
+        check_bounded(robot, program, way, limits)
+        timed = stretched(program, way, words_law(way, limits))
     timed = timed._replace(x=timed.x * override**2)
     total = float(timed.times.sum() + way.waits.sum())
     t = cycle * np.arange(int(np.ceil(total / cycle - 1e-9)) + 1)
