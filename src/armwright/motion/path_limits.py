@@ -126,6 +126,8 @@ def path_limits(robot: Robot, pieces: Trajectory, limits: TorqueLimits, speeds: 
     weight = np.concatenate([np.eye(robot.n), -np.eye(robot.n)])[np.isfinite(bound)] / bound[np.isfinite(bound), None]
     inertia, curve = [dq @ weight.T], [ddq @ weight.T]
     fast = np.abs(dq @ speeds.rows.T).max(axis=-1, initial=0.0)
+    between = np.abs(middle @ speeds.rows.T).max(axis=-1, initial=0.0)
+    fast = np.maximum(fast, between)  # a joint may be faster inside a piece than at both of its ends
     if tool is not None:
         travel, bend = _travel(robot, q, dq, ddq, tool)
         speed, push = (np.broadcast_to(v, q.shape[:1])[:, None] for v in (tool.speed, tool.acceleration))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-FINE, COARSE = 100, 10  # even intervals of a section with few pieces of its own, and of one with many
+SPACING, LEAST = 0.005, 100  # of even grid points [m], and how many a section has at least
 
 
 def fastest_law(robot: Robot, program: Program, route: Route, *, share: float = 1.0) -> Profile:
@@ -53,7 +53,7 @@ def fastest_law(robot: Robot, program: Program, route: Route, *, share: float = 
     for first, last in route.sections:
         start = curve.breaks[first]
         section = Trajectory(curve.breaks[first : last + 1] - start, curve.coefficients[first:last])
-        pieces = split(section, COARSE if last - first > FINE else FINE, limits)
+        pieces = split(section, max(LEAST, int(section.duration / SPACING)), limits)
         middle = 0.5 * (pieces.breaks[1:] + pieces.breaks[:-1])
         origin = first + np.searchsorted(section.breaks[1:-1], middle, side="right")
         owner = route.owner[origin]

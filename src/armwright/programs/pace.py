@@ -13,6 +13,7 @@ import numpy as np
 
 from armwright.kinematics import jacobian
 from armwright.motion.inputs import bounds
+from armwright.motion.smooth_law import widest
 from armwright.programs.legs import tool_of
 from armwright.programs.program import Duration, Fraction, LeadingAxis, Note, ToolRate
 
@@ -99,6 +100,21 @@ def pace(robot: Robot, program: Program, route: Route, rated: Ratings, *, keep_a
         cap, push = 1.0 / slow.max(axis=0) ** 2, 1.0 / hard.max(axis=0)
     bent = (np.abs(ddq).max(axis=(1, 2)) > 0.0)[:, None]
     return Pace(cap, push, np.where(bent & np.isfinite(need), 1.0 / need, 0.0))
+
+
+def eased(route: Route, limits: Pace, jerk: float) -> tuple[Pace, Array]:
+    """Limits for a law that is averaged over time afterwards, and the windows (sections,) [s] that bound its jerk.
+
+    Averaging mixes the speeds of a window's time, so each limit also holds as far before and behind as that reaches.
+    """
+    cap, push, window = limits.cap.copy(), limits.push.copy(), []
+    for first, last in route.sections:
+        w = 2.0 * float(limits.push[first:last].max()) / jerk
+        s, reach = route.curve.breaks[first : last + 1], w * float(np.sqrt(limits.cap[first:last].max()))
+        cap[first:last] = widest(s, limits.cap[first:last], reach)
+        push[first:last] = widest(s, limits.push[first:last], reach)
+        window.append(w)
+    return limits._replace(cap=cap, push=push), np.array(window)
 
 
 def _alone(route: Route) -> NDArray[np.bool_]:

@@ -17,9 +17,10 @@ from armwright.errors import InputError
 from armwright.kinematics import fk
 from armwright.kinematics.joint_range import middle
 from armwright.motion.inputs import joint_vector, positive
+from armwright.programs.clock import clock, joints_at, when
 from armwright.programs.fastest import fastest_law, flange_wrench
 from armwright.programs.legs import tool_of
-from armwright.programs.pace import pace, ratings
+from armwright.programs.pace import eased, pace, ratings
 from armwright.programs.program import Note
 from armwright.programs.route import Route, route
 from armwright.programs.timing import check_bounded, stretched, words_law
@@ -27,7 +28,7 @@ from armwright.programs.timing import check_bounded, stretched, words_law
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from armwright.motion.speed_profile import Profile
+    from armwright.motion.trajectory import Trajectory
     from armwright.programs.program import Program
     from armwright.robot.model import Robot
 
@@ -56,7 +57,7 @@ class Plan:
         q, qd, qdd: (B, n) joints and their exact derivatives there; at rest before and after.
         move: (B,) index of the move under way; a wait counts to the move before it.
         route: the way, joints by the travelled length ℓ.
-        law: ℓ̇² and ℓ̈ along the way.
+        time: ℓ(t), one coordinate, waits included.
         duration: of the motion with its waits [s].
         notes: what the reader and the planner assumed or changed.
     """
@@ -70,7 +71,7 @@ class Plan:
     qdd: Array
     move: NDArray[np.int64]
     route: Route
-    law: Profile
+    time: Trajectory
     duration: float
     notes: tuple[Note, ...]
 
@@ -92,13 +93,13 @@ class Plan:
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array, NDArray[np.int64]]:
         """q, qd, qdd (..., n) and the move (...) under way at times t (...) [s]."""
-        return _sample(self.route, self.law, np.asarray(t, dtype=np.float64))
+        return joints_at(self.route, self.time, np.asarray(t, dtype=np.float64))
 
 
 @names_culprit
 def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q: ArrayLike | None = None,
                  law: Law = "words", acceleration: ArrayLike | None = None, keep_acceleration: bool = False,
-                 override: float = 1.0, share: float = 1.0) -> Plan:  # fmt: skip
+                 override: float = 1.0, share: float = 1.0, jerk: float | None = None) -> Plan:  # fmt: skip
     """Plan the motion of a program.
 
     Args:
@@ -110,8 +111,11 @@ def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q
             "fastest" (on the same way as fast as motors allow, whatever the words say; see `fastest_law`).
         acceleration: rated joint accelerations, scalar or (n,), instead of the sheet's.
         keep_acceleration: keep the joints' rated accelerations on tool moves, too, whose own words are of the tool.
+        jerk: bound on the third derivative of the travelled length [m/s³]; None for none. Corners that are passed
+            without rounding (a line into an arc) still change the acceleration across the path at once.
         share: of the motor torques that "fastest" may use.
-        override: share of the planned speed at which everything runs, > 0; accelerations follow by its square.
+        override: share of the planned speed at which everything runs, > 0; accelerations follow by its square, and waits
+            stay as they are.
 
     Raises:
         ProgramError: a move that cannot be made; names line, millimetre and joint, and the nearest thing that works.
@@ -124,17 +128,21 @@ def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q
     q = _start(robot, program, start_q, notes)
     way = route(robot, program, q)
     notes += way.notes
+    limits, window = None, None
     if law == "fastest":
+        if jerk is not None:
+            raise InputError("jerk: only the law 'words' can bound it; motors at their limits switch at once")
         timed = fastest_law(robot, program, way, share=share)
     else:
         limits = pace(robot, program, way, ratings(robot, acceleration, notes), keep_acceleration=keep_acceleration)
         check_bounded(robot, program, way, limits)
+        if jerk is not None:
+            limits, window = eased(way, limits, positive(jerk, "jerk", "m/s^3"))
         timed = stretched(program, way, words_law(way, limits))
     timed = timed._replace(x=timed.x * override**2)
-    total = float(timed.times.sum() + way.waits.sum())
-    t = cycle * np.arange(int(np.ceil(total / cycle - 1e-9)) + 1)
-    q_, qd, qdd, move = _sample(way, timed, t)
-    return Plan(robot, program, cycle, t, q_, qd, qdd, move, way, timed, total, tuple(notes))
+    time = clock(way, timed, window, limits)
+    t = cycle * np.arange(int(np.ceil(time.duration / cycle - 1e-9)) + 1)
+    return Plan(robot, program, cycle, t, *joints_at(way, time, t), way, time, time.duration, tuple(notes))
 
 
 def _start(robot: Robot, program: Program, start_q: ArrayLike | None, notes: list[Note]) -> Array:
@@ -153,42 +161,15 @@ def _start(robot: Robot, program: Program, start_q: ArrayLike | None, notes: lis
     return q
 
 
-def _clock(way: Route, law: Profile) -> tuple[Array, Array]:
-    """When each interval of a law begins (N,) and ends (N,) [s], waits before it counted in."""
-    knot = np.searchsorted(law.s, way.curve.breaks)
-    wait = np.zeros(law.s.size)
-    np.add.at(wait, np.minimum(knot, law.s.size - 1), way.waits)
-    times = law.times
-    end = np.cumsum(times + wait[:-1])
-    return end - times, end
-
-
-def _sample(way: Route, law: Profile, t: Array) -> tuple[Array, Array, Array, NDArray[np.int64]]:
-    """Joints, their derivatives and the move under way at times t (...)."""
-    begin, end = _clock(way, law)
-    k = np.minimum(np.searchsorted(end, t, side="left"), end.size - 1)
-    tau = np.clip(t - begin[k], 0.0, end[k] - begin[k])
-    moving = (t >= begin[k]) & (t <= end[k])
-    v, u = np.sqrt(law.x[k]), law.push[k]
-    s = np.clip(law.s[k] + tau * (v + 0.5 * u * tau), law.s[k], law.s[k + 1])
-    sd, sdd = np.where(moving, np.maximum(v + u * tau, 0.0), 0.0)[..., None], np.where(moving, u, 0.0)[..., None]
-    piece = law.origin[k]
-    q, dq, ddq = way.curve._at(piece, s - way.curve.breaks[piece])
-    waiting = ~moving & (k > 0) & (t < begin[k])
-    owner = np.where(waiting, way.owner[law.origin[np.maximum(k - 1, 0)]], way.owner[piece])
-    return q, dq * sd, ddq * sd**2 + dq * sdd, owner
-
-
 def _moves(plan: Plan) -> tuple[MovePlan, ...]:
-    begin, end = _clock(plan.route, plan.law)
-    owner = plan.route.owner[plan.law.origin]
-    h = np.diff(plan.law.s)
-    out, clock = [], 0.0
+    t, owner, h = when(plan.route, plan.time), plan.route.owner, np.diff(plan.route.curve.breaks)
+    rest = t + plan.route.waits  # when the arm leaves a break
+    out, now = [], 0.0
     for index in range(len(plan.program.moves)):
         at = np.flatnonzero(owner == index)
         if at.size:
-            clock = float(end[at[-1]])
-            out.append(MovePlan(index, float(begin[at[0]]), clock, float(h[at].sum())))
+            now = float(t[at[-1] + 1])
+            out.append(MovePlan(index, float(rest[at[0]]), now, float(h[at].sum())))
         else:
-            out.append(MovePlan(index, clock, clock, 0.0))
+            out.append(MovePlan(index, now, now, 0.0))
     return tuple(out)

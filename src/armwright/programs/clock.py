@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The travelled length as a function of time, for a whole program: sections between stops, and the waits there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.motion.scaling import time_scaled
+from armwright.motion.smooth_law import averaged, over_time
+from armwright.motion.speed_profile import Profile
+from armwright.motion.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.programs.pace import Pace
+    from armwright.programs.route import Route
+
+    Array = NDArray[np.float64]
+
+LOOK = np.linspace(0.0, 1.0, 5)
+
+
+def clock(route: Route, law: Profile, window: Array | None = None, pace: Pace | None = None) -> Trajectory:
+    """Return ℓ(t), one coordinate; with windows (sections,) [s] averaged over them, and slowed down until `pace` is kept."""
+    breaks, pieces, now = [np.zeros(1)], [], 0.0
+
+    def add(part: Trajectory) -> None:
+        nonlocal now
+        breaks.append(now + part.breaks[1:])
+        pieces.append(np.pad(part.coefficients, ((0, 0), (0, 4 - part.coefficients.shape[1]), (0, 0))))
+        now = float(breaks[-1][-1])
+
+    if route.waits[0] > 0.0:
+        add(_rest(0.0, route.waits[0]))
+    cut = np.searchsorted(law.origin, [first for first, _ in route.sections] + [route.owner.size])
+    for k, (_, last) in enumerate(route.sections):
+        at = slice(cut[k], cut[k + 1])
+        part = over_time(Profile(law.s[cut[k] : cut[k + 1] + 1], law.x[cut[k] : cut[k + 1] + 1], law.origin[at]))
+        if window is not None and pace is not None and window[k] > 0.0:
+            part = _kept(route, pace, averaged(part, float(window[k])))
+        add(part)
+        if route.waits[last] > 0.0:
+            add(_rest(float(route.curve.breaks[last]), route.waits[last]))
+    return Trajectory(np.concatenate(breaks), np.concatenate(pieces))
+
+
+def joints_at(route: Route, time: Trajectory, t: Array) -> tuple[Array, Array, Array, NDArray[np.int64]]:
+    """Joints, their derivatives (..., n) and the move under way (...) at times t (...)."""
+    s, sd, sdd = (part[..., 0] for part in time.evaluate(t))
+    s = np.clip(s, 0.0, route.curve.duration)
+    piece = np.searchsorted(route.curve.breaks[1:-1], s, side="right")
+    q, dq, ddq = route.curve._at(piece, s - route.curve.breaks[piece])
+    # standing at a stop is still part of the move that led there
+    behind = np.maximum(np.searchsorted(route.curve.breaks, s - 1e-12 * route.curve.duration, side="right") - 1, 0)
+    owner = np.where(sd == 0.0, route.owner[np.minimum(behind, route.owner.size - 1)], route.owner[piece])
+    return q, dq * sd[..., None], ddq * sd[..., None] ** 2 + dq * sdd[..., None], owner
+
+
+def when(route: Route, time: Trajectory) -> Array:
+    """First time (m+1,) [s] at which each break of the route is reached."""
+    t, s = time.breaks, np.append(time.coefficients[:, 0, 0], time.end.q[0])
+    target = route.curve.breaks
+    k = np.clip(np.searchsorted(s, target - 1e-12 * s[-1], side="left") - 1, 0, t.size - 2)
+    low, high = t[k].copy(), t[k + 1].copy()
+    for _ in range(60):  # s(t) rises inside the piece
+        middle = 0.5 * (low + high)
+        below = time.evaluate(middle).q[:, 0] < target - 1e-13 * s[-1]
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return high
+
+
+def _rest(s: float, seconds: float) -> Trajectory:
+    return Trajectory(np.array([0.0, seconds]), np.array([[[s]]]))
+
+
+def _kept(route: Route, pace: Pace, part: Trajectory) -> Trajectory:
+    """The same law slowed down until caps, pushes and joint accelerations of a pace are kept at five places a piece."""
+    s, sd, sdd = (value[..., 0] for value in part.within(LOOK))
+    piece = np.minimum(np.searchsorted(route.curve.breaks[1:-1], s, side="right"), route.owner.size - 1)
+    _, dq, ddq = route.curve._at(piece, s - route.curve.breaks[piece])
+    qdd = dq * sdd[..., None] + ddq * sd[..., None] ** 2
+    use = max(
+        float((sd / np.sqrt(pace.cap[piece])).max()) ** 2,
+        float((np.abs(sdd) / pace.push[piece]).max()),
+        float(np.abs(qdd * pace.weight[piece]).max(initial=0.0)),
+    )
+    if use <= 1.0 + 1e-9:
+        return part
+    return time_scaled(part, float(np.sqrt(use)))
