@@ -141,7 +141,9 @@ def join(segments: Sequence[Segment], joints: Sequence[Joint]) -> ToolPath:
     width = turn[1:-1].sum(axis=1)
     blends = blend_turn(np.where(width > 0.0, width, 1.0), first, last)
     turn_breaks, turns = _interleave(corners, turn, (even, spin, R), (blends, zero, first.R))
-    return ToolPath(breaks, *pieces, turn_breaks, *turns, corners)
+    poly, cosine, sine, rate = pieces
+    phi, spins, starts = turns
+    return ToolPath(breaks, poly, cosine, sine, rate, turn_breaks, phi, spins, starts, corners)
 
 
 def _before(turning: Turning) -> Turning:
@@ -152,7 +154,9 @@ def _after(turning: Turning) -> Turning:
     return Turning(*(part[1:] for part in turning))
 
 
-def _interleave(corners: Array, zone: Array, own: tuple[Array, ...], blends: tuple[Array, ...]) -> tuple[Array, list[Array]]:
+def _interleave(
+    corners: Array, zone: Array, own: tuple[Array, ...], blends: tuple[Array, ...]
+) -> tuple[Array, list[Array]]:
     """Breaks and pieces in the order segment, blend, segment, …; pieces without length are left out."""
     n = corners.size - 1
     start, end = corners[:-1] + zone[:-1, 1], corners[1:] - zone[1:, 0]

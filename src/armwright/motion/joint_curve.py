@@ -15,7 +15,7 @@ from armwright.errors import NotSupportedError
 from armwright.kinematics import fk, ik, ik_class, jacobian, jacobian_dot
 from armwright.kinematics.extent import weights
 from armwright.kinematics.joint_range import TURN, turning
-from armwright.motion.path_refused import check_limits, refuse_jump, refuse_reach, refuse_singular
+from armwright.motion.path_error import check_limits, refuse_jump, refuse_reach, refuse_singular
 from armwright.motion.paths import PathPoint
 from armwright.motion.point_to_point import quintic_coefficients
 from armwright.motion.tracking import CLOSED_FORMS
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SPACING = 0.01  # between knots [m]
-LEAST_KNOTS = 8  # intervals between neighbouring breaks, at least
+LEAST_KNOTS = 3  # intervals between neighbouring breaks, at least
 JUMP = 0.1  # a step that differs this much from what the slopes say is a jump [rad or m]
 SINGULAR = 1e-3  # ratio of singular values of the weighted Jacobian
 TOLERANCE = 1e-8  # deviation between the knots [m, rad]
@@ -38,6 +38,7 @@ LOOK = np.array([0.2, 0.5, 0.8])
 GAUSS = (0.5 + 0.5 * np.polynomial.legendre.leggauss(6)[0], 0.5 * np.polynomial.legendre.leggauss(6)[1])
 CLOSEST = 1e-5  # a jump between knots this close is one [m]
 HALVINGS = 16
+AT_ONCE = 1024  # poses solved in one call: more would only fill the memory
 
 
 class Slopes(NamedTuple):
@@ -62,7 +63,7 @@ def closed_form(robot: Robot) -> bool:
 
 
 def slopes(robot: Robot, q: Array, point: PathPoint, offset: Array) -> Slopes:
-    """Derivatives of joints q (N, 6) by the path parameter; `offset` (3,) is the tool point in the arm's own tool frame."""
+    """Derivatives of joints q (N, 6) by the path parameter; `offset` (3,): tool point in the arm's own tool frame."""
     w = weights(robot)
     A = jacobian(robot, q, point=offset) * w[:, None]
     size = np.linalg.norm(A, axis=(1, 2))
@@ -85,8 +86,20 @@ def follow_branch(robot: Robot, T: Array, q_start: Array) -> tuple[Array, int]:
     """Follow the branch of q_start (n,) through tool poses T (N, 4, 4) that lie close together.
 
     Returns:
-        q (N, n) and how many leading poses were reached.
+        q (reached, n) and how many leading poses were reached.
     """
+    parts, reached = [np.zeros((0, robot.n))], 0
+    for first in range(0, T.shape[0], AT_ONCE):
+        q, count = _follow(robot, T[first : first + AT_ONCE], q_start)
+        parts.append(q)
+        reached += count
+        if count < min(AT_ONCE, T.shape[0] - first):
+            break
+        q_start = q[-1]
+    return np.concatenate(parts), reached
+
+
+def _follow(robot: Robot, T: Array, q_start: Array) -> tuple[Array, int]:
     batch: Any = ik(robot, T, method="closed", seed=q_start, limits=False, restarts=0)
     reached = int(np.argmax(batch.count == 0)) if (batch.count == 0).any() else T.shape[0]
     if reached == 0:
@@ -98,11 +111,10 @@ def follow_branch(robot: Robot, T: Array, q_start: Array) -> tuple[Array, int]:
     def apart(a: Array, b: Array) -> Array:
         d = a - b
         d = np.where(may_turn, d - TURN * np.round(d / TURN), d)
-        return np.einsum("...i,...i->...", d, d)
+        return np.asarray(np.einsum("...i,...i->...", d, d))
 
     step = apart(found[1:, None, :, :], found[:-1, :, None, :])  # (N−1, here, next)
-    step = np.where(absent[1:, None, :], np.inf, step)
-    following = np.argmin(step, axis=2).tolist()
+    following = np.argmin(np.where(absent[1:, None, :], np.inf, step), axis=2).tolist()
     here = int(np.argmin(np.where(absent[0], np.inf, apart(found[0], q_start))))
     branch = [here]
     for row in following:
@@ -127,14 +139,15 @@ def along(robot: Robot, path: ToolPath, q_start: Array, T_flange_tool: Array, *,
         spacing: of the other knots [m].
 
     Raises:
-        PathRefused: out of reach, singular, outside the joint limits, or a jump to another branch.
+        PathError: out of reach, singular, outside the joint limits, or a jump to another branch.
     """
     if not closed_form(robot):
         raise NotSupportedError(
             f"{robot.name!r} has no closed-form inverse kinematics ({ik_class(robot).reason}); tool paths of programs "
             "need one. Joint moves work, and `follow_path` follows one line or arc numerically"
         )
-    flange, offset = np.linalg.inv(T_flange_tool), T_flange_tool[:3, 3]
+    flange: Array = np.linalg.inv(T_flange_tool).astype(np.float64)
+    offset = T_flange_tool[:3, 3]
     s = _grid(path, np.zeros(0) if knots is None else knots, spacing)
     for _ in range(HALVINGS):
         here, there = path.at(s[:-1]), path.at(s[1:], before=True)  # each interval sees its own ends
@@ -165,7 +178,9 @@ def along(robot: Robot, path: ToolPath, q_start: Array, T_flange_tool: Array, *,
     refuse_jump(robot, float(s[np.argmax(bad)]), q[np.argmax(bad)], q[np.argmax(bad) + 1])
 
 
-def _by_length(path: ToolPath, motion: Trajectory, q: Array, a: Slopes, b: Slopes, here: PathPoint, there: PathPoint) -> JointCurve:
+def _by_length(
+    path: ToolPath, motion: Trajectory, q: Array, a: Slopes, b: Slopes, here: PathPoint, there: PathPoint
+) -> JointCurve:
     """The same joints by the length really travelled: ℓ′ = |p′|, where the tool travels at all."""
     s = motion.breaks
     rate = np.linalg.norm(path.at((s[:-1, None] + np.diff(s)[:, None] * GAUSS[0]).reshape(-1)).dX[:, :3], axis=1)

@@ -102,7 +102,9 @@ def path_limits(robot: Robot, pieces: Trajectory, limits: TorqueLimits, speeds: 
     Args:
         robot: the arm.
         pieces: N of them.
-        limits: of torque. speeds: of joints and motors. acceleration: (n,) of joints, may be inf.
+        limits: of torque.
+        speeds: of joints and motors.
+        acceleration: (n,) of joints, may be inf.
         wrench: what the world does to the arm, base axes, at the tool: (6,) or (N, 2, 6) at both ends of every piece.
         tool: limits of the tool.
     """
@@ -117,9 +119,7 @@ def path_limits(robot: Robot, pieces: Trajectory, limits: TorqueLimits, speeds: 
     tree, zero = robot.tree, np.zeros_like(q)
     middle = pieces.within([0.5]).qd
     own = joint_viscous(robot)
-    load = _Share(
-        *_load(robot, q, dq, ddq, zero, wrench), dq * own, (tree.coulomb * np.sign(middle)) + zero
-    )
+    load = _Share(*_load(robot, q, dq, ddq, zero, wrench), dq * own, (tree.coulomb * np.sign(middle)) + zero)
     rotor = _Share(dq @ tree.armature.T, ddq @ tree.armature.T, zero, dq @ (tree.viscous - np.diag(own)).T, zero)
     parts = _torque_rows(limits, load, rotor, middle)
     bound = np.concatenate([acceleration, acceleration])
@@ -149,7 +149,7 @@ def path_limits(robot: Robot, pieces: Trajectory, limits: TorqueLimits, speeds: 
 
 
 class _Share(NamedTuple):
-    """Torque on a path, part by part, each (N, 2, n) of joints or (N, 2, k) of limits; coulomb with a column a joint."""
+    """Torque on a path by parts, each (N, 2, n) of joints or (N, 2, k) of limits; coulomb with a column a joint."""
 
     inertia: Array
     curve: Array
@@ -158,7 +158,9 @@ class _Share(NamedTuple):
     coulomb: Array
 
 
-def _load(robot: Robot, q: Array, dq: Array, ddq: Array, zero: Array, wrench: Array | None) -> tuple[Array, Array, Array]:
+def _load(
+    robot: Robot, q: Array, dq: Array, ddq: Array, zero: Array, wrench: Array | None
+) -> tuple[Array, Array, Array]:
     """What the links ask of the joints (N, 2, n): for u, for x, and standing still."""
     still = inverse_dynamics(robot, q, zero, zero, wrench, friction=False, rotors=False)
     free = still if wrench is None else inverse_dynamics(robot, q, zero, zero, friction=False, rotors=False)
@@ -187,7 +189,8 @@ def _torque_rows(limits: TorqueLimits, load: _Share, rotor: _Share, middle: Arra
         out.append(np.concatenate([sign * (share * carried + own) for sign, share in rows], axis=-1))
     dry = load.coulomb[:, :, None, :] * L
     coulomb = np.concatenate([(sign * share)[..., None] * dry for sign, share in rows], axis=-2)
-    return _Share(*out, coulomb)
+    inertia, curve, gravity, viscous = out
+    return _Share(inertia, curve, gravity, viscous, coulomb)
 
 
 def _travel(robot: Robot, q: Array, dq: Array, ddq: Array, tool: ToolLimits) -> tuple[Array, Array]:

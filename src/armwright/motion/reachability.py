@@ -114,7 +114,9 @@ def largest_speeds(s: Array, a: Array, b: Array, c: Array, *, start: float = 0.0
         most = _edge(cell, low, high, cell.most, -1.0) if cell.most >= cell.least else None
         least = _edge(cell, low, high, cell.least, 1.0) if most is not None else None
         if most is None or least is None:
-            raise InputError(f"path: at s = {s[i]:.6g} no speed keeps the limits and can still be brought to {_ending(end)}")
+            raise InputError(
+                f"path: at s = {s[i]:.6g} no speed keeps the limits and can still be brought to {_ending(end)}"
+            )
         K[i] = least, max(most, least)
     if not K[0, 0] <= start <= K[0, 1] * (1.0 + 1e-12):
         raise InputError(

@@ -36,7 +36,9 @@ def _slopes(y: Array, a: Array, b: Array, c: Array) -> tuple[Array, Array]:
     safe = np.where(small, 1.0, y)
     cosine = 1.0 - b * y
     db = np.where(small, -1 / 24 + y * (1 / 360 - y * (1 / 13440 - y / 907200)), (0.5 * a - b) / safe)
-    dc = np.where(small, -1 / 120 + y * (1 / 2520 - y * (1 / 120960 - y / 9979200)), ((a - cosine) / (2.0 * safe) - c) / safe)
+    dc = np.where(
+        small, -1 / 120 + y * (1 / 2520 - y * (1 / 120960 - y / 9979200)), ((a - cosine) / (2.0 * safe) - c) / safe
+    )
     return db, dc
 
 
@@ -65,7 +67,7 @@ def turning(phi: Array, dphi: Array, ddphi: Array, R_a: Array) -> Turning:
 
 
 def spinning(angle: Array, rate: Array, inner: Turning) -> Turning:
-    """exp(angle) R with ω and ω′, for an inner turning and an outer one of constant axis: angle, rate (..., 3), parallel."""
+    """exp(angle) R with ω and ω′: an inner turning and an outer one of constant axis; angle, rate (..., 3) parallel."""
     if not np.any(rate):
         return inner
     zero = np.zeros_like(angle)

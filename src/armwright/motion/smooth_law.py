@@ -2,8 +2,8 @@
 """Laws along a path as functions of time, and the same with bounded jerk: the moving average of a law.
 
 A law with constant s̈ between its grid points is s(t), quadratic pieces. Its mean over the last w seconds,
-s̃(t) = ∫ s dt / w, goes through the same places, is late by at most w, has |s̃″| no larger than |s̈| ever was within w, and
-|s̃‴| ≤ (largest change of s̈ within w)/w.
+s̃(t) = ∫ s dt / w, goes through the same places, is late by at most w, has |s̃″| no larger than |s̈| was within w,
+and |s̃‴| ≤ (largest change of s̈ within w)/w.
 """
 
 from __future__ import annotations
@@ -38,13 +38,18 @@ def averaged(law: Trajectory, window: float) -> Trajectory:
     h = np.diff(t)
     rise = h * (s + h * (v / 2.0 + h * a / 6.0)) / window
     start = float(law.start.q[0])
-    c = np.stack([start + np.concatenate([[0.0], np.cumsum(rise)[:-1]]), s / window, v / (2.0 * window), a / (6.0 * window)], axis=1)
+    c = np.stack(
+        [start + np.concatenate([[0.0], np.cumsum(rise)[:-1]]), s / window, v / (2.0 * window), a / (6.0 * window)],
+        axis=1,
+    )
     return Trajectory(t, c[:, :, None])
 
 
 def _right(law: Trajectory, t: Array, order: int) -> Array:
     """s, ṡ or s̈ (N,) at t (N,), from the right at breaks; at rest outside."""
-    k = np.clip(np.searchsorted(law.breaks, t * (1.0 + 1e-15) + 1e-12 * law.duration, side="right") - 1, 0, law.breaks.size - 2)
+    k = np.clip(
+        np.searchsorted(law.breaks, t * (1.0 + 1e-15) + 1e-12 * law.duration, side="right") - 1, 0, law.breaks.size - 2
+    )
     x = np.clip(t - law.breaks[k], 0.0, np.diff(law.breaks)[k])
     c = law.coefficients[k, :, 0]
     value = (c[:, 0] + x * (c[:, 1] + x * c[:, 2]), c[:, 1] + 2.0 * x * c[:, 2], 2.0 * c[:, 2])[order]

@@ -62,7 +62,9 @@ def fastest(s: Array, cap: Array, push: Array, *, start: float = 0.0, end: float
     points = np.concatenate([s, s[:-1] + first, s[:-1] + last])
     values = np.concatenate([x, np.minimum(peak, cap), np.minimum(peak, cap)])
     origin = np.concatenate([np.arange(h.size), [h.size - 1], np.arange(h.size), np.arange(h.size)])
-    inside = np.concatenate([np.ones(s.size, dtype=bool), *((v > 1e-9 * h) & (v < h * (1.0 - 1e-9)) for v in (first, last))])
+    inside = np.concatenate(
+        [np.ones(s.size, dtype=bool), *((v > 1e-9 * h) & (v < h * (1.0 - 1e-9)) for v in (first, last))]
+    )
     order = np.lexsort((np.arange(points.size), points))
     order = order[inside[order]]
     points, values, origin = points[order], values[order], origin[order]

@@ -162,7 +162,7 @@ def time_optimal(
 
 
 def split(path: Trajectory, grid: int, limits: TorqueLimits) -> Trajectory:
-    """The same path on the grid: its own breaks, even points, and where a joint or a motor reverses (friction jumps)."""
+    """The same path on the grid: its own breaks, even points, and where a joint or motor reverses (friction jumps)."""
     even = np.linspace(0.0, path.duration, grid + 1)
     # next to rest the speed changes fastest: a few finer steps there
     fine = even[1] * np.array([1 / 64, 1 / 16, 1 / 4])
@@ -185,7 +185,7 @@ def split(path: Trajectory, grid: int, limits: TorqueLimits) -> Trajectory:
 
 
 def subdivide(path: Trajectory, points: Array) -> Trajectory:
-    """The same path with pieces between given points, its own breaks among them: Taylor coefficients about the new starts."""
+    """The same path with pieces between given points, its own breaks among them (Taylor coefficients)."""
     piece = np.searchsorted(path.breaks[1:-1], 0.5 * (points[1:] + points[:-1]), side="right")
     shift = points[:-1] - path.breaks[piece]
     out, c = [], path.coefficients

@@ -8,7 +8,7 @@ that |dp/dσ| = 1 on lines and arcs, and less inside a blend. Position and orien
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ ON_THE_SPOT = 0.1  # σ of a turn without travel [m/rad]: only a scale, rates ar
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A piece of position, p(x) = Σ poly[k] xᵏ + cosine cos(rate x) + sine sin(rate x); vectors (3,) [m], poly (6, 3)."""
+    """A piece of position, Σ poly[k] xᵏ + cosine cos(rate x) + sine sin(rate x); vectors (3,) [m], poly (6, 3)."""
 
     poly: Array
     cosine: Array
@@ -84,7 +84,9 @@ def segment_of(path: CartesianPath, *, with_path: bool = False) -> Segment:
     return Segment(length, curve, R, turn, still, spin)
 
 
-def spline_segments(points: Array, rotations: Array, turns: Array, *, tangents: tuple[Array | None, Array | None]) -> list[Segment]:
+def spline_segments(
+    points: Array, rotations: Array, turns: Array, *, tangents: tuple[Array | None, Array | None]
+) -> list[Segment]:
     """Return the cubic spline through points (N, 3), parameter the chords, as N − 1 segments, C² where they meet.
 
     Args:
@@ -100,7 +102,7 @@ def spline_segments(points: Array, rotations: Array, turns: Array, *, tangents: 
         k = int(np.argmin(chord))
         raise InputError(f"spline: points {k} and {k + 1} coincide; drop one")
     s = np.concatenate([[0.0], np.cumsum(chord)])
-    ends = tuple((2, np.zeros(3)) if t is None else (1, t) for t in tangents)
+    ends: Any = tuple((2, np.zeros(3)) if t is None else (1, t) for t in tangents)
     c = np.asarray(CubicSpline(s, points, bc_type=ends).c)[::-1]  # (4, N−1, 3), lowest power first
     out = []
     for k in range(chord.size):
@@ -144,7 +146,7 @@ class ToolPath:
         return self.at(0.0).T
 
     def at(self, sigma: ArrayLike, *, before: bool = False) -> PathPoint:
-        """Return pose and derivatives by σ at sigma (...); at a break as the piece behind it, or `before` it, has them."""
+        """Return pose and derivatives by σ at sigma (...); at a break of the piece behind, or `before`, it."""
         s = np.asarray(sigma, dtype=np.float64)
         k = _piece(self.breaks, s, before)
         p, dp, ddp = position(self.poly[k], self.cosine[k], self.sine[k], self.rate[k], s - self.breaks[k])

@@ -24,7 +24,7 @@ LOOK = np.linspace(0.0, 1.0, 5)
 
 
 def clock(route: Route, law: Profile, window: Array | None = None, pace: Pace | None = None) -> Trajectory:
-    """Return ℓ(t), one coordinate; with windows (sections,) [s] averaged over them, and slowed down until `pace` is kept."""
+    """Return ℓ(t), one coordinate; with windows (sections,) [s] averaged, and slowed down until `pace` is kept."""
     breaks, pieces, now = [np.zeros(1)], [], 0.0
 
     def add(part: Trajectory) -> None:
@@ -63,13 +63,15 @@ def when(route: Route, time: Trajectory) -> Array:
     """First time (m+1,) [s] at which each break of the route is reached."""
     t, s = time.breaks, np.append(time.coefficients[:, 0, 0], time.end.q[0])
     target = route.curve.breaks
-    k = np.clip(np.searchsorted(s, target - 1e-12 * s[-1], side="left") - 1, 0, t.size - 2)
-    low, high = t[k].copy(), t[k + 1].copy()
-    for _ in range(60):  # s(t) rises inside the piece
+    near = 1e-12 * s[-1]
+    k = np.minimum(np.searchsorted(s, target - near, side="left"), s.size - 1)
+    met = np.abs(s[k] - target) <= near  # a break of the law, all stops among them
+    low, high = t[np.maximum(k - 1, 0)].copy(), t[k].copy()
+    for _ in range(60 if not met.all() else 0):  # s(t) rises inside the piece
         middle = 0.5 * (low + high)
-        below = time.evaluate(middle).q[:, 0] < target - 1e-13 * s[-1]
+        below = time.evaluate(middle).q[:, 0] < target
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return high
+    return np.asarray(np.where(met, t[k], high))
 
 
 def _rest(s: float, seconds: float) -> Trajectory:

@@ -8,6 +8,7 @@ side of the corner by the quintic in ℓ that meets q, q′, q″ of both sides.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ ROOM = 0.5 * (1.0 - 1e-9)
 
 
 class Pieces(NamedTuple):
-    """Pieces of a curve: lengths h (m,), coefficients c (m, 6, n), owner (m,), rounded (m,), stop at their ends (m,)."""
+    """Pieces of a curve: lengths h (m,), coefficients c (m, 6, n), owner, rounded, stop at their ends (m,)."""
 
     h: Array
     c: Array
@@ -43,7 +44,7 @@ class Pieces(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """Legs that are one curve without a joint-space corner: `curve` by ℓ, `owner` (m,) and `stop` (m,) of its pieces."""
+    """Legs that are one curve without a joint-space corner: `curve` by ℓ, `owner` and `stop` (m,) of its pieces."""
 
     legs: list[Leg]
     curve: Trajectory
@@ -76,7 +77,7 @@ class Run:
 def chain(walker: Walker, runs: list[Run]) -> tuple[Pieces, Array]:
     """Put runs one behind the other; return all pieces, and the wait (m+1,) [s] at the start and behind each piece."""
     zone = np.zeros(len(runs) + 1)
-    for k, (run, following) in enumerate(zip(runs[:-1], runs[1:], strict=True)):
+    for k, (run, following) in enumerate(pairwise(runs)):
         zone[k + 1] = _zone(walker, run, following)
     parts, waits = [], [np.zeros(1)]
     for k, run in enumerate(runs):
@@ -88,7 +89,9 @@ def chain(walker: Walker, runs: list[Run]) -> tuple[Pieces, Array]:
             pieces.stop[-1] = True if k + 1 == len(runs) else isinstance(run.legs[-1].blend, Stop)
             parts.append(pieces)
         for part in parts[-2:] if zone[k + 1] > 0.0 else parts[-1:]:
-            waits.append(np.array([wait.get(int(o), 0.0) if s else 0.0 for o, s in zip(part.owner, part.stop, strict=True)]))
+            waits.append(
+                np.array([wait.get(int(o), 0.0) if s else 0.0 for o, s in zip(part.owner, part.stop, strict=True)])
+            )
     return Pieces(*(np.concatenate(column) for column in zip(*parts, strict=True))), np.concatenate(waits)
 
 
@@ -113,7 +116,8 @@ def _zone(walker: Walker, run: Run, following: Run) -> float:
     if asked > room * (1.0 + 1e-6):
         walker.note(
             move,
-            f"the zone of {1e3 * asked:.1f} mm at its end is more than half of a neighbour: {1e3 * room:.1f} mm are rounded",
+            f"the zone of {1e3 * asked:.1f} mm at its end is more than half of a neighbour: {1e3 * room:.1f} mm "
+            "are rounded",
         )
     return min(asked, room)
 
@@ -132,14 +136,16 @@ def _trim(run: Run, first: float, last: float) -> Pieces:
     c = np.pad(curve.coefficients, ((0, 0), (0, 6 - curve.coefficients.shape[1]), (0, 0)))
     ends = np.concatenate([piece[1:] != piece[:-1], [True]])
     parts = Pieces(np.diff(curve.breaks), c, run.owner[piece], np.zeros(piece.size, dtype=bool), run.stop[piece] & ends)
-    return Pieces(*(part[keep] for part in parts))
+    return Pieces(parts.h[keep], parts.c[keep], parts.owner[keep], parts.rounded[keep], parts.stop[keep])
 
 
 def _rounded(run: Run, following: Run, zone: float) -> Pieces:
     """The quintic over the corner between two runs, cut into pieces."""
     a = run.curve.evaluate(run.curve.duration - zone)
     b = following.curve.evaluate(zone)
-    whole = Trajectory(np.array([0.0, 2.0 * zone]), quintic_coefficients(2.0 * zone, a.q, b.q, a.qd, b.qd, a.qdd, b.qdd)[None])
+    whole = Trajectory(
+        np.array([0.0, 2.0 * zone]), quintic_coefficients(2.0 * zone, a.q, b.q, a.qd, b.qd, a.qdd, b.qdd)[None]
+    )
     curve = subdivide(whole, np.linspace(0.0, 2.0 * zone, BLEND_PIECES + 1))
     half = np.arange(BLEND_PIECES) < BLEND_PIECES // 2
     owner = np.where(half, run.legs[-1].index, following.legs[0].index)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -159,7 +160,7 @@ class Walker:
         if not indices:
             return []
         P, R = np.array([T[:3, 3] for T in poses]), np.array([T[:3, :3] for T in poses])
-        turns = np.array([log_so3(b @ a.T) for a, b in zip(R[:-1], R[1:], strict=True)])
+        turns = np.array([log_so3(b @ a.T) for a, b in pairwise(R)])
         segments = spline_segments(P, R[:-1], turns, tangents=(tangent, None))
         # inside the curve the points are passed, whatever is said there
         blends = [*(Tangent() for _ in indices[1:]), moves[indices[-1]].blend]
@@ -223,7 +224,10 @@ def _postures(robot: Robot, program: Program) -> dict[int, Array]:
     posed = [
         k
         for k, move in enumerate(program.moves)
-        if move.kind == "joint" and isinstance(move.target, Pose) and move.target.oriented and move.orientation != "fixed"
+        if move.kind == "joint"
+        and isinstance(move.target, Pose)
+        and move.target.oriented
+        and move.orientation != "fixed"
     ]
     if not (posed and closed_form(robot)):
         return {}

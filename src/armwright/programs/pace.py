@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How fast each piece of a route may be passed: the program's own words, and the speeds that joints and motors have.
 
-Everything is linear in u = s̈ and x = ṡ², s the travelled length: x ≤ cap, |u| ≤ push, and |q′u + q″x| within the joints'
-accelerations where these have to be kept on a way that bends.
+Everything is linear in u = s̈ and x = ṡ², s the travelled length: x ≤ cap, |u| ≤ push, and |q′u + q″x| within the
+joints' accelerations where these have to be kept on a way that bends.
 """
 
 from __future__ import annotations
@@ -53,9 +53,12 @@ def ratings(robot: Robot, acceleration: ArrayLike | None, notes: list[Note]) -> 
         rated = bounds(acceleration, "acceleration", robot.n)
     missing = ~np.isfinite(rated) & np.isfinite(speed)
     if missing.any():
-        notes.append(Note(0, f"{robot.name!r} has no rated acceleration of joints {(np.flatnonzero(missing) + 1).tolist()}: "
-                             f"they are taken to reach their rated speed in {RAMP} s (our assumption; "
-                             "give acceleration=… instead)"))  # fmt: skip
+        joints = ", ".join(str(j + 1) for j in np.flatnonzero(missing))
+        text = (
+            f"{robot.name!r} has no rated acceleration of joints {joints}: they are taken to reach their rated speed in "
+            f"{RAMP} s (our assumption; give acceleration=… instead)"
+        )
+        notes.append(Note(0, text))
         rated = np.where(missing, speed / RAMP, rated)
     motor = np.asarray(robot.actuators.speed_limit, dtype=np.float64)
     known = np.isfinite(motor) & (motor > 0.0)
@@ -73,7 +76,10 @@ def pace(robot: Robot, program: Program, route: Route, rated: Ratings, *, keep_a
     tools = np.array([tool_of(move)[:3, 3] for move in moves])[owner]
     J = jacobian(robot, q, point=np.repeat(tools[:, None], 2, axis=1))
     twist = np.einsum("mfij,mfj->mfi", J, dq)
-    travel, turn = np.linalg.norm(twist[..., :3], axis=-1).max(axis=1), np.linalg.norm(twist[..., 3:], axis=-1).max(axis=1)
+    travel, turn = (
+        np.linalg.norm(twist[..., :3], axis=-1).max(axis=1),
+        np.linalg.norm(twist[..., 3:], axis=-1).max(axis=1),
+    )
     tooled = np.array([move.kind != "joint" for move in moves])[owner]
     length = np.bincount(owner, np.diff(route.curve.breaks), minlength=len(moves))
 
@@ -126,9 +132,9 @@ def _alone(route: Route) -> NDArray[np.bool_]:
 
 
 def _words(program: Program, name: str) -> Array:
-    """A program's speeds or accelerations, by move: fraction, leading axis, linear, angular (inf where not said); duration.
+    """A program's speeds or accelerations (5, moves): fraction, leading axis, linear, angular, duration.
 
-    (5, moves); the last row is 0 where not said.
+    inf where not said, 0 for durations.
     """
     out = np.full((5, len(program.moves)), np.inf)
     out[4] = 0.0

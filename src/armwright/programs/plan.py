@@ -6,6 +6,7 @@ Our planner, defined in these files and in `motion`; it is nobody's controller, 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -38,9 +39,9 @@ Law = Literal["words", "fastest"]
 
 
 class MovePlan(NamedTuple):
-    """A move in time: its index, from `start` to `end` [s], `length` [m] of way; no length if it was left out."""
+    """A move in time: its number in the program, from `start` to `end` [s], `length` [m]; 0 if it was left out."""
 
-    index: int
+    move: int
     start: float
     end: float
     length: float
@@ -83,7 +84,7 @@ class Plan:
 
     @cached_property
     def wrench(self) -> Array | None:
-        """What the world does to the arm (B, 6), base axes, at the frame that the arm calls its tool; None if nothing."""
+        """What the world does to the arm (B, 6), base axes, at the frame that the arm calls its tool; or None."""
         return flange_wrench(self.robot, self.program, self.q, self.move)
 
     @cached_property
@@ -114,8 +115,8 @@ def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q
         jerk: bound on the third derivative of the travelled length [m/s³]; None for none. Corners that are passed
             without rounding (a line into an arc) still change the acceleration across the path at once.
         share: of the motor torques that "fastest" may use.
-        override: share of the planned speed at which everything runs, > 0; accelerations follow by its square, and waits
-            stay as they are.
+        override: share of the planned speed at which everything runs, > 0; accelerations follow by its square, waits
+            stay.
 
     Raises:
         ProgramError: a move that cannot be made; names line, millimetre and joint, and the nearest thing that works.
@@ -141,12 +142,15 @@ def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q
         timed = stretched(program, way, words_law(way, limits))
     timed = timed._replace(x=timed.x * override**2)
     time = clock(way, timed, window, limits)
-    t = cycle * np.arange(int(np.ceil(time.duration / cycle - 1e-9)) + 1)
+    t: Array = cycle * np.arange(int(np.ceil(time.duration / cycle - 1e-9)) + 1, dtype=np.float64)
     return Plan(robot, program, cycle, t, *joints_at(way, time, t), way, time, time.duration, tuple(notes))
 
 
 def _start(robot: Robot, program: Program, start_q: ArrayLike | None, notes: list[Note]) -> Array:
     """Joints (n,) before the first move."""
+    plain = [re.sub(r"[^a-z0-9]", "", name.lower()) for name in (program.robot or "", robot.name)]
+    if plain[0] and plain[0] not in plain[1] and plain[1] not in plain[0]:
+        notes.append(Note(0, f"the program was written for {program.robot!r} and is planned for {robot.name!r}"))
     if start_q is not None:
         return joint_vector(start_q, "start_q", robot.n)
     if program.start_q is not None:
@@ -157,7 +161,9 @@ def _start(robot: Robot, program: Program, start_q: ArrayLike | None, notes: lis
             )
         return np.array(program.start_q)
     q = middle(robot)
-    notes.append(Note(0, f"the program does not say where the arm is at first: taken at {np.degrees(q).round(2).tolist()}°"))
+    notes.append(
+        Note(0, f"the program does not say where the arm is at first: taken at {np.degrees(q).round(2).tolist()}°")
+    )
     return q
 
 

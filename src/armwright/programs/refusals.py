@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from armwright.errors import ProgramError
-    from armwright.motion.path_refused import PathRefused
+    from armwright.motion.path_error import PathError
     from armwright.motion.tool_path import ToolPath
     from armwright.programs.legs import Leg, Walker
 
     Array = NDArray[np.float64]
 
 
-def path_refusal(walker: Walker, legs: list[Leg], path: ToolPath, tool: Array, q: Array, error: PathRefused) -> ProgramError:
+def path_refusal(
+    walker: Walker, legs: list[Leg], path: ToolPath, tool: Array, q: Array, error: PathError
+) -> ProgramError:
     """The error of a program for a tool path that an arm cannot follow."""
     k = min(int(np.searchsorted(path.corners[1:], error.sigma, side="left")), len(legs) - 1)
     into = error.sigma - path.corners[k]
@@ -31,7 +33,7 @@ def path_refusal(walker: Walker, legs: list[Leg], path: ToolPath, tool: Array, q
     return walker.refuse(move, message, _what_works(walker, path, tool, q, error, into))
 
 
-def _what_works(walker: Walker, path: ToolPath, tool: Array, q: Array, error: PathRefused, into: float) -> str:
+def _what_works(walker: Walker, path: ToolPath, tool: Array, q: Array, error: PathError, into: float) -> str:
     """The nearest thing that works: another posture at the start, a joint move, or the part in reach."""
     if error.reason == "reach":
         return f"targets up to {1e3 * into:.1f} mm along this move, or a shorter tool"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole program as one curve of the joints over the travelled length, with the corners rounded and the stops marked.
+"""The whole program as one curve of the joints over the travelled length, corners rounded and stops marked.
 
 Moves of the tool that follow one another are one tool path, solved in one call; joint moves are straight. Where a joint
 move is blended with anything, the corner is rounded in joint space (`corners`).
@@ -8,15 +8,16 @@ move is blended with anything, the corner is rounded in joint space (`corners`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.errors import InputError
+from armwright.errors import InputError, NotSupportedError
 from armwright.kinematics import fk
 from armwright.motion.blend import TANGENT, corner_angles, join
 from armwright.motion.joint_curve import along
-from armwright.motion.path_refused import PathRefused
+from armwright.motion.path_error import PathError
 from armwright.motion.trajectory import Trajectory
 from armwright.programs.corners import Run, chain
 from armwright.programs.legs import Walker, rested, tool_of
@@ -58,7 +59,7 @@ class Route:
     def sections(self) -> list[tuple[int, int]]:
         """First and last knot of every section between stops."""
         at = np.flatnonzero(self.stops).tolist()
-        return list(zip(at[:-1], at[1:], strict=True))
+        return list(pairwise(at))
 
 
 def route(robot: Robot, program: Program, q_start: Array) -> Route:
@@ -159,6 +160,8 @@ def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> Run:
     tool = tool_of(moves[legs[0].index])
     try:
         curve = along(walker.robot, path, q, tool)
-    except PathRefused as error:
+    except NotSupportedError as error:
+        raise walker.refuse(moves[legs[0].index], str(error), "joint moves only, or another arm") from error
+    except PathError as error:
         raise path_refusal(walker, legs, path, tool, q, error) from error
     return Run.tool(legs, curve, path.corners)

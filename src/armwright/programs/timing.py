@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the arm is where on its route: the fastest law that keeps the program's words, section by section between stops."""
+"""When the arm is where on its route: the fastest law that keeps the program's words, from stop to stop."""
 
 from __future__ import annotations
 

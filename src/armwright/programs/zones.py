@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,21 +45,21 @@ def fit_zones(walker: Walker, legs: Sequence[Leg]) -> Array:
     n = len(legs)
     length = np.array([leg.length for leg in legs])
     asked = np.zeros(n + 1)
-    for k, (leg, following) in enumerate(zip(legs[:-1], legs[1:], strict=True)):
+    for k, (leg, following) in enumerate(pairwise(legs)):
         asked[k + 1] = zone_size(leg, following, moves[leg.index])
     most = length * (0.5 if program.language in HALF else 1.0)
     zone = np.minimum(asked, np.minimum(np.concatenate([[0.0], most]), np.concatenate([most, [0.0]])))
     both = zone[:-1] + zone[1:]
     scale = np.where(both > length, length / np.where(both > 0.0, both, 1.0), 1.0) * ROOM
     zone *= np.minimum(np.concatenate([[1.0], scale]), np.concatenate([scale, [1.0]]))
-    for k in np.flatnonzero(zone < asked * (1.0 - 1e-6)):
+    for k in map(int, np.flatnonzero(zone < asked * (1.0 - 1e-6))):
         leg, other = legs[k - 1], legs[k]
         walker.note(
             moves[leg.index],
             f"the zone of {1e3 * asked[k]:.1f} mm at its end does not fit beside its neighbours (legs of "
             f"{1e3 * leg.length:.1f} and {1e3 * other.length:.1f} mm): {1e3 * zone[k]:.1f} mm are rounded",
         )
-    return zone
+    return np.asarray(zone)
 
 
 def tool_joint(leg: Leg, following: Leg, zone: float) -> Joint:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from math import comb
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-class PathRefused(InputError):
+class PathError(InputError):
     """The arm cannot follow a tool path.
 
     Attributes:
@@ -64,7 +65,7 @@ def refuse_reach(robot: Robot, path: ToolPath, flange: Array, low: float, high: 
     )  # fmt: skip
     j = _leader(robot, q)
     what = f"the tool is at the end of the reach of {robot.name!r}, {joint_name(robot, j)} is stretched out{missed}"
-    raise PathRefused(what, sigma=low, joint=j, reason="reach", q=q)
+    raise PathError(what, sigma=low, joint=j, reason="reach", q=q)
 
 
 def refuse_singular(robot: Robot, sigma: float, q: Array, ratio: float) -> NoReturn:
@@ -74,7 +75,7 @@ def refuse_singular(robot: Robot, sigma: float, q: Array, ratio: float) -> NoRet
         f"{robot.name!r} is singular: the motion led by {joint_name(robot, j)} does not move the tool (conditioning "
         f"{ratio:.1g}) at q = {_degrees(robot, q)}"
     )
-    raise PathRefused(what, sigma=sigma, joint=j, reason="singular", q=q)
+    raise PathError(what, sigma=sigma, joint=j, reason="singular", q=q)
 
 
 def refuse_jump(robot: Robot, sigma: float, q: Array, after: Array) -> NoReturn:
@@ -84,13 +85,16 @@ def refuse_jump(robot: Robot, sigma: float, q: Array, after: Array) -> NoReturn:
         f"the branch of inverse kinematics ends: {joint_name(robot, j)} would have to jump by "
         f"{np.degrees(abs(after[j] - q[j])):.0f}° at q = {_degrees(robot, q)}"
     )
-    raise PathRefused(what, sigma=sigma, joint=j, reason="jump", q=q)
+    raise PathError(what, sigma=sigma, joint=j, reason="jump", q=q)
 
 
 def check_limits(robot: Robot, motion: Trajectory) -> None:
     """Raise at the first place where joints along a path leave their ranges."""
     if not (np.isfinite(robot.lower).any() or np.isfinite(robot.upper).any()):
         return
+    hull = _control_points(motion)
+    if ((hull >= robot.lower) & (hull <= robot.upper)).all():
+        return  # a polynomial stays within its control points; nearly all do, and roots are not looked for
     upper, lower = extreme(motion.breaks, motion.coefficients)[0], -extreme(motion.breaks, -motion.coefficients)[0]
     if ((lower >= robot.lower - SLACK) & (upper <= robot.upper + SLACK)).all():
         return
@@ -99,11 +103,20 @@ def check_limits(robot: Robot, motion: Trajectory) -> None:
     outside = (q < robot.lower - SLACK) | (q > robot.upper + SLACK)
     k = int(np.argmax(outside.any(axis=1)))
     j = int(np.argmax(outside[k]))
+    extremes = np.where(q[k] < robot.lower, lower, upper)
     what = (
         f"{joint_name(robot, j)} of {robot.name!r} leaves its range [{np.degrees(robot.lower[j]):.1f}°, "
-        f"{np.degrees(robot.upper[j]):.1f}°] (needs {np.degrees(lower[j] if q[k, j] < 0 else upper[j]):.1f}° on the way)"
+        f"{np.degrees(robot.upper[j]):.1f}°]: the path goes to {np.degrees(extremes[j]):.1f}°"
     )
-    raise PathRefused(what, sigma=float(s[k]), joint=j, reason="limit", q=q[k])
+    raise PathError(what, sigma=float(s[k]), joint=j, reason="limit", q=q[k])
+
+
+def _control_points(motion: Trajectory) -> Array:
+    """Bernstein coefficients (m, degree+1, n) of the pieces."""
+    d = motion.degree
+    to = np.array([[comb(i, k) / comb(d, k) for k in range(d + 1)] for i in range(d + 1)])
+    powers = np.diff(motion.breaks)[:, None] ** np.arange(d + 1)
+    return np.asarray(np.einsum("ik,mk,mkn->min", to, powers, motion.coefficients))
 
 
 def _degrees(robot: Robot, q: Array) -> str:
