@@ -225,7 +225,8 @@ def _deviation(robot: Robot, path: ToolPath, motion: Trajectory, flange: Array) 
 
 def _refuse_singular(robot: Robot, s: Array, q: Array, a: Slopes, b: Slopes, odd: NDArray[np.bool_]) -> None:
     """Raise at the first singular knot that comes before any jump."""
-    singular = np.minimum(a.ratio, b.ratio) < SINGULAR
-    first = int(np.argmax(singular)) if singular.any() else singular.size
-    if first < singular.size and not odd[:first].any():
-        refuse_singular(robot, float(s[first]), q[first], float(min(a.ratio[first], b.ratio[first])))
+    ratio = np.append(a.ratio, b.ratio[-1:])
+    ratio[1:] = np.minimum(ratio[1:], b.ratio)
+    first = int(np.argmax(ratio < SINGULAR)) if (ratio < SINGULAR).any() else ratio.size
+    if first < ratio.size and not odd[: max(first - 1, 0)].any():
+        refuse_singular(robot, float(s[first]), q[first], float(ratio[first]))
