@@ -20,11 +20,21 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LOOK = np.linspace(0.0, 1.0, 5)
+LOOK = np.array([1e-6, 0.25, 0.5, 0.75, 1.0 - 1e-6])  # at the very ends another move's limits may count
 
 
-def clock(route: Route, law: Profile, window: Array | None = None, pace: Pace | None = None) -> Trajectory:
-    """Return ℓ(t), one coordinate; with windows (sections,) [s] averaged, and slowed down until `pace` is kept."""
+def clock(
+    route: Route, law: Profile, *, window: Array | None = None, pace: Pace | None = None, override: float = 1.0
+) -> Trajectory:
+    """Return ℓ(t), one coordinate, each section slowed down until a pace is kept between the law's grid points, too.
+
+    Args:
+        route: the way.
+        law: along it.
+        window: (sections,) [s] over which the law is averaged; None for none.
+        pace: None to take the law as it is.
+        override: how many times as fast everything runs in the end, but for the waits.
+    """
     breaks, pieces, now = [np.zeros(1)], [], 0.0
 
     def add(part: Trajectory) -> None:
@@ -39,9 +49,10 @@ def clock(route: Route, law: Profile, window: Array | None = None, pace: Pace | 
     for k, (_, last) in enumerate(route.sections):
         at = slice(cut[k], cut[k + 1])
         part = over_time(Profile(law.s[cut[k] : cut[k + 1] + 1], law.x[cut[k] : cut[k + 1] + 1], law.origin[at]))
-        if window is not None and pace is not None and window[k] > 0.0:
-            part = _kept(route, pace, averaged(part, float(window[k])))
-        add(part)
+        if window is not None:
+            part = averaged(part, float(window[k]))
+        part = part if pace is None else _kept(route, pace, part)
+        add(part if override == 1.0 else time_scaled(part, 1.0 / override))
         if route.waits[last] > 0.0:
             add(_rest(float(route.curve.breaks[last]), route.waits[last]))
     return Trajectory(np.concatenate(breaks), np.concatenate(pieces))

@@ -72,9 +72,9 @@ def pace(robot: Robot, program: Program, route: Route, rated: Ratings, *, keep_a
     their acceleration is a share of the arm's, or with `keep_acceleration`: the tool's own acceleration rules there.
     """
     moves, owner = program.moves, route.owner
-    q, dq, ddq = route.curve.within([0.0, 1.0])
+    q, dq, ddq = route.curve.within([0.0, 0.5, 1.0])
     tools = np.array([tool_of(move)[:3, 3] for move in moves])[owner]
-    J = jacobian(robot, q, point=np.repeat(tools[:, None], 2, axis=1))
+    J = jacobian(robot, q, point=np.repeat(tools[:, None], 3, axis=1))
     twist = np.einsum("mfij,mfj->mfi", J, dq)
     travel, turn = (
         np.linalg.norm(twist[..., :3], axis=-1).max(axis=1),
@@ -85,7 +85,7 @@ def pace(robot: Robot, program: Program, route: Route, rated: Ratings, *, keep_a
 
     v, a = (_words(program, name)[:, owner] for name in ("speed", "acceleration"))
     v[0] = np.minimum(v[0], 1.0)
-    size = np.abs(dq).max(axis=1)  # (m, n), the larger of both ends
+    size = np.abs(dq).max(axis=1)  # (m, n), at both ends and in the middle
     leading = size.max(axis=1)
     straight = ~tooled & ~route.rounded
     reach = np.where(straight, 1.0, travel)  # a straight joint move counts by its mean speed of travel

@@ -140,8 +140,7 @@ def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q
         if jerk is not None:
             limits, window = eased(way, limits, positive(jerk, "jerk", "m/s^3"))
         timed = stretched(program, way, words_law(way, limits))
-    timed = timed._replace(x=timed.x * override**2)
-    time = clock(way, timed, window, limits)
+    time = clock(way, timed, window=window, pace=limits, override=override)
     t: Array = cycle * np.arange(int(np.ceil(time.duration / cycle - 1e-9)) + 1, dtype=np.float64)
     return Plan(robot, program, cycle, t, *joints_at(way, time, t), way, time, time.duration, tuple(notes))
 

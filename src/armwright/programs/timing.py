@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 WITHIN = 1.0 + 1e-9
+FINER = 3
 
 
 def words_law(route: Route, pace: Pace) -> Profile:
@@ -31,15 +32,24 @@ def words_law(route: Route, pace: Pace) -> Profile:
     Caps and pushes alone give the exact trapezoids of `fastest`. Where the way bends and joints must keep an
     acceleration, a section that breaks it is solved again with those rows by reachability, on the same grid.
     """
-    s = route.curve.breaks
     parts = []
     for first, last in route.sections:
-        cells = slice(first, last)
-        part = fastest(s[first : last + 1], pace.cap[cells], pace.push[cells])
-        part = Profile(part.s, part.x, part.origin + first)
+        s, piece = _grid(route, pace, first, last)
+        part = fastest(s, pace.cap[piece], pace.push[piece])
+        part = Profile(part.s, part.x, piece[part.origin])
         rows = _rows(route, pace, part)
         parts.append(part if rows is None else Profile(part.s, largest_speeds(part.s, *rows), part.origin))
     return joined(parts)
+
+
+def _grid(route: Route, pace: Pace, first: int, last: int) -> tuple[Array, NDArray[np.int64]]:
+    """Grid of a section and the piece of each interval: finer where accelerations are to be kept on a bend."""
+    count = np.where(pace.weight[first:last].any(axis=1), FINER, 1)
+    piece = np.repeat(np.arange(first, last), count)
+    inside = np.arange(piece.size) - np.repeat(np.cumsum(count) - count, count)
+    breaks = route.curve.breaks
+    s = breaks[piece] + np.diff(breaks)[piece] * inside / count[piece - first]
+    return np.append(s, breaks[last]), piece
 
 
 def joined(parts: list[Profile]) -> Profile:
