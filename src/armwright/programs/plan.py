@@ -7,9 +7,9 @@ Our planner, defined in these files and in `motion`; it is nobody's controller, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from armwright.motion.trajectory import Trajectory
-    from armwright.programs.program import Program
+    from armwright.programs.program import Move, Payload, Program
     from armwright.robot.model import Robot
 
     Array = NDArray[np.float64]
@@ -100,7 +100,8 @@ class Plan:
 @names_culprit
 def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q: ArrayLike | None = None,
                  law: Law = "words", acceleration: ArrayLike | None = None, keep_acceleration: bool = False,
-                 override: float = 1.0, share: float = 1.0, jerk: float | None = None) -> Plan:  # fmt: skip
+                 override: float = 1.0, share: float = 1.0, jerk: float | None = None, tool: ArrayLike | None = None,
+                 payload: Payload | None = None, wrench: ArrayLike | None = None) -> Plan:  # fmt: skip
     """Plan the motion of a program.
 
     Args:
@@ -115,6 +116,9 @@ def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q
         jerk: bound on the third derivative of the travelled length [m/s³]; None for none. Corners that are passed
             without rounding (a line into an arc) still change the acceleration across the path at once.
         share: of the motor torques that "fastest" may use.
+        tool: (4, 4) T_flange_tool of moves that name none (G-code cannot).
+        payload: what the arm carries in moves that do not say.
+        wrench: (6,) what the world does to the tool in moves that do not say [f; n], base axes.
         override: share of the planned speed at which everything runs, > 0; accelerations follow by its square, waits
             stay.
 
@@ -125,6 +129,7 @@ def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q
     positive(override, "override", "-")
     if law not in ("words", "fastest"):
         raise InputError(f"law must be 'words' or 'fastest', got {law!r}")
+    program = _completed(program, tool, payload, wrench)
     notes = [*program.notes]
     q = _start(robot, program, start_q, notes)
     way = route(robot, program, q)
@@ -143,6 +148,22 @@ def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q
     time = clock(way, timed, window=window, pace=limits, override=override)
     t: Array = cycle * np.arange(int(np.ceil(time.duration / cycle - 1e-9)) + 1, dtype=np.float64)
     return Plan(robot, program, cycle, t, *joints_at(way, time, t), way, time, time.duration, tuple(notes))
+
+
+def _completed(
+    program: Program, tool: ArrayLike | None, payload: Payload | None, wrench: ArrayLike | None
+) -> Program:
+    """The same program with what its moves leave open filled in; `Move` checks the values."""
+    given = {"T_flange_tool": tool, "payload": payload, "wrench": wrench}
+    given = {name: value for name, value in given.items() if value is not None}
+    if not given:
+        return program
+
+    def filled(move: Move) -> Move:
+        missing: dict[str, Any] = {name: value for name, value in given.items() if getattr(move, name) is None}
+        return replace(move, **missing) if missing else move
+
+    return replace(program, moves=tuple(map(filled, program.moves)))
 
 
 def _start(robot: Robot, program: Program, start_q: ArrayLike | None, notes: list[Note]) -> Array:
