@@ -59,6 +59,10 @@ class JointCurve(NamedTuple):
 
 def closed_form(robot: Robot) -> bool:
     """Whether all branches of the arm's inverse kinematics come in closed form."""
+    return robot.memo("closed form", _closed_form)
+
+
+def _closed_form(robot: Robot) -> bool:
     return ik_class(robot).name in CLOSED_FORMS
 
 

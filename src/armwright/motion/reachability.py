@@ -35,19 +35,25 @@ class Interval(NamedTuple):
     most: float
 
 
-def _interval(h: float, a: Array, b: Array, c: Array) -> Interval:
-    """Turn a u + b x + c ≤ 0 into lines, with u = (y − x)/(2h)."""
-    alpha = a / (2.0 * h)
+def _intervals(h: Array, a: Array, b: Array, c: Array) -> list[Interval]:
+    """Turn a u + b x + c ≤ 0 (N, k) into lines, with u = (y − x)/(2h); rows of the other kind are lines at infinity."""
+    alpha = a / (2.0 * h)[:, None]
     beta = b - alpha
     flat = np.abs(alpha) <= 1e-12 * np.maximum(np.abs(beta), 1e-300)
-    up, down = ~flat & (alpha > 0.0), ~flat & (alpha < 0.0)
-    lines = [(-c[rows] / alpha[rows], -beta[rows] / alpha[rows]) for rows in (down, up)]
-    wall = flat & (beta != 0.0)
-    at, right = -c[wall] / beta[wall], beta[wall] > 0.0
-    least, most = max(0.0, at[~right].max(initial=0.0)), float(at[right].min(initial=FAR))
-    if (flat & (beta == 0.0) & (c > 0.0)).any():
-        most = -1.0  # broken whatever the speed
-    return Interval(lines[0], lines[1], float(least), most)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        offset, slope = -c / alpha, -beta / alpha
+        at = -c / beta
+    lines = []
+    for rows, none in ((~flat & (alpha < 0.0), -np.inf), (~flat & (alpha > 0.0), np.inf)):
+        lines.append((np.where(rows, offset, none), np.where(rows, slope, 0.0)))
+    right, left = flat & (beta > 0.0), flat & (beta < 0.0)
+    least = np.where(left, at, 0.0).max(axis=1, initial=0.0)
+    most = np.where(right, at, FAR).min(axis=1, initial=FAR)
+    most[(flat & (beta == 0.0) & (c > 0.0)).any(axis=1)] = -1.0  # broken whatever the speed
+    (low, low_slope), (high, high_slope) = lines
+    return [
+        Interval((low[i], low_slope[i]), (high[i], high_slope[i]), float(least[i]), float(most[i])) for i in range(h.size)
+    ]
 
 
 Line = tuple[float, float]
@@ -57,17 +63,15 @@ def _room(interval: Interval, low: float, high: float, x: float) -> tuple[Line, 
     """The lines (offset, slope) that bound y from below and above at x; y in [low, high] as well."""
     bottom, top = (low, 0.0), (high, 0.0)
     offset, slope = interval.lower
-    if offset.size:
-        values = offset + slope * x
-        k = int(np.argmax(values))
-        if values[k] > low:
-            bottom = float(offset[k]), float(slope[k])
+    values = offset + slope * x
+    k = int(values.argmax())
+    if values[k] > low:
+        bottom = float(offset[k]), float(slope[k])
     offset, slope = interval.upper
-    if offset.size:
-        values = offset + slope * x
-        k = int(np.argmin(values))
-        if values[k] < high:
-            top = float(offset[k]), float(slope[k])
+    values = offset + slope * x
+    k = int(values.argmin())
+    if values[k] < high:
+        top = float(offset[k]), float(slope[k])
     return bottom, top
 
 
@@ -105,7 +109,7 @@ def largest_speeds(s: Array, a: Array, b: Array, c: Array, *, start: float = 0.0
     """
     N = s.size - 1
     h = np.diff(s)
-    cells = [_interval(float(h[i]), a[i], b[i], c[i]) for i in range(N)]
+    cells = _intervals(h, a, b, c)
     K = np.zeros((N + 1, 2))
     K[N] = end
     for i in range(N - 1, -1, -1):
