@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tool paths of many segments: what a blend promises about position and orientation, and where it is refused."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 import armwright as aw
 from armwright.errors import InputError
 from armwright.kinematics import fk
-from armwright.motion.blend import Joint, corner_angles, join
+from armwright.motion.blend import Corner, corner_angles, join
 from armwright.motion.joint_curve import along
 from armwright.motion.path_error import PathError
 from armwright.motion.paths import circle_via, line
@@ -51,8 +53,8 @@ def segment_chains(draw):
 @settings(max_examples=60, deadline=None)
 def test_blended_path_is_twice_continuous(segments, share):
     """p, p′, p″ and R, ω, ω′ have no jump anywhere once every corner is blended (specification §4)."""
-    zones = [share * min(a.length, b.length) for a, b in zip(segments[:-1], segments[1:], strict=True)]
-    path = join(segments, [Joint(d, d) for d in zones])
+    zones = [share * min(a.length, b.length) for a, b in pairwise(segments)]
+    path = join(segments, [Corner(d, d) for d in zones])
     for breaks in (path.breaks, path.turn_breaks):
         left, right = path.at(breaks[1:-1], before=True), path.at(breaks[1:-1])
         scale = 1.0 + max(np.abs(part).max() for part in left)
@@ -64,8 +66,8 @@ def test_blended_path_is_twice_continuous(segments, share):
 @settings(max_examples=30, deadline=None)
 def test_derivatives_are_those_of_the_path(segments):
     """dX and ddX against central differences, inside the pieces."""
-    zones = [0.3 * min(a.length, b.length) for a, b in zip(segments[:-1], segments[1:], strict=True)]
-    path = join(segments, [Joint(d, d) for d in zones])
+    zones = [0.3 * min(a.length, b.length) for a, b in pairwise(segments)]
+    path = join(segments, [Corner(d, d) for d in zones])
     ends = np.unique(np.concatenate([path.breaks, path.turn_breaks]))
     ends = ends[np.concatenate([[True], np.diff(ends) > 1e-3])]
     s, h = 0.5 * (ends[1:] + ends[:-1]), 1e-5
@@ -100,36 +102,39 @@ def corner(angle, lengths=(0.3, 0.3)):
 
 def test_blend_cuts_the_corner_as_the_quintic_does():
     """A 60° corner rounded over 150 mm: half way lies 3/8·d·sin 30°, 28.125 mm, from the corner."""
-    path = join(corner(np.radians(60.0)), [Joint(0.15, 0.15)])
+    path = join(corner(np.radians(60.0)), [Corner(0.15, 0.15)])
     assert np.linalg.norm(path.at(0.3).T[:3, 3]) == pytest.approx(0.375 * 0.15 * 0.5, abs=1e-12)
     assert path.length == pytest.approx(0.6)
 
 
 def test_parabola_joins_two_lines():
-    path = join(corner(np.radians(80.0)), [Joint(0.1, 0.1, shape="parabola")])
+    path = join(corner(np.radians(80.0)), [Corner(0.1, 0.1, shape="parabola")])
     inside = path.at(np.linspace(0.2001, 0.3999, 9))
     assert np.ptp(inside.ddX[:, :3], axis=0).max() < 1e-12  # one second derivative all over: a parabola
     left, right = path.at(path.breaks[1:-1], before=True), path.at(path.breaks[1:-1])
     assert np.abs(left.dX - right.dX).max() < 1e-12
     arc = segment_of(circle_via(pose([0, 0, 0]), [0.1, 0.1, 0.0], pose([0.2, 0.0, 0.0])))
     with pytest.raises(InputError, match="a parabola joins two lines"):
-        join([corner(0.5)[0], arc], [Joint(0.05, 0.05, shape="parabola")])
+        join([corner(0.5)[0], arc], [Corner(0.05, 0.05, shape="parabola")])
 
 
 def test_corner_passed_at_speed_is_refused_by_name():
     with pytest.raises(InputError, match=r"segments 0 and 1 meet at a corner of 0\.150°"):
-        join(corner(np.radians(0.15)), [Joint()])
-    assert join(corner(np.radians(0.09)), [Joint()]).length == pytest.approx(0.6)
+        join(corner(np.radians(0.15)), [Corner()])
+    assert join(corner(np.radians(0.09)), [Corner()]).length == pytest.approx(0.6)
     still = segment_of(line(pose([0, 0, 0]), pose([0, 0, 0], (0, 0, 1.0))))
     assert corner_angles([corner(0.3)[0], still])[0] == pytest.approx(0.5 * np.pi)
-    path = join([corner(0.3)[0], still], [Joint(stop=True)])
+    path = join([corner(0.3)[0], still], [Corner(stop=True)])
     np.testing.assert_allclose(path.at(path.length).T, pose([0, 0, 0], (0, 0, 1.0)), atol=1e-12)
 
 
 def test_overlapping_zones_are_refused():
-    segments = [*corner(0.5, (0.3, 0.2)), segment_of(line(pose([0.2 * np.cos(0.5), 0.2 * np.sin(0.5), 0]), pose([1, 1, 0])))]
-    with pytest.raises(InputError, match="zones at the ends of segment 1 overlap: 120.000 and 90.000 mm of 200.000 mm"):
-        join(segments, [Joint(0.12, 0.12), Joint(0.09, 0.09)])
+    there = pose([0.2 * np.cos(0.5), 0.2 * np.sin(0.5), 0])
+    segments = [*corner(0.5, (0.3, 0.2)), segment_of(line(there, pose([1, 1, 0])))]
+    with pytest.raises(
+        InputError, match=r"zones at the ends of segment 1 overlap: 120\.000 and 90\.000 mm of 200\.000"
+    ):
+        join(segments, [Corner(0.12, 0.12), Corner(0.09, 0.09)])
 
 
 def test_tool_turns_with_the_path():
@@ -151,7 +156,7 @@ def test_spline_is_smooth_through_its_points():
     for turn in turns:
         R.append(exp_so3(turn) @ R[-1])
     segments = spline_segments(points, np.array(R[:-1]), turns, tangents=(np.array([1.0, 0, 0]), None))
-    path = join(segments, [Joint(), Joint()])
+    path = join(segments, [Corner(), Corner()])
     np.testing.assert_allclose(path.at(path.corners).T[:, :3, 3], points, atol=1e-12)
     left, right = path.at(path.corners[1:-1], before=True), path.at(path.corners[1:-1])
     assert np.abs(left.ddX[:, :3] - right.ddX[:, :3]).max() < 1e-9
@@ -173,7 +178,7 @@ def test_joints_follow_the_path(ur5):
     tool = pose([0.05, 0.02, 0.1], (0.2, 0.1, 0.0))
     T = fk(ur5, Q0) @ tool
     corners = [T, T @ pose([0.1, 0.05, 0.0], (0.2, 0, 0)), T @ pose([0.1, 0.2, 0.05], (0, 0.3, 0))]
-    path = join([segment_of(line(a, b)) for a, b in zip(corners[:-1], corners[1:], strict=True)], [Joint(0.05, 0.05)])
+    path = join([segment_of(line(a, b)) for a, b in pairwise(corners)], [Corner(0.05, 0.05)])
     motion, sigma = along(ur5, path, Q0, tool)
     np.testing.assert_allclose((fk(ur5, motion.evaluate(motion.breaks).q) @ tool), path.at(sigma).T, atol=1e-8)
     s = np.linspace(0.0, motion.duration, 400)
@@ -206,7 +211,7 @@ def test_singular_path_is_refused_at_the_singularity():
     a[:3, 3] -= [0.0, 0.0, 0.10]
     b[:3, 3] += [0.0, 0.0, 0.15]
     start = aw.ik(arm, a, seed=q).solutions[0]
-    with pytest.raises(PathError, match="joint [46]") as info:
+    with pytest.raises(PathError, match=r"joint [46]") as info:
         along(arm, join([segment_of(line(a, b))], []), start, np.eye(4))
     assert info.value.reason in ("singular", "jump")
     assert info.value.sigma == pytest.approx(0.10, abs=2e-3)

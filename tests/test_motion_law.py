@@ -2,6 +2,7 @@
 """Laws along a path: the exact envelope, moving ends, bounded jerk, and the limits that motors add."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def test_envelope_keeps_its_bounds_and_is_the_largest(cells):
     ends = np.maximum(law.x[1:], law.x[:-1])
     assert (ends <= cap[law.origin] * (1 + 1e-9)).all()
     assert (np.abs(law.push) <= push[law.origin] * (1 + 1e-6)).all()
-    fine = np.unique(np.concatenate([np.linspace(a, b, 101) for a, b in zip(s[:-1], s[1:], strict=True)]))
+    fine = np.unique(np.concatenate([np.linspace(a, b, 101) for a, b in pairwise(s)]))
     cell = np.searchsorted(s[1:-1], 0.5 * (fine[1:] + fine[:-1]))
     a = np.stack([1 / push[cell], -1 / push[cell], np.zeros(cell.size), 2 * np.diff(fine) / cap[cell]], axis=1)
     b = np.stack([np.zeros(cell.size)] * 2 + [1 / cap[cell]] * 2, axis=1)

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where to be when: polynomials, splines, profiles, Cartesian moves, time scaling, time-optimal path following."""
 
+from armwright.motion.blend import Corner, join
 from armwright.motion.cartesian import CartesianMotion, follow_path, path_law
+from armwright.motion.joint_curve import JointCurve, along
+from armwright.motion.path_error import PathError
+from armwright.motion.path_limits import ToolLimits
 from armwright.motion.paths import CartesianPath, PathPoint, circle_about, circle_via, line
 from armwright.motion.point_to_point import cubic, jerk_limited, quintic, trapezoid, trapezoid_law
 from armwright.motion.reference import Reference
@@ -15,26 +19,35 @@ from armwright.motion.scaling import (
 )
 from armwright.motion.splines import piecewise_quintic, quintic_spline
 from armwright.motion.time_optimal import TimeOptimal, joint_path, time_optimal
+from armwright.motion.tool_path import Segment, ToolPath, segment_of, spline_segments
 from armwright.motion.torque import TorqueLimits, TorqueUse, torque_limits, torque_use
 from armwright.motion.trajectory import Peaks, Samples, Trajectory, hold
 
 __all__ = [
     "CartesianMotion",
     "CartesianPath",
+    "Corner",
+    "JointCurve",
+    "PathError",
     "PathPoint",
     "Peaks",
     "Reference",
     "Samples",
+    "Segment",
     "TimeOptimal",
+    "ToolLimits",
+    "ToolPath",
     "TorqueLimits",
     "TorqueUse",
     "Trajectory",
+    "along",
     "circle_about",
     "circle_via",
     "cubic",
     "follow_path",
     "hold",
     "jerk_limited",
+    "join",
     "joint_path",
     "line",
     "minimum_duration",
@@ -43,6 +56,8 @@ __all__ = [
     "quintic",
     "quintic_duration",
     "quintic_spline",
+    "segment_of",
+    "spline_segments",
     "stretch",
     "time_optimal",
     "time_scaled",

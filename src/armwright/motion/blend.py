@@ -2,7 +2,7 @@
 """Rounding the corners between segments of a tool path: the C² blend, defined here and nobody's controller.
 
 Position: on [σ_c − d₁, σ_c + d₂] a quintic that meets p, p′, p″ of both sides (or L-IRL's parabola, C¹, between lines).
-Orientation: at every joint that is passed without a stop, R = exp(φ(σ)) R_a with φ quintic, meeting R, ω, ω′ of both
+Orientation: at every corner that is passed without a stop, R = exp(φ(σ)) R_a with φ quintic, meeting R, ω, ω′ of both
 sides; without it the tool's turning would jump from one segment's rate to the next.
 """
 
@@ -32,7 +32,7 @@ TURN_ZONE = 0.25  # of the shorter neighbour; 0.1–0.45 serve as well
 
 
 @dataclass(frozen=True, slots=True)
-class Joint:
+class Corner:
     """How two segments are joined.
 
     Attributes:
@@ -50,6 +50,15 @@ class Joint:
     shape: Shape = "quintic"
     stop: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse zones that are not lengths."""
+        for name in ("before", "after", "turn_before", "turn_after"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 <= value < np.inf:
+                raise InputError(f"corner: {name} must be a length ≥ 0 m, got {value!r}")
+        if self.shape not in ("quintic", "parabola"):
+            raise InputError(f"corner: shape must be 'quintic' or 'parabola', got {self.shape!r}")
+
 
 def corner_angles(segments: Sequence[Segment]) -> Array:
     """Angles (n − 1,) [rad] by which the direction of travel jumps between segments.
@@ -63,7 +72,7 @@ def corner_angles(segments: Sequence[Segment]) -> Array:
 
 
 class _Stack(NamedTuple):
-    """Many segments as arrays, so that all their joints are blended at once."""
+    """Many segments as arrays, so that all corners are blended at once."""
 
     length: Array
     poly: Array
@@ -90,29 +99,29 @@ class _Stack(NamedTuple):
         return spinning(x[:, None] * spin, spin, turning(x[:, None] * rate, rate, np.zeros_like(rate), self.R))
 
 
-def join(segments: Sequence[Segment], joints: Sequence[Joint]) -> ToolPath:
-    """Join segments that follow one another, one `Joint` between each two, into one path passed without a stop.
+def join(segments: Sequence[Segment], blends: Sequence[Corner]) -> ToolPath:
+    """Join segments that follow one another, one `Corner` between each two, into one path passed without a stop.
 
     Raises:
         InputError: a corner that is not blended, zones that overlap, or a parabola between other things than lines;
             the message names the segments by their numbers, from 0.
     """
     n = len(segments)
-    if n == 0 or len(joints) != n - 1:
-        raise InputError(f"join: expected one joint between each two segments, got {n} segments, {len(joints)} joints")
+    if n == 0 or len(blends) != n - 1:
+        raise InputError(f"join: expected a corner between each two segments, got {n} segments, {len(blends)} corners")
     s = _Stack.of(segments)
     corners = np.concatenate([[0.0], np.cumsum(s.length)])
     zone = np.zeros((n + 1, 2))  # before and after each corner; nothing at the ends
-    zone[1:-1] = np.array([(joint.before, joint.after) for joint in joints]).reshape(-1, 2)
+    zone[1:-1] = np.array([(blend.before, blend.after) for blend in blends]).reshape(-1, 2)
     usual = TURN_ZONE * np.minimum(s.length[1:], s.length[:-1])
     turn = np.zeros((n + 1, 2))
-    for k, joint in enumerate(joints):
-        if not joint.stop:
-            turn[k + 1] = [usual[k] if z is None else z for z in (joint.turn_before, joint.turn_after)]
+    for k, blend in enumerate(blends):
+        if not blend.stop:
+            turn[k + 1] = [usual[k] if z is None else z for z in (blend.turn_before, blend.turn_after)]
     _check_zones("position", s.length, zone)
     _check_zones("orientation", s.length, turn)
     sharp = (zone[1:-1].sum(axis=1) == 0.0) & (corner_angles(segments) > TANGENT)
-    sharp &= ~np.array([joint.stop for joint in joints], dtype=bool)
+    sharp &= ~np.array([blend.stop for blend in blends], dtype=bool)
     if sharp.any():
         k = int(np.argmax(sharp))
         raise InputError(
@@ -123,7 +132,7 @@ def join(segments: Sequence[Segment], joints: Sequence[Joint]) -> ToolPath:
     # a row a segment from where the blend before it ends, and a row a blend, then in the order of σ
     x = zone[:-1, 1]
     own = (*_shifted(s, x), s.rate)
-    rounded = (_rounded(s, joints, zone), zero, zero, np.zeros(n - 1))
+    rounded = (_rounded(s, blends, zone), zero, zero, np.zeros(n - 1))
     breaks, pieces = _interleave(corners, zone, own, rounded)
     first, last = _before(s.turning(s.length - turn[1:, 0])), _after(s.turning(turn[:-1, 1]))
     even = np.zeros((n, 6, 3))
@@ -139,8 +148,8 @@ def join(segments: Sequence[Segment], joints: Sequence[Joint]) -> ToolPath:
         even[:, 1] = np.einsum("nij,nj->ni", done, even[:, 1])
         R = done @ R
     width = turn[1:-1].sum(axis=1)
-    blends = blend_turn(np.where(width > 0.0, width, 1.0), first, last)
-    turn_breaks, turns = _interleave(corners, turn, (even, spin, R), (blends, zero, first.R))
+    turned = blend_turn(np.where(width > 0.0, width, 1.0), first, last)
+    turn_breaks, turns = _interleave(corners, turn, (even, spin, R), (turned, zero, first.R))
     poly, cosine, sine, rate = pieces
     phi, spins, starts = turns
     return ToolPath(breaks, poly, cosine, sine, rate, turn_breaks, phi, spins, starts, corners)
@@ -194,17 +203,17 @@ def _shifted(s: _Stack, start: Array) -> tuple[Array, Array, Array]:
     return poly, c * s.cosine + d * s.sine, c * s.sine - d * s.cosine
 
 
-def _rounded(s: _Stack, joints: Sequence[Joint], zone: Array) -> Array:
+def _rounded(s: _Stack, blends: Sequence[Corner], zone: Array) -> Array:
     """Coefficients (n − 1, 6, 3) of the position blends; of no use where a zone has no width."""
     p0, d0, dd0 = (part[:-1] for part in s.position(s.length - zone[1:, 0]))
     p1, d1, dd1 = (part[1:] for part in s.position(zone[:-1, 1]))
     h = zone[1:-1].sum(axis=1)
     h = np.where(h > 0.0, h, 1.0)
     out = quintic_coefficients(h, p0, p1, d0, d1, dd0, dd1)
-    for k, joint in enumerate(joints):
-        if joint.shape == "quintic":
+    for k, blend in enumerate(blends):
+        if blend.shape == "quintic":
             continue
-        if np.abs([*dd0[k], *dd1[k]]).max() > 0.0 or joint.before != joint.after:
+        if np.abs([*dd0[k], *dd1[k]]).max() > 0.0 or blend.before != blend.after:
             raise InputError(
                 f"join: a parabola joins two lines over equal distances; segments {k} and {k + 1} need shape 'quintic'"
             )

@@ -153,6 +153,7 @@ def along(robot: Robot, path: ToolPath, q_start: Array, T_flange_tool: Array, *,
     flange: Array = np.linalg.inv(T_flange_tool).astype(np.float64)
     offset = T_flange_tool[:3, 3]
     s = _grid(path, np.zeros(0) if knots is None else knots, spacing)
+    bad = np.zeros(1, dtype=bool)
     for _ in range(HALVINGS):
         here, there = path.at(s[:-1]), path.at(s[1:], before=True)  # each interval sees its own ends
         q, reached = follow_branch(robot, np.concatenate([here.T, there.T[-1:]]) @ flange, q_start)

@@ -51,9 +51,8 @@ def _intervals(h: Array, a: Array, b: Array, c: Array) -> list[Interval]:
     most = np.where(right, at, FAR).min(axis=1, initial=FAR)
     most[(flat & (beta == 0.0) & (c > 0.0)).any(axis=1)] = -1.0  # broken whatever the speed
     (low, low_slope), (high, high_slope) = lines
-    return [
-        Interval((low[i], low_slope[i]), (high[i], high_slope[i]), float(least[i]), float(most[i])) for i in range(h.size)
-    ]
+    walls = zip(least.tolist(), most.tolist(), strict=True)
+    return [Interval((low[i], low_slope[i]), (high[i], high_slope[i]), *wall) for i, wall in enumerate(walls)]
 
 
 Line = tuple[float, float]

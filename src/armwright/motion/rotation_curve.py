@@ -43,7 +43,7 @@ def _slopes(y: Array, a: Array, b: Array, c: Array) -> tuple[Array, Array]:
 
 
 def _cross(a: Array, b: Array) -> Array:
-    """a × b of vectors (..., 3); NumPy's own takes several times as long."""
+    """Cross product of vectors (..., 3); NumPy's own takes several times as long."""
     x, y, z = a[..., 0], a[..., 1], a[..., 2]
     u, v, w = b[..., 0], b[..., 1], b[..., 2]
     return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)

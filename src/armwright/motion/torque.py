@@ -168,7 +168,7 @@ def _needed(robot: Robot, trajectory: Trajectory, limits: TorqueLimits, piece: N
 def needed(
     robot: Robot, limits: TorqueLimits, q: Array, qd: Array, qdd: Array, wrench: ArrayLike | None = None
 ) -> tuple[Array, Array]:
-    """Joint torque (S, n) that states (S, n) need, their use of every limit (S, k); wrench (6,) or (S, 6) at the tool."""
+    """Joint torque (S, n) that states (S, n) need, and use of every limit (S, k); wrench (6,), (S, 6) at the tool."""
     tau = inverse_dynamics(robot, q, qd, qdd, wrench)
     torque = tau @ limits.rows.T
     if limits.load_friction.any():

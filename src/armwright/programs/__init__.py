@@ -3,6 +3,7 @@
 
 from armwright.programs.compare import program_differences
 from armwright.programs.fit import check_program
+from armwright.programs.plan import MovePlan, Plan, plan_program
 from armwright.programs.program import (
     Acceleration,
     Blend,
@@ -36,8 +37,10 @@ __all__ = [
     "Joints",
     "LeadingAxis",
     "Move",
+    "MovePlan",
     "Note",
     "Payload",
+    "Plan",
     "Pose",
     "Program",
     "Share",
@@ -47,6 +50,7 @@ __all__ = [
     "Target",
     "ToolRate",
     "check_program",
+    "plan_program",
     "program_differences",
     "read_program",
     "write_program",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 BLEND_PIECES = 24
-ROOM = 0.5 * (1.0 - 1e-9)
+STRAIGHT = 0.25  # of the shorter neighbour, where two moves meet without a corner: only their scales of ℓ differ
 
 
 class Pieces(NamedTuple):
@@ -96,7 +96,7 @@ def chain(walker: Walker, runs: list[Run]) -> tuple[Pieces, Array]:
 
 
 def _zone(walker: Walker, run: Run, following: Run) -> float:
-    """ℓ [m] on either side of the corner between two runs that is rounded; 0 where the arm stops or passes straight."""
+    """ℓ [m] on either side of the corner between two runs over which q is blended; 0 where the arm stops."""
     leg, other = run.legs[-1], following.legs[0]
     if isinstance(leg.blend, Stop):
         return 0.0
@@ -110,9 +110,9 @@ def _zone(walker: Walker, run: Run, following: Run) -> float:
                 f"it is to be passed without rounding, but the joints change direction by {angle:.2f}° there",
                 "a blend over a distance or a share (c_ptp, C_PTP, a zone), or a stop",
             )
-        return 0.0
+        return STRAIGHT * min(leg.length, other.length)
     asked = zone_size(leg, other, move)
-    room = ROOM * min(leg.length, other.length)
+    room = 0.5 * min(leg.length, other.length)
     if asked > room * (1.0 + 1e-6):
         walker.note(
             move,
@@ -131,7 +131,7 @@ def _trim(run: Run, first: float, last: float) -> Pieces:
         points = np.sort(np.concatenate([curve.breaks, cuts[~near]]))
         curve = subdivide(curve, points)
     middle = 0.5 * (curve.breaks[1:] + curve.breaks[:-1])
-    keep = (middle > first) & (middle < length - last)
+    keep = (middle > first) & (middle < length - last) & (np.diff(curve.breaks) > 1e-9 * length)
     piece = np.searchsorted(run.curve.breaks[1:-1], middle, side="right")
     c = np.pad(curve.coefficients, ((0, 0), (0, 6 - curve.coefficients.shape[1]), (0, 0)))
     ends = np.concatenate([piece[1:] != piece[:-1], [True]])

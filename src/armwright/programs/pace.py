@@ -55,8 +55,8 @@ def ratings(robot: Robot, acceleration: ArrayLike | None, notes: list[Note]) -> 
     if missing.any():
         joints = ", ".join(str(j + 1) for j in np.flatnonzero(missing))
         text = (
-            f"{robot.name!r} has no rated acceleration of joints {joints}: they are taken to reach their rated speed in "
-            f"{RAMP} s (our assumption; give acceleration=… instead)"
+            f"{robot.name!r} has no rated acceleration of joints {joints}: they are taken to reach their rated speed "
+            f"in {RAMP} s (our assumption; give acceleration=… instead)"
         )
         notes.append(Note(0, text))
         rated = np.where(missing, speed / RAMP, rated)

@@ -150,9 +150,7 @@ def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q
     return Plan(robot, program, cycle, t, *joints_at(way, time, t), way, time, time.duration, tuple(notes))
 
 
-def _completed(
-    program: Program, tool: ArrayLike | None, payload: Payload | None, wrench: ArrayLike | None
-) -> Program:
+def _completed(program: Program, tool: ArrayLike | None, payload: Payload | None, wrench: ArrayLike | None) -> Program:
     """The same program with what its moves leave open filled in; `Move` checks the values."""
     given = {"T_flange_tool": tool, "payload": payload, "wrench": wrench}
     given = {name: value for name, value in given.items() if value is not None}

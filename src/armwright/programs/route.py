@@ -23,7 +23,7 @@ from armwright.programs.corners import Run, chain
 from armwright.programs.legs import Walker, rested, tool_of
 from armwright.programs.program import Note, Stop, Tangent
 from armwright.programs.refusals import path_refusal
-from armwright.programs.zones import fit_zones, tool_joint
+from armwright.programs.zones import fit_zones, tool_corner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -155,7 +155,7 @@ def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> Run:
                 f"at a corner of {np.degrees(angles[k]):.3f}°, and 0.1° is the most that is taken for none",
                 "a blend over a distance (c_cp, a zone, a radius), or a stop",
             )
-    joints = [tool_joint(a, b, float(d)) for a, b, d in zip(legs[:-1], legs[1:], zone[1:-1], strict=True)]
+    joints = [tool_corner(a, b, float(d)) for a, b, d in zip(legs[:-1], legs[1:], zone[1:-1], strict=True)]
     path = join(segments, joints)
     tool = tool_of(moves[legs[0].index])
     try:

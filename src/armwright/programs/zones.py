@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.motion.blend import Joint
+from armwright.motion.blend import Corner
 from armwright.programs.program import BySpeed, Distance, Share, Stop, Tangent, ToolRate
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ def fit_zones(walker: Walker, legs: Sequence[Leg]) -> Array:
     return np.asarray(zone)
 
 
-def tool_joint(leg: Leg, following: Leg, zone: float) -> Joint:
+def tool_corner(leg: Leg, following: Leg, zone: float) -> Corner:
     """How two tool segments are joined, given the position zone [m]."""
     blend = leg.blend
     if isinstance(blend, Stop):
-        return Joint(stop=True)
+        return Corner(stop=True)
     turn: float | None = None
     if isinstance(blend, Distance):
         sizes = [] if blend.orientation is None else [blend.orientation]
@@ -77,7 +77,7 @@ def tool_joint(leg: Leg, following: Leg, zone: float) -> Joint:
             turn = min(*sizes, 0.5 * leg.length, 0.5 * following.length)
     if isinstance(blend, Tangent):
         zone = 0.0
-    return Joint(zone, zone, turn, turn)
+    return Corner(zone, zone, turn, turn)
 
 
 def _turn_rate(leg: Leg) -> float:
