@@ -46,12 +46,12 @@ def clock(
     if route.waits[0] > 0.0:
         add(_rest(0.0, route.waits[0]))
     cut = np.searchsorted(law.origin, [first for first, _ in route.sections] + [route.owner.size])
-    for k, (_, last) in enumerate(route.sections):
+    for k, (first, last) in enumerate(route.sections):
         at = slice(cut[k], cut[k + 1])
         part = over_time(Profile(law.s[cut[k] : cut[k + 1] + 1], law.x[cut[k] : cut[k + 1] + 1], law.origin[at]))
         if window is not None:
             part = averaged(part, float(window[k]))
-        part = part if pace is None else _kept(route, pace, part)
+        part = part if pace is None else _kept(route, pace, part, first, last)
         add(part if override == 1.0 else time_scaled(part, 1.0 / override))
         if route.waits[last] > 0.0:
             add(_rest(float(route.curve.breaks[last]), route.waits[last]))
@@ -89,16 +89,18 @@ def _rest(s: float, seconds: float) -> Trajectory:
     return Trajectory(np.array([0.0, seconds]), np.array([[[s]]]))
 
 
-def _kept(route: Route, pace: Pace, part: Trajectory) -> Trajectory:
+def _kept(route: Route, pace: Pace, part: Trajectory, first: int, last: int) -> Trajectory:
     """The same law slowed down until caps, pushes and joint accelerations of a pace are kept at five places a piece."""
     s, sd, sdd = (value[..., 0] for value in part.within(LOOK))
-    piece = np.minimum(np.searchsorted(route.curve.breaks[1:-1], s, side="right"), route.owner.size - 1)
-    _, dq, ddq = route.curve._at(piece, s - route.curve.breaks[piece])
+    curve, s = route.part(first, last), s - route.curve.breaks[first]
+    piece = np.searchsorted(curve.breaks[1:-1], s, side="right")
+    _, dq, ddq = curve._at(piece, s - curve.breaks[piece])
+    cap, push, weight = (limit[first:last][piece] for limit in pace)
     qdd = dq * sdd[..., None] + ddq * sd[..., None] ** 2
     use = max(
-        float((sd / np.sqrt(pace.cap[piece])).max()) ** 2,
-        float((np.abs(sdd) / pace.push[piece]).max()),
-        float(np.abs(qdd * pace.weight[piece]).max(initial=0.0)),
+        float((sd / np.sqrt(cap)).max()) ** 2,
+        float((np.abs(sdd) / push).max()),
+        float(np.abs(qdd * weight).max(initial=0.0)),
     )
     if use <= 1.0 + 1e-9:
         return part

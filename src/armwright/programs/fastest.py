@@ -16,13 +16,13 @@ from armwright.motion.speed import speed_limits
 from armwright.motion.speed_profile import Profile
 from armwright.motion.time_optimal import iterate, split
 from armwright.motion.torque import torque_limits
-from armwright.motion.trajectory import Trajectory
 from armwright.programs.legs import refusal, tool_of
 from armwright.programs.timing import joined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from armwright.motion.trajectory import Trajectory
     from armwright.programs.program import Payload, Program
     from armwright.programs.route import Route
     from armwright.robot.model import Robot
@@ -49,10 +49,10 @@ def fastest_law(robot: Robot, program: Program, route: Route, *, share: float = 
     limits = torque_limits(robot)
     limits = replace(limits, bound=share * limits.bound)
     speeds, free = speed_limits(robot), np.full(robot.n, np.inf)
-    curve, parts = route.curve, []
+    parts = []
     for first, last in route.sections:
-        start = curve.breaks[first]
-        section = Trajectory(curve.breaks[first : last + 1] - start, curve.coefficients[first:last])
+        start = route.curve.breaks[first]
+        section = route.part(first, last)
         pieces = split(section, max(LEAST, int(section.duration / SPACING)), limits)
         middle = 0.5 * (pieces.breaks[1:] + pieces.breaks[:-1])
         origin = first + np.searchsorted(section.breaks[1:-1], middle, side="right")

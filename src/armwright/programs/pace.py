@@ -127,7 +127,7 @@ def _alone(route: Route) -> NDArray[np.bool_]:
     """Pieces (m,) of moves that have a section between stops to themselves."""
     out = np.zeros(route.owner.size, dtype=bool)
     for first, last in route.sections:
-        out[first:last] = (route.owner[first:last] == route.owner[first]).all()
+        out[first:last] = route.owner[first] == route.owner[last - 1]
     return out
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -189,11 +190,10 @@ def _moves(plan: Plan) -> tuple[MovePlan, ...]:
     t, owner, h = when(plan.route, plan.time), plan.route.owner, np.diff(plan.route.curve.breaks)
     rest = t + plan.route.waits  # when the arm leaves a break
     out, now = [], 0.0
-    for index in range(len(plan.program.moves)):
-        at = np.flatnonzero(owner == index)
-        if at.size:
-            now = float(t[at[-1] + 1])
-            out.append(MovePlan(index, float(rest[at[0]]), now, float(h[at].sum())))
-        else:
-            out.append(MovePlan(index, now, now, 0.0))
+    cuts = np.searchsorted(owner, np.arange(len(plan.program.moves) + 1)).tolist()  # owners come in order
+    for k, (first, last) in enumerate(pairwise(cuts)):
+        begin = now
+        if last > first:
+            begin, now = float(rest[first]), float(t[last])
+        out.append(MovePlan(k, begin, now, float(h[first:last].sum())))
     return tuple(out)

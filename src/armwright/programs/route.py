@@ -61,6 +61,11 @@ class Route:
         at = np.flatnonzero(self.stops).tolist()
         return list(pairwise(at))
 
+    def part(self, first: int, last: int) -> Trajectory:
+        """The curve between two of its knots, its length counted from the first."""
+        breaks = self.curve.breaks[first : last + 1]
+        return Trajectory(breaks - breaks[0], self.curve.coefficients[first:last])
+
 
 def route(robot: Robot, program: Program, q_start: Array) -> Route:
     """Lay the way of a program from joints q_start (n,).

@@ -48,7 +48,7 @@ def _grid(route: Route, pace: Pace, first: int, last: int) -> tuple[Array, NDArr
     piece = np.repeat(np.arange(first, last), count)
     inside = np.arange(piece.size) - np.repeat(np.cumsum(count) - count, count)
     breaks = route.curve.breaks
-    s = breaks[piece] + np.diff(breaks)[piece] * inside / count[piece - first]
+    s = breaks[piece] + (breaks[piece + 1] - breaks[piece]) * inside / count[piece - first]
     return np.append(s, breaks[last]), piece
 
 
@@ -67,7 +67,8 @@ def _rows(route: Route, pace: Pace, law: Profile) -> tuple[Array, Array, Array] 
     h = np.diff(law.s)
     start = route.curve.breaks[law.origin]
     ends = np.stack([law.s[:-1] - start, law.s[1:] - start], axis=1)
-    _, dq, ddq = route.curve._at(np.repeat(law.origin[:, None], 2, axis=1), ends)
+    first, last = int(law.origin[0]), int(law.origin[-1]) + 1
+    _, dq, ddq = route.part(first, last)._at(np.repeat(law.origin[:, None] - first, 2, axis=1), ends)
     inertia, curve = dq * weight, ddq * weight
     x = np.stack([law.x[:-1], law.x[1:]], axis=1)[..., None]
     if np.abs(inertia * law.push[:, None, None] + curve * x).max() <= WITHIN:
@@ -99,21 +100,21 @@ def check_bounded(robot: Robot, program: Program, route: Route, pace: Pace) -> N
 def stretched(program: Program, route: Route, law: Profile) -> Profile:
     """Slow sections of a single move that names its own duration down to it; refuse durations that are too short."""
     moves = program.moves
-    x = law.x.copy()
+    x, times = law.x.copy(), law.times
     for first, last in route.sections:
-        owners = np.unique(route.owner[first:last])
-        word = moves[int(owners[0])].speed
-        if owners.size > 1 or not isinstance(word, Duration) or word.seconds == 0.0:
+        move = moves[int(route.owner[first])]
+        word = move.speed
+        alone = route.owner[first] == route.owner[last - 1]  # owners follow one another in order
+        if not (alone and isinstance(word, Duration) and word.seconds > 0.0):
             continue
-        at = (law.origin >= first) & (law.origin < last)
-        needs = float(law.times[at].sum())
+        begin, end = np.searchsorted(law.origin, [first, last])
+        needs = float(times[begin:end].sum())
         if needs > word.seconds * (1.0 + 1e-9):
             raise refusal(
                 program,
-                moves[int(owners[0])],
+                move,
                 f"the move is to take {word.seconds:g} s, but joints and motors need {needs:.4f} s at least",
                 f"durations from {needs:.4f} s on",
             )
-        inner = np.flatnonzero(at)
-        x[inner[0] : inner[-1] + 2] *= (needs / word.seconds) ** 2
+        x[begin : end + 1] *= (needs / word.seconds) ** 2
     return Profile(law.s, x, law.origin)
