@@ -127,6 +127,7 @@ def _trim(run: Run, first: float, last: float) -> Pieces:
     curve, length = run.curve, run.curve.duration
     cuts = np.array([x for x in (first, length - last) if 0.0 < x < length])
     if cuts.size:
+        cuts = cuts[np.abs(np.diff(cuts, prepend=-length)) > 1e-9 * length]  # both are one where the zones meet
         near = np.abs(curve.breaks[:, None] - cuts).min(axis=0) < 1e-9 * length
         points = np.sort(np.concatenate([curve.breaks, cuts[~near]]))
         curve = subdivide(curve, points)
