@@ -285,6 +285,16 @@ def test_joint_moves_in_one_direction_are_passed_straight(ur5):
     assert (np.diff(along_line) > -1e-12).all()
 
 
+def test_turning_back_is_a_stop(ur5):
+    T = fk(ur5, HOME)
+    p = run(ur5, to(shifted(T, 0, 0, 0.1), blend=Distance(0.02)), to(T))
+    assert np.count_nonzero(p.route.stops) == 3
+    assert any("turns back at its end (180.0°)" in note.message for note in p.notes)
+    sharp = run(ur5, to(shifted(T, 0, 0, 0.1), blend=Distance(0.03)), to(shifted(T, 0, 0.04, 0.0)))  # 158°
+    assert np.count_nonzero(sharp.route.stops) == 2
+    assert tool_speed(sharp, np.linspace(0.0, sharp.duration, 4001))[0].max() <= 0.2 * (1 + 2e-3)
+
+
 def test_splines_and_jerk(ur5):
     T = fk(ur5, HOME)
     points = [shifted(T, 0, 0.05, 0.05), shifted(T, 0.02, 0.1, 0.0), shifted(T, 0, 0.15, 0.05)]

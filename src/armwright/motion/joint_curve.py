@@ -34,6 +34,7 @@ LEAST_KNOTS = 3  # intervals between neighbouring breaks, at least
 JUMP = 0.1  # a step that differs this much from what the slopes say is a jump [rad or m]
 SINGULAR = 1e-3  # ratio of singular values of the weighted Jacobian
 TOLERANCE = 1e-8  # deviation between the knots [m, rad]
+UNEVEN = 1e-3  # of the tool's travel per travelled length between the knots
 LOOK = np.array([0.2, 0.5, 0.8])
 GAUSS = (0.5 + 0.5 * np.polynomial.legendre.leggauss(6)[0], 0.5 * np.polynomial.legendre.leggauss(6)[1])
 CLOSEST = 1e-5  # a jump between knots this close is one [m]
@@ -175,10 +176,12 @@ def along(robot: Robot, path: ToolPath, q_start: Array, T_flange_tool: Array, *,
             s = np.sort(np.concatenate([s, (s[: reached - 1] + h * 0.5)[odd], (s[: reached - 1] + h * 0.25)[odd]]))
             continue
         motion = Trajectory(s, quintic_coefficients(h, q[:-1], q[1:], a.dq, b.dq, a.ddq, b.ddq))
+        curve = _by_length(path, motion, q, a, b, here, there)
         bad = _deviation(robot, path, motion, flange) > TOLERANCE
+        bad |= _unevenness(robot, curve.motion, offset) > UNEVEN
         if not bad.any():
             check_limits(robot, motion)
-            return _by_length(path, motion, q, a, b, here, there)
+            return curve
         s = np.sort(np.concatenate([s, (0.5 * (s[1:] + s[:-1]))[bad]]))
     refuse_jump(robot, float(s[np.argmax(bad)]), q[np.argmax(bad)], q[np.argmax(bad) + 1])
 
@@ -226,6 +229,14 @@ def _deviation(robot: Robot, path: ToolPath, motion: Trajectory, flange: Array) 
     skew = 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=-1)
     off = np.maximum(np.linalg.norm(goal[:, :3, 3] - T[:, :3, 3], axis=-1), np.linalg.norm(skew, axis=-1))
     return np.asarray(off.reshape(s.shape).max(axis=1))
+
+
+def _unevenness(robot: Robot, motion: Trajectory, offset: Array) -> Array:
+    """How far (N,) the tool's travel per ℓ is from 1 inside each piece; none where it does not travel."""
+    q, dq, _ = motion.within(LOOK)
+    J = jacobian(robot, q, point=offset)[..., :3, :]
+    travel = np.linalg.norm((J @ dq[..., None])[..., 0], axis=-1)
+    return np.asarray(np.where(travel.max(axis=1) < 1e-9, 0.0, np.abs(travel - 1.0).max(axis=1)))
 
 
 def _refuse_singular(robot: Robot, s: Array, q: Array, a: Slopes, b: Slopes, odd: NDArray[np.bool_]) -> None:

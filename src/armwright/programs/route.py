@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+TURNING_BACK = np.radians(170.0)  # beyond this a corner cannot be passed at any speed worth the name
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
     """Where the arm goes, not yet when.
@@ -150,8 +153,14 @@ def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> Run:
     """Joints along tool moves that follow one another from joints q (n,)."""
     moves = walker.program.moves
     segments = [leg.segment for leg in legs if leg.segment is not None]
-    zone = fit_zones(walker, legs)
     angles = corner_angles(segments)
+    for k in map(int, np.flatnonzero(angles > TURNING_BACK)):
+        if not isinstance(legs[k].blend, (Stop, Tangent)):
+            walker.note(
+                moves[legs[k].index], f"the path turns back at its end ({np.degrees(angles[k]):.1f}°): it stops there"
+            )
+            legs[k] = rested(legs[k])
+    zone = fit_zones(walker, legs)
     for k, leg in enumerate(legs[:-1]):
         if isinstance(leg.blend, Tangent) and angles[k] > TANGENT:
             raise walker.refuse(
