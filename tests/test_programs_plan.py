@@ -427,6 +427,8 @@ def test_arms_without_limits_or_closed_form(ur5):
         run(bare, joints(HOME + 0.1))
     slow = replace(ur5, joints=tuple(replace(j, limits=replace(j.limits, acceleration=np.inf)) for j in ur5.joints))
     assert any("our assumption" in note.message for note in run(slow, joints(HOME + 0.1)).notes)
+    with pytest.raises(InputError, match="has neither motor torques nor joint efforts"):
+        run(aw.load("irb140"), joints(np.full(6, 0.1)), start=np.zeros(6), law="fastest")
     panda = aw.load("panda")
     q = np.array([0.0, -0.3, 0.0, -2.0, 0.0, 1.8, 0.7])
     assert run(panda, joints(q + 0.1), start=q).duration > 0.0

@@ -127,7 +127,8 @@ def path_limits(robot: Robot, pieces: Trajectory, limits: TorqueLimits, speeds: 
     inertia, curve = [dq @ weight.T], [ddq @ weight.T]
     fast = np.abs(dq @ speeds.rows.T).max(axis=-1, initial=0.0)
     between = np.abs(middle @ speeds.rows.T).max(axis=-1, initial=0.0)
-    fast = np.maximum(fast, between)  # a joint may be faster inside a piece than at both of its ends
+    # the fastest place of a piece counts for all of it: x is straight in between, the joints' share of it is not
+    fast = np.broadcast_to(np.maximum(fast.max(axis=1, keepdims=True), between), fast.shape)
     if tool is not None:
         travel, bend = _travel(robot, q, dq, ddq, tool)
         speed, push = (np.broadcast_to(v, q.shape[:1])[:, None] for v in (tool.speed, tool.acceleration))

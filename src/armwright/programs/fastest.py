@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-SPACING, LEAST = 0.005, 100  # of even grid points [m], and how many a section has at least
+SPACING, LEAST = 0.003, 100  # of even grid points [m], and how many a section has at least
 
 
 def fastest_law(robot: Robot, program: Program, route: Route, *, share: float = 1.0) -> Profile:
@@ -46,6 +46,11 @@ def fastest_law(robot: Robot, program: Program, route: Route, *, share: float = 
     """
     if not 0.0 < share <= 1.0:
         raise InputError(f"share: expected a share of the torque limits in (0, 1], got {share!r}")
+    if not (np.isfinite(robot.actuators.torque_limit).any() or any(np.isfinite(j.limits.effort) for j in robot.joints)):
+        raise InputError(
+            f"law 'fastest': the sheet of {robot.name!r} has neither motor torques nor joint efforts, so nothing is "
+            "known of what its motors can do; use law 'words'"
+        )
     limits = torque_limits(robot)
     limits = replace(limits, bound=share * limits.bound)
     speeds, free = speed_limits(robot), np.full(robot.n, np.inf)
