@@ -344,8 +344,11 @@ def test_effort_grows_in_step_with_the_program(ur5, monkeypatch, blend):
 def test_out_of_reach(ur5):
     T = fk(ur5, HOME)
     far = to(shifted(T, -0.9, 0, 0), line=7, text="movel(far)")
-    with pytest.raises(ProgramError, match=r"line 7, at 'movel\(far\)': \d+\.\d mm into this move of 900\.0 mm .*"
-                                           r"joint \d .*valid here: targets up to") as info:  # fmt: skip
+    with pytest.raises(
+        ProgramError,
+        match=r"line 7, at 'movel\(far\)': \d+\.\d mm into this move of 900\.0 mm .*"
+        r"joint \d .*valid here: targets up to",
+    ) as info:
         run(ur5, far)
     assert info.value.line == 7
     with pytest.raises(ProgramError, match=r"line 3.*out of reach of 'ur5': the closest approach misses it"):
@@ -388,8 +391,14 @@ def test_circles_without_a_circle(ur5):
 def test_moves_without_length_are_left_out_with_a_note(ur5):
     T = fk(ur5, HOME)
     up = shifted(T, 0, 0, 0.1)
-    p = run(ur5, to(T, line=1), to(up, line=2, blend=Distance(0.01)), to(up, line=3), joints(HOME, line=4),
-            joints(HOME, line=5))  # fmt: skip
+    p = run(
+        ur5,
+        to(T, line=1),
+        to(up, line=2, blend=Distance(0.01)),
+        to(up, line=3),
+        joints(HOME, line=4),
+        joints(HOME, line=5),
+    )
     left_out = [note.line for note in p.notes if "no length" in note.message and "left out: the" in note.message]
     assert left_out == [1, 3, 5]
     assert p.moves[0].length == p.moves[2].length == p.moves[4].length == 0.0
@@ -421,8 +430,10 @@ def test_program_of_another_arm(ur5, rl15):
 
 
 def test_arms_without_limits_or_closed_form(ur5):
-    bare = replace(ur5, joints=tuple(
-        replace(j, limits=replace(j.limits, velocity=np.inf, acceleration=np.inf)) for j in ur5.joints))  # fmt: skip
+    bare = replace(
+        ur5,
+        joints=tuple(replace(j, limits=replace(j.limits, velocity=np.inf, acceleration=np.inf)) for j in ur5.joints),
+    )
     with pytest.raises(ProgramError, match="nothing bounds the speed of this move: 'ur5' has no rated joint speeds"):
         run(bare, joints(HOME + 0.1))
     slow = replace(ur5, joints=tuple(replace(j, limits=replace(j.limits, acceleration=np.inf)) for j in ur5.joints))
@@ -438,10 +449,17 @@ def test_arms_without_limits_or_closed_form(ur5):
 
 @pytest.mark.parametrize(
     "options, message",
-    [({"cycle": 0.0}, "cycle"), ({"cycle": float("nan")}, "cycle"), ({"override": -1.0}, "override"),
-     ({"law": "slowest"}, "law must be"), ({"law": "fastest", "share": 2.0}, "share"), ({"jerk": 0.0}, "jerk"),
-     ({"law": "fastest", "jerk": 5.0}, "jerk"), ({"acceleration": -1.0}, "acceleration")],
-)  # fmt: skip
+    [
+        ({"cycle": 0.0}, "cycle"),
+        ({"cycle": float("nan")}, "cycle"),
+        ({"override": -1.0}, "override"),
+        ({"law": "slowest"}, "law must be"),
+        ({"law": "fastest", "share": 2.0}, "share"),
+        ({"jerk": 0.0}, "jerk"),
+        ({"law": "fastest", "jerk": 5.0}, "jerk"),
+        ({"acceleration": -1.0}, "acceleration"),
+    ],
+)
 def test_bad_options(ur5, options, message):
     with pytest.raises(InputError, match=message):
         run(ur5, joints(HOME + 0.1), **options)

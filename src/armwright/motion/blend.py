@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 Shape = Literal["quintic", "parabola"]
 TANGENT = np.radians(0.1)
@@ -86,8 +86,10 @@ class _Stack(NamedTuple):
 
     @staticmethod
     def of(segments: Sequence[Segment]) -> _Stack:
-        rows = [(s.length, s.curve.poly, s.curve.cosine, s.curve.sine, s.curve.rate, s.R_start, s.turn, s.still, s.spin)
-                for s in segments]  # fmt: skip
+        rows = [
+            (s.length, s.curve.poly, s.curve.cosine, s.curve.sine, s.curve.rate, s.R_start, s.turn, s.still, s.spin)
+            for s in segments
+        ]
         return _Stack(*(np.array(column) for column in zip(*rows, strict=True)))
 
     def position(self, x: Array) -> tuple[Array, Array, Array]:

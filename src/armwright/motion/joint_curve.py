@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from armwright.motion.tool_path import ToolPath
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 SPACING = 0.01  # between knots [m]
 LEAST_KNOTS = 3  # intervals between neighbouring breaks, at least
@@ -131,8 +130,15 @@ def _follow(robot: Robot, T: Array, q_start: Array) -> tuple[Array, int]:
     return q_start + np.cumsum(move, axis=0), reached
 
 
-def along(robot: Robot, path: ToolPath, q_start: Array, T_flange_tool: Array, *, knots: Array | None = None,
-          spacing: float = SPACING) -> JointCurve:  # fmt: skip
+def along(
+    robot: Robot,
+    path: ToolPath,
+    q_start: Array,
+    T_flange_tool: Array,
+    *,
+    knots: Array | None = None,
+    spacing: float = SPACING,
+) -> JointCurve:
     """Return the joints along a tool path from the branch of q_start (6,).
 
     Args:

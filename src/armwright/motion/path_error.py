@@ -15,13 +15,10 @@ from armwright.kinematics.joint_range import SLACK
 from armwright.motion.roots import extreme
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.motion.tool_path import ToolPath
     from armwright.motion.trajectory import Trajectory
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 class PathError(InputError):
@@ -59,10 +56,14 @@ def refuse_reach(robot: Robot, path: ToolPath, flange: Array, low: float, high: 
         found: Any = ik(robot, path.at(middle).T @ flange, method="closed", seed=q, limits=False, restarts=0)
         low, high = (middle, high) if len(found) else (low, middle)
     end: Any = ik(robot, path.at(path.length).T @ flange, seed=q, limits=False)
-    missed = "" if len(end) else (
-        f"; the end of the path is out of reach by {1e3 * end.closest_position_error:.1f} mm and "
-        f"{np.degrees(end.closest_rotation_error):.1f}°"
-    )  # fmt: skip
+    missed = (
+        ""
+        if len(end)
+        else (
+            f"; the end of the path is out of reach by {1e3 * end.closest_position_error:.1f} mm and "
+            f"{np.degrees(end.closest_rotation_error):.1f}°"
+        )
+    )
     j = _leader(robot, q)
     what = f"the tool is at the end of the reach of {robot.name!r}, {joint_name(robot, j)} is stretched out{missed}"
     raise PathError(what, sigma=low, joint=j, reason="reach", q=q)

@@ -95,8 +95,16 @@ class ToolLimits(NamedTuple):
     point: Array | tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
-def path_limits(robot: Robot, pieces: Trajectory, limits: TorqueLimits, speeds: SpeedLimits, acceleration: Array, *,
-                wrench: Array | None = None, tool: ToolLimits | None = None) -> PathLimits:  # fmt: skip
+def path_limits(
+    robot: Robot,
+    pieces: Trajectory,
+    limits: TorqueLimits,
+    speeds: SpeedLimits,
+    acceleration: Array,
+    *,
+    wrench: Array | None = None,
+    tool: ToolLimits | None = None,
+) -> PathLimits:
     """Evaluate the limits on a path already split at its grid.
 
     Args:

@@ -15,9 +15,7 @@ from armwright.motion.point_to_point import quintic_coefficients
 from armwright.spatial import log_so3, turn_coefficients
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 SMALL = 1e-2  # below this φ² the quotients of differences are taken from their series
 

@@ -15,11 +15,8 @@ import numpy as np
 from armwright.motion.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.motion.speed_profile import Profile
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 def over_time(law: Profile) -> Trajectory:

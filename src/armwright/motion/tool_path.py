@@ -20,7 +20,7 @@ from armwright.spatial import exp_so3, log_so3
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 ON_THE_SPOT = 0.1  # σ of a turn without travel [m/rad]: only a scale, rates are always taken of the turn itself
 

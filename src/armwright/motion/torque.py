@@ -158,8 +158,14 @@ def torque_use(
     return TorqueUse(use[at, np.arange(at.size)], time, np.abs(tau).max(axis=0), limits.labels)
 
 
-def _needed(robot: Robot, trajectory: Trajectory, limits: TorqueLimits, piece: NDArray[np.int64], fraction: Array,
-            wrench: ArrayLike | None) -> tuple[Array, Array]:  # fmt: skip
+def _needed(
+    robot: Robot,
+    trajectory: Trajectory,
+    limits: TorqueLimits,
+    piece: NDArray[np.int64],
+    fraction: Array,
+    wrench: ArrayLike | None,
+) -> tuple[Array, Array]:
     """Torque (S, n) and use of every limit (S, k) at fractions (S,) of pieces (S,)."""
     state = trajectory._at(piece, np.diff(trajectory.breaks)[piece] * fraction)
     return needed(robot, limits, *state, wrench)

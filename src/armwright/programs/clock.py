@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from armwright.programs.pace import Pace
     from armwright.programs.route import Route
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 LOOK = np.array([1e-6, 0.25, 0.5, 0.75, 1.0 - 1e-6])  # at the very ends another move's limits may count
 

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from armwright.motion.joint_curve import JointCurve
     from armwright.programs.legs import Leg, Walker
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 BLEND_PIECES = 24
 STRAIGHT = 0.25  # of the shorter neighbour, where two moves meet without a corner: only their scales of ℓ differ

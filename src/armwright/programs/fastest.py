@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from armwright.programs.program import Payload, Program
     from armwright.programs.route import Route
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 SPACING, LEAST = 0.003, 100  # of even grid points [m], and how many a section has at least
 
@@ -108,8 +107,9 @@ def _mixed(a: PathLimits, b: PathLimits, take: NDArray[np.bool_]) -> PathLimits:
     return replace(a, **parts)
 
 
-def _too_weak(program: Program, robot: Robot, route: Route, owner: NDArray[np.int64], pieces: Trajectory,
-              error: InputError) -> ProgramError:  # fmt: skip
+def _too_weak(
+    program: Program, robot: Robot, route: Route, owner: NDArray[np.int64], pieces: Trajectory, error: InputError
+) -> ProgramError:
     """The error for a place at which the motors cannot hold the arm at any speed."""
     text = str(error)
     place = text.partition("s = ")[2].partition(" ")[0]
@@ -117,6 +117,8 @@ def _too_weak(program: Program, robot: Robot, route: Route, owner: NDArray[np.in
     k = min(int(np.searchsorted(pieces.breaks[1:-1], at, side="right")), owner.size - 1)
     move = program.moves[int(owner[k])]
     return refusal(
-        program, move, f"the motors of {robot.name!r} cannot carry the arm along this move at any speed ({text})",
+        program,
+        move,
+        f"the motors of {robot.name!r} cannot carry the arm along this move at any speed ({text})",
         "a smaller payload or wrench, or stronger motors",
-    )  # fmt: skip
+    )

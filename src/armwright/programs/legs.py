@@ -19,12 +19,9 @@ from armwright.programs.program import Joints, Note, Pose, Stop, Tangent
 from armwright.spatial import exp_so3, log_so3
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.programs.program import Blend, Move, Program
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 LOOKS = np.linspace(0.0, 1.0, 17)[:, None]
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from armwright.programs.program import Program
     from armwright.programs.route import Route
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 RAMP = 0.25  # where a sheet gives no acceleration, a joint is taken to reach its rated speed in this time [s]
 

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from armwright.motion.trajectory import Trajectory
     from armwright.programs.program import Move, Payload, Program
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 Law = Literal["words", "fastest"]
 
@@ -99,10 +98,22 @@ class Plan:
 
 
 @names_culprit
-def plan_program(robot: Robot, program: Program, cycle: float = 0.01, *, start_q: ArrayLike | None = None,
-                 law: Law = "words", acceleration: ArrayLike | None = None, keep_acceleration: bool = False,
-                 override: float = 1.0, share: float = 1.0, jerk: float | None = None, tool: ArrayLike | None = None,
-                 payload: Payload | None = None, wrench: ArrayLike | None = None) -> Plan:  # fmt: skip
+def plan_program(
+    robot: Robot,
+    program: Program,
+    cycle: float = 0.01,
+    *,
+    start_q: ArrayLike | None = None,
+    law: Law = "words",
+    acceleration: ArrayLike | None = None,
+    keep_acceleration: bool = False,
+    override: float = 1.0,
+    share: float = 1.0,
+    jerk: float | None = None,
+    tool: ArrayLike | None = None,
+    payload: Payload | None = None,
+    wrench: ArrayLike | None = None,
+) -> Plan:
     """Plan the motion of a program.
 
     Args:

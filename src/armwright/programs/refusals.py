@@ -12,14 +12,11 @@ from armwright.kinematics import ik
 from armwright.motion.joint_curve import along
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from armwright.errors import ProgramError
     from armwright.motion.path_error import PathError
     from armwright.motion.tool_path import ToolPath
     from armwright.programs.legs import Leg, Walker
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 def path_refusal(

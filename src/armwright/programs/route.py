@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from armwright.programs.legs import Leg
     from armwright.programs.program import Program
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 
 TURNING_BACK = np.radians(170.0)  # beyond this a corner cannot be passed at any speed worth the name

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from armwright.programs.program import Program
     from armwright.programs.route import Route
     from armwright.robot.model import Robot
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 WITHIN = 1.0 + 1e-9
 FINER = 3

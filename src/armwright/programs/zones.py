@@ -14,12 +14,9 @@ from armwright.programs.program import BySpeed, Distance, Share, Stop, Tangent, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from armwright.programs.legs import Leg, Walker
     from armwright.programs.program import Move
-
-    Array = NDArray[np.float64]
+    from armwright.types import Array
 
 HALF = ("rapid", "krl")  # languages whose zones take at most half of a leg, whatever happens at its other end
 ROOM = 1.0 - 1e-9
