@@ -62,6 +62,20 @@ def test_turns_on_the_spot_and_angular_words(ur5):
     assert run(ur5, to(turned)).duration < p.duration  # without such words the joints' ratings bound it
 
 
+def test_travel_and_a_turn_on_the_spot_meet_at_a_stop(ur5):
+    T = fk(ur5, HOME)
+    turned = T.copy()
+    turned[:3, :3] = aw.spatial.exp_so3(np.array([0.0, 0.0, 0.6])) @ T[:3, :3]
+    p = run(
+        ur5,
+        to(turned, blend=Distance(0.02)),
+        to(shifted(turned, 0, 0, 0.1), blend=Tangent()),
+        to(shifted(T, 0, 0, 0.1)),
+    )
+    assert np.count_nonzero(p.route.stops) == 4
+    assert sum("turn on the spot at its end" in note.message for note in p.notes) == 2
+
+
 def test_waits_payload_wrench_and_tools(ur5):
     T = fk(ur5, HOME)
     grip = np.eye(4)
@@ -123,7 +137,7 @@ def test_turning_back_is_a_stop(ur5):
     T = fk(ur5, HOME)
     p = run(ur5, to(shifted(T, 0, 0, 0.1), blend=Distance(0.02)), to(T))
     assert np.count_nonzero(p.route.stops) == 3
-    assert any("turns back at its end (180.0°)" in note.message for note in p.notes)
+    assert any("turns back at its end: the arm stops there" in note.message for note in p.notes)
     sharp = run(ur5, to(shifted(T, 0, 0, 0.1), blend=Distance(0.03)), to(shifted(T, 0, 0.04, 0.0)))  # 158°
     assert np.count_nonzero(sharp.route.stops) == 2
     assert tool_speed(sharp, np.linspace(0.0, sharp.duration, 4001))[0].max() <= 0.2 * (1 + 2e-3)

@@ -131,13 +131,7 @@ def _follow(robot: Robot, T: Array, q_start: Array) -> tuple[Array, int]:
 
 
 def along(
-    robot: Robot,
-    path: ToolPath,
-    q_start: Array,
-    T_flange_tool: Array,
-    *,
-    knots: Array | None = None,
-    spacing: float = SPACING,
+    robot: Robot, path: ToolPath, q_start: Array, T_flange_tool: Array, *, spacing: float = SPACING
 ) -> JointCurve:
     """Return the joints along a tool path from the branch of q_start (6,).
 
@@ -146,8 +140,7 @@ def along(
         path: where its tool shall go.
         q_start: joints at σ = 0, or near them: the nearest solution is taken.
         T_flange_tool: (4, 4) the tool in the frame that the robot calls its tool.
-        knots: σ that must be knots, besides the path's own breaks.
-        spacing: of the other knots [m].
+        spacing: of the knots between the path's own breaks [m]; more are added where they are needed.
 
     Raises:
         PathError: out of reach, singular, outside the joint limits, or a jump to another branch.
@@ -159,7 +152,7 @@ def along(
         )
     flange: Array = np.linalg.inv(T_flange_tool).astype(np.float64)
     offset = T_flange_tool[:3, 3]
-    s = _grid(path, np.zeros(0) if knots is None else knots, spacing)
+    s = _grid(path, spacing)
     bad = np.zeros(1, dtype=bool)
     for _ in range(HALVINGS):
         here, there = path.at(s[:-1]), path.at(s[1:], before=True)  # each interval sees its own ends
@@ -214,9 +207,9 @@ def _by_length(
     return JointCurve(Trajectory(length, quintic_coefficients(h, q[:-1], q[1:], d0, d1, dd0, dd1)), s)
 
 
-def _grid(path: ToolPath, knots: Array, spacing: float) -> Array:
-    """Knots (N+1,): every break of the path, those asked for, and evenly spaced ones between."""
-    at = np.unique(np.concatenate([path.breaks, path.turn_breaks, path.corners, knots]))
+def _grid(path: ToolPath, spacing: float) -> Array:
+    """Knots (N+1,): every break of the path, and evenly spaced ones between."""
+    at = np.unique(np.concatenate([path.breaks, path.turn_breaks, path.corners]))
     at = at[np.concatenate([[True], np.diff(at) > 1e-9 * path.length])]
     at[-1] = path.length
     count = np.maximum(np.ceil(np.diff(at) / spacing), LEAST_KNOTS).astype(np.int64)

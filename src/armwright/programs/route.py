@@ -153,11 +153,12 @@ def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> Run:
     moves = walker.program.moves
     segments = [leg.segment for leg in legs if leg.segment is not None]
     angles = corner_angles(segments)
-    for k in map(int, np.flatnonzero(angles > TURNING_BACK)):
-        if not isinstance(legs[k].blend, (Stop, Tangent)):
-            walker.note(
-                moves[legs[k].index], f"the path turns back at its end ({np.degrees(angles[k]):.1f}°): it stops there"
-            )
+    for k, (first, second) in enumerate(pairwise(segments)):
+        passed = not isinstance(legs[k].blend, Stop)
+        back = angles[k] > TURNING_BACK and not isinstance(legs[k].blend, Tangent)
+        if passed and (back or first.still != second.still):
+            why = "the path turns back" if back else "travel meets a turn on the spot"
+            walker.note(moves[legs[k].index], f"{why} at its end: the arm stops there")
             legs[k] = rested(legs[k])
     zone = fit_zones(walker, legs)
     for k, leg in enumerate(legs[:-1]):
