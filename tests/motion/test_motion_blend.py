@@ -186,6 +186,13 @@ def test_joints_follow_the_path(ur5):
     travel = np.linalg.norm((aw.jacobian(ur5, q, point=tool[:3, 3])[:, :3] @ dq[..., None])[..., 0], axis=1)
     np.testing.assert_allclose(travel, 1.0, atol=1e-4)
     assert motion.continuity() >= 2
+    # off the path, between the knots too: the distance across the direction of travel to the nearest of many points
+    fine = path.at(np.linspace(0.0, path.length, 20001))
+    points = (fk(ur5, q) @ tool)[:, :3, 3]
+    near = np.array([np.argmin(np.linalg.norm(fine.T[:, :3, 3] - p, axis=1)) for p in points])
+    off, ahead = points - fine.T[near, :3, 3], fine.dX[near, :3] / np.linalg.norm(fine.dX[near, :3], axis=1)[:, None]
+    across = off - np.einsum("ni,ni->n", off, ahead)[:, None] * ahead
+    assert np.linalg.norm(across, axis=1).max() < 1e-7
 
 
 def test_refusals_name_place_and_joint(ur5):
