@@ -63,7 +63,9 @@ from armwright.kinematics import smallest_singular_value as smallest_singular_va
 from armwright.kinematics import twist as twist
 from armwright.motion import Reference as Reference
 from armwright.motion import Trajectory as Trajectory
+from armwright.programs import Plan as Plan
 from armwright.programs import Program as Program
+from armwright.programs import plan_program as plan_program
 from armwright.programs import read_program as read_program
 from armwright.programs import write_program as write_program
 from armwright.recording import Recording as Recording

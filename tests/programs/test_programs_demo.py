@@ -10,10 +10,7 @@ import pytest
 import armwright as aw
 from armwright.kinematics import fk
 from armwright.motion.torque import needed, torque_limits
-from armwright.programs import (
-    plan_program,
-)
-from armwright.programs.languages.lirl import read_lirl
+from armwright.programs import plan_program, read_program
 from support.moves import tool_speed
 
 DEMO = Path(__file__).parents[2] / "examples" / "programs" / "lola15dd.irl"
@@ -27,7 +24,7 @@ def rl15():
 
 @pytest.fixture(scope="module")
 def demo():
-    return read_lirl(DEMO.read_text(encoding="utf-8"), DEMO.name)
+    return read_program(DEMO)
 
 
 @pytest.fixture(scope="module")
@@ -140,3 +137,27 @@ def test_rated_accelerations_on_tool_moves_are_an_option(rl15, demo):
     assert (np.abs(free.qdd) / hard).max() > 1.5
     assert (np.abs(kept.qdd) / hard).max() <= 1.0 + 1e-6
     assert kept.duration > free.duration
+
+
+TOOL = np.eye(4)
+TOOL[:3, 3] = 0.12, 0.12, 0.35
+
+
+@pytest.mark.parametrize("suffix", ["mod", "src", "script", "ngc"])
+def test_every_language_goes_the_same_way(rl15, plan, suffix):
+    """Moves 1–10 without a stop in each; on every target but those that are rounded, and nearly as long."""
+    program = read_program(DEMO.with_suffix(f".{suffix}"))
+    p = plan_program(rl15, program, tool=TOOL)
+    assert not p.route.stops[1:-1][p.route.owner[:-1] < 9].any()
+    end = p.at(p.moves[9].end)[0]
+    np.testing.assert_allclose(fk(rl15, end) @ TOOL, plan.program.moves[9].target.T, atol=1e-6)
+    way = [sum(move.length for move in q.moves[1:10]) for q in (p, plan)]
+    assert way[0] == pytest.approx(way[1], abs=0.03)  # the corner at s8_a may be rounded by less
+
+
+@pytest.mark.parametrize("name", ["irb140_pick.mod", "irb140_weld.mod", "ur5_pick.script", "ur5_weld.script"])
+def test_examples_can_be_planned(name):
+    arm = aw.load(name.split("_")[0])
+    p = plan_program(arm, read_program(DEMO.with_name(name)))
+    assert (np.abs(p.qd) <= [joint.limits.velocity * (1 + 1e-3) for joint in arm.joints]).all()
+    assert (np.diff(p.move) >= 0).all()

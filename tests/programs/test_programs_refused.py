@@ -110,7 +110,7 @@ def test_overlapping_zones_shrink_with_a_note(ur5):
 
 
 def test_program_of_another_arm(ur5, rl15):
-    with pytest.raises(ProgramError, match=r"line 4: the target has 7 joints, 'ur5' has 6: .*another arm"):
+    with pytest.raises(ProgramError, match=r"line 4: move 1 speaks of 7 joints, 'ur5' has 6: for another arm"):
         run(ur5, joints(np.zeros(7), line=4))
     with pytest.raises(InputError, match="starts with 7 joints"):
         plan_program(ur5, Program((joints(HOME),), start_q=np.zeros(7)))

@@ -94,13 +94,6 @@ class Walker:
         move = self.program.moves[index]
         target = move.target
         if isinstance(target, Joints):
-            if target.q.size > self.robot.n:
-                raise self.refuse(
-                    move,
-                    f"the target has {target.q.size} joints, {self.robot.name!r} has {self.robot.n}: the program was "
-                    "written for another arm",
-                    f"targets of at most {self.robot.n} joints, or another --robot",
-                )
             goal = q.copy()
             known = np.flatnonzero(target.known)
             goal[known] = target.q[known]

@@ -21,6 +21,7 @@ from armwright.kinematics.joint_range import middle
 from armwright.motion.inputs import joint_vector, positive
 from armwright.programs.clock import clock, joints_at, when
 from armwright.programs.fastest import fastest_law, flange_wrench
+from armwright.programs.fit import check_program
 from armwright.programs.legs import tool_of
 from armwright.programs.pace import eased, pace, ratings
 from armwright.programs.program import Note
@@ -142,6 +143,7 @@ def plan_program(
     if law not in ("words", "fastest"):
         raise InputError(f"law must be 'words' or 'fastest', got {law!r}")
     program = _completed(program, tool, payload, wrench)
+    check_program(program, robot)
     notes = [*program.notes]
     q = _start(robot, program, start_q, notes)
     way = route(robot, program, q)
