@@ -18,8 +18,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from armwright.errors import ArmwrightError, InputError
+from armwright.types import Array
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -192,3 +194,15 @@ def _is_named(value: Any, name: str) -> bool:
 
 def _ours(module: str) -> bool:
     return module.split(".")[0] in ("armwright", "pathlib")
+
+
+def frozen_numbers(value: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+    """Copy `value` into a read-only finite float64 array of `shape`; a scalar fills it."""
+    try:
+        array = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), shape))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what}: expected numbers of shape {shape}, got {value!r}") from error
+    if not np.isfinite(array).all():
+        raise InputError(f"{what}: every entry must be finite, got {array.tolist()}")
+    array.flags.writeable = False
+    return array

@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 import armwright as aw
 from armwright.errors import InputError
+from armwright.graph.kernel import make_kernel
+from armwright.graph.program import trace
+from armwright.kinematics.forward import link_poses
 from armwright.planning import (
     Hopfield,
     LinkCapsules,
@@ -25,7 +28,6 @@ from armwright.planning import (
     floor,
     free_motion,
     grid_map,
-    link_capsules,
     obstacles_of,
     patch_000,
     planner,
@@ -35,7 +37,8 @@ from armwright.planning import (
     true_map,
     vertical_cylinders,
 )
-from armwright.planning.joint.distances import segment_box, segment_segment
+from armwright.world import link_capsules, link_ends
+from armwright.world.geometry import segment_box, segment_point, segment_segment
 
 START = np.array([2.5518, -1.1193, 2.5704, 0.1198, 1.5708, -0.5898])
 GOAL = np.array([2.8072, -0.5362, 1.1447, 0.9623, 1.5708, -0.3344])
@@ -56,10 +59,16 @@ def test_distances_are_minima(seed):
     along = np.clip(((x - a) @ (b - a)) / max((b - a) @ (b - a), 1e-30), 0, 1)[:, None]
     grid = np.linalg.norm(x - a - (b - a) * along, axis=1).min()
     assert grid - step <= found <= grid + 1e-9
+    np.testing.assert_allclose(segment_point(p, q, a), segment_segment(p, q, a, a), rtol=0, atol=1e-12)
     half = rng.uniform(0.05, 1.0, 3)
     grid = np.linalg.norm(np.maximum(np.abs(p + (q - p) * t) - half, 0.0), axis=1).min()
     exact = segment_box(p, q, half)
     assert grid - step <= exact <= grid + 1e-12
+
+
+def capsules(robot, radius):
+    """The links as arrays, all of one radius."""
+    return contact_capsules(robot, link_capsules(robot, radius))
 
 
 @pytest.fixture(scope="module")
@@ -69,24 +78,32 @@ def robot():
 
 @pytest.fixture(scope="module")
 def arm(robot):
-    return WholeArm(robot, spheres([[0.4, 0.0, 0.1], [0.4, -0.05, 0.2]], 0.06), link_capsules(robot, 0.04))
+    return WholeArm(robot, spheres([[0.4, 0.0, 0.1], [0.4, -0.05, 0.2]], 0.06), capsules(robot, 0.04))
 
 
-def test_capsules_span_the_joints(robot):
-    links = link_capsules(robot, 0.04)
-    q = np.random.default_rng(0).uniform(-3, 3, 6)
-    T = aw.fk_all(robot, q)
-    a, b = (np.einsum("kij,kj->ki", T[links.body, :3, :3], x) + T[links.body, :3, 3] for x in (links.a, links.b))
-    np.testing.assert_allclose(a[1:], b[:-1], atol=1e-12)  # one after the other, from the base …
-    np.testing.assert_allclose(b[-1], aw.fk(robot, q)[:3, 3], atol=1e-12)  # … to the tool
-    np.testing.assert_allclose(a[0], 0.0, atol=1e-12)
+def test_ends_of_links_are_where_the_links_are(robot):
+    """From the base to the tool, and on symbols as on floats with batch axes."""
+    links = capsules(robot, 0.04)
+    q = np.random.default_rng(0).uniform(-3, 3, (2, 5, 6))
+    ends = link_ends(aw.fk_all(robot, q), links)
+    assert ends.shape == (2, 5, len(links.body), 2, 3)
+    np.testing.assert_allclose(ends[..., -1, 1, :], aw.fk(robot, q)[..., :3, 3], atol=1e-12)
+    np.testing.assert_allclose(ends[..., 0, 0, :], 0.0, atol=1e-12)
+    for m, i in enumerate(links.body):
+        np.testing.assert_allclose(
+            np.linalg.norm(ends[..., m, 0, :] - aw.fk(robot, q, int(i))[..., :3, 3], axis=-1),
+            np.linalg.norm(links.a[m]),
+            atol=1e-12,
+        )
+    traced = trace(lambda q: link_ends(link_poses(robot, q), links), {"q": (6,)})
+    np.testing.assert_allclose(make_kernel(traced)(q), ends, atol=1e-12)
 
 
 def test_clearance_against_sampled_surfaces(robot):
     rng = np.random.default_rng(2)
     R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     box = Obstacles(centre=[[0.3, 0.2, 0.3]], half=[[0.1, 0.05, 0.2]], R=R[None])
-    links = link_capsules(robot, 0.03)
+    links = capsules(robot, 0.03)
     q = rng.uniform(-3, 3, (6, 6))
     T = aw.fk_all(robot, q)
     s = np.linspace(0, 1, 400)[:, None, None]
@@ -244,7 +261,7 @@ def test_hopfield_plans_in_configuration_space():
     flat = aw.load("planar2")
     half = 0.5 * float(np.linalg.norm(aw.fk(flat, np.zeros(2))[:3, 3]))
     middle = 0.75 * aw.fk(flat, [0.5 * np.pi, 0.0])[:3, 3]  # stretched out, half-way, the forearm would hit it
-    arm = WholeArm(flat, spheres([middle], 0.2 * half), link_capsules(flat, 0.01))
+    arm = WholeArm(flat, spheres([middle], 0.2 * half), capsules(flat, 0.01))
     q = np.zeros(2)
     blocked, axes = configuration_map(arm, q, [0, 1], [0.0, -2.6], [np.pi, 2.6], (60, 61))
     np.testing.assert_array_equal(blocked[7, 9], arm([[axes[0][7], axes[1][9]]])[0])
@@ -260,7 +277,7 @@ def test_hopfield_plans_in_configuration_space():
     [
         (lambda r: spheres([[0, 0, 0]], -0.1), "≥ 0"),
         (lambda r: spheres([[0, 0, np.nan]], 0.1), "finite"),
-        (lambda r: link_capsules(r, -0.1), "radius"),
+        (lambda r: LinkCapsules([0], [[0, 0, 0]], [[0, 0, 0]], [-0.1]), "radius"),
         (lambda r: Obstacles(planes=[[0, 0, 2, 0]]), "unit length"),
         (lambda r: WholeArm(r, Obstacles(), margin=-1.0), "margin"),
         (lambda r: WholeArm(r, Obstacles(), LinkCapsules([9], [[0, 0, 0]], [[0, 0, 0]], [0.1])), "indices"),

@@ -13,7 +13,8 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError
 from armwright.graph.least import LeastKernel, Pairs, proved_way
-from armwright.planning import KnownArm, Obstacles, RRTConnect, WholeArm, floor, link_capsules, spheres
+from armwright.planning import KnownArm, Obstacles, RRTConnect, WholeArm, contact_capsules, floor, spheres
+from armwright.world import link_capsules
 
 SIZES = (1, 2, 3, 7, 8, 9, 15, 16, 17, 40)
 
@@ -34,7 +35,7 @@ def obstacles(rng: np.random.Generator) -> Obstacles:
 def arms(seed: int) -> list[WholeArm]:
     rng = np.random.default_rng(seed)
     robot = aw.load("ur5")
-    links, around = link_capsules(robot, 0.04), obstacles(rng)
+    links, around = contact_capsules(robot, link_capsules(robot, 0.04)), obstacles(rng)
     postures, reach = rng.uniform(-2.0, 2.0, (4, 6)), rng.uniform(0.05, 1.0, 4)
     return [
         WholeArm(robot, around, links, margin=0.01, pairs=((0, 3), (1, 5))),

@@ -12,7 +12,7 @@ import armwright as aw
 from armwright.contact.ground_truth import contact_report
 from armwright.contact.model import contact_pairs
 from armwright.planning import WholeArm, grid_map, obstacles_of, true_map
-from armwright.planning.joint.capsules import LinkCapsules
+from armwright.world import LinkCapsules
 from armwright.world.cover import covered_distance, covers_of
 from armwright.world.distance import distance_and_normal, signed_distance
 from armwright.world.link_capsules import tool_point

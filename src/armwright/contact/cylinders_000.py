@@ -18,7 +18,8 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.kinematics.forward import body_poses
 from armwright.robot.tree import Tree, as_tree
-from armwright.world.geometry import cross, direction
+from armwright.spatial.vectors import cross
+from armwright.world.geometry import direction
 from armwright.world.shapes import Cylinder
 from armwright.world.world import World
 

@@ -22,9 +22,9 @@ from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.kinematics.forward import body_poses
 from armwright.robot.tree import Tree, as_tree
+from armwright.spatial.vectors import cross, dot
 from armwright.world.cover import Cover, covered_distance, covers_of
 from armwright.world.distance import distance_and_normal, signed_distance
-from armwright.world.geometry import cross, dot
 from armwright.world.link_capsules import LinkCapsule, fixed_column, link_capsules
 from armwright.world.segment import nearest_parameters
 from armwright.world.shapes import Box, Mesh, Shape

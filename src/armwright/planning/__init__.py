@@ -28,11 +28,9 @@ from armwright.planning.grid.path_plan import GridPlanner, PathPlan
 from armwright.planning.grid.search import AStar, Dijkstra
 from armwright.planning.grid.sight import cut_corners, sees, segment_cells
 from armwright.planning.joint.capsules import (
-    LinkCapsules,
     Obstacles,
     cells_as_boxes,
     floor,
-    link_capsules,
     spheres,
     vertical_cylinders,
 )
@@ -51,6 +49,7 @@ from armwright.planning.waypoints import (
     path_points,
     waypoint_motion,
 )
+from armwright.world.capsule_arrays import LinkCapsules
 
 GRID_PLANNERS: dict[str, Any] = {
     "hopfield": Hopfield,
@@ -115,7 +114,6 @@ __all__ = [
     "grid_map",
     "inflate",
     "joint_waypoints",
-    "link_capsules",
     "link_matrix",
     "lyapunov",
     "mark",

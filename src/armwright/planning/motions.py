@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.arguments import names_culprit
+from armwright.arguments import frozen_numbers, names_culprit
 from armwright.errors import InputError
 from armwright.kinematics.forward import fk
-from armwright.planning.grid.grid import frozen_numbers
 from armwright.planning.grid.occupancy import GridMap
 from armwright.planning.grid.path_plan import GridPlanner, PathPlan
 from armwright.planning.waypoints import (

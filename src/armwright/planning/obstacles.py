@@ -10,9 +10,10 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
-from armwright.planning.joint.capsules import LONG, LinkCapsules, Obstacles
-from armwright.world.link_capsules import LinkCapsule
-from armwright.world.link_capsules import link_capsules as contact_link_capsules
+from armwright.planning.joint.capsules import LONG, Obstacles
+from armwright.world.capsule_arrays import LinkCapsules
+from armwright.world.geometry import segment_point
+from armwright.world.link_capsules import LinkCapsule, link_capsules
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Sphere, kind_of
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ SEAM = 1e-9  # [m] from an obstacle that counts as touching: rounding must not o
 @names_culprit
 def contact_capsules(robot: Robot, parts: Sequence[LinkCapsule] | None = None) -> LinkCapsules:
     """Return the capsules of the contact model (its defaults for `robot`, or `parts`) as plain arrays."""
-    chosen = contact_link_capsules(robot) if parts is None else parts
+    chosen = link_capsules(robot) if parts is None else parts
     m = len(chosen)
     a, b = (np.array([getattr(p, end) for p in chosen], dtype=np.float64).reshape(m, 3) for end in ("start", "end"))
     return LinkCapsules(np.array([p.body for p in chosen], dtype=np.int64), a, b, np.array([p.radius for p in chosen]))
@@ -83,10 +84,9 @@ def point_clearance(obstacles: Obstacles, points: ArrayLike) -> Array:
     if P.ndim == 0 or P.shape[-1] != 3 or not np.isfinite(P).all():
         raise InputError(f"points: expected finite positions of shape (..., 3), got {P.shape}")
     least = np.full(P.shape[:-1], np.inf)
+    columns = P.reshape(-1, 3).T
     for a, b, r in zip(obstacles.a, obstacles.b, obstacles.radius, strict=True):
-        d = b - a
-        s = np.clip(((P - a) @ d) / max(float(d @ d), 1e-30), 0.0, 1.0)
-        least = np.minimum(least, np.linalg.norm(P - a - s[..., None] * d, axis=-1) - r)
+        least = np.minimum(least, segment_point(a[:, None], b[:, None], columns).reshape(least.shape) - r)
     for c, h, R in zip(obstacles.centre, obstacles.half, obstacles.R, strict=True):
         beyond = np.abs((P - c) @ R) - h
         outside = np.linalg.norm(np.maximum(beyond, 0.0), axis=-1)

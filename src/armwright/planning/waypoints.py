@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.arguments import names_culprit
+from armwright.arguments import frozen_numbers, names_culprit
 from armwright.errors import InputError
 from armwright.kinematics.forward import fk
 from armwright.kinematics.ik_geometry import ik_class
@@ -18,7 +18,6 @@ from armwright.kinematics.inverse import ik
 from armwright.kinematics.joint_range import fit_turns
 from armwright.motion.scaling import stretch, velocity_factor
 from armwright.motion.splines import piecewise_quintic, quintic_spline
-from armwright.planning.grid.grid import frozen_numbers
 from armwright.planning.grid.occupancy import GridMap
 from armwright.planning.grid.sight import cut_corners
 

@@ -65,6 +65,7 @@ from armwright.spatial.twists import (
     transform_twist,
     transform_wrench,
 )
+from armwright.spatial.vectors import cross, dot
 
 __all__ = [
     "EULER_SETS",
@@ -83,8 +84,10 @@ __all__ = [
     "coadjoint",
     "compose",
     "conjugate_wxyz",
+    "cross",
     "cylinder_inertia",
     "determinant3",
+    "dot",
     "euler_from_rotation",
     "euler_rate_inverse",
     "euler_rate_matrix",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stands where: shapes and their distances, the links as capsules, meshes, world files."""
 
+from armwright.world.capsule_arrays import LinkCapsules, link_ends
 from armwright.world.distance import normal, signed_distance
 from armwright.world.link_capsules import LinkCapsule, beyond_tool, link_capsules, tool_point
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere
@@ -13,6 +14,7 @@ __all__ = [
     "Errand",
     "HalfSpace",
     "LinkCapsule",
+    "LinkCapsules",
     "Mesh",
     "Shape",
     "Sphere",
@@ -20,6 +22,7 @@ __all__ = [
     "beyond_tool",
     "check_base",
     "link_capsules",
+    "link_ends",
     "load_world",
     "normal",
     "signed_distance",

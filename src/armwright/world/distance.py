@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from armwright.world.geometry import direction, dot, nearest_to_point
+from armwright.spatial.vectors import dot
+from armwright.world.geometry import UP, direction, nearest_to_point
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere, kind_of
-
-UP = (0.0, 0.0, 1.0)
 
 
 def distance_and_normal(shape: Shape, point: Any) -> tuple[Any, Any]:

@@ -11,22 +11,15 @@ from typing import Any
 
 import numpy as np
 
-UPRIGHT_FALLBACK = (0.0, 0.0, 1.0)
+from armwright.spatial.vectors import dot
+
+UP = (0.0, 0.0, 1.0)
+"""Direction that stands in where a point has none of its own."""
 TINY = 1e-12
 """Lengths below this count as zero [m]."""
-
-
-def dot(a: Any, b: Any) -> Any:
-    """Scalar product of two vectors of the same length."""
-    total = a[0] * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        total = total + x * y
-    return total
-
-
-def cross(a: Any, b: Any) -> Any:
-    """Vector product (3,)."""
-    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+PARALLEL = 1e-14
+"""sin² of the angle below which segments count as parallel: thirty times the rounding of the determinant that tells it.
+Distances then differ by less than 1e-7 of the length."""
 
 
 def direction(v: Any, fallback: Any) -> tuple[Any, Any]:
@@ -67,8 +60,8 @@ def nearest_to_point(a: Any, d: Any, point: Any) -> Any:
     return clamp(ratio(dot(point - a, d), dot(d, d), 0.5))
 
 
-def nearest_to_segment(a: Any, d: Any, start: Any, along: Any) -> Any:
-    """Return s in 0…1 at which the segment a + s·d comes nearest to the segment start + u·along, u in 0…1.
+def nearest_pair(a: Any, d: Any, start: Any, along: Any) -> tuple[Any, Any]:
+    """Return s and u in 0…1 at which the segments a + s·d and start + u·along come nearest to each other.
 
     Exact: the pair of lines first, then each end of the other segment in turn. Parallel segments meet in the middle
     of their overlap as far as the clamping allows.
@@ -77,10 +70,73 @@ def nearest_to_segment(a: Any, d: Any, start: Any, along: Any) -> Any:
     dd, ee = dot(d, d), dot(along, along)
     f, c, b = dot(along, r), dot(d, r), dot(d, along)
     determinant = dd * ee - b * b
-    parallel = determinant <= 1e-12 * dd * ee
+    parallel = determinant <= PARALLEL * dd * ee
     s = np.where(parallel, 0.5, clamp((b * f - c * ee) / np.where(parallel, 1.0, determinant)))
     u = clamp(ratio(b * s + f, ee, 0.5))
-    return clamp(ratio(b * u - c, dd, 0.5))
+    return clamp(ratio(b * u - c, dd, 0.5)), u
+
+
+def nearest_to_box(a: Any, d: Any, half: Any, flat: float = 0.0) -> Any:
+    """Return s in 0…1 at which a + s·d comes nearest to the box |x_k| ≤ half_k, all (3,), box axes.
+
+    Half the squared distance is convex along the segment. Its slope rises, and is linear between the marks where the
+    segment crosses the planes of the faces. So the minimum lies between the last mark with a slope ≤ 0 and the first
+    with one ≥ 0, and linear interpolation between them is exact. A stretch of zero slope (through the box, or along a
+    face) counts with its middle.
+
+    Args:
+        a: start of the segment.
+        d: end minus start.
+        half: half edges.
+        flat: slopes of the distance [-] below this count as zero, so that rounding does not choose the end of a
+            stretch along a face.
+    """
+
+    def slope(s: Any) -> Any:
+        p = a + s * d
+        return dot([p[k] - clamp(p[k], -half[k], half[k]) for k in range(3)], d)
+
+    zero = flat * length(d) if flat else 0.0
+    marks: list[Any] = [0.0, 1.0]
+    for k in range(3):
+        known = np.abs(d[k]) > TINY
+        inverse = np.where(known, 1.0 / np.where(known, d[k], 1.0), 0.0)
+        marks += [clamp((-half[k] - a[k]) * inverse), clamp((half[k] - a[k]) * inverse)]
+    low: Any = 0.0
+    high: Any = 1.0
+    at_low: Any = -1.0
+    at_high: Any = 1.0
+    for s in marks:
+        here = slope(s)
+        more, less = (here <= zero) & (s >= low), (here >= -zero) & (s <= high)
+        low, at_low = np.where(more, s, low), np.where(more, here, at_low)
+        high, at_high = np.where(less, s, high), np.where(less, here, at_high)
+    between = high > low
+    share = np.where(between, -at_low / np.where(between, at_high - at_low, 1.0), 0.5)
+    return low + (high - low) * share
+
+
+def segment_point(a: Any, b: Any, point: Any) -> Any:
+    """Return the distance of the segment a–b from a point; (3,) each, or (3, ...) for many at once."""
+    d = b - a
+    gap = point - a - nearest_to_point(a, d, point) * d
+    return np.sqrt(dot(gap, gap))
+
+
+def segment_segment(a: Any, b: Any, start: Any, end: Any) -> Any:
+    """Return the distance between the segments a–b and start–end, points (3,); a point is a segment of length 0."""
+    d, along = b - a, end - start
+    s, u = nearest_pair(a, d, start, along)
+    gap = a - start + s * d - u * along
+    return np.sqrt(dot(gap, gap))
+
+
+def segment_box(a: Any, b: Any, half: Any) -> Any:
+    """Return the distance of the segment a–b from the box |x_k| ≤ half_k, all (3,), box axes; 0 where they meet."""
+    d = b - a
+    p = a + nearest_to_box(a, d, half) * d
+    gap = [np.maximum(np.abs(p[k]) - half[k], 0.0) for k in range(3)]
+    return np.sqrt(dot(gap, gap))
 
 
 def basis(axis: Any) -> Any:

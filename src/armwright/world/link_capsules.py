@@ -11,6 +11,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
+from armwright.world.geometry import segment_point
 from armwright.world.shapes import Vector, vector
 
 if TYPE_CHECKING:
@@ -160,9 +161,7 @@ def beyond_tool(robot: Robot, capsules: Sequence[LinkCapsule] | None = None) -> 
     depth = -np.inf
     for part in parts:
         if part.body == robot.tip:
-            start, along = np.asarray(part.start), np.subtract(part.end, part.start)
-            share = float((tool - start) @ along) / max(part.length**2, np.finfo(float).tiny)
-            gap = np.linalg.norm(tool - start - min(1.0, max(0.0, share)) * along)
+            gap = segment_point(np.asarray(part.start), np.asarray(part.end), tool)
             depth = max(depth, part.radius - float(gap))
     return float(depth)
 

@@ -19,12 +19,15 @@ from typing import Any
 
 import numpy as np
 
+from armwright.spatial.vectors import dot
 from armwright.world.distance import distance_and_normal
-from armwright.world.geometry import TINY, clamp, dot, length, nearest_to_point, nearest_to_segment
+from armwright.world.geometry import TINY, clamp, nearest_pair, nearest_to_box, nearest_to_point
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere
 
 STEPS = 8
-"""Evaluations of the slope between the ends, for finite cylinders."""
+"""Evaluations of the slope between the ends, for finite cylinders: the accuracy above."""
+FLAT = 1e-12
+"""Slope of the distance [-] along a box's face that counts as level: far above rounding, 1 pm on a metre."""
 
 
 def nearest_parameters(shape: Shape, a: Any, d: Any) -> list[Any]:
@@ -44,7 +47,7 @@ def nearest_parameters(shape: Shape, a: Any, d: Any) -> list[Any]:
         return [nearest_to_point(a, d, np.array(shape.centre))]
     if isinstance(shape, Capsule):
         start = np.array(shape.start)
-        return [nearest_to_segment(a, d, start, np.array(shape.end) - start)]
+        return [nearest_pair(a, d, start, np.array(shape.end) - start)[0]]
     if isinstance(shape, Cylinder) and math.isinf(shape.height):
         axis = np.array(shape.axis)
         upright = [k for k in range(3) if shape.axis[k] == 0.0]
@@ -60,38 +63,8 @@ def nearest_parameters(shape: Shape, a: Any, d: Any) -> list[Any]:
         return [nearest_to_mesh(shape, a, d)]
     if isinstance(shape, Box):
         R = np.array(shape.rotation)
-        return [_nearest_to_box(0.5 * np.array(shape.size), R.T @ (a - np.array(shape.centre)), R.T @ d)]
+        return [nearest_to_box(R.T @ (a - np.array(shape.centre)), R.T @ d, 0.5 * np.array(shape.size), FLAT)]
     return [_least(shape, a, d)]
-
-
-def _nearest_to_box(half: Any, a: Any, d: Any) -> Any:
-    """Solve for s in a box's own axes: between the crossings of its planes, the squared distance has a linear slope.
-
-    A stretch of zero slope (through the box, or along a face) counts with its middle.
-    """
-
-    def slope(s: Any) -> Any:
-        p = a + s * d
-        return dot([p[k] - clamp(p[k], -half[k], half[k]) for k in range(3)], d)
-
-    zero = TINY * length(d)
-    marks: list[Any] = [0.0, 1.0]
-    for k in range(3):
-        known = np.abs(d[k]) > TINY
-        inverse = np.where(known, 1.0 / np.where(known, d[k], 1.0), 0.0)
-        marks += [clamp((-half[k] - a[k]) * inverse), clamp((half[k] - a[k]) * inverse)]
-    low: Any = 0.0
-    high: Any = 1.0
-    at_low: Any = -1.0
-    at_high: Any = 1.0
-    for s in marks:
-        here = slope(s)
-        more, less = (here <= zero) & (s >= low), (here >= -zero) & (s <= high)
-        low, at_low = np.where(more, s, low), np.where(more, here, at_low)
-        high, at_high = np.where(less, s, high), np.where(less, here, at_high)
-    between = high > low
-    share = np.where(between, -at_low / np.where(between, at_high - at_low, 1.0), 0.5)
-    return low + (high - low) * share
 
 
 def _least(shape: Shape, a: Any, d: Any) -> Any:

@@ -12,9 +12,9 @@ import numpy as np
 from armwright.kinematics import fk_all
 from armwright.planning.grid.occupancy import FELT, FREE, UNKNOWN
 from armwright.planning.joint.capsules import LinkCapsules, spheres
-from armwright.planning.joint.distances import segment_segment
 from armwright.planning.joint.known_arm import KnownArm
 from armwright.planning.obstacles import contact_capsules
+from armwright.world.geometry import segment_segment
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import frozen_numbers
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,18 +20,6 @@ if TYPE_CHECKING:
     Cell = tuple[int, ...]
 
 MOST_CELLS = 50_000_000
-
-
-def frozen_numbers(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
-    """Copy `value` into a read-only finite float64 array of `shape`; a scalar fills it."""
-    try:
-        array = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), shape))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what}: expected numbers of shape {shape}, got {value!r}") from error
-    if not np.isfinite(array).all():
-        raise InputError(f"{what}: every entry must be finite, got {array.tolist()}")
-    array.flags.writeable = False
-    return array
 
 
 def grid_shape(shape: object) -> tuple[int, ...]:

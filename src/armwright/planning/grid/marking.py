@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from armwright.arguments import names_culprit
+from armwright.arguments import frozen_numbers, names_culprit
 from armwright.errors import InputError
-from armwright.planning.grid.grid import Grid, frozen_numbers
+from armwright.planning.grid.grid import Grid
 from armwright.planning.grid.neighbourhood import moore
 from armwright.planning.grid.occupancy import GridMap
 

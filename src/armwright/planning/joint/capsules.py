@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain geometry for whole-arm avoidance: links as capsules, obstacles as capsules, boxes and half-spaces."""
+"""Obstacles of a whole arm as arrays: capsules, boxes and half-spaces."""
 
 from __future__ import annotations
 
@@ -8,74 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.arguments import names_culprit
+from armwright.arguments import frozen_numbers, names_culprit
 from armwright.errors import InputError
-from armwright.planning.grid.grid import frozen_numbers
 from armwright.planning.grid.occupancy import GridMap
+from armwright.world.capsule_arrays import LinkCapsules as LinkCapsules
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from armwright.robot.model import Robot
     from armwright.types import Array
 
 LONG = 10.0  # half-length that stands for "infinite" beside an arm [m]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LinkCapsules:
-    """Capsules fixed to links: body (m,) index, ends a, b (m, 3) in the link's frame, radius (m,) [m]."""
-
-    body: NDArray[np.int64]
-    a: Array
-    b: Array
-    radius: Array
-
-    def __post_init__(self) -> None:
-        """Check and freeze."""
-        body = np.array(self.body, dtype=np.int64).reshape(-1)
-        m = body.size
-        object.__setattr__(self, "body", body)
-        for name, shape in (("a", (m, 3)), ("b", (m, 3)), ("radius", (m,))):
-            object.__setattr__(self, name, frozen_numbers(getattr(self, name), shape, f"capsules.{name}"))
-        if (self.radius < 0.0).any():
-            raise InputError(f"capsules.radius: must be ≥ 0 [m], got {self.radius.tolist()}")
-
-    def _content(self) -> tuple[bytes, ...]:
-        return tuple(np.asarray(getattr(self, name)).tobytes() for name in self.__slots__)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare by value, so that equal capsules share their compiled tests."""
-        return isinstance(other, LinkCapsules) and self._content() == other._content()
-
-    def __hash__(self) -> int:
-        """Hash by value."""
-        return hash(self._content())
-
-
-@names_culprit
-def link_capsules(robot: Robot, radius: ArrayLike = 0.05) -> LinkCapsules:
-    """Derive capsules from the joints: a link spans from its own joint's origin to its children's, the tip to the tool.
-
-    That is the axis; the round ends reach one radius further, also beyond the tool frame.
-
-    Args:
-        robot: the arm.
-        radius: one for all, or one a body [m].
-    """
-    r = frozen_numbers(radius, (len(robot.bodies),), "radius")
-    body, a, b = [], [], []
-    for i, link in enumerate(robot.bodies):
-        T = link.T_joint_link
-        own = -T[:3, :3].T @ T[:3, 3]
-        far = [child.T_parent_joint[:3, 3] for child in robot.bodies if child.parent == i]
-        if i == robot.tip:
-            far.append(robot.T_tip_tool[:3, 3])
-        for end in far or [np.zeros(3)]:
-            body.append(i)
-            a.append(own)
-            b.append(end)
-    return LinkCapsules(np.array(body), np.array(a), np.array(b), r[body])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

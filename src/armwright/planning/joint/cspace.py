@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.arguments import names_culprit
+from armwright.arguments import frozen_numbers, names_culprit
 from armwright.errors import InputError
 from armwright.pickling import Rebuilt
-from armwright.planning.grid.grid import frozen_numbers, grid_shape
-from armwright.planning.joint.capsules import LinkCapsules, Obstacles
+from armwright.planning.grid.grid import grid_shape
+from armwright.planning.joint.capsules import Obstacles
 from armwright.planning.joint.gaps import gap_kernel, obstacle_items
 from armwright.planning.obstacles import SEAM, contact_capsules
+from armwright.world.capsule_arrays import LinkCapsules
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -39,7 +40,7 @@ class WholeArm(Rebuilt):
         robot: the arm.
         obstacles: see `Obstacles`; from `obstacles_of(world)`, `cells_as_boxes(map)`, `spheres`, `vertical_cylinders`,
             `floor`, joined with +.
-        capsules: the links; those of the contact model by default, see `contact_capsules` and `link_capsules`.
+        capsules: the links; those of the contact model by default, see `contact_capsules`.
         margin: distance to keep [m].
         pairs: capsules of the arm itself to be kept apart, as index pairs.
         ignore_planes: bodies that half-spaces do not concern (the one that stands on the floor).

@@ -12,24 +12,16 @@ import numpy as np
 
 from armwright.graph.least import LeastKernel, Pairs
 from armwright.kinematics.forward import link_poses
-from armwright.planning.joint.distances import segment_box, segment_point, segment_segment
+from armwright.world.capsule_arrays import link_ends
+from armwright.world.geometry import segment_box, segment_point, segment_segment
 
 if TYPE_CHECKING:
-    from armwright.planning.joint.capsules import LinkCapsules, Obstacles
+    from armwright.planning.joint.capsules import Obstacles
     from armwright.robot.model import Robot
     from armwright.types import Array
+    from armwright.world.capsule_arrays import LinkCapsules
 
 FAR = 1e3  # that links which half-spaces do not concern are taken to be above them [m]
-
-
-def link_ends(arm: Any, q: Any, links: LinkCapsules) -> list[tuple[Any, Any]]:
-    """Ends of all capsules in the base frame at one configuration, floats or symbols."""
-    poses = link_poses(arm, q)
-    out = []
-    for i, a, b in zip(links.body, links.a, links.b, strict=True):
-        R, p = poses[i][:3, :3], poses[i][:3, 3]
-        out.append((R @ a + p, R @ b + p))
-    return out
 
 
 def records(q: Any, arm: Any, links: LinkCapsules, own: Any, ignore: Any, levers: Any) -> Any:
@@ -39,7 +31,7 @@ def records(q: Any, arm: Any, links: LinkCapsules, own: Any, ignore: Any, levers
         Links (m, 8): both ends of the axis, radius, height above half-spaces that do not concern it. Gaps between
         pairs `own` of the arm's capsules (p, 1). The posture in the metric of `levers` (1, n).
     """
-    ends = link_ends(arm, q, links)
+    ends = link_ends(link_poses(arm, q), links)
     rows = [
         np.concatenate([x, y, [r, FAR if int(i) in ignore else 0.0]])
         for (x, y), r, i in zip(ends, links.radius, links.body, strict=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from armwright.arguments import frozen_numbers
 from armwright.errors import InputError
-from armwright.planning.grid.grid import frozen_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from armwright.errors import ArmwrightWarning, DescriptionError, InputError, NotSupportedError
-from armwright.world.geometry import UPRIGHT_FALLBACK, basis
+from armwright.world.geometry import UP, basis
 from armwright.world.mesh.files import read_mesh_file
 from armwright.world.shapes import Mesh
 
@@ -78,7 +78,7 @@ def mesh_distance(mesh: Mesh, point: Any) -> tuple[Any, Any]:
     away = p - on
     far = float(np.linalg.norm(away))
     sign = -1.0 if winding(mesh, p) > 0.5 else 1.0
-    n = sign * away / far if far > SPECK else np.array(UPRIGHT_FALLBACK)
+    n = sign * away / far if far > SPECK else np.array(UP)
     return sign * far, n
 
 
