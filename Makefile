@@ -74,7 +74,7 @@ bench: $(VENV)/.peers
 	$(BIN)/armwright bench --out $(OUT)/bench.json
 
 figures:
-	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) bench/figures.py $(OUT)/bench.json README.md docs/speed.md
+	PYTHONPATH=src $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m armwright.bench.figures $(OUT)/bench.json README.md docs/speed.md
 
 # verdicts, errata and figures of the documents' pages, from the studies themselves
 .PHONY: docs-studies

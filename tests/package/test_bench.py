@@ -4,43 +4,25 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import numpy as np
 import pytest
 
 from armwright.cli import main
-from armwright.cli.bench import report, suite_folder
-from support.places import ROOT
-
-FOLDER = ROOT / "bench"
+from armwright.cli.bench import report
 
 
-@pytest.fixture
-def suite(monkeypatch):
-    monkeypatch.syspath_prepend(str(FOLDER))
-    import suite
-
-    yield suite
-    for name in ("suite", "driver", "prepare", "process", "lines", "loop_task", "planning"):
-        sys.modules.pop(name, None)
-
-
-def test_the_scripts_are_found():
-    assert suite_folder() == FOLDER
-
-
-def test_random_arms_are_possible_bodies(suite):
+def test_random_arms_are_possible_bodies():
+    from armwright.bench.prepare import random_arm
     from armwright.robot.check import physics_findings
-    from prepare import random_arm
 
     robot = random_arm(7, 3)
     assert robot.n == 7
     assert not [f for f in physics_findings(robot) if f.rule in ("triangle inequality", "M positive definite")]
 
 
-def test_differences_are_fourth_order(suite):
-    from prepare import differences
+def test_differences_are_fourth_order():
+    from armwright.bench.prepare import differences
 
     x = np.array([0.4, -0.2])
     found = differences(lambda v: np.array([np.sin(v[0]) * v[1], np.exp(v[1])]), x)
@@ -48,25 +30,27 @@ def test_differences_are_fourth_order(suite):
     assert np.allclose(found, exact, atol=1e-12)
 
 
-def test_a_peer_that_cannot_start_is_skipped_with_its_reason(suite, tmp_path):
-    from driver import measure
+def test_a_peer_that_cannot_start_is_skipped_with_its_reason(tmp_path):
+    from armwright.bench.driver import measure
 
     result = measure(["no_such_peer"], tmp_path, rounds=1, budget=0.001)
     assert result["cases"] == {}
     assert "no_such_peer" in result["skipped"]["no_such_peer"]
 
 
-def test_ratios_are_peer_over_ours(suite):
+def test_ratios_are_peer_over_ours():
+    from armwright.bench.suite import ratios
+
     result = {"cases": {"a": {"armwright": {"best": 2.0}, "pin": {"best": 10.0}}, "b": {"pin": {"best": 1.0}}}}
-    assert suite.ratios(result) == {"a": {"pin": 5.0}}
+    assert ratios(result) == {"a": {"pin": 5.0}}
 
 
-def test_the_python_loop_is_the_loop_that_the_library_runs(suite):
+def test_the_python_loop_is_the_loop_that_the_library_runs():
     import armwright as aw
+    from armwright.bench.loop_task import DURATION, KD, KP, PERIOD, python_loop, start, waypoints
+    from armwright.bench.prepare import arm
     from armwright.control import computed_torque
     from armwright.motion import quintic_spline
-    from loop_task import DURATION, KD, KP, PERIOD, python_loop, start, waypoints
-    from prepare import arm
 
     robot, path = arm("ur5"), quintic_spline(waypoints(), DURATION)
     ref = path.evaluate(PERIOD * np.arange(100))
@@ -77,8 +61,8 @@ def test_the_python_loop_is_the_loop_that_the_library_runs(suite):
     assert np.abs(run["error"]).max() > 0.01  # feedback has work
 
 
-def test_lines_of_the_loop_compare_with_what_was_promised(suite):
-    from lines import loop_lines
+def test_lines_of_the_loop_compare_with_what_was_promised():
+    from armwright.bench.lines import loop_lines
 
     def entry(ours, **others):
         return {"armwright": {"best": ours}, **{peer: {"best": value} for peer, value in others.items()}}
@@ -110,11 +94,11 @@ def test_an_unknown_part_is_told(capsys):
 
 
 @pytest.mark.slow
-def test_planners_are_compared_on_paths_that_are_free(suite):
+def test_planners_are_compared_on_paths_that_are_free():
     pytest.importorskip("pinocchio", reason="needs Pinocchio")
     pytest.importorskip("ompl", reason="needs OMPL")
-    from lines import loop_lines
-    from planning import planning_figures
+    from armwright.bench.lines import loop_lines
+    from armwright.bench.planning import planning_figures
 
     result = planning_figures(problems=1, repeats=1)
     assert result["armwright/short"]["touched"] == 0

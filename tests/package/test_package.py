@@ -6,9 +6,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import armwright as aw
+from armwright.cli import main
+from support.places import ROOT
 
 
 def test_every_public_name_exists_and_is_typed():
@@ -31,3 +34,22 @@ def test_importing_loads_nothing_heavy():
 def test_a_first_computation_loads_only_numpy_and_the_compiler():
     code = "import armwright as aw; r = aw.load('ur5'); q = [0.1] * 6; aw.inverse_dynamics(r, q, q, q); aw.fk(r, q)"
     assert loaded_after(code, ("scipy", "matplotlib", "typer", "rich", "defusedxml", "sympy")) == "[]"
+
+
+def test_the_version_stands_in_one_place(capsys):
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" not in settings["project"] and settings["project"]["dynamic"] == ["version"]
+    source = ROOT / settings["tool"]["hatch"]["version"]["path"]
+    assert source.resolve() == Path(aw.__file__).resolve()
+    assert re.findall(r'^__version__ = "(.+)"$', source.read_text(), re.M) == [aw.__version__]
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == aw.__version__
+
+
+def test_nothing_of_ours_is_importable_under_a_name_of_its_own():
+    """A wheel puts `armwright` into a user's environment, and nothing else; no file changes the search path."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert settings == {"packages": ["src/armwright"]}
+    assert [path.name for path in (ROOT / "src").iterdir() if not path.name.endswith(".egg-info")] == ["armwright"]
+    for path in (ROOT / "src").rglob("*.py"):
+        assert "sys.path" not in path.read_text(encoding="utf-8"), path

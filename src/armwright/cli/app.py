@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from armwright import __version__
 from armwright.cli import bench, compare, count, describe, export, reproduce, show_program, simulate, tour
 from armwright.cli.campaign import app as campaigns
 from armwright.cli.failures import CommandError, guarded, outcome, report
@@ -49,9 +50,7 @@ app.add_typer(campaigns)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(version("armwright"))
+        typer.echo(__version__)
         raise typer.Exit
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +10,6 @@ import typer
 
 from armwright.cli.failures import fail
 from armwright.cli.output import Json, say, say_json, table, tell
-from armwright.errors import NotSupportedError
 
 PEERS = "armwright,pin,mujoco,casadi,rtb"
 ARMS = "ur5,n30,n50"
@@ -38,8 +36,7 @@ def bench(
         fail("--arms: ur5 is the arm that every peer has; leave it in the list")
     if not out.parent.is_dir():
         fail(f"{out.parent}: no such folder for the results")
-    sys.path.insert(0, str(suite_folder()))
-    from suite import run  # type: ignore[import-not-found, unused-ignore]
+    from armwright.bench.suite import run
 
     result = run(
         out,
@@ -56,15 +53,6 @@ def bench(
         say_json(result)
     else:
         report(result)
-
-
-def suite_folder() -> Path:
-    """Where the benchmark's scripts are: inside an installed package, or beside ``src`` in a checkout."""
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "_bench", package.parents[1] / "bench"):
-        if (folder / "suite.py").is_file():
-            return folder
-    raise NotSupportedError("the benchmark scripts are not installed; run from a checkout or install the wheel")
 
 
 def report(result: dict[str, Any]) -> None:

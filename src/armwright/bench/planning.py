@@ -6,7 +6,7 @@ looked at afterwards every `FINE` radians: one that touches counts as none, and 
 between tests, at the planner's cost (ours are proved free and have no such distance). The two take turns, problem by
 problem; of every problem the best of `repeats` counts, and of those the median.
 
-python bench/planning.py [problems] [repeats] [first seed]
+python -m armwright.bench.planning [problems] [repeats] [first seed]
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Peer:
 
         def distance(x: Any) -> float:
             pin.computeDistances(model, data, geometry, found, x)
-            return min(r.min_distance for r in found.distanceResults)
+            return float(min(r.min_distance for r in found.distanceResults))
 
         self.valid, self.distance = valid, distance
         self.check = lambda x: collide(model, data, geometry, found, x, True)
@@ -242,4 +242,5 @@ if __name__ == "__main__":
     import json
 
     given = [int(x) for x in sys.argv[1:]]
-    print(json.dumps(planning_figures(*given, tell=lambda text: print(text, file=sys.stderr)), indent=2))
+    options: dict[str, Any] = dict(zip(("problems", "repeats", "first"), given, strict=False))
+    print(json.dumps(planning_figures(**options, tell=lambda text: print(text, file=sys.stderr)), indent=2))

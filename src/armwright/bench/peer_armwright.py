@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
-
 import numpy as np
 
+from armwright import __version__
+from armwright.bench.loop_task import load_task
+from armwright.bench.prepare import arm
+from armwright.bench.protocol import CHECKED, case, serve, setup
 from armwright.dynamics.api import forward_dynamics_kernel, inverse_dynamics_kernel
 from armwright.dynamics.crba import crba
 from armwright.dynamics.derivatives import forward_derivatives, inverse_derivatives
 from armwright.kinematics.jacobian import pose_jacobian
 from armwright.robot.kernels import kernel
-from loop_task import load_task
-from prepare import arm
-from protocol import CHECKED, case, serve, setup
 
 folder, models = setup()
 robots = {name: arm(name) for name in models}
@@ -69,12 +68,8 @@ for label, function, keys in (
 
 task = load_task(folder)
 if task is not None:
-    from loop_armwright import register
+    from armwright.bench.loop_armwright import register
 
     register(task)
 
-try:
-    release = version("armwright")
-except PackageNotFoundError:  # run from a source tree
-    release = "source"
-serve(release)
+serve(__version__)

@@ -16,7 +16,10 @@ from typing import Any
 
 import numpy as np
 
-import motors_armwright
+from armwright.bench import motors_armwright
+from armwright.bench.loop_task import CHECKED_TICKS, DURATION, KD, KP, PERIOD, waypoints
+from armwright.bench.prepare import arm
+from armwright.bench.protocol import case
 from armwright.control import computed_torque, inertia_gains, pd, pd_gravity
 from armwright.dynamics.newton_euler import rnea
 from armwright.dynamics.poe import poe_inverse, poe_mass
@@ -26,9 +29,6 @@ from armwright.motion import quintic_spline
 from armwright.robot.load import load
 from armwright.simulation import JointSensors, prepare, simulate, system
 from armwright.simulation import loop_stages as plan
-from loop_task import CHECKED_TICKS, DURATION, KD, KP, PERIOD, waypoints
-from prepare import arm
-from protocol import case
 
 MANY = 1000
 LONG = 50.0
@@ -90,7 +90,8 @@ def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:
     """One at a time and a thousand together, from different starts and, with noisy encoders, with different seeds."""
     starts = q0 + np.random.default_rng(5).uniform(-0.05, 0.05, (MANY, 6))
     sensors = JointSensors(position_noise=1e-4, velocity_noise=1e-3)
-    for label, options in (("", {}), ("_noisy", {"sensors": sensors})):
+    noisy: dict[str, Any] = {"sensors": sensors}
+    for label, options in (("", {}), ("_noisy", noisy)):
         one = Runner(robot, law, path, q0=starts[7], seed=7, every=100, **options)
         many = Runner(robot, law, path, q0=starts, seed=0, every=100, **options)
         alone, together = one().recording()["q"][-1], many().recording()["q"][:, -1]
@@ -140,12 +141,12 @@ def _stiff() -> None:
     options = {"q0": np.zeros(6), "integrator": "rodas3", "continuous": True}
     goal = np.array(IRB140_GOAL)
     runs = {"loop/irb140": _still(robot, law, goal, options)}
-    original, mass = plan.System, system.crba
+    original, mass = plan.System, system.crba  # type: ignore[attr-defined]
     try:
-        plan.System, system.crba = ExponentialSystem, poe_mass
+        plan.System, system.crba = ExponentialSystem, poe_mass  # type: ignore[attr-defined]
         runs["loop/irb140_exponentials"] = _still(replace(robot, name="irb140 by exponentials"), law, goal, options)
     finally:
-        plan.System, system.crba = original, mass
+        plan.System, system.crba = original, mass  # type: ignore[attr-defined]
     # the same task with an explicit integrator and steps that resolve the fastest mode
     check = simulate(robot, law, goal, 5.0, q0=np.zeros(6), continuous=True, rate=10000.0, every=500)["q"][-1]
     for name, run in runs.items():

@@ -9,7 +9,7 @@ import numpy as np
 import roboticstoolbox as rtb
 from spatialmath import SE3
 
-from protocol import case, serve, setup
+from armwright.bench.protocol import case, serve, setup
 
 folder, models = setup()
 data = models["ur5"]

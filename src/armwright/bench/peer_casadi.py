@@ -13,7 +13,7 @@ import subprocess
 import casadi as cs
 import numpy as np
 
-from protocol import CHECKED, case, serve, setup
+from armwright.bench.protocol import CHECKED, case, serve, setup
 
 folder, models = setup()
 data = models["ur5"]

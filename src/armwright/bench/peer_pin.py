@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from loop_task import CHECKED_TICKS, load_task, python_loop
-from protocol import CHECKED, case, serve, setup
+from armwright.bench.loop_task import CHECKED_TICKS, load_task, python_loop
+from armwright.bench.protocol import CHECKED, case, serve, setup
 
 folder, models = setup()
 LOOP = 200  # configurations of a batch that Pinocchio has no batch function for; times are per configuration

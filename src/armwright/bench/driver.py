@@ -18,7 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
+import armwright
+
+LIBRARY = str(Path(armwright.__file__).resolve().parents[1])  # workers measure the library that starts them
 THREADS = ("ARMWRIGHT_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 ONE_THREAD = dict.fromkeys(THREADS, "1")
 
@@ -47,14 +49,15 @@ class Worker:
 def start(peer: str, folder: Path) -> Worker | None:
     """Start one worker and wait until its cases are checked; None if the peer is not installed or fails."""
     log = folder / f"{peer}.log"
+    path = [LIBRARY, *filter(None, [os.environ.get("PYTHONPATH")])]
     with log.open("w") as errors:
         process = subprocess.Popen(
-            [sys.executable, str(HERE / f"peer_{peer}.py"), str(folder)],
+            [sys.executable, "-P", "-m", f"armwright.bench.peer_{peer}", str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
-            env={**os.environ, **ONE_THREAD},
+            env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(path)},
         )
     worker = Worker(peer, process, log)
     assert process.stdout is not None

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from armwright.bench.protocol import case
 from armwright.graph.loop import Loop
 from armwright.programs.motors import Algorithm, MotorMonitor, cycle_plan, find_rule, run_motors, run_variants
 from armwright.studies.erfd import demo
 from armwright.studies.erfd.setting import DT, arm
-from protocol import case
 
 VARIANTS = 256
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python bench``: measure and write JSON (the ``armwright bench`` command prints it as tables).
+"""``python -m armwright.bench``: measure and write JSON (the ``armwright bench`` command prints it as tables).
 
-python bench OUT.json [rounds] [seconds per sample set] [peer,peer,…]
+python -m armwright.bench OUT.json [rounds] [seconds per sample set] [peer,peer,…]
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from suite import PEERS, run
+from armwright.bench.suite import PEERS, run
 
 if __name__ == "__main__":
     out, *rest = sys.argv[1:] or ["bench.json"]

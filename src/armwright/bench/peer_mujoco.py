@@ -7,8 +7,8 @@ import mujoco as mj
 import numpy as np
 from mujoco import rollout
 
-from loop_task import CHECKED_TICKS, KD, KP, PERIOD, TICKS, load_task
-from protocol import CHECKED, case, serve, setup
+from armwright.bench.loop_task import CHECKED_TICKS, KD, KP, PERIOD, TICKS, load_task
+from armwright.bench.protocol import CHECKED, case, serve, setup
 
 folder, models = setup()
 data = models["ur5"]

@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from driver import measure
-from lines import loop_lines
-from loop_task import prepare_task
-from prepare import prepare
-from process import process_figures
+from armwright.bench.driver import measure
+from armwright.bench.lines import loop_lines
+from armwright.bench.loop_task import prepare_task
+from armwright.bench.prepare import prepare
+from armwright.bench.process import process_figures
 
 PEERS = ("armwright", "pin", "mujoco", "casadi", "rtb")
 ARMS = ("ur5", "n30", "n50")
@@ -64,7 +64,7 @@ def part(case: str) -> str:
 def planning(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
     """Planning in joint space beside OMPL, in this process; empty, with the reason told, where that is missing."""
     try:
-        from planning import planning_figures
+        from armwright.bench.planning import planning_figures
 
         return planning_figures(problems=2 * rounds, tell=tell)
     except ImportError as error:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Put measured figures into the documentation: ``python bench/figures.py out/bench.json README.md docs/speed.md``.
+"""Put measured figures into the documentation.
+
+python -m armwright.bench.figures out/bench.json README.md docs/speed.md
 
 Each file has two marker lines; what stands between them is replaced. Figures are never typed by hand.
 """
