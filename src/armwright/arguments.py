@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import re
 import sys
 import types
 import typing
@@ -39,13 +40,34 @@ def names_culprit(function: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
-        except ArmwrightError:
+        except ArmwrightError as error:
+            if type(error) is InputError:
+                _in_own_name(function, args, kwargs, error)
             raise
         except STUMBLES as error:
             blame(function, args, kwargs, error)
             raise
 
     return call
+
+
+def _in_own_name(
+    function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any], error: InputError
+) -> None:
+    """Let an error about an argument that was passed on, ``inner: q …``, speak of the function that the user called.
+
+    Where a user's function was given, the error may be about a call in there, and stays as it is.
+    """
+    said = re.match(r"(\w+): (\w+)", str(error))
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+    except TypeError:
+        return
+    given.update(kwargs)
+    if said is None or said[1] in given or said[2] not in given:
+        return
+    if not any(isinstance(value, types.FunctionType) for value in given.values()):
+        error.args = (f"{function.__name__}{str(error)[said.end(1) :]}",)
 
 
 def blame(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any], error: BaseException) -> None:

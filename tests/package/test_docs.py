@@ -104,9 +104,8 @@ def test_readme_names_every_command():
         assert f"armwright {name} " in text or f"armwright {name}\n" in text
 
 
-def test_figures_are_replaced_between_the_markers(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "bench"))
-    import figures
+def test_figures_are_replaced_between_the_markers(tmp_path):
+    from armwright.bench import figures
 
     entry = {"best": 2e-8, "median": 3e-8}
     result = {

@@ -17,7 +17,6 @@ from armwright.graph.program import trace
 from armwright.kinematics.forward import link_poses
 from armwright.planning import (
     Hopfield,
-    LinkCapsules,
     Obstacles,
     OMPLConnect,
     RRTConnect,
@@ -37,7 +36,7 @@ from armwright.planning import (
     true_map,
     vertical_cylinders,
 )
-from armwright.world import link_capsules, link_ends
+from armwright.world import LinkCapsules, link_capsules, link_ends
 from armwright.world.geometry import segment_box, segment_point, segment_segment
 
 START = np.array([2.5518, -1.1193, 2.5704, 0.1198, 1.5708, -0.5898])

@@ -35,3 +35,7 @@ __all__ = [
     "with_gains",
     "wrench_observer",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

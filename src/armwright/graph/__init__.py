@@ -7,3 +7,7 @@ from armwright.graph.program import Counts, Program, Signal, trace
 from armwright.graph.threads import set_threads, threads
 
 __all__ = ["Counts", "Kernel", "Program", "Signal", "compile_function", "jacobian", "set_threads", "threads", "trace"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -39,3 +39,7 @@ __all__ = [
     "smallest_singular_value",
     "twist",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

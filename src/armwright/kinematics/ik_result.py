@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.notebook import html_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,6 +72,18 @@ class IKResult:
         """Return the number of solutions."""
         return int(self.solutions.shape[0])
 
+    def __repr__(self) -> str:
+        """Return one line: how it ended, and by which method."""
+        return f"IKResult({self.message}; {self.method})"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: a row per solution."""
+        rows = [
+            (", ".join(f"{x:.4f}" for x in q), "inside" if inside else "outside", "yes" if singular else "no")
+            for q, inside, singular in zip(self.solutions, self.within_limits, self.singular, strict=True)
+        ]
+        return html_table(repr(self), ("q [rad, m]", "limits", "singular"), rows)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IKBatch:
@@ -106,13 +119,26 @@ class IKBatch:
     def q(self) -> Array:
         """Preferred solutions (..., n); raises if any target has none."""
         if not self.ok.all():
-            missed = {str(s): int((self.status == s).sum()) for s in np.unique(self.status) if s not in GOOD}
+            missed = {status: count for status, count in self._counts().items() if status not in GOOD}
             raise InputError(f"inverse kinematics: of {self.status.size} targets, {missed}; see `status` and `closest`")
         return self.closest
 
     def __len__(self) -> int:
         """Return the length of the first axis of targets."""
         return int(self.status.shape[0])
+
+    def _counts(self) -> dict[str, int]:
+        """How many targets ended with which status."""
+        return {str(s): int((self.status == s).sum()) for s in np.unique(self.status)}
+
+    def __repr__(self) -> str:
+        """Return one line: how many targets, and how they ended."""
+        ends = ", ".join(f"{count} {status}" for status, count in self._counts().items()) or "none"
+        return f"IKBatch({self.status.shape} targets: {ends}; {self.method})"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: how many targets ended with which status."""
+        return html_table(repr(self), ("status", "targets"), list(self._counts().items()))
 
     def __iter__(self) -> Iterator[IKResult]:
         """Yield the answers target by target (flattened)."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from armwright.robot.configurations import sampling_range
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -62,9 +64,7 @@ def random_starts(robot: Robot, count: int, limits: bool, rng: np.random.Generat
     span = np.where(prismatic, length, np.pi)
     lower, upper = -span, span
     if limits:
-        low, high = robot.lower, robot.upper
-        lower = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * span, -span))
-        upper = np.where(np.isfinite(high), high, lower + 2.0 * span)
+        low, high = lower, upper = sampling_range(robot, length)
         # several turns of one joint are the same starts again
         wide = ~prismatic & (upper - lower > TURN)
         lower, upper = np.where(wide, np.maximum(lower, -np.pi), lower), np.where(wide, np.minimum(upper, np.pi), upper)

@@ -68,3 +68,7 @@ __all__ = [
     "trapezoid_law",
     "velocity_factor",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -49,7 +49,6 @@ from armwright.planning.waypoints import (
     path_points,
     waypoint_motion,
 )
-from armwright.world.capsule_arrays import LinkCapsules
 
 GRID_PLANNERS: dict[str, Any] = {
     "hopfield": Hopfield,
@@ -89,7 +88,6 @@ __all__ = [
     "JointPlan",
     "JointPlanner",
     "KnownArm",
-    "LinkCapsules",
     "Marked",
     "MotionPlan",
     "Neighbourhood",
@@ -135,3 +133,7 @@ __all__ = [
     "von_neumann",
     "waypoint_motion",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

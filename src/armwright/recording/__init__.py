@@ -13,3 +13,7 @@ __all__ = [
     "Recordings",
     "Signal",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.notebook import html_table
 from armwright.pickling import Rebuilt
 from armwright.recording.recording import Recording, versions
 from armwright.recording.signals import Event, Signal, plain, read_only
@@ -108,6 +109,11 @@ class Recordings(Rebuilt):
 
     def __repr__(self) -> str:
         return f"Recordings({len(self)} runs, {len(self.time)} samples, {', '.join(self.signals)})"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: a row per signal."""
+        rows = [(name, signal.unit or "–", signal.values.shape) for name, signal in self.signals.items()]
+        return html_table(repr(self), ("signal", "unit", "shape"), rows)
 
     def select(self, runs: Sequence[int]) -> Recordings:
         """Return some of the runs, in the order given."""

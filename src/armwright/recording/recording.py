@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.notebook import html_table
 from armwright.pickling import Rebuilt
 from armwright.recording.signals import Event, Signal, as_event, check_signals, plain, read_only
 
@@ -110,6 +111,11 @@ class Recording(Rebuilt):
         return (
             f"Recording({arm}{len(self)} samples over {self.duration:g} s, {columns} columns: {', '.join(self)}{end})"
         )
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: a row per signal."""
+        rows = [(name, signal.unit or "–", signal.values.shape) for name, signal in self.signals.items()]
+        return html_table(repr(self), ("signal", "unit", "shape"), rows)
 
     @property
     def duration(self) -> float:

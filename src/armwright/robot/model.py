@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 EARTH_GRAVITY = (0.0, 0.0, -9.81)
+MOST_KINDS = 12  # joints whose kinds fit into one line
+INTERNAL = {"content", "known", "memo", "tree", "_content", "_hash", "_memo"}
 
 
 def robot_needed(value: object) -> str:
@@ -126,6 +128,56 @@ class Robot(ByContent):
     def n(self) -> int:
         """Number of joint coordinates."""
         return len(self.joints)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joint coordinates, in the order of q."""
+        return tuple(joint.name for joint in self.joints)
+
+    def neutral(self) -> Array:
+        """Return the configuration (n,) with every joint at 0, or in the middle of its range where that excludes 0."""
+        from armwright.robot.configurations import neutral
+
+        return neutral(self)
+
+    def random_configuration(
+        self, rng: np.random.Generator | int | None = None, size: int | tuple[int, ...] = ()
+    ) -> Array:
+        """Draw configurations, uniform within the limits of every joint.
+
+        A joint without limits is drawn within ±π rad, or ±1 m if it slides; one with a limit on one side only, within
+        2π rad or 2 m from there.
+
+        Args:
+            rng: a NumPy generator, or a seed for one; None draws anew every time.
+            size: how many, as for NumPy; () gives one.
+
+        Returns:
+            (*size, n).
+        """
+        from armwright.robot.configurations import random_configuration
+
+        return random_configuration(self, rng, size)
+
+    def __repr__(self) -> str:
+        """Return one line: name, joints, mass."""
+        kinds = "".join(joint.kind[0].upper() for joint in self.joints) if self.n <= MOST_KINDS else ""
+        mass = sum(body.mass for body in self.bodies)
+        return f"Robot({self.name!r}, {self.n} joints{kinds and f' {kinds}'}, {mass:.4g} kg)"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: a row per joint."""
+        from armwright.notebook import html_table
+
+        rows = [
+            (j.name, j.kind, f"{j.limits.lower:.4g} … {j.limits.upper:.4g}", f"{j.limits.velocity:.4g}")
+            for j in self.joints
+        ]
+        return html_table(repr(self), ("joint", "kind", "limits [rad, m]", "speed [rad/s, m/s]"), rows)
+
+    def __dir__(self) -> list[str]:
+        """Return what a user needs; tab completion leaves out what only the library calls."""
+        return [name for name in super(Robot, self).__dir__() if name.startswith("__") or name not in INTERNAL]
 
     @property
     def is_chain(self) -> bool:

@@ -139,3 +139,7 @@ __all__ = [
     "xyzw_from_rotation",
     "xyzw_from_wxyz",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

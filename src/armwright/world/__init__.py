@@ -29,3 +29,7 @@ __all__ = [
     "tool_point",
     "worlds",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
