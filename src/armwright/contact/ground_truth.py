@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 CHUNK = 4096
-"""States evaluated at once."""
+"""States evaluated at once: a batch for the kernel, some megabytes of rows."""
 
 
 @dataclass(frozen=True, eq=False)

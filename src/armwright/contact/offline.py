@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-CHUNK = 20_000_000  # numbers handed to the loop at once
+CHUNK = 20_000_000
+"""Numbers handed to the loop at once: 160 MB, whatever the length of the recording."""
 _REFERENCES = ("q_ref", "qd_ref", "qdd_ref")
 
 

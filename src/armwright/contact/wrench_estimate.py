@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-LENGTH = 0.5  # [m] a force of 1 N counts like a moment of 0.5 N m: the lever of an arm
+LENGTH = 0.5
+"""[m] a force of 1 N counts like a moment of 0.5 N m: the lever of a tool on the joints of an arm of 1 m."""
+RCOND = 0.005
+"""Share of the best seen direction below which one is not seen: an error of 0.1 N m would become 40 N where the best
+lever is `LENGTH`."""
+LOST = 1e-14
+"""Share of the largest singular value that is rounding, so that the condition is infinite: 50 units of it."""
+DAMPING = 0.02
+"""Of the least squares [m]: forces with levers of 0.2 m and more come out within 1 %, and 1 N m gives 25 N at most."""
 
 
 class WrenchEstimate(NamedTuple):
@@ -61,7 +69,7 @@ def tool_wrench(
     tau_ext: ArrayLike,
     *,
     force_only: bool = False,
-    rcond: float = 0.005,
+    rcond: float = RCOND,
     length: float = LENGTH,
 ) -> WrenchEstimate:
     """Estimate the wrench at the tool from external joint torques (000 §3.7; 004 eq. 6.8 with the opposite sign).
@@ -104,7 +112,7 @@ def tool_wrench(
     observable[..., :size, :size] = P / weight[:, None] * weight
     explained = np.einsum("...ij,...j->...i", A, weighed)
     with np.errstate(divide="ignore", invalid="ignore"):
-        condition = np.where(s[..., -1] > 1e-14 * best[..., 0], best[..., 0] / s[..., -1], np.inf)
+        condition = np.where(s[..., -1] > LOST * best[..., 0], best[..., 0] / s[..., -1], np.inf)
     return WrenchEstimate(
         wrench,
         condition,
@@ -137,7 +145,7 @@ def _function(force_only: bool, damping: float, length: float) -> Callable[..., 
 
 
 @names_culprit
-def wrench_observer(*, force_only: bool = True, damping: float = 0.02, length: float = LENGTH) -> Monitor:
+def wrench_observer(*, force_only: bool = True, damping: float = DAMPING, length: float = LENGTH) -> Monitor:
     """Tool wrench at every tick from the ``tau_ext`` of an earlier observer: output ``wrench_ext``, (3,) or (6,).
 
     Args:

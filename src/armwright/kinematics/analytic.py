@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 DEGENERATE_BELOW = 1e-9
+"""|det B| [-], sine or cosine of the middle angle, below which Euler rates are refused: seven digits are left there."""
 
 
 def euler_jacobian(arm: Robot | Tree, q: Any, body: int | None = None, euler: str = "zyz") -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.kinematics.branches import Branches
 from armwright.kinematics.extent import SAMPLES, SINGULAR_BELOW, weights
-from armwright.kinematics.ik_result import IKBatch
+from armwright.kinematics.ik_result import EXACT, IKBatch
 from armwright.kinematics.joint_range import TURN, fit_turns
 from armwright.kinematics.levenberg import Task, minimise
 from armwright.kinematics.numeric import Search, ik_task, search, singular_at, solves
@@ -26,11 +26,18 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
-REFINE_ABOVE = 1e-10
+REFINE_ABOVE = 0.1 * EXACT
+"""Error [m, rad] of a closed form from which on it is polished: with room to what is promised."""
 REFINE_STEPS = 12
+"""Steps of a polish, which starts within 1e-5 and doubles its digits; more are needed at double roots alone."""
 MOST_BRANCHES = 16
+"""Rows of one target that are compared: twice the eight branches that such arms have."""
 SAME = 1e-6
+"""Difference [rad] of solutions that are one: where two branches meet, errors of 1e-12 part them by their root."""
 WANDER = 0.1
+"""[rad] that a polish may move: branches are farther apart unless the arm is nearly singular, errors are smaller."""
+USABLE_GAUGE = 1e-6
+"""Distance from the double roots [-] below which a posture does not tell the constant; the best of many counts."""
 # where axes 2, 3, 4, 6 of a UR arm are parallel, joint 6 is free as long as joints 2, 3, 4 reach: tried around the seed
 TRIALS = np.array([sign * k * np.pi / 24.0 for k in range(1, 25) for sign in (1.0, -1.0)])
 
@@ -76,7 +83,7 @@ def _gauge_factor(robot: Robot, body: int | None, name: str, home: HomeAxes, tas
     found = _branches(robot, body, name, home, task.run(seed)[0], seed)
     gauge = np.where((found.ok > 0.5) & np.isfinite(found.gauge), found.gauge, 0.0)
     best = np.unravel_index(int(np.argmax(gauge)), gauge.shape)
-    if gauge[best] < 1e-6:
+    if gauge[best] < USABLE_GAUGE:
         return 0.0
     J = task.run(found.q[best][None])[1][0] * weights(robot)[:, None]
     return float(np.abs(np.linalg.det(J)) / gauge[best])

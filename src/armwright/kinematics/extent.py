@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
-# singular values below this fraction of the largest count as zero
 SINGULAR_BELOW = 1e-6
+"""Singular values below this fraction of the largest count as zero: joints would turn a million times as fast as
+elsewhere for the same motion of the tool."""
 SAMPLES = 16
+"""Random configurations whose largest rank is the arm's: a single one has it, unless it is singular by chance."""
 
 
 def reach(robot: Robot) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.robot.model import robot_needed
+from armwright.robot.parts import RIGID
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 FrameLike = str | int | None
-ROTATION_TOLERANCE = 1e-9
+ROTATION_TOLERANCE = RIGID
 ROUNDED_TOLERANCE = 4e-6
 """Of RᵀR where every entry of R may be off by 1e-6: 2·√3·1e-6, rounded up."""
 

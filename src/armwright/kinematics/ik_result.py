@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 Status = Literal["solved", "singular", "out_of_limits", "unreachable", "not_converged"]
 GOOD = ("solved", "singular")
-POSITION_TOLERANCE = 1e-9
-ROTATION_TOLERANCE = 1e-9
+EXACT = 1e-9
+"""Error [m], [rad] of the forward kinematics up to which a configuration is a solution: the promise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

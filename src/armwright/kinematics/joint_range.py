@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from armwright.kinematics.ik_result import EXACT
 from armwright.robot.configurations import sampling_range
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 TURN = 2.0 * np.pi
-SLACK = 1e-9
+SLACK = EXACT
+"""By which a joint may lie beyond its limit and count as inside [rad, m]: the accuracy of a solution."""
 
 
 class Fitted(NamedTuple):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from armwright.kinematics.ik_result import EXACT
 from armwright.kinematics.pose_error import error_jacobian, pose_error
 
 if TYPE_CHECKING:
@@ -22,10 +23,16 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 PoseAndJacobian = Callable[[Any], tuple[Any, Any]]
-GOAL_TOLERANCE = 1e-11
+GOAL_TOLERANCE = 0.01 * EXACT
+"""Error [m, rad] at which a start has arrived: the last step of Newton's method then lies well inside the promise."""
 FLAT = 1e-9
+"""Projected gradient over error [-] that counts as a minimum: what 1e-9 rad of joint motion would change."""
 FIRST_DAMPING = 1e-2
+"""Damping of the first step [-]: the square of singular values of 0.1, for Jacobians that are weighed to be about 1."""
+LEAST_DAMPING = 1e-15
+"""Below which it has no effect beside such Jacobians in double precision [-]."""
 LARGEST_DAMPING = 1e12
+"""At which a step is shorter than 1e-12 rad, so that none helps [-]."""
 
 
 class Outcome(NamedTuple):
@@ -69,7 +76,7 @@ def _step(J: Array, f: Array, damping: Array) -> Array:
 def minimise(task: Task, goal: Array, start: Array, iterations: int) -> Outcome:
     """Minimise the pose error from `start` (N, n) towards `goal` (N, 4, 4); every start ends on its own.
 
-    A start ends when its error is below 1e-11 (m and rad), when the projected gradient vanishes (a local minimum, where
+    A start ends when its error is below `GOAL_TOLERANCE`, when the projected gradient vanishes (a local minimum, where
     no joint motion inside the limits helps), or after `iterations` steps.
     """
     q = np.clip(start, task.lower, task.upper)
@@ -104,7 +111,7 @@ def minimise(task: Task, goal: Array, start: Array, iterations: int) -> Outcome:
         q[won], f[won], J[won] = trial[better], f_new[better], J_new[better]
         position[won], rotation[won] = position_new[better], rotation_new[better]
         shrink = np.maximum(0.1, 1.0 - (2.0 * np.minimum(ratio, 1.0) - 1.0) ** 3)
-        damping[live] = np.where(better, np.maximum(damping[live] * shrink, 1e-15), damping[live] * grow[live])
+        damping[live] = np.where(better, np.maximum(damping[live] * shrink, LEAST_DAMPING), damping[live] * grow[live])
         grow[live] = np.where(better, 2.0, 2.0 * grow[live])
         flat[live] |= ~better & (damping[live] > LARGEST_DAMPING)
     return Outcome(q, position, rotation, flat)

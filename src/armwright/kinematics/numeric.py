@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from armwright.kinematics.extent import characteristic_length, full_rank, lost_rank, reach, weights
-from armwright.kinematics.ik_result import POSITION_TOLERANCE, ROTATION_TOLERANCE, IKBatch
+from armwright.kinematics.ik_result import EXACT, IKBatch
 from armwright.kinematics.jacobian import pose_jacobian
 from armwright.kinematics.joint_range import fit_turns, random_starts
 from armwright.kinematics.levenberg import Outcome, Task, minimise
@@ -27,12 +27,19 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 ITERATIONS = 100
+"""Steps of a start. Of random starts of UR5, IRB 140 and Panda that arrive at all, 98 % do so within 50."""
 RESTARTS = 32
-# a minimum that is not a solution proves nothing; as the best of this many starts it is taken for the closest approach
+"""Random starts of a target. About half of them arrive: of 400 targets per arm, 16 starts leave two of IRB 140 and
+none of UR5 and Panda unsolved, 32 leave none."""
 EVIDENCE = 16
+"""Starts from which on the best of the minima is taken for the closest approach: one alone proves nothing."""
 FIRST_ROUND = 4
+"""Starts of the first round, which settles 93 % of the targets of IRB 140 and 99 % of the others; rounds then grow
+threefold."""
 CHUNK = 4096
+"""Starts that iterate together: long arrays for the kernel, some megabytes of Jacobians."""
 RANDOM_SEED = 20120612
+"""Of the starts: any number, and always the same, so that a call repeats itself."""
 
 
 class Search(NamedTuple):
@@ -55,7 +62,7 @@ def ik_task(robot: Robot, body: int | None, limits: bool, position_only: bool) -
 
 def solves(position: Array, rotation: Array) -> Mask:
     """Whether errors meet the promise of 1e-9 m and 1e-9 rad."""
-    return np.asarray((position <= POSITION_TOLERANCE) & (rotation <= ROTATION_TOLERANCE))
+    return np.asarray((position <= EXACT) & (rotation <= EXACT))
 
 
 def singular_at(robot: Robot, body: int | None, task: Task, q: Array) -> Mask:
@@ -114,7 +121,7 @@ def _beyond_reach(robot: Robot, body: int | None, goal: Array) -> Mask:
     if body is not None or not path:
         return np.zeros(goal.shape[0], dtype=bool)
     origin = tree.T_base_root[:3, :3] @ tree.p0[path[-1]] + tree.T_base_root[:3, 3]
-    return np.asarray(np.linalg.norm(goal[:, :3, 3] - origin, axis=-1) > reach(robot) * (1.0 + 1e-9))
+    return np.asarray(np.linalg.norm(goal[:, :3, 3] - origin, axis=-1) > reach(robot) * (1.0 + EXACT))
 
 
 def solve_numeric(

@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 
+SERIES_BELOW = 1e-4
+"""Angle [rad] below which 1/φ² − cot(φ/2)/2φ is its limit 1/12: off by φ²/720, 1e-11; the formula cancels more."""
+NO_TURN = 1e-12
+"""Sine below which angle and sine are equal to the last digit."""
+
+
 class PoseError(NamedTuple):
     """Vector e (N, 6) = [p_goal − p; log(R_goal Rᵀ)], base axes, and the norms of its halves (N,) [m], [rad]."""
 
@@ -25,7 +31,7 @@ def rotation_vectors(R: Array) -> Array:
     sine = np.linalg.norm(v, axis=-1)
     cosine = 0.5 * (np.trace(R, axis1=1, axis2=2) - 1.0)
     angle = np.arctan2(sine, cosine)
-    out = v * np.where(sine > 1e-12, angle / np.maximum(sine, 1e-300), 1.0)[:, None]
+    out = v * np.where(sine > NO_TURN, angle / np.maximum(sine, NO_TURN), 1.0)[:, None]
     far = cosine < -0.5
     if far.any():
         # near π the skew part vanishes; the axis is the largest column of n nᵀ = (sym R − c)/(1 − c)
@@ -53,7 +59,7 @@ def error_jacobian(e: Array, J: Array) -> Array:
     """  # noqa: D205
     w = e[:, 3:]
     phi = np.linalg.norm(w, axis=-1)
-    small = phi < 1e-4
+    small = phi < SERIES_BELOW
     safe = np.where(small, 1.0, phi)
     k = np.where(small, 1.0 / 12.0, 1.0 / safe**2 - 0.5 / (safe * np.tan(0.5 * safe)))
     A = J[:, 3:]

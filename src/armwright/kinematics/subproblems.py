@@ -19,6 +19,9 @@ from armwright.spatial.rotations import skew
 # verified by forward kinematics afterwards.
 CLAMP = 1e-9
 FREE_BELOW = 1e-9
+"""Lengths below this fraction of the arm's size leave an angle free: turning them moves nothing by what is promised."""
+LINED_UP = 1e-13
+"""Constants of the geometry [-] that are zero up to rounding: 500 units in the last place of 1."""
 
 
 class Two(NamedTuple):
@@ -101,7 +104,7 @@ def slant(axis: Any, p: Any, h: Any, u: Any) -> Two:
     """
     a, b = float(across(axis, p) @ h), float((skew(axis) @ p) @ h)
     r, mean = float(np.hypot(a, b)), float((p @ axis) * (axis @ h))
-    top, bottom = (0.0 if abs(gap) < 1e-13 else gap for gap in (mean + r - 1.0, r - mean - 1.0))
+    top, bottom = (0.0 if abs(gap) < LINED_UP else gap for gap in (mean + r - 1.0, r - mean - 1.0))
     away, toward = h - u, h + u
     return wave(a, b, bottom + 0.5 * (toward @ toward), top + 0.5 * (away @ away), 1.0)
 

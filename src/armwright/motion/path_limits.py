@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 NEAR_DEAD_ZONE = 1.5
+"""Multiples of a joint's dead zone [rad/s] up to which Coulomb friction may be there or not: the speed of a later
+solution differs from the one that was looked at, by less than half of it once the solutions settle."""
+STANDSTILL = 1e-9
+"""Share of the largest |dq/ds| below which a path stands still: dividing by its speed would leave no digits."""
 
 
 class Rows(NamedTuple):
@@ -118,7 +122,7 @@ def path_limits(
     """
     q, dq, ddq = pieces.within([0.0, 1.0])
     size = np.linalg.norm(dq, axis=-1)
-    if (size < 1e-9 * size.max()).any():
+    if (size < STANDSTILL * size.max()).any():
         k = int(np.argmin(size.min(axis=1)))
         raise InputError(
             f"path: it stands still at s = {pieces.breaks[k]:.6g}; give the geometry (waypoints, or a motion of "

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 TINY = 1e-9
+"""Lengths [m], angles [rad] and sines below this are zero: what `ik` promises to resolve."""
 
 
 class PathPoint(NamedTuple):

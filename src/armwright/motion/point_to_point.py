@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from armwright.types import Array
 
+ROUNDING = 1e-12
+"""Durations [s], and shares of one, that are rounding of its sum: 1 ps, 5000 units in the last place of a second."""
+
 
 def cubic_coefficients(h: Any, q0: Any, q1: Any, qd0: Any, qd1: Any) -> Array:
     """Coefficients (..., 4, n) of the cubic over [0, h], h (...), that meets positions and velocities (..., n)."""
@@ -92,7 +95,7 @@ def trapezoid_law(speed: float, acceleration: float) -> Trajectory:
     cruise = max((1.0 - top * ramp) / top, 0.0)
     s1 = 0.5 * top * ramp
     pieces = [(ramp, [0.0, 0.0, 0.5 * acceleration]), (ramp, [1.0 - s1, top, -0.5 * acceleration])]
-    if cruise > 1e-12 * ramp:
+    if cruise > ROUNDING * ramp:
         pieces.insert(1, (cruise, [s1, top, 0.0]))
     breaks = np.concatenate([[0.0], np.cumsum([length for length, _ in pieces])])
     return Trajectory(breaks, np.array([c for _, c in pieces])[:, :, None])
@@ -125,7 +128,7 @@ def trapezoid(
     if duration is not None:
         T = positive(duration, "duration")
         k = T / law.duration
-        if k < 1.0 - 1e-12:
+        if k < 1.0 - ROUNDING:
             raise InputError(f"duration: the limits need at least {law.duration:.9g} s, got {T:.9g} s")
         breaks, c = breaks * k, c / (k ** np.arange(3))[:, None]
     q = c * D
@@ -209,8 +212,8 @@ def _from_ruckig(found: Any, ask: Any) -> Trajectory:
         switches.append(np.cumsum(lengths))
         jerks.append(np.array([*profile.brake.j, *profile.j, 0.0]))
     inner = np.unique(np.concatenate(switches))
-    inner = inner[(inner > 1e-12) & (inner < T - 1e-12)]
-    breaks = np.concatenate([[0.0], inner[np.diff(inner, prepend=-1.0) > 1e-12], [T]])
+    inner = inner[(inner > ROUNDING) & (inner < T - ROUNDING)]
+    breaks = np.concatenate([[0.0], inner[np.diff(inner, prepend=-1.0) > ROUNDING], [T]])
     middle = 0.5 * (breaks[1:] + breaks[:-1])
     j = np.stack([jerk[np.searchsorted(at, middle)] for at, jerk in zip(switches, jerks, strict=True)], axis=1)
     q, v, a = (np.array(x) for x in (ask.current_position, ask.current_velocity, ask.current_acceleration))

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 FAR = 1e12
+"""ṡ² [1/s²] that stands for "not limited": a million path lengths a second."""
 STEPS = 60
+"""Steps in which an edge of the feasible set is found: each settles one of the lines, an arm of 12 joints has 48."""
+PARALLEL = 1e-12
+"""Slopes by u below this fraction of those by x are walls at a constant x; 1e4 times rounding."""
+ROUNDING = 1e-14
+"""Share of the summands by which a sum of four may miss zero: 50 times the rounding of one."""
 
 
 class Interval(NamedTuple):
@@ -39,7 +45,7 @@ def _intervals(h: Array, a: Array, b: Array, c: Array) -> list[Interval]:
     """Turn a u + b x + c ≤ 0 (N, k) into lines, with u = (y − x)/(2h); rows of the other kind are lines at infinity."""
     alpha = a / (2.0 * h)[:, None]
     beta = b - alpha
-    flat = np.abs(alpha) <= 1e-12 * np.maximum(np.abs(beta), 1e-300)
+    flat = np.abs(alpha) <= PARALLEL * np.maximum(np.abs(beta), np.finfo(float).tiny)
     with np.errstate(divide="ignore", invalid="ignore"):
         offset, slope = -c / alpha, -beta / alpha
         at = -c / beta
@@ -80,7 +86,7 @@ def _edge(interval: Interval, low: float, high: float, x: float, direction: floa
         bottom, top = _room(interval, low, high, x)
         offset, slope = top[0] - bottom[0], top[1] - bottom[1]
         size = abs(bottom[0]) + abs(top[0]) + abs(x) * (abs(bottom[1]) + abs(top[1]))
-        if offset + slope * x >= -1e-14 * size:
+        if offset + slope * x >= -ROUNDING * size:
             return x
         if slope * direction <= 0.0:
             return None

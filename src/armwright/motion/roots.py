@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 NEGLIGIBLE = 1e-13
+"""Leading coefficients below this fraction of the largest are rounding, not a degree: 500 times that of one number."""
 
 
 def unit_roots(c: Array) -> Array:

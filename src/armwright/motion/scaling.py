@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
 SLOWEST = 1e6
+"""Factor on the duration at which a motion counts as standing: its inertial torques have fallen by 1e12."""
 PRECISION = 1e-10
+"""Relative width of the bracket around the shortest duration: 33 halvings; torque peaks are known to 5e-8."""
 
 
 @names_culprit

@@ -35,7 +35,20 @@ if TYPE_CHECKING:
 
 Solver = Callable[[Any, Any, Any, Any], Any]
 CHECK_PER_PIECE = 16
+"""Samples of every grid interval when the finished motion is checked; the limits were set at its two ends alone."""
 SLACK = 1.0 + 1e-3
+"""Stretch of time that a motion with moving ends may miss between grid points before it is refused."""
+APART = 1e-9
+"""Instants nearer than this fraction of the duration are one; far below a grid interval, far above rounding."""
+MERGED = 1e-3
+"""Grid points nearer than this fraction of an even interval are merged: such short pieces only cost digits."""
+SAFE = 1e-8
+"""Relative width to which the last stretch of the duration is found: below the default `tolerance`."""
+TANGENT = 1e-2
+"""Relative change of the duration below which the tangent of the viscous torque replaces its chord: near enough for
+Newton's method, which then needs two or three solutions more."""
+AT_LIMIT = 0.99
+"""Use of a limit from which on it is named as one that bounds the motion."""
 SOLVERS: dict[str, Solver] = {"reachability": largest_speeds, "toppra": largest_speeds_toppra}
 
 
@@ -148,7 +161,7 @@ def time_optimal(
     if np.isfinite(ka).any():
         factor = max(factor, velocity_factor(raw, acceleration=ka))
     if before > 1.0:
-        factor = torque_factor(robot, raw, limits, samples=samples, atleast=factor, precision=1e-8, wrench=push)
+        factor = torque_factor(robot, raw, limits, samples=samples, atleast=factor, precision=SAFE, wrench=push)
     if moving and factor > SLACK:
         raise InputError(
             f"ends: between the grid points limits are broken by a factor of {factor:.6g} in time, and a motion that "
@@ -157,7 +170,7 @@ def time_optimal(
     final = raw if factor == 1.0 or moving else time_scaled(raw, factor)
     use = torque_use(robot, final, limits, samples=samples, wrench=push)
     used = [*zip(use.labels, use.use, strict=True), *zip(speeds.labels, speeds.use(final), strict=True)]
-    near = tuple(label for label, value in used if value > 0.99)
+    near = tuple(label for label, value in used if value > AT_LIMIT)
     return TimeOptimal(final, pieces.breaks, np.sqrt(x), done, use.worst, before, factor, near)
 
 
@@ -170,12 +183,12 @@ def split(path: Trajectory, grid: int, limits: TorqueLimits) -> Trajectory:
     if limits.load_friction.any():
         speed = np.concatenate([speed, speed @ limits.gear.T], axis=-1)
     reversals = zero_crossings(path.breaks, speed)
-    apart = np.abs(reversals[:, None] - path.breaks).min(axis=1) > 1e-9 * path.duration
-    apart &= np.diff(reversals, prepend=-path.duration) > 1e-9 * path.duration
+    apart = np.abs(reversals[:, None] - path.breaks).min(axis=1) > APART * path.duration
+    apart &= np.diff(reversals, prepend=-path.duration) > APART * path.duration
     special = np.concatenate([path.breaks, reversals[apart]])
     points = np.unique(np.concatenate([even, fine, path.duration - fine, special]))
     # merge what nearly coincides, keeping the special points
-    close = np.diff(points) < 1e-3 * even[1]
+    close = np.diff(points) < MERGED * even[1]
     drop = np.zeros(points.size, dtype=bool)
     for k in map(int, np.flatnonzero(close)):
         drop[k if points[k] not in special else k + 1] = points[k] not in special or points[k + 1] not in special
@@ -222,7 +235,7 @@ def iterate(solve: Solver, s: Array, limits: PathLimits, most: int, tolerance: f
         settled = change <= tolerance * T and np.array_equal(wider, near)
         if settled or not (limits.viscous.any() or (limits.dead_zone > 0.0).any()):
             return x, count
-        if change <= 1e-2 * T:
+        if change <= TANGENT * T:
             blend = 0.5
         if change > 0.5 * step:
             new = 0.5 * (sd + new)  # two solutions that take turns, apart where one limit relieves another

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from armwright.kinematics import fk, ik, ik_class, jacobian, jacobian_dot
-from armwright.kinematics.extent import full_rank, weights
+from armwright.kinematics.extent import SINGULAR_BELOW, full_rank, weights
 from armwright.kinematics.joint_range import TURN, turning
+from armwright.kinematics.levenberg import GOAL_TOLERANCE
 from armwright.spatial import log_so3
 
 if TYPE_CHECKING:
@@ -22,8 +23,12 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 CLOSED_FORMS = ("ur", "spherical_wrist")
-CONVERGED = 1e-11
+CONVERGED = GOAL_TOLERANCE
+"""Error [m, rad] at which Newton's method has arrived: that of inverse kinematics."""
 NEWTON_STEPS = 12
+"""Steps in which it must: the digits double each time, so four suffice from a good start; more means a long step."""
+SEEN = 1e-12
+"""Singular values [-] are taken for at least this: far below `singular_below`, where the motion is refused."""
 
 
 class Rates(NamedTuple):
@@ -75,7 +80,7 @@ class Task:
         point = self.path.at(s)
         A = jacobian(robot, q)[:, :rows] * w[:, None]
         U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
-        pinv = np.einsum("nki,nk,njk->nij", Vt[:, :rank], 1.0 / np.maximum(sigma[:, :rank], 1e-12), U[:, :, :rank])
+        pinv = np.einsum("nki,nk,njk->nij", Vt[:, :rank], 1.0 / np.maximum(sigma[:, :rank], SEEN), U[:, :, :rank])
         dq = np.einsum("nij,nj->ni", pinv, w * point.dX[:, :rows])
         dA = jacobian_dot(robot, q, dq)[:, :rows] * w[:, None]
         ddq = np.einsum("nij,nj->ni", pinv, w * point.ddX[:, :rows] - np.einsum("nij,nj->ni", dA, dq))
@@ -160,5 +165,5 @@ class Task:
             A = jacobian(self.robot, q)[: self.rows] * w[:, None]
             U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
             r = self.rank
-            q = q + Vt[:r].T @ ((U[:, :r].T @ e) / np.maximum(sigma[:r], 1e-6 * sigma[0]))
+            q = q + Vt[:r].T @ ((U[:, :r].T @ e) / np.maximum(sigma[:r], SINGULAR_BELOW * sigma[0]))
         return None

@@ -49,13 +49,17 @@ def frozen(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     return array
 
 
+RIGID = 1e-9
+"""By which RᵀR of a pose may miss the identity: the accuracy that inverse kinematics promises."""
+
+
 def frozen_pose(value: ArrayLike, what: str) -> Array:
     """Check that `value` is a 4×4 rigid transform (rotation part orthonormal to 1e-9) and freeze it."""
     T = frozen(value, (4, 4), what)
     if not np.array_equal(T[3], [0.0, 0.0, 0.0, 1.0]):
         raise InputError(f"{what}: last row must be [0, 0, 0, 1], got {T[3].tolist()}")
     R = T[:3, :3]
-    if np.abs(R.T @ R - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0:
+    if np.abs(R.T @ R - np.eye(3)).max() > RIGID or np.linalg.det(R) < 0.0:
         raise InputError(f"{what}: upper-left 3×3 block is not a rotation (RᵀR = 1, det R = +1)")
     return T
 

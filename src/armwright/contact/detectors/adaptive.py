@@ -16,7 +16,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.contact.detectors.joints import worst
-from armwright.contact.detectors.latch import MEMORY, latched, release_ratio
+from armwright.contact.detectors.latch import MEMORY, RELEASE, latched, release_ratio
 from armwright.contact.monitor import Monitor
 from armwright.control.checks import gain as checked
 from armwright.dynamics.newton_euler import gravity_torque
@@ -44,7 +44,7 @@ def _detect(
 
 @names_culprit
 def adaptive_detector(
-    a: ArrayLike, b: ArrayLike = 0.0, c: ArrayLike = 0.0, d: ArrayLike = 0.0, *, release: float = 0.7
+    a: ArrayLike, b: ArrayLike = 0.0, c: ArrayLike = 0.0, d: ArrayLike = 0.0, *, release: float = RELEASE
 ) -> Monitor:
     """Alarm while |tau_ext| of some joint exceeds a + b|q̇_ref| + c|q̈_ref| + d|g(q_ref)|.
 

@@ -16,14 +16,15 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.contact.detectors.joints import worst
-from armwright.contact.detectors.latch import latched, release_ratio
+from armwright.contact.detectors.latch import RELEASE, latched, release_ratio
 from armwright.contact.monitor import Monitor
 from armwright.control.checks import gain as checked
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-CEILING = 20.0  # times the threshold: bounds how long an alarm outlasts its cause
+CEILING = 20.0
+"""Bound of the sums, in thresholds: an alarm outlasts its cause by at most 20·threshold/drift samples, 200 as is."""
 
 
 def _detect(tau_ext: Any, scale: Any, drift: Any, threshold: Any, release: Any, up: Any, down: Any, active: Any) -> Any:
@@ -34,7 +35,9 @@ def _detect(tau_ext: Any, scale: Any, drift: Any, threshold: Any, release: Any, 
 
 
 @names_culprit
-def cusum_detector(scale: ArrayLike, *, drift: float = 0.5, threshold: float = 5.0, release: float = 0.7) -> Monitor:
+def cusum_detector(
+    scale: ArrayLike, *, drift: float = 0.5, threshold: float = 5.0, release: float = RELEASE
+) -> Monitor:
     """Alarm while the cumulated excess of some joint's |tau_ext|/scale over `drift` exceeds `threshold`.
 
     Args:

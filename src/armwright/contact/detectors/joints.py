@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.detectors.latch import MEMORY, latched, release_ratio
+from armwright.contact.detectors.latch import MEMORY, RELEASE, latched, release_ratio
 from armwright.contact.monitor import Monitor
 from armwright.control.checks import gain as checked
 
@@ -29,7 +29,7 @@ def _detect(tau_ext: Any, thresholds: Any, release: Any, active: Any) -> Any:
 
 
 @names_culprit
-def joint_detector(thresholds: ArrayLike, *, release: float = 0.7) -> Monitor:
+def joint_detector(thresholds: ArrayLike, *, release: float = RELEASE) -> Monitor:
     """Alarm while |tau_ext| of some joint exceeds that joint's threshold.
 
     Args:

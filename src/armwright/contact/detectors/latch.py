@@ -10,6 +10,8 @@ import numpy as np
 from armwright.errors import InputError
 
 MEMORY = {"active": [0.0]}
+RELEASE = 0.7
+"""Fraction of the threshold at which an alarm ends: a gap of three standard deviations for noise of a tenth of it."""
 
 
 def latched(level: Any, release: Any, active: Any) -> dict[str, Any]:

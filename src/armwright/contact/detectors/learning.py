@@ -19,6 +19,7 @@ from scipy.optimize import linprog
 
 from armwright.arguments import names_culprit
 from armwright.contact.detectors.adaptive import adaptive_detector
+from armwright.contact.detectors.latch import RELEASE
 from armwright.contact.detectors.rehearsed import Rehearsed, rehearsed
 from armwright.contact.detectors.statistics import Estimate, poisson_rate
 from armwright.contact.detectors.tail import block_peaks, tail_margin
@@ -34,10 +35,19 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-RATE, CONFIDENCE = 0.01, 0.95  # false alarms per hour, and how sure
-BLOCK = 1.0  # [s] long beside the time in which an observer forgets
-MOTIONS = 4  # from which on thresholds are judged by motions that did not shape them
-BINS = 12  # per feature: the envelope is fitted to the largest residual of each cell of speeds, accelerations, loads
+RATE, CONFIDENCE = 0.01, 0.95
+"""False alarms per hour, and how sure: one in four days of work, the default of a user who does not say."""
+BLOCK = 1.0
+"""[s] of motion that counts as one piece of evidence: long beside the 0.02 … 0.2 s in which an observer forgets."""
+MOTIONS = 4
+"""Motions from which on thresholds are judged by those that did not shape them: two for either half."""
+BINS = 12
+"""Cells per feature (speed, acceleration, load), whose largest residual the envelope covers: thresholds are too high by
+a cell's width at most, 8 % of what a feature adds, and the linear programme has 12³ rows at most."""
+LEAST_AT_REST = 0.05
+"""Of the mean residual that the constant part of a threshold is at least: an arm at rest has noise, too."""
+LEAST_SHARE = 1e-3
+"""Of the largest residual, likewise: thresholds stay positive for an arm without any."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +79,7 @@ class ThresholdFit:
     confidence: float = float("nan")
     rehearsed: Rehearsed | None = None
 
-    def detector(self, *, release: float = 0.7) -> Monitor:
+    def detector(self, *, release: float = RELEASE) -> Monitor:
         """The adaptive detector with these thresholds."""
         return adaptive_detector(self.a, self.b, self.c, self.d, release=release)
 
@@ -264,7 +274,7 @@ def _joint_envelope(r: Array, features: list[Array], mean_size: float) -> Array:
     scale = max(float(peak.max()), 1e-12)
     A = np.stack([np.ones(len(used)), *(k / BINS for k in np.unravel_index(used, shape))], axis=1)
     mean = np.array([1.0, *(float(x.mean()) / top for x, top in zip(features, reach, strict=True))])
-    lowest = max(1e-3, 0.05 * mean_size / scale)  # an arm at rest has noise, too
+    lowest = max(LEAST_SHARE, LEAST_AT_REST * mean_size / scale)
     found = linprog(mean, A_ub=-A, b_ub=-peak[used] / scale, bounds=[(lowest, None), *[(0.0, None)] * len(features)])
     if not found.success or found.x is None:
         raise InputError(f"learn thresholds: no envelope was found ({found.message})")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.detectors.latch import MEMORY, latched, release_ratio
+from armwright.contact.detectors.latch import MEMORY, RELEASE, latched, release_ratio
 from armwright.contact.monitor import Monitor
 from armwright.control.checks import choice
 from armwright.control.checks import gain as checked
@@ -30,7 +30,7 @@ def _of_wrench(wrench_ext: Any, threshold: Any, release: Any, active: Any) -> An
 
 
 @names_culprit
-def norm_detector(threshold: float, *, of: str = "tau_ext", release: float = 0.7) -> Monitor:
+def norm_detector(threshold: float, *, of: str = "tau_ext", release: float = RELEASE) -> Monitor:
     """Alarm while the Euclidean norm of an estimate exceeds a threshold (000 §3.7: f_min = 12 N on F̂).
 
     000 does not say how its trigger fires; a level test fires at every sample in contact. The rising edge of this

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from armwright.motion.reference import Reference
     from armwright.types import Array
 
-SLACK = 0.02  # of half the box's size: what is no farther out is taken for inside
-STILL = 1e-3  # [rad, rad/s] a joint that was held may tremble
+SLACK = 0.02
+"""Of half the box's size: what is no farther out counts as inside. Envelopes change by as little over 2 %."""
+STILL = 1e-3
+"""[rad, rad/s] that a joint which was held may tremble: the slack of a box without size."""
 
 
 @dataclass(frozen=True, eq=False)

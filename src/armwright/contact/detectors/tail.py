@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
     from armwright.types import Array
 
-SHARE, FEWEST = 0.03, 10  # of the blocks that make the tail, and how many at least
+SHARE, FEWEST = 0.03, 10
+"""Share of the blocks that make the tail, and how many at least: few enough to be a tail, enough that the upper limit
+of its mean, 2k/χ²_α(2k), is no more than about twice the mean (k = 10, 95 %)."""
 
 
 def block_peaks(level: ArrayLike, length: int) -> Array:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.contact.detectors.joints import worst
-from armwright.contact.detectors.latch import latched, release_ratio
+from armwright.contact.detectors.latch import RELEASE, latched, release_ratio
 from armwright.contact.monitor import Monitor
 from armwright.control.checks import gain as checked
 from armwright.dynamics.newton_euler import gravity_torque
@@ -36,7 +36,10 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-WIDEN = 20.0  # [1/s] filter of the thresholds
+WIDEN = 20.0
+"""Filter of the thresholds [1/s]: 50 ms, in which observers of 20 … 50 1/s forget what a sticking joint left."""
+TARE_SHARE = 10.0
+"""Time constants of the offset that fit into `tare`: e⁻¹⁰ of what was there before is left."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def channels(
     taring = past[0] < tare
     near = np.maximum(1.0 - np.abs(qd_ref) / standstill, 0.0)
     step = np.where(held > 0.0, 0.0, 1.0 - np.exp(-(follow + settle * near) * dt))
-    bias = bias + (tau_ext - bias) * np.where(taring, 1.0 - np.exp(-10.0 * dt / tare), step)
+    bias = bias + (tau_ext - bias) * np.where(taring, 1.0 - np.exp(-TARE_SHARE * dt / tare), step)
     quick = np.where(taring, 0.0, 1.0) * (tau_ext - bias)
     low = low + (quick - low) * (1.0 - np.exp(-slow * dt))
     return quick, low, bias, past + dt
@@ -156,7 +159,7 @@ def _detect(
 
 
 def two_speed_detector(
-    quick: ArrayLike, slowly: ArrayLike, *, kind: TwoSpeed | None = None, release: float = 0.7
+    quick: ArrayLike, slowly: ArrayLike, *, kind: TwoSpeed | None = None, release: float = RELEASE
 ) -> Monitor:
     """Alarm while a joint's torque has changed by more than the thresholds of the quick or of the slow channel.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.signal import lfilter
 
+from armwright.contact.detectors.latch import RELEASE
 from armwright.contact.detectors.learning import CONFIDENCE, MOTIONS, RATE, Raised, Runs, motions, raised_envelope
 from armwright.contact.detectors.rehearsed import Rehearsed, rehearsed
 from armwright.contact.detectors.two_speed import WIDEN, TwoSpeed, channel_monitor, two_speed_detector
@@ -46,7 +47,7 @@ class TwoSpeedFit:
     confidence: float
     rehearsed: Rehearsed
 
-    def detector(self, *, release: float = 0.7) -> Monitor:
+    def detector(self, *, release: float = RELEASE) -> Monitor:
         """The two-speed detector with these thresholds."""
         return two_speed_detector(self.quick.coefficients, self.slowly.coefficients, kind=self.kind, release=release)
 

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-PRIOR = np.array([10.0, 2.0, 2.0, 2.0])  # [kg, kg m] standard deviation before anything is measured
-SURE = 3.0  # standard deviations from which on a load is taken for there
+PRIOR = np.array([10.0, 2.0, 2.0, 2.0])
+"""Standard deviation before anything is measured [kg, kg m]: what small arms carry, 0.2 m from the flange. It decides
+only what the torques do not show."""
+SURE = 3.0
+"""Standard deviations from which on a load is taken for there: 1 of 370 arms without one would seem to carry it."""
 
 
 class Load(NamedTuple):
