@@ -34,7 +34,7 @@ from armwright.motion import Reference, quintic
 from armwright.robot.kernels import compile as compile_for
 from armwright.robot.tree import tree_of
 from armwright.simulation import simulate
-from support.dynamics import random_arm
+from support.arms import random_arm
 
 W = np.array([22.5, 22.5, 75.0, 75.0, 75.0, 75.0])  # 000's controller frequencies
 LAW = computed_torque(W**2, 2.0 * W)

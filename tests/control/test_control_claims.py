@@ -18,7 +18,7 @@ from armwright.robot.load import load
 from armwright.robot.payload import add_payload
 from armwright.robot.tree import tree_of
 from armwright.spatial import exp_so3, log_so3
-from support.dynamics import random_arm
+from support.arms import random_arm
 
 UR5, CEA = load("ur5"), load("cea")
 Q, QD = np.array([0.3, -1.1, 1.2, 0.4, 0.9, -0.5]), np.array([0.5, -0.4, 0.7, 0.3, -0.6, 0.8])

@@ -16,7 +16,8 @@ from armwright.dynamics.newton_euler import rnea
 from armwright.dynamics.poe import poe_equations
 from armwright.errors import InputError, NotSupportedError
 from armwright.robot.tree import tree_of
-from support.dynamics import close, pinocchio_forces, pinocchio_model, random_arm, random_state
+from support.arms import close, random_arm, random_state
+from support.twins import pinocchio_forces, pinocchio_model
 
 ARMS = [
     *((n, "chain", "coupled") for n in (1, 2, 3, 5)),

@@ -11,7 +11,7 @@ from armwright.dynamics.crba import crba
 from armwright.dynamics.methods import METHODS
 from armwright.robot.kernels import kernel
 from armwright.robot.load import load
-from support.dynamics import close
+from support.arms import close
 
 Q = np.array([0.3, -0.4, 0.5, 0.6, -0.7, 0.8])
 QD = np.array([0.5, -0.3, 0.4, 1.0, -0.8, 1.2])

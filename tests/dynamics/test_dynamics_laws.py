@@ -15,7 +15,8 @@ from armwright.dynamics.identifiable import find_base
 from armwright.errors import InputError, TraceError
 from armwright.robot.kernels import kernel
 from armwright.robot.load import load
-from support.dynamics import close, pinocchio_model, random_arm, random_state
+from support.arms import close, random_arm, random_state
+from support.twins import pinocchio_model
 
 KINDS = [(3, "chain", "coupled"), (4, "tree", "plain"), (2, "mimic", "coupled")]
 

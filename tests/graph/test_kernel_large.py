@@ -14,7 +14,7 @@ from armwright.graph import kernel as kernel_module
 from armwright.graph.emit.llvm import kernel_ir
 from armwright.graph.emit.llvm_parts import WHOLE
 from armwright.graph.loop import Loop, LoopPlan, stage
-from support.dynamics import random_arm
+from support.arms import random_arm
 
 LONGEST = 10_000  # lines of one function: well below what takes LLVM a second
 

@@ -14,7 +14,8 @@ from armwright.kinematics.spherical_wrist import spherical_wrist_branches
 from armwright.kinematics.ur_inverse import ur_branches
 from armwright.robot.kernels import kernel
 from armwright.robot.tables.dh import from_dh, from_mdh
-from support.kinematics import UR5, UR10, H, among, apart, general_6r, load, random_pose, ur_family
+from support.arms import random_pose
+from support.kinematics import UR5, UR10, H, among, apart, general_6r, load, ur_family
 
 PI = np.pi
 FAMILIES = {

@@ -9,7 +9,8 @@ import pytest
 from armwright.kinematics import fk, ik, jacobian
 from armwright.kinematics.pose_error import error_jacobian, pose_error, rotation_vectors
 from armwright.robot.tables.dh import from_dh
-from support.kinematics import general_6r, load, random_arm
+from support.arms import random_arm
+from support.kinematics import general_6r, load
 
 PI = np.pi
 
@@ -44,7 +45,7 @@ def test_random_six_joint_arms(seed):
 
 def test_sliding_and_shared_joints():
     for seed in (1, 2):
-        robot = random_arm(seed, n=7, mimic=True)
+        robot = random_arm(seed, n=7, shape="mimic")
         T = fk(robot, np.random.default_rng(seed).normal(size=(30, 7)))
         batch = ik(robot, T)
         assert batch.ok.all()

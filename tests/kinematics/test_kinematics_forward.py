@@ -11,7 +11,9 @@ from scipy.spatial.transform import Rotation
 from armwright.errors import InputError
 from armwright.kinematics import fk, fk_all
 from armwright.kinematics.forward import link_poses, tool_pose
-from support.kinematics import UR5, H, load, pinocchio_twin, random_arm, ur_family
+from support.arms import random_arm
+from support.kinematics import UR5, H, load, ur_family
+from support.twins import pinocchio_twin
 
 PI = np.pi
 
@@ -93,7 +95,7 @@ def test_irb140_product_of_exponentials():
 def test_frames_follow_the_kinematic_law_of_a_body(mimic):
     """T_parent_joint · motion(axis, ratio·q + offset) · T_joint_link, revolute and prismatic, mimic joints included."""
     for seed in range(4):
-        robot = random_arm(seed, mimic=mimic)
+        robot = random_arm(seed, shape="mimic" if mimic else "chain")
         q = np.random.default_rng(seed).normal(size=5)
         links = []
         for body in robot.bodies:

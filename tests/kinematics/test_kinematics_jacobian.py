@@ -20,7 +20,9 @@ from armwright.kinematics import (
     twist,
 )
 from armwright.spatial.euler import EULER_SETS, euler_from_rotation
-from support.kinematics import H, load, pinocchio_twin, random_arm
+from support.arms import random_arm
+from support.kinematics import H, load
+from support.twins import pinocchio_twin
 
 STEP = 1e-6
 ARMS = [(0, False), (1, False), (2, True), (3, True)]
@@ -40,7 +42,7 @@ def spin(R, dR):
 @pytest.mark.parametrize(("seed", "mimic"), ARMS)
 @pytest.mark.parametrize("frame", [None, "b2"])
 def test_against_central_differences(seed, mimic, frame):
-    robot = random_arm(seed, mimic=mimic)
+    robot = random_arm(seed, shape="mimic" if mimic else "chain")
     q, point = np.random.default_rng(seed).normal(size=5), np.array([0.3, -0.2, 0.5])
     T, dT = fk(robot, q, frame), differences(lambda q: fk(robot, q, frame), q)
     w = spin(T[:3, :3], dT[:3, :3])
@@ -56,7 +58,7 @@ def test_against_central_differences(seed, mimic, frame):
 @pytest.mark.parametrize(("seed", "mimic"), ARMS)
 @pytest.mark.parametrize("reference", ["base", "tool"])
 def test_time_derivative(seed, mimic, reference):
-    robot = random_arm(seed, mimic=mimic)
+    robot = random_arm(seed, shape="mimic" if mimic else "chain")
     q, qd, qdd = np.random.default_rng(seed).normal(size=(3, 5))
     for options in ({}, {"frame": "b3"}, {"point": [0.1, 0.2, -0.3]}):
         ahead, behind = (jacobian(robot, q + s * STEP * qd, reference=reference, **options) for s in (1, -1))
@@ -128,7 +130,7 @@ def test_degenerate_euler_set_is_refused():
 
 
 def test_centres_of_mass():
-    robot = random_arm(2, mimic=True)
+    robot = random_arm(2, shape="mimic")
     q = np.random.default_rng(2).normal(size=5)
     mass = np.array([body.mass for body in robot.bodies])
     com = np.stack([np.append(body.com, 1.0) for body in robot.bodies])

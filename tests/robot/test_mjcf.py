@@ -17,8 +17,9 @@ from armwright.robot.mjcf.write import write_mjcf
 from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Friction, Limits
 from armwright.robot.urdf.read import read_urdf
+from support.arms import random_robot, states
 from support.places import DATA
-from support.trees import random_robot, states
+from support.twins import mujoco_twin
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
 
@@ -36,10 +37,8 @@ def dense_mass_matrix(model: object, data: object) -> np.ndarray:
 
 
 def assert_mujoco_agrees(robot: Robot, text: str) -> None:
-    model = mujoco.MjModel.from_xml_string(text)
-    data = mujoco.MjData(model)
+    model, data, order = mujoco_twin(mujoco, robot, text)
     assert model.nv == robot.n
-    order = [model.jnt_dofadr[model.joint(joint.name).id] for joint in robot.joints]
     ideal = replace(robot, joints=tuple(replace(joint, friction=Friction()) for joint in robot.joints))
     for seed in range(3):
         q, qd, _ = states(robot, seed)

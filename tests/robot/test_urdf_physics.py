@@ -20,8 +20,8 @@ from armwright.robot.parts import Actuators, Friction
 from armwright.robot.urdf.read import read_urdf
 from armwright.robot.urdf.write import write_urdf
 from armwright.spatial.euler import rotation_from_rpy, rpy_from_rotation
+from support.arms import cloud_inertia, random_pose, random_robot, random_rotation, states
 from support.places import DATA, SHARED
-from support.trees import random_inertia, random_pose, random_robot, random_rotation, states
 
 ARM = (DATA / "arm.urdf").read_text(encoding="utf-8")
 
@@ -103,7 +103,7 @@ def random_urdf(seed: int, n: int) -> str:
 
     text = f'<robot name="r{seed}"><link name="l0"/>\n'
     for i in range(1, n + 1):
-        inertia = rng.uniform(0.5, 3.0) * random_inertia(rng)
+        inertia = rng.uniform(0.5, 3.0) * cloud_inertia(rng)
         moments = " ".join(f'i{"xyz"[a]}{"xyz"[b]}="{inertia[a, b]!r}"' for a in range(3) for b in range(a, 3))
         kind = ["revolute", "continuous", "prismatic", "fixed"][rng.integers(4) if i > 1 else 0]
         parent = max(0, i - 1 - (rng.random() < 0.3) * int(rng.integers(3)))

@@ -17,7 +17,7 @@ from armwright.robot.load import load
 from armwright.robot.self_check import disagreement
 from armwright.robot.tree import tree_of
 from armwright.robot.urdf.read import read_urdf
-from support.dynamics import random_arm
+from support.arms import random_arm
 from support.urdf_arms import WRITTEN, urdf_arm
 
 

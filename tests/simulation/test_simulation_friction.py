@@ -16,7 +16,7 @@ from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Body, Friction, Joint
 from armwright.simulation import Drive, LuGre, Stribeck, drive_of, simulate
 from armwright.simulation.integrators.semi_implicit import velocity_with_dry_friction
-from support.dynamics import random_arm
+from support.arms import random_arm
 
 I_WHEEL = 0.5
 

@@ -13,7 +13,7 @@ from armwright.motion import quintic
 from armwright.robot.load import load
 from armwright.simulation import Drive, Frictionless, LuGre, simulate
 from armwright.simulation.integrators import METHODS
-from support.dynamics import random_arm
+from support.arms import random_arm
 
 ORDER = {"semi-implicit": 1, "rk4": 4, "rodas3": 3}
 

@@ -15,7 +15,7 @@ from armwright.motion import quintic
 from armwright.robot.load import load
 from armwright.robot.parts import Friction
 from armwright.simulation import Frictionless, LuGre, Stribeck, simulate, with_energy, with_storage
-from support.dynamics import random_arm
+from support.arms import random_arm
 
 
 def without_friction(robot):

@@ -13,21 +13,18 @@ from armwright.motion import quintic
 from armwright.robot.load import load
 from armwright.robot.parts import Actuators, Friction
 from armwright.simulation import simulate
-from support.trees import random_robot
+from support.arms import random_robot
+from support.twins import mujoco_twin
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
 
 
 def replay(robot, recording, *, integrator, massless="refuse"):
     """Drive MuJoCo through the recorded torques, one step a tick; return q and qd (T, n)."""
-    from armwright.robot.mjcf.write import write_mjcf
-
-    model = mujoco.MjModel.from_xml_string(write_mjcf(robot, massless=massless))
+    model, data, order = mujoco_twin(mujoco, robot, massless=massless)
     model.opt.timestep = recording.time[1]
     model.opt.integrator = integrator
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_LIMIT)
-    data = mujoco.MjData(model)
-    order = [model.jnt_dofadr[model.joint(joint.name).id] for joint in robot.joints]
     data.qpos[order], data.qvel[order] = recording["q"][0], recording["qd"][0]
     q, qd = [data.qpos[order].copy()], [data.qvel[order].copy()]
     for tau in recording["tau"][:-1]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arms for the kinematics tests: random ones, and families given by their tables."""
+"""Arms for the kinematics tests: families given by their tables, and comparison of their solutions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from functools import cache
 import numpy as np
 
 from armwright.robot.load import load as read_catalogue
-from armwright.robot.model import Robot
-from armwright.robot.parts import Actuators, Body, Joint
 from armwright.robot.tables.dh import from_dh
 
 H = 0.5 * np.pi
@@ -17,59 +15,6 @@ TURN = 2.0 * np.pi
 
 # robots are frozen and keep their compiled kernels: one of each serves all tests
 load = cache(read_catalogue)
-
-
-def random_pose(rng):
-    Q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
-    T = np.eye(4)
-    T[:3, :3], T[:3, 3] = Q * np.sign(np.linalg.det(Q)), rng.uniform(-0.4, 0.4, 3)
-    return T
-
-
-@cache
-def random_arm(seed, n=5, *, mimic=False, prismatic=0.3):
-    """A chain with oblique axes, base and tool; with `mimic`, a last body that shares the first coordinate."""
-    rng = np.random.default_rng(seed)
-    kinds = ["prismatic" if rng.random() < prismatic else "revolute" for _ in range(n)]
-    bodies = []
-    for i in range(n + mimic):
-        axis = rng.normal(size=3)
-        law = {"joint": 0, "ratio": -0.7, "offset": 0.3} if i == n else {"joint": i}
-        bodies.append(
-            Body(
-                f"b{i}",
-                i - 1,
-                T_parent_joint=random_pose(rng),
-                axis=axis / np.linalg.norm(axis),
-                T_joint_link=random_pose(rng),
-                mass=rng.uniform(0.5, 2.0),
-                com=rng.uniform(-0.2, 0.2, 3),
-                inertia=0.1 * np.eye(3),
-                **law,
-            )
-        )
-    joints = tuple(Joint(f"j{i}", kind) for i, kind in enumerate(kinds))
-    return Robot(
-        f"random{seed}",
-        joints,
-        tuple(bodies),
-        Actuators.none(n),
-        T_base_root=random_pose(rng),
-        tip=len(bodies) - 1,
-        T_tip_tool=random_pose(rng),
-    )
-
-
-def pinocchio_twin(pin, robot):
-    """The same chain in Pinocchio, with the tool as an operational frame; returns model and the frame's index."""
-    model = pin.Model()
-    for body in robot.bodies:
-        kind = robot.joints[body.joint].kind
-        joint = (pin.JointModelRevoluteUnaligned if kind == "revolute" else pin.JointModelPrismaticUnaligned)(body.axis)
-        before = robot.bodies[body.parent].T_joint_link if body.parent >= 0 else robot.T_base_root
-        index = model.addJoint(body.parent + 1, joint, pin.SE3(before @ body.T_parent_joint), body.name)
-    place = pin.SE3(robot.bodies[robot.tip].T_joint_link @ robot.T_tip_tool)
-    return model, model.addFrame(pin.Frame("tool", index, place, pin.FrameType.OP_FRAME))
 
 
 @cache
