@@ -191,8 +191,8 @@ def jerk_limited(
     found = ruckig.Trajectory(n)
     try:
         result = ruckig.Ruckig(n).calculate(ask, found)
-    except RuntimeError as error:
-        raise InputError(f"jerk_limited: {error}") from error
+    except (RuntimeError, getattr(ruckig, "RuckigError", RuntimeError)) as error:
+        raise InputError(f"jerk_limited: {str(error).strip()}") from error
     if result not in (ruckig.Result.Working, ruckig.Result.Finished):
         raise InputError(
             f"jerk_limited: ruckig finds no motion ({result}); check that end states are within the limits"
