@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Types of the public names; what is loaded when is said in ``__init__.py``."""
 
 from armwright import campaigns as campaigns

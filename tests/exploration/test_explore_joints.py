@@ -270,7 +270,7 @@ def test_random_worlds_beside_the_oracle(ur5):
     assert open_ones and not [row for row in open_ones if row["outcome"] in ("unreachable", "boxed in")]
     assert sum(not row["reached"] for row in open_ones) <= binom.isf(1e-2, len(open_ones), 0.05)
     world = random_world(ur5, 5)
-    assert world == random_world(ur5, 5) and oracle(ur5, world) in ("solvable", "no way found")
+    assert world == random_world(ur5, 5) and oracle(ur5, world) == "solvable"
 
 
 def test_waypoints_that_nearly_coincide_neither_slow_a_motion_nor_bend_it(ur5):
