@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from armwright.dynamics.terms import ZERO, Z, cross, dot, gather, spread
+from armwright.dynamics.terms import ZERO, Z, gather, spread
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree, present
+from armwright.spatial.vectors import cross, dot
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
