@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -36,6 +38,19 @@ def test_a_peer_that_cannot_start_is_skipped_with_its_reason(tmp_path):
     result = measure(["no_such_peer"], tmp_path, rounds=1, budget=0.001)
     assert result["cases"] == {}
     assert "no_such_peer" in result["skipped"]["no_such_peer"]
+
+
+def test_what_a_library_prints_does_not_reach_the_driver(tmp_path):
+    code = "from armwright.bench import protocol as p; import os; p.setup(); print('hello'); os.system('echo you'); "
+    done = subprocess.run(
+        [sys.executable, "-c", code + "p.serve('1.0')", str(tmp_path)],
+        input="",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == {"version": "1.0", "cases": {}}
+    assert "hello" in done.stderr and "you" in done.stderr
 
 
 def test_ratios_are_peer_over_ours():

@@ -32,14 +32,16 @@ class Case:
 
 
 cases: dict[str, Case] = {}
+_channel: Any = None  # the driver listens there, once `setup` has run
 
 
 def setup() -> tuple[Path, dict[str, Any]]:
     """Return the folder of prepared models and a loader's dictionary {model name: npz}.
 
-    From here on, what libraries print goes to stderr: stdout speaks the protocol alone.
+    From here on, what libraries print goes to stderr: the stdout that the driver reads speaks the protocol alone.
     """
-    sys.stdout = os.fdopen(os.dup(1), "w")
+    global _channel
+    _channel = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     folder = Path(sys.argv[1])
     return folder, {path.stem: np.load(path) for path in sorted(folder.glob("*.npz"))}
@@ -95,8 +97,8 @@ def _measure(entry: Case, budget: float) -> tuple[float, int]:
 def serve(version: str) -> None:
     """Announce the cases and answer until stdin closes."""
     listing = {name: {"items": c.items, "error": c.error, "note": c.note} for name, c in cases.items()}
-    print(json.dumps({"version": version, "cases": listing}), flush=True)
+    print(json.dumps({"version": version, "cases": listing}), file=_channel, flush=True)
     for line in sys.stdin:
         name, budget = line.rsplit(maxsplit=1)
         best, samples = _measure(cases[name], float(budget))
-        print(json.dumps({"best": best, "samples": samples}), flush=True)
+        print(json.dumps({"best": best, "samples": samples}), file=_channel, flush=True)
