@@ -57,6 +57,19 @@ def test_every_source_file_says_what_it_is_for():
     assert not silent
 
 
+ONCE = ("link_capsules", "segment_box", "segment_point", "segment_segment", "frozen_numbers")
+
+
+def test_what_was_once_written_twice_is_written_once():
+    """Geometry that two rooms had, each with its own tolerances, and others of the kind."""
+    homes = {word: [] for word in ONCE}
+    for path in SOURCES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and node.name in homes:
+                homes[node.name].append(name(path))
+    assert all(len(found) == 1 for found in homes.values()), homes
+
+
 def test_nothing_of_ours_is_evaluated_or_unpickled():
     """No eval, exec or pickle.loads in the package; numbers and names come through readers that check them."""
     found = []

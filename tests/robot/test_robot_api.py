@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright import motion
 from armwright.control import pd
 from armwright.recording import Recording, Signal
 from armwright.robot import Robot
@@ -70,6 +71,7 @@ def shown():
     many = aw.fk(UR5, UR5.random_configuration(0, size=20))
     run = aw.simulate(aw.load("planar2"), pd(1.0, 1.0), [0.1, 0.2], 0.01)
     yield from (UR5, aw.ik(UR5, aw.fk(UR5, np.full(6, 0.3))), aw.ik(UR5, np.eye(4) + far()))
+    yield from (aw.load_world("bench"), motion.time_optimal(aw.load("planar2"), [[0, 0], [1, 1]], 50.0))
     yield from (aw.ik(UR5, many), run, aw.simulate(aw.load("planar2"), pd(1.0, 1.0), [0.1, 0.2], 0.01, count=3))
 
 
@@ -83,6 +85,7 @@ def test_objects_show_themselves_in_one_short_line():
     for value in shown():
         assert "\n" not in repr(value) and 10 < len(repr(value)) < 250, value
         assert repr(value).startswith(type(value).__name__ + "(")
+    for value in (value for value in shown() if not isinstance(value, aw.World | motion.TimeOptimal)):
         page = value._repr_html_()
         assert len(page) < 4000 and page.count("<table>") == page.count("</table>") == 1
     assert "'ur5'" in repr(UR5) and "6 joints" in repr(UR5)

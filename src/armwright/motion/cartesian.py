@@ -63,6 +63,11 @@ class CartesianMotion:
     rotation_deviation: float
     conditioning: float
 
+    def __repr__(self) -> str:
+        """Return one line: duration, deviations, conditioning."""
+        off = f"{self.position_deviation:.2g} m, {self.rotation_deviation:.2g} rad off the path"
+        return f"CartesianMotion({self.trajectory.duration:.6g} s, {off}, conditioning {self.conditioning:.2g})"
+
 
 @names_culprit
 def path_law(

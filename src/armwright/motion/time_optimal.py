@@ -81,6 +81,11 @@ class TimeOptimal:
         """Length in time [s]."""
         return self.trajectory.duration
 
+    def __repr__(self) -> str:
+        """Return one line: duration, use of the torque, what limits."""
+        limiting = ", ".join(self.limiting) or "nothing"
+        return f"TimeOptimal({self.duration:.6g} s, {100.0 * self.use:.4g} % of the torque, limited by {limiting})"
+
 
 @names_culprit
 def joint_path(waypoints: ArrayLike) -> Trajectory:

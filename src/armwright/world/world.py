@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "armwright.world"
 MAX_SHAPES = 10_000
+MOST_NAMES = 8  # shapes that a line has room for
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,12 @@ class World:
     def __len__(self) -> int:
         """Number of shapes."""
         return len(self.shapes)
+
+    def __repr__(self) -> str:
+        """Return one line: name, and the shapes by name."""
+        names = [shape.name for shape in self.shapes]
+        more = f", … {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        return f"World({self.name!r}, {len(names)} shapes: {', '.join(map(repr, names[:MOST_NAMES])) or 'none'}{more})"
 
     def __iter__(self) -> Iterator[Shape]:
         """Go through the shapes."""
