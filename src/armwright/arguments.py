@@ -56,7 +56,7 @@ def _in_own_name(
 ) -> None:
     """Let an error about an argument that was passed on, ``inner: q …``, speak of the function that the user called.
 
-    Where a user's function was given, the error may be about a call in there, and stays as it is.
+    Where a user's function was given, an error of a public function may be about a call in there, and stays as it is.
     """
     said = re.match(r"(\w+): (\w+)", str(error))
     try:
@@ -66,7 +66,8 @@ def _in_own_name(
     given.update(kwargs)
     if said is None or said[1] in given or said[2] not in given:
         return
-    if not any(isinstance(value, types.FunctionType) for value in given.values()):
+    users = any(isinstance(value, types.FunctionType) for value in given.values())
+    if not (users and said[1] in dir(sys.modules["armwright"])):
         error.args = (f"{function.__name__}{str(error)[said.end(1) :]}",)
 
 

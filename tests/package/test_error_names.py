@@ -37,3 +37,8 @@ def test_an_error_in_a_call_of_a_users_function_keeps_its_name():
 
     with pytest.raises(aw.ArmwrightError, match="fk: q"):
         control.evaluate(mine, PLANAR, 0.0, TWO, TWO, aw.Reference(TWO, TWO, TWO))
+
+
+def test_errors_about_options_speak_of_simulate_whatever_the_law():
+    with pytest.raises(aw.InputError, match=r"^simulate: rate must be"):
+        aw.simulate(PLANAR, lambda q, qd: -q - qd, TWO, 0.01, rate=[1.0, 2.0, object()])
