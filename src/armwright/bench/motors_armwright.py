@@ -57,7 +57,7 @@ def register() -> None:
     def sample() -> Any:
         k = at["k"] = at["k"] + 1
         row = k % demand.cycles
-        return watch(k * DT, demand.q[row], demand.wrench[row])
+        return watch(k * DT, demand.q[row], demand.wrench[row])  # type: ignore[index]
 
     watch(0.0, demand.q[0])
     case("loop/motor_monitor", sample, demand.cycles, got=demand.cycles, note="one sample")
