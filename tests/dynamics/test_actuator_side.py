@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.dynamics import random_arm, random_state
 
 from armwright.dynamics import api
 from armwright.dynamics.actuator_side import Motors, actuator_side, consistent, joint_side
@@ -16,6 +15,7 @@ from armwright.errors import InputError
 from armwright.robot.parts import Actuators
 from armwright.spatial.linear import solve_from_last
 from armwright.studies.erfd.actuators import as_published, opposing_friction
+from support.arms import random_arm, random_state
 from support.motors import DT, QD, QDD, Q, rl15, with_motors
 
 GOLDEN = [2.542046835, 1.825845997, 4.818782941, 0.397810173, -0.711618113, 0.078838675]
