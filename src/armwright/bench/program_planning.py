@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long planning takes as a program grows: rings of blended lines, best of a few turns.
 
-python bench/program_planning.py [robot] [repeats]
+python -m armwright.bench.program_planning [robot] [repeats]
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import numpy as np
 from armwright.kinematics import fk
 from armwright.programs import Distance, Fraction, Move, Pose, Program, Stop, ToolRate, plan_program
 from armwright.robot.load import load
+from armwright.robot.model import Robot
 
 START = {"ur5": np.array([0.0, -1.2, 1.5, -1.8, -1.5, 0.3]), "rl15": np.radians([10.0, 20.0, -20.0, 10.0, -60.0, 5.0])}
 
 
-def ring(robot, n: int, *, blend: bool, rated: bool) -> Program:
+def ring(robot: Robot, n: int, *, blend: bool, rated: bool) -> Program:
     """Return n lines of 50 mm and more, with corners rounded or not, accelerations of the tool or of the joints."""
     q = START.get(robot.name, np.zeros(robot.n))
     T, moves = fk(robot, q), []
