@@ -13,7 +13,8 @@ from armwright.graph import compile_function, trace
 from armwright.graph import kernel as kernel_module
 from armwright.graph.emit.llvm import kernel_ir
 from armwright.graph.emit.llvm_parts import WHOLE
-from armwright.graph.loop import Loop, LoopPlan, stage
+from armwright.graph.loop import Loop
+from armwright.graph.loop_plan import LoopPlan, stage
 from support.arms import random_arm
 
 LONGEST = 10_000  # lines of one function: well below what takes LLVM a second

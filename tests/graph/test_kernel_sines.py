@@ -13,7 +13,8 @@ import armwright as aw
 from armwright.graph import compile_function, jit, trace
 from armwright.graph import kernel as kernel_module
 from armwright.graph.emit.llvm import kernel_ir
-from armwright.graph.loop import Loop, LoopPlan, stage
+from armwright.graph.loop import Loop
+from armwright.graph.loop_plan import LoopPlan, stage
 
 LANES = 8  # as many angles as the widest machine has lanes
 

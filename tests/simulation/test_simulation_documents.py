@@ -15,8 +15,7 @@ from armwright.dynamics.poe import poe_forward
 from armwright.errors import SimulationError
 from armwright.motion import quintic
 from armwright.robot.load import load
-from armwright.simulation import loop_stages as plan
-from armwright.simulation import simulate, with_energy, with_storage
+from armwright.simulation import simulate, step_stages, with_energy, with_storage
 from armwright.simulation.system import System
 
 PI = np.pi
@@ -213,7 +212,7 @@ def test_newton_euler_and_exponentials_give_the_same_trajectories(irb140, monkey
     law, options = pd_gravity(KP, KD), {"rate": 10000.0, "continuous": True, "every": 10}
     runs = [(np.array(q0), np.array(ref)) for q0, ref, *_ in CLOSED.values()]
     ours = [simulate(irb140, law, ref, 5.0, q0=q0, **options)["q"] for q0, ref in runs]
-    monkeypatch.setattr(plan, "System", ExponentialSystem)
+    monkeypatch.setattr(step_stages, "System", ExponentialSystem)
     twin = replace(irb140, name="irb140 by exponentials")
     for (q0, ref), q in zip(runs, ours, strict=True):
         other = simulate(twin, law, ref, 5.0, q0=q0, **options)["q"]

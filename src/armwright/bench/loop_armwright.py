@@ -27,8 +27,7 @@ from armwright.errors import ArmwrightWarning
 from armwright.exploration.explore import explore
 from armwright.motion import quintic_spline
 from armwright.robot.load import load
-from armwright.simulation import JointSensors, prepare, simulate, system
-from armwright.simulation import loop_stages as plan
+from armwright.simulation import JointSensors, prepare, simulate, step_stages, system
 
 MANY = 1000
 LONG = 50.0
@@ -61,8 +60,11 @@ class Runner:
 class ExponentialSystem(system.System):
     """The arm by products of exponentials (002) instead of Newton and Euler: every torque and every mass matrix."""
 
-    def _needed(self, q: Any, qd: Any, qdd: Any, wrenches: Any, *, dry: bool) -> Any:
+    def needed(self, q: Any, qd: Any, qdd: Any, wrenches: Any, *, dry: bool) -> Any:
         return poe_inverse(self.tree, q, qd, qdd)
+
+    def mass_matrix(self, q: Any) -> Any:
+        return poe_mass(self.tree, q)
 
 
 def register(task: dict[str, Any]) -> None:
@@ -94,7 +96,7 @@ def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:
     for label, options in (("", {}), ("_noisy", noisy)):
         one = Runner(robot, law, path, q0=starts[7], seed=7, every=100, **options)
         many = Runner(robot, law, path, q0=starts, seed=0, every=100, **options)
-        alone, together = one().recording()["q"][-1], many().recording()["q"][:, -1]
+        alone, together = one().recording()["q"][-1], many().recordings()["q"][:, -1]
         case(f"loop/one{label}", one, together[7], got=alone, note="one at a time")
         case(f"loop/many{label}", many, alone, got=together[7], items=MANY, note=f"{MANY} simulations, per simulation")
 
@@ -141,12 +143,12 @@ def _stiff() -> None:
     options = {"q0": np.zeros(6), "integrator": "rodas3", "continuous": True}
     goal = np.array(IRB140_GOAL)
     runs = {"loop/irb140": _still(robot, law, goal, options)}
-    original, mass = plan.System, system.crba  # type: ignore[attr-defined]
+    original = step_stages.System
     try:
-        plan.System, system.crba = ExponentialSystem, poe_mass  # type: ignore[attr-defined]
+        step_stages.System = ExponentialSystem
         runs["loop/irb140_exponentials"] = _still(replace(robot, name="irb140 by exponentials"), law, goal, options)
     finally:
-        plan.System, system.crba = original, mass  # type: ignore[attr-defined]
+        step_stages.System = original
     # the same task with an explicit integrator and steps that resolve the fastest mode
     check = simulate(robot, law, goal, 5.0, q0=np.zeros(6), continuous=True, rate=10000.0, every=500)["q"][-1]
     for name, run in runs.items():

@@ -14,7 +14,8 @@ from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor, as_chain, initial_memory, run_chain
 from armwright.errors import InputError
 from armwright.graph import trace
-from armwright.graph.loop import Loop, LoopPlan, stage
+from armwright.graph.loop import Loop
+from armwright.graph.loop_plan import LoopPlan, stage
 from armwright.graph.purity import traced_purely
 from armwright.graph.reuse import NotComparable, fingerprint
 from armwright.robot.tree import tree_of

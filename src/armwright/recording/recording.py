@@ -179,7 +179,7 @@ class Recording(Rebuilt):
         return load(path, **options)
 
     def plot(self, what: Any = "joints", path: str | Path | None = None, **options: Any) -> Any:
-        """Draw signals into a matplotlib Figure; see `simulation.pictures.plots.plot`."""
+        """Draw signals into a matplotlib Figure; see `recording.pictures.plots.plot`."""
         from armwright.recording.pictures.plots import plot
 
         return plot(self, what, path, **options)

@@ -13,11 +13,12 @@ from armwright.errors import InputError, SimulationError
 from armwright.graph import compile_function
 from armwright.graph.loop import Outcome, recorded_rows
 from armwright.motion.reference import Reference
-from armwright.simulation.diagnosis import not_a_torque
+from armwright.simulation.diagnosis import diverged, not_a_torque
+from armwright.simulation.event_location import stop_at_event
 from armwright.simulation.wrist import tool_wrench
 
 if TYPE_CHECKING:
-    from armwright.simulation.session import Session
+    from armwright.simulation.running_loop import RunningLoop
 
 
 _FLOAT = np.dtype(np.float64)
@@ -26,16 +27,16 @@ _FLOAT = np.dtype(np.float64)
 class Caller:
     """Calls the law with just the parameters it names, and keeps its memory and the sensors' delay line."""
 
-    def __init__(self, session: Session, x: Any) -> None:
+    def __init__(self, running: RunningLoop, x: Any) -> None:
         """Look the parameters up once; sensors start with the initial state x (size,)."""
-        parts = session.parts
-        self.session, self.law, self.n = session, parts.law, parts.n
+        parts = running.parts
+        self.running, self.law, self.n = running, parts.law, parts.n
         wanted = inspect.signature(self.law.function).parameters
-        fixed: dict[str, Any] = {"arm": parts.model_key or session.robot, "dt": parts.period, **self.law.gains}
+        fixed: dict[str, Any] = {"arm": parts.model_key or running.robot, "dt": parts.period, **self.law.gains}
         self.wanted = tuple((name, k) for k, name in enumerate(("t", "q", "qd", "ref")) if name in wanted)
-        self.wrist = _wrist(session) if "wrench" in wanted and parts.wrenches is not None else None
+        self.wrist = _wrist(running) if "wrench" in wanted and parts.wrenches is not None else None
         # the arguments of every call; those that change are replaced
-        self.arguments = {**{name: fixed[name] for name in wanted if name in fixed}, **session.memory}
+        self.arguments = {**{name: fixed[name] for name in wanted if name in fixed}, **running.memory}
         self.sensed = parts.sensors is not None
         delay = 0 if parts.sensors is None else parts.sensors.delay
         self.line = [x[: 2 * self.n]] * (delay + 1)
@@ -65,7 +66,7 @@ class Caller:
     def check(self, t: float, tau: Any) -> None:
         """Raise `SimulationError` if the torque of time t is not finite."""
         if not is_finite(tau):
-            raise SimulationError(not_a_torque(self.session, tau, t))
+            raise SimulationError(not_a_torque(self.running, tau, t))
 
     def _as_torque(self, answer: Any) -> Any:
         """Torque (n,) of whatever else the law returns; raise `InputError` if it is none."""
@@ -78,10 +79,10 @@ class Caller:
         return tau
 
     def _sense(self, x: Any) -> Any:
-        session, sensors, n = self.session, self.session.parts.sensors, self.n
+        running, sensors, n = self.running, self.running.parts.sensors, self.n
         assert sensors is not None
-        noise = np.zeros(2 * n) if session.noise is None else session.noise.row(session.noise_tick)
-        fresh = session.tick % sensors.every == 0
+        noise = np.zeros(2 * n) if running.noise is None else running.noise.row(running.noise_tick)
+        fresh = running.tick % sensors.every == 0
         seen = np.concatenate(sensors.read(x[:n], x[n : 2 * n], noise)) if fresh else self.line[0]
         seen.flags.writeable = False
         self.line = [seen, *self.line[:-1]]
@@ -89,9 +90,9 @@ class Caller:
         return self.seen
 
 
-def _wrist(session: Session) -> Any:
+def _wrist(running: RunningLoop) -> Any:
     """What a sensor at the wrist feels, as a kernel of t, q and qd."""
-    parts = session.parts
+    parts = running.parts
     assert parts.wrenches is not None
     function, tree = parts.wrenches, parts.lanes.tree
 
@@ -109,11 +110,11 @@ def is_finite(x: Any) -> bool:
 class _Rows:
     """Rows recorded in this stretch, straight into the session's log; whatever happens, they are handed over."""
 
-    def __init__(self, session: Session, ticks: int) -> None:
-        self.log = session.log
-        block, given = self.log.tail(recorded_rows(ticks, session.every, session.phase))
+    def __init__(self, running: RunningLoop, ticks: int) -> None:
+        self.log = running.log
+        block, given = self.log.tail(recorded_rows(ticks, running.every, running.phase))
         self.block, self.count = block[0], 0
-        self.shared = session.given_table(ticks, given)
+        self.shared = running.given_table(ticks, given)
 
     def add_row(self, row: Any) -> None:
         """Record what the loop recorded of one tick."""
@@ -126,29 +127,27 @@ class _Rows:
         self.count = 0
 
 
-def run_ticks(session: Session, ticks: int) -> str:
+def run_ticks(running: RunningLoop, caller: Caller, ticks: int) -> str:
     """Run up to `ticks` ticks; return "end" or the name of an event. What was recorded is kept whatever happens."""
-    if session.caller is None:
-        session.caller = Caller(session, session.state[0])
-    parts, rows = session.parts, _Rows(session, ticks)
+    parts, rows = running.parts, _Rows(running, ticks)
     plain = not (parts.events or parts.monitors or parts.method.adaptive)
     try:
-        return (_fast if plain else _general)(session, ticks, rows)
+        return (_fast if plain else _general)(running, caller, ticks, rows)
     finally:
         rows.hand_over()
 
 
-def _fast(session: Session, ticks: int, rows: _Rows) -> str:
+def _fast(running: RunningLoop, caller: Caller, ticks: int, rows: _Rows) -> str:
     """Fixed steps without events: the step alone, from Python."""
-    caller, step = session.caller, session.single_step()
-    x, h = session.state[0], np.array([session.step])
-    n = session.parts.n
+    step = running.single_step()
+    x, h = running.state[0], np.array([running.step])
+    n = running.parts.n
     x.setflags(write=False)
     times, q, qd, qdd = np.split(locked(rows.shared[:, : 1 + 3 * n]), (1, 1 + n, 1 + 2 * n), axis=1)
-    pasts = [np.array([s * session.step]) for s in range(session.substeps)]
-    tau = session.loop.get("tau")[0]
+    pasts = [np.array([s * running.step]) for s in range(running.substeps)]
+    tau = running.loop.get("tau")[0]
     kernel, index = step.kernel, step.index  # called without its wrapper: a microsecond counts here
-    sensed, every, phase, done = session.parts.sensors is not None, session.every, session.phase, 0
+    sensed, every, phase, done = running.parts.sensors is not None, running.every, running.phase, 0
     seconds, states, torques = np.split(rows.block, (1, 1 + len(x)), axis=1)
     try:
         for k, (t, now, *ref) in enumerate(zip(times[:, 0].tolist(), times, q, qd, qdd, strict=True)):
@@ -166,43 +165,43 @@ def _fast(session: Session, ticks: int, rows: _Rows) -> str:
                 rows.count += 1
             x = after
             if not whole:
-                session.advance(done)
+                running.advance(done)
                 done = 0
                 rows.hand_over()
-                session.diverged([Outcome(k, "not finite", 0)])
+                diverged(running, [Outcome(k, "not finite", 0)])
             done += 1
             if sensed:  # a slower sensor counts ticks
-                session.advance(1)
+                running.advance(1)
                 done = 0
     finally:
-        session.advance(done)
-        session.loop.set("x", x)
-        session.loop.set("tau", tau)
+        running.advance(done)
+        running.loop.set("x", x)
+        running.loop.set("tau", tau)
     return "end"
 
 
-def _general(session: Session, ticks: int, rows: _Rows) -> str:
+def _general(running: RunningLoop, caller: Caller, ticks: int, rows: _Rows) -> str:
     """Tick by tick through the compiled loop, which knows about events, monitors and adaptive steps."""
-    caller, loop, n = session.caller, session.loop, session.parts.n
+    loop, n = running.loop, running.parts.n
     for k in range(ticks):
         shared = rows.shared[k : k + 1]
         x, ref = locked(loop.get("x")[0]), locked(shared[0, 1 : 1 + 3 * n])
-        tau = caller.torque(session.time, x, Reference(ref[:n], ref[n : 2 * n], ref[2 * n :]))
-        caller.check(session.time, tau)
+        tau = caller.torque(running.time, x, Reference(ref[:n], ref[n : 2 * n], ref[2 * n :]))
+        caller.check(running.time, tau)
         loop.set("tau", tau)
         if "measured" in loop.plan.slots:
             loop.set("measured", caller.seen if caller.sensed else x[: 2 * n])
-        record, outcomes = loop.run(1, substeps=session.most_substeps, shared=shared)
-        if session.phase == 0:
+        record, outcomes = loop.run(1, substeps=running.most_substeps, shared=shared)
+        if running.phase == 0:
             rows.add_row(record[0, 0])
         reason = outcomes[0].reason
         if reason == "event":
-            return session.stop_at_event()
+            return stop_at_event(running)
         if reason == "alarm":
-            session.advance(outcomes[0].ticks)
-            return session.stop_at_alarm()
+            running.advance(outcomes[0].ticks)
+            return running.stop_at_alarm()
         if reason != "end":
             rows.hand_over()
-            session.diverged(outcomes)
-        session.advance(1)
+            diverged(running, outcomes)
+        running.advance(1)
     return "end"

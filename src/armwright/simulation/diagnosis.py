@@ -19,104 +19,104 @@ from armwright.simulation.system import System
 from armwright.simulation.wrist import tool_wrench
 
 if TYPE_CHECKING:
-    from armwright.simulation.session import Session
+    from armwright.simulation.running_loop import RunningLoop
+    from armwright.types import Array
 
 MOVING = 0.1  # rad/s (m/s): speed at which dry friction has a slope
 MOST_LANES = 64  # of a batch whose eigenvalues are computed: those with the largest Jacobians
 
 
-def check_step(session: Session) -> None:
+def check_step(running: RunningLoop) -> None:
     """Raise `SimulationError` if the step cannot be stable at the present state (see `stability`)."""
-    parts, n = session.parts, session.parts.n
-    if session.caller is not None or session.callback or parts.method.adaptive:
+    parts, n = running.parts, running.parts.n
+    if running.called or parts.method.adaptive:
         return
-    x = session.state
+    x = running.state
     if np.any(parts.lanes.tree.coulomb != 0.0) and parts.friction is None:
         # at rest Coulomb friction jumps: its slope says nothing about the step
         x[:, n : 2 * n] = np.where(np.abs(x[:, n : 2 * n]) < MOVING, MOVING, x[:, n : 2 * n])
-    J = tick_jacobians(session, x)
+    J = tick_jacobians(running, x)
     if not np.isfinite(J).all():
-        _check_first_torque(session)
+        _check_first_torque(running)
         J = np.nan_to_num(J, nan=0.0, posinf=0.0, neginf=0.0)  # the run will say where the state goes
     suspects = np.argsort(-np.abs(J).sum(axis=2).max(axis=1), kind="stable")[:MOST_LANES]
     for lane in suspects.tolist():
         radius, direction = stability.growth(J[lane])
         if np.log(radius) > stability.IMPLAUSIBLE_RATE * parts.period and not stability.unstable(
-            linearised(session, x[lane], lane)
+            linearised(running, x[lane], lane)
         ):
-            joint = session.robot.joints[int(np.argmax(direction)) % n].name
-            which = f"simulation {lane}: " if session.count > 1 else ""
-            raise SimulationError(which + explain(session, x[lane], joint, lane))
+            joint = running.robot.joints[int(np.argmax(direction)) % n].name
+            which = f"simulation {lane}: " if running.count > 1 else ""
+            raise SimulationError(which + explain(running, x[lane], joint, lane))
 
 
-def _check_first_torque(session: Session) -> None:
+def _check_first_torque(running: RunningLoop) -> None:
     """Raise `SimulationError` if the law returns no torque at the start; nothing moves."""
-    loop = session.loop
-    keep = loop._memory.copy()
-    lanes = np.zeros((session.count, 1, len(loop.plan.lane_slots))) if loop.plan.lanes else None
-    loop.run(1, substeps=0, shared=session.shared_table(1), lanes=lanes)
-    tau = loop.get("tau")
-    loop._memory[...] = keep
+    loop = running.loop
+    lanes = np.zeros((running.count, 1, len(loop.plan.lane_slots))) if loop.plan.lanes else None
+    with loop.trial():
+        loop.run(1, substeps=0, shared=running.shared_table(1), lanes=lanes)
+        tau = loop.get("tau")
     for lane in np.flatnonzero(~np.isfinite(tau).all(axis=1)).tolist():
-        raise SimulationError(not_a_torque(session, tau[lane], session.time, lane))
+        raise SimulationError(not_a_torque(running, tau[lane], running.time, lane))
 
 
-def not_a_torque(session: Session, tau: Any, t: float, lane: int = 0) -> str:
+def not_a_torque(running: RunningLoop, tau: Any, t: float, lane: int = 0) -> str:
     """What is wrong with torques tau (n,) at time t."""
-    joint = session.robot.joints[int(np.argmin(np.isfinite(tau)))].name
-    which = f" (simulation {lane})" if session.count > 1 else ""
+    joint = running.robot.joints[int(np.argmin(np.isfinite(tau)))].name
+    which = f" (simulation {lane})" if running.count > 1 else ""
     return (
-        f"law {session.parts.law.name!r} returned {tau.tolist()} at t = {t:.6g} s (joint {joint}){which}; "
+        f"law {running.parts.law.name!r} returned {tau.tolist()} at t = {t:.6g} s (joint {joint}){which}; "
         "torques must be finite"
     )
 
 
-def tick_jacobians(session: Session, x: Any) -> Any:
+def tick_jacobians(running: RunningLoop, x: Any) -> Any:
     """∂x⁺/∂x (B, N, N) of one tick of every simulation at states x (B, N), by central differences of the loop."""
-    loop, N = session.loop, x.shape[1]
-    keep, shared = loop._memory.copy(), session.shared_table(1)
-    lanes = np.zeros((session.count, 1, len(loop.plan.lane_slots))) if loop.plan.lanes else None
-    loop.set("x", x)
-    start = loop._memory.copy()
-    first = loop.plan.offset("x")
-    state = loop._memory[:, first : first + N]  # (groups, N, width), as the loop has it
-    moved = _perturbation(session) * np.maximum(1.0, np.abs(state))
+    loop, N = running.loop, x.shape[1]
+    shared = running.shared_table(1)
+    lanes = np.zeros((running.count, 1, len(loop.plan.lane_slots))) if loop.plan.lanes else None
+    with loop.trial():
+        loop.set("x", x)
+        start = loop.memory.copy()
+        first = loop.plan.offset("x")
+        state = loop.memory[:, first : first + N]  # (groups, N, width), as the loop has it
+        moved = _perturbation(running) * np.maximum(1.0, np.abs(state))
 
-    def after(k: int, sign: float) -> Any:
-        loop._memory[...] = start
-        state[:, k] += sign * moved[:, k]
-        loop.run(1, substeps=session.substeps, shared=shared, lanes=lanes)
-        return state.copy()
+        def after(k: int, sign: float) -> Array:
+            loop.memory[...] = start
+            state[:, k] += sign * moved[:, k]
+            loop.run(1, substeps=running.substeps, shared=shared, lanes=lanes)
+            return state.copy()
 
-    columns = [(after(k, 1.0) - after(k, -1.0)) / (2.0 * moved[:, k : k + 1]) for k in range(N)]
-    loop._memory[...] = keep
-    return np.stack(columns, axis=-1).transpose(0, 2, 1, 3).reshape(-1, N, N)[: session.count]
+        columns = [(after(k, 1.0) - after(k, -1.0)) / (2.0 * moved[:, k : k + 1]) for k in range(N)]
+    return np.stack(columns, axis=-1).transpose(0, 2, 1, 3).reshape(-1, N, N)[: running.count]
 
 
-def _perturbation(session: Session) -> float:
+def _perturbation(running: RunningLoop) -> float:
     """Small, but wider than the steps of a quantised sensor."""
-    sensors = session.parts.sensors
+    sensors = running.parts.sensors
     if sensors is None:
         return 1e-6
     coarse = max(float(np.max(r)) for r in (sensors.position_resolution, sensors.velocity_resolution))
     return max(1e-6, 50.5 * coarse)
 
 
-def linearised(session: Session, x: Any, lane: int = 0) -> Linear:
+def linearised(running: RunningLoop, x: Any, lane: int = 0) -> Linear:
     """The loop of one simulation around state x: arm, drive and friction, and the law."""
-    parts = session.parts
-    n, ref = parts.n, Reference(*(part[0] for part in session.reference_at(np.array([session.time]))))
+    parts = running.parts
+    n, ref = parts.n, Reference(*(part[0] for part in running.reference_at(np.array([running.time]))))
     values = parts.lanes.values
     plant = parts.lanes.fill(values[min(lane, len(values) - 1)])
     model = plant if parts.model is None else parts.model
     feels = parts.wrenches is not None and "wrench" in signature(parts.law.function).parameters
 
     def law(z: Any) -> Any:
-        signals = {"arm": model, "t": session.time, "q": z[:n], "qd": z[n : 2 * n], "ref": ref, "dt": parts.period}
+        signals = {"arm": model, "t": running.time, "q": z[:n], "qd": z[n : 2 * n], "ref": ref, "dt": parts.period}
         if feels:
-            signals["wrench"] = tool_wrench(parts.wrenches, plant, session.time, z[:n], z[n : 2 * n])  # type: ignore[arg-type]
+            signals["wrench"] = tool_wrench(parts.wrenches, plant, running.time, z[:n], z[n : 2 * n])  # type: ignore[arg-type]
         gains = {k: v[lane] if k in parts.gains_vary else v for k, v in parts.law.gains.items()}
-        return np.asarray(run(parts.law, signals, gains, session.memory).tau, dtype=np.float64)
+        return np.asarray(run(parts.law, signals, gains, running.memory).tau, dtype=np.float64)
 
     extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
 
@@ -126,49 +126,49 @@ def linearised(session: Session, x: Any, lane: int = 0) -> Linear:
     return stability.linearise(derivative, law, x, law(x))
 
 
-def explain(session: Session, x: Any, joint: str, lane: int = 0) -> str:
+def explain(running: RunningLoop, x: Any, joint: str, lane: int = 0) -> str:
     """Say what step would be stable at x."""
-    parts = session.parts
+    parts = running.parts
     return stability.explain(
-        linearised(session, x, lane),
+        linearised(running, x, lane),
         parts.method,
         period=parts.period,
-        step=session.step,
+        step=running.step,
         continuous=parts.continuous,
         joint=joint,
     )
 
 
-def diverged(session: Session, outcomes: list[Outcome]) -> None:
+def diverged(running: RunningLoop, outcomes: list[Outcome]) -> None:
     """Raise `SimulationError`: when, which joint, and the likely cause."""
-    parts, n = session.parts, session.parts.n
-    session.outcome = "diverged"
-    x, tau = session.loop.get("x"), session.loop.get("tau")
+    parts, n = running.parts, running.parts.n
+    running.outcome = "diverged"
+    x, tau = running.loop.get("x"), running.loop.get("tau")
     bad = np.flatnonzero(~np.isfinite(np.concatenate([x, tau], axis=1)).all(axis=1))
     lane = int(bad[0]) if len(bad) else 0
-    which = f" (simulation {lane})" if session.count > 1 else ""
-    rows = session.log.rows()[lane, :, : 1 + parts.size]
+    which = f" (simulation {lane})" if running.count > 1 else ""
+    rows = running.log.rows()[lane, :, : 1 + parts.size]
     last = rows[np.isfinite(rows).all(axis=1)]
     if not np.isfinite(tau[lane]).all() and (len(last) == 0 or np.abs(last[-1][1:]).max() < PLAUSIBLE):
-        raise SimulationError(not_a_torque(session, tau[lane], session.time, lane))
+        raise SimulationError(not_a_torque(running, tau[lane], running.time, lane))
     if any(outcome.reason == "stuck" for outcome in outcomes):
         raise SimulationError(
-            f"{parts.method.name} made no progress at t = {session.time:.6g} s{which}: its step shrank to nothing; "
+            f"{parts.method.name} made no progress at t = {running.time:.6g} s{which}: its step shrank to nothing; "
             'a law or friction that jumps, or returns NaN, needs a fixed step ("semi-implicit" for dry friction)'
         )
     if len(last) == 0:
         raise SimulationError(
-            f"the state is not finite after the first tick (t = {session.time:.6g} s){which}: "
+            f"the state is not finite after the first tick (t = {running.time:.6g} s){which}: "
             "check gains and initial state"
         )
     qd = last[-1][1 + n : 1 + 2 * n]
-    joint = session.robot.joints[int(np.argmax(np.abs(qd)))].name
+    joint = running.robot.joints[int(np.argmax(np.abs(qd)))].name
     try:
         with np.errstate(all="ignore"):
-            cause = explain(session, last[max(0, len(last) - 10)][1:], joint, lane)
+            cause = explain(running, last[max(0, len(last) - 10)][1:], joint, lane)
     except (FloatingPointError, np.linalg.LinAlgError, ValueError, TypeError):
         cause = "the state grew without bound"
     raise SimulationError(
-        f"diverged at t = {session.time:.6g} s{which}: joint {joint} reached {np.abs(qd).max():.3g} rad/s; "
+        f"diverged at t = {running.time:.6g} s{which}: joint {joint} reached {np.abs(qd).max():.3g} rad/s; "
         f"likely cause: {cause}"
     )

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from armwright.graph.program import call_by_name
+from armwright.simulation.step_stages import event_values
 
 if TYPE_CHECKING:
-    from armwright.simulation.session import Session
+    from armwright.simulation.running_loop import RunningLoop
+    from armwright.types import Array
 
 RESOLUTION = 1e-12  # [s]
 MOST_TRIALS = 60
@@ -22,35 +23,39 @@ class Crossing(NamedTuple):
 
     which: int
     after: float
-    x: Any
+    x: Array
 
 
-def event_values(session: Session, t: float, x: Any) -> Any:
-    """Values of all events (k,) at time t [s] and state x (size,)."""
-    n = session.parts.n
-    given = {"arm": session.parts.lanes.tree, "t": t, "q": x[:n], "qd": x[n : 2 * n]}
-    return np.array([float(call_by_name(f, given)) for f in session.parts.events.values()])
+def stop_at_event(running: RunningLoop) -> str:
+    """Go back from the end of the last step to the first event within it, stop there and return its name."""
+    found = first_crossing(running)
+    time = running.time + float(running.loop.get("past_before")[0, 0]) + found.after
+    values = event_values(running.parts, time, found.x)
+    values[found.which] = max(values[found.which], 0.0)
+    name = list(running.parts.events)[found.which]
+    running.stop_within_tick(name, time, found.x, values)
+    return name
 
 
-def first_crossing(session: Session) -> Crossing:
+def first_crossing(running: RunningLoop) -> Crossing:
     """Find the earliest event of the step at whose end the compiled loop has just stopped."""
-    loop = session.loop
+    loop = running.loop
     x0, x1 = loop.get("x_before")[0], loop.get("x")[0]
     past0, past1 = float(loop.get("past_before")[0, 0]), float(loop.get("past")[0, 0])
-    start = session.time + past0
+    start = running.time + past0
     length = past1 - past0
     slots = {name: loop.get(name)[0] for name in loop.plan.slots}
 
-    def after(h: float) -> Any:
+    def after(h: float) -> Array:
         held = {"x": x0, "h": np.array([h]), "past": np.array([past0]), "left": np.array([h])}
-        return session.single_step().by_name(slots | held)
+        return running.single_step().by_name(slots | held)
 
-    before, behind = event_values(session, start, x0), event_values(session, start + length, x1)
+    before, behind = event_values(running.parts, start, x0), event_values(running.parts, start + length, x1)
     best: Crossing | None = None
     for k in np.flatnonzero((before < 0.0) & (behind >= 0.0)):
 
-        def value_at(h: float, x: Any, k: int = int(k)) -> float:
-            return float(event_values(session, start + h, x)[k])
+        def value_at(h: float, x: Array, k: int = int(k)) -> float:
+            return float(event_values(running.parts, start + h, x)[k])
 
         high, x = _root(after, value_at, length, before[k], (behind[k], x1))
         if best is None or high < best.after:
@@ -60,8 +65,12 @@ def first_crossing(session: Session) -> Crossing:
 
 
 def _root(
-    after: Callable[[float], Any], value_at: Callable[[float, Any], float], length: float, f_low: float, end: Any
-) -> tuple[float, Any]:
+    after: Callable[[float], Array],
+    value_at: Callable[[float, Array], float],
+    length: float,
+    f_low: float,
+    end: tuple[float, Array],
+) -> tuple[float, Array]:
     """Regula falsi that always shrinks the bracket; returns the end where the value is ≥ 0 and the state there."""
     low, high, (f_high, x) = 0.0, length, end
     for _ in range(MOST_TRIALS):

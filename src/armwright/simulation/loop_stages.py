@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From robot, law and surroundings to the stages of one compiled loop."""
+"""What a loop is made of, and its stages that run once a tick: sense, law, monitors."""
 
 from __future__ import annotations
 
@@ -13,15 +13,10 @@ import numpy as np
 from armwright.contact import monitor as monitors
 from armwright.control.law import Law, initial_memory, run
 from armwright.control.zero import zero
-from armwright.errors import InputError
-from armwright.graph import Program, trace
-from armwright.graph.loop import LoopPlan, Stage, stage
-from armwright.graph.program import call_by_name
+from armwright.graph.loop_plan import Slots, Stage, stage, traced_stage
 from armwright.graph.reuse import NotComparable, fingerprint
 from armwright.motion.reference import Reference
 from armwright.simulation.integrators import Method
-from armwright.simulation.integrators.adaptive import accept
-from armwright.simulation.system import System
 from armwright.simulation.wrist import tool_wrench
 
 if TYPE_CHECKING:
@@ -31,6 +26,7 @@ if TYPE_CHECKING:
     from armwright.simulation.friction import FrictionModel
     from armwright.simulation.lanes import Lanes
     from armwright.simulation.sensors import JointSensors
+    from armwright.types import Traced
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,11 +121,12 @@ def hermite(s: Any, dt: float, a: Reference, b: Reference) -> Reference:
     return Reference(q, qd, qdd)
 
 
-def _reference(row: Any, n: int) -> Reference:
+def reference_of(row: Traced, n: int) -> Reference:
+    """The reference in a row of a table or a slot (3n,)."""
     return Reference(row[:n], row[n : 2 * n], row[2 * n :])
 
 
-class _Law:
+class LawAtWork:
     """The law at work on symbols: its varying gains and its memory come from slots."""
 
     def __init__(self, parts: Ingredients) -> None:
@@ -159,32 +156,17 @@ class _Law:
         return tau, after
 
 
-def traced_stage(
-    function: Callable[[dict[str, Any]], dict[str, Any]], shapes: Mapping[str, tuple[int, ...]], name: str
-) -> Program:
-    """Trace a function of a dictionary of slots that returns a dictionary of slots."""
-    from collections import namedtuple
-    from inspect import Parameter, Signature
-
-    def body(**slots: Any) -> Any:
-        result = function(slots)
-        return namedtuple("Slots", list(result))(**result)
-
-    body.__signature__ = Signature([Parameter(k, Parameter.KEYWORD_ONLY) for k in shapes])  # type: ignore[attr-defined]
-    return trace(body, dict(shapes), name=name)
-
-
 def law_stage(parts: Ingredients) -> Stage:
     """Sense, then compute the torque for the tick and the law's new memory (once a tick in every mode)."""
-    n, law = parts.n, _Law(parts)
+    n, law = parts.n, LawAtWork(parts)
     shapes = {"x": (parts.size,), **law.shapes}
     sensors = parts.sensors
     if sensors is not None:
         shapes |= {"noise": (2 * n,), "line": ((sensors.delay + 1) * 2 * n,), "fresh": (1,)}
 
-    def body(s: dict[str, Any]) -> dict[str, Any]:
+    def body(s: Slots) -> Slots:
         q, qd = s["x"][:n], s["x"][n : 2 * n]
-        out: dict[str, Any] = {}
+        out: Slots = {}
         if sensors is not None:
             measured = np.concatenate(sensors.read(q, qd, s["noise"]))
             if sensors.every > 1:
@@ -193,7 +175,7 @@ def law_stage(parts: Ingredients) -> Stage:
             q, qd = out["line"][-2 * n : -n], out["line"][-n:]
             out["measured"] = np.concatenate([q, qd])
         true = s["x"][:n], s["x"][n : 2 * n]
-        tau, after = law(s["t"][0], q, qd, _reference(s["ref"], n), s, true)
+        tau, after = law(s["t"][0], q, qd, reference_of(s["ref"], n), s, true)
         out["tau"] = tau
         return out | {f"memory_{k}": v for k, v in after.items()}
 
@@ -210,9 +192,9 @@ def monitor_stage(parts: Ingredients) -> Stage:
     starts = [monitors.initial_memory(monitor, n) for monitor in parts.monitors]
     shapes |= {f"monitor{k}_{name}": np.shape(value) for k, start in enumerate(starts) for name, value in start.items()}
 
-    def body(s: dict[str, Any]) -> dict[str, Any]:
+    def body(s: Slots) -> Slots:
         state = s["x"] if parts.sensors is None else s["measured"]
-        ref = _reference(s["ref"], n)
+        ref = reference_of(s["ref"], n)
         model = parts.lanes.fill(s.get("parameters")) if parts.model is None else parts.model
         signals = {
             "arm": model,
@@ -236,153 +218,3 @@ def monitor_stage(parts: Ingredients) -> Stage:
 def slot_name(label: str) -> str:
     """Name of the slot and recorded signal of a monitor's output ("observer.tau_ext" → "observer_tau_ext")."""
     return "".join(c if c.isalnum() else "_" for c in label)
-
-
-def system_slots(parts: Ingredients, continuous: bool) -> dict[str, tuple[int, ...]]:
-    """Slots that the differential equation reads besides its state: torque or law and references, time, parameters."""
-    n = parts.n
-    slots: dict[str, tuple[int, ...]] = {"t": (1,)}
-    slots |= {"ref_next": (3 * n,), **_Law(parts).shapes} if continuous else {"tau": (n,)}
-    if parts.lanes.places:
-        slots["parameters"] = (len(parts.lanes.places),)
-    return slots
-
-
-def system_of(parts: Ingredients, continuous: bool, s: Mapping[str, Any]) -> System:
-    """The differential equation with its inputs from slots `s`."""
-    n, law, dt, start = parts.n, _Law(parts), parts.period, s["t"][0]
-
-    def torque(past: Any, q: Any, qd: Any) -> Any:
-        if not continuous:
-            return s["tau"]
-        ref = hermite(past / dt, dt, _reference(s["ref"], n), _reference(s["ref_next"], n))
-        return law(start + past, q, qd, ref, s)[0]
-
-    tree = parts.lanes.fill(s.get("parameters"))
-
-    def acting(
-        function: Callable[..., Any] | None, what: str, *shapes: tuple[int, ...]
-    ) -> Callable[[Any, Any, Any], Any] | None:
-        if function is None:
-            return None
-        return lambda past, q, qd: outer(
-            function, {"arm": tree, "t": start + past, "q": q, "qd": qd}, f"simulate: {what}", *shapes
-        )
-
-    extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
-    return System(
-        tree,
-        torque,
-        parts.drive,
-        parts.friction,
-        acting(parts.wrenches, "wrench", (6,), (tree.nb, 6)),
-        acting(parts.external, "external", (n,)),
-        extra,
-    )
-
-
-def outer(function: Callable[..., Any], signals: Mapping[str, Any], what: str, *shapes: tuple[int, ...]) -> Any:
-    """Call a user's function of (arm, t, q, qd) and check the shape of what it returns."""
-    value = call_by_name(function, signals)
-    if np.shape(value) not in shapes:
-        raise InputError(f"{what} must return shape {' or '.join(map(str, shapes))}, got {np.shape(value)}")
-    return value
-
-
-def step_end(parts: Ingredients, tree: Tree, start: Any, x: Any, past: Any, x1: Any, past1: Any) -> dict[str, Any]:
-    """What every step ends with: stops at the joint limits, the time since the tick, and the events."""
-    n = parts.n
-    out: dict[str, Any] = {"past": np.array([past1]), "x": _clamped(x1, parts.clamp, n)}
-    if parts.events:
-        after = {"arm": tree, "t": start + past1, "q": out["x"][:n], "qd": out["x"][n : 2 * n]}
-        out["event"] = np.array([outer(f, after, f"event {name!r}", ()) for name, f in parts.events.items()])
-        out["x_before"], out["past_before"] = x, np.array([past])
-    return out
-
-
-def step_program(parts: Ingredients, *, command: str = "held") -> Program:
-    """One integrator step. Slots: x, h, tau (held) or ref, ref_next, t (continuous), past (time since the tick)."""
-    continuous = command == "law"
-    shapes = {"x": (parts.size,), "h": (1,), "past": (1,), **system_slots(parts, continuous)}
-    if parts.method.adaptive:
-        shapes["left"] = (1,)
-
-    def body(s: dict[str, Any]) -> dict[str, Any]:
-        system = system_of(parts, continuous, s)
-        x, h, past = s["x"], s["h"][0], s["past"][0]
-        out: dict[str, Any] = {}
-        if parts.method.adaptive:
-            h = np.minimum(h, s["left"][0])
-            new, error = parts.method.step(system, past, x, h)
-            x1, moved, out["h"] = accept(parts.method, x, new, error, h, s["h"][0], s["left"][0])
-            out["left"] = np.array([s["left"][0] - moved])
-        else:
-            (x1, _), moved = parts.method.step(system, past, x, h), h
-        return out | step_end(parts, system.tree, s["t"][0], x, past, x1, past + moved)
-
-    return traced_stage(body, shapes, "step")
-
-
-def _clamped(x: Any, limits: tuple[Any, Any] | None, n: int) -> Any:
-    """Mechanical stops: a joint past its limit is put back and loses the speed that drives it further."""
-    if limits is None:
-        return x
-    lower, upper = limits
-    q, qd = list(x[:n]), list(x[n : 2 * n])
-    for k in range(n):
-        if np.isfinite(upper[k]):
-            qd[k] = np.where(q[k] > upper[k], np.minimum(qd[k], 0.0), qd[k])
-            q[k] = np.minimum(q[k], upper[k])
-        if np.isfinite(lower[k]):
-            qd[k] = np.where(q[k] < lower[k], np.maximum(qd[k], 0.0), qd[k])
-            q[k] = np.maximum(q[k], lower[k])
-    return np.concatenate([np.array(q), np.array(qd), x[2 * n :]])
-
-
-def loop_plan(parts: Ingredients, law: Stage | None) -> LoopPlan:
-    """Put the stages and slots together; without the law's stage, Python calls the law."""
-    n, law_in_loop = parts.n, law is not None
-    stages = [] if law is None else [law]
-    stages += [monitor_stage(parts)] if parts.monitors else []
-    if parts.method.name == "rk4":
-        from armwright.simulation.staged import rk4_stages  # builds on this module
-
-        stages += rk4_stages(parts)
-    else:
-        stages.append(stage(step_program(parts, command="law" if parts.continuous else "held"), "inside"))
-    slots: dict[str, int] = {"x": parts.size, "tau": n, "t": 1, "past": 1, "h": 1, "ref": 3 * n}
-    for part in stages:
-        for signals, names in ((part.program.inputs, part.reads), (part.program.outputs, part.writes)):
-            slots |= {names[s.name]: s.size for s in signals}
-    adaptive = parts.method.adaptive
-
-    def begin(s: dict[str, Any]) -> dict[str, Any]:
-        none = 0.0 * s["t"]
-        return {"past": none, "left": none + parts.period} if adaptive else {"past": none}
-
-    reset = traced_stage(begin, {"t": (1,)}, "reset")
-    shared = ["t", "ref", *(["ref_next"] if parts.continuous else [])]
-    lanes = []
-    if parts.sensors is not None and law_in_loop:
-        lanes = ["noise"]
-        shared += ["fresh"] if parts.sensors.every > 1 else []
-    record = (
-        ["t", "x", "tau"]
-        + [k for k in slots if k.startswith("memory_")]
-        + (["measured"] if "measured" in slots else [])
-    )
-    watched = [slot_name(name) for name in monitors.labels(parts.monitors).values()]
-    record += watched
-    alarms = tuple(name for name in watched if name.endswith("alarm")) if parts.stop_on_alarm else ()
-    slots |= {"left": 1} if parts.method.adaptive else {}
-    return LoopPlan(
-        slots,
-        (stage(reset, "before"), *stages),
-        tuple(shared),
-        tuple(lanes),
-        tuple(record),
-        ("event",) if parts.events else (),
-        ("x", "tau"),
-        "left" if adaptive else None,
-        alarms,
-    )

@@ -21,7 +21,7 @@ from armwright.recording.signals import Event, Signal
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
-    from armwright.simulation.session import Session
+    from armwright.simulation.running_loop import RunningLoop
 
 
 def units(robot: Robot) -> tuple[str, str, str, str]:
@@ -31,10 +31,10 @@ def units(robot: Robot) -> tuple[str, str, str, str]:
     return "rad", "rad/s", "rad/s^2", "N m"
 
 
-def columns_of(session: Session, rows: Any, given: Any) -> dict[str, tuple[Any, str]]:
+def columns_of(running: RunningLoop, rows: Any, given: Any) -> dict[str, tuple[Any, str]]:
     """Name the columns of rows (B, T, columns) and of what all lanes were given (T, columns): values, unit by name."""
-    parts, n = session.parts, session.parts.n
-    u = units(session.robot)
+    parts, n = running.parts, running.parts.n
+    u = units(running.robot)
     columns: dict[str, tuple[Any, str]] = {
         "q": (rows[..., 1 : 1 + n], u[0]),
         "qd": (rows[..., 1 + n : 1 + 2 * n], u[1]),
@@ -42,7 +42,7 @@ def columns_of(session: Session, rows: Any, given: Any) -> dict[str, tuple[Any, 
     }
     if parts.drive is not None:
         columns["tau_command"] = columns["tau"]
-        columns["tau"] = (_applied(session, rows), u[3])
+        columns["tau"] = (_applied(running, rows), u[3])
     shape = columns["q"][0].shape
     for k, name in enumerate(("q_ref", "qd_ref", "qdd_ref")):
         columns[name] = (np.broadcast_to(given[:, 1 + k * n : 1 + (k + 1) * n], shape), u[k])
@@ -50,54 +50,54 @@ def columns_of(session: Session, rows: Any, given: Any) -> dict[str, tuple[Any, 
     for k, name in enumerate(parts.extra_names):
         columns[name] = (rows[..., 1 + (2 + k) * n : 1 + (3 + k) * n], "N m" if name == "motor_torque" else "rad")
     start = 1 + parts.size + n
-    for slot in session.loop.plan.record[3:]:
-        size = session.loop.plan.slots[slot]
+    for slot in running.loop.plan.record[3:]:
+        size = running.loop.plan.slots[slot]
         columns[slot] = (rows[..., start : start + size], "")
         start += size
     return columns
 
 
-def signals_of(session: Session, rows: Any, given: Any) -> dict[str, Signal]:
+def signals_of(running: RunningLoop, rows: Any, given: Any) -> dict[str, Signal]:
     """Signals of rows: (T, …) of a single simulation, (B, T, …) of a batch."""
-    labels = tuple(joint.name for joint in session.robot.joints)
+    labels = tuple(joint.name for joint in running.robot.joints)
     return {
         name: Signal(
-            values if session.count > 1 else values[0], unit, labels if values.shape[-1] == len(labels) else ()
+            values if running.count > 1 else values[0], unit, labels if values.shape[-1] == len(labels) else ()
         )
-        for name, (values, unit) in columns_of(session, rows, given).items()
+        for name, (values, unit) in columns_of(running, rows, given).items()
     }
 
 
-def settings_of(session: Session, settings: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of(running: RunningLoop, settings: Mapping[str, Any]) -> dict[str, Any]:
     """What a session was asked to do, as it is written into recordings."""
-    parts = session.parts
+    parts = running.parts
     return {
         "law": parts.law.name,
         "gains": {k: np.asarray(v).tolist() for k, v in parts.law.gains.items() if np.ndim(v) < 2},
         "integrator": parts.method.name,
         "rate": 1.0 / parts.period,
-        "substeps": session.substeps,
+        "substeps": running.substeps,
         "continuous": parts.continuous,
         **settings,
     }
 
 
-def closing(session: Session) -> tuple[Any, Any] | None:
+def closing(running: RunningLoop) -> tuple[Any, Any] | None:
     """The row of the present moment and what is given then, (B, 1, columns) and (1, columns); None if it is no new one.
 
     There is none after a divergence, before the first row, or where an interrupt left the state ahead of the clock.
     """
-    log = session.log
-    if not log.count or not session.consistent:
+    log = running.log
+    if not log.count or not running.consistent:
         return None
-    row, given = session.closing_row(), session.shared_table(1)
-    new = np.isfinite(row).all() and session.time > float(log.given(log.count - 1)[0, 0])
+    row, given = running.closing_row(), running.shared_table(1)
+    new = np.isfinite(row).all() and running.time > float(log.given(log.count - 1)[0, 0])
     return (row, given) if new else None
 
 
-def recording_of(session: Session, settings: Mapping[str, Any]) -> Any:
+def recording_of(running: RunningLoop, settings: Mapping[str, Any]) -> Recording | Recordings:
     """Return the `Recording` (one simulation) or `Recordings` (a batch) of what a session recorded so far."""
-    log, end = session.log, closing(session)
+    log, end = running.log, closing(running)
     since = log.first
     if end is not None:
         last, given = log.tail(1)
@@ -107,28 +107,28 @@ def recording_of(session: Session, settings: Mapping[str, Any]) -> Any:
     if end is not None:
         log.commit(-1)  # the recording looks at it; the log goes on without
         log.seal()
-    signals, asked = signals_of(session, rows, table), settings_of(session, settings)
-    if session.count > 1:
-        whole = np.isfinite(rows[..., : 1 + session.parts.size]).all(axis=-1).sum(axis=1)
+    signals, asked = signals_of(running, rows, table), settings_of(running, settings)
+    if running.count > 1:
+        whole = np.isfinite(rows[..., : 1 + running.parts.size]).all(axis=-1).sum(axis=1)
         lengths = () if (whole == len(table)).all() else tuple(int(k) for k in whole)
         return Recordings(
-            table[:, 0], signals, robots=session.robots, lengths=lengths, seeds=session.seeds, settings=asked
+            table[:, 0], signals, robots=running.robots, lengths=lengths, seeds=running.seeds, settings=asked
         )
-    events = tuple(Event(t, name) for t, name in session.happened)
+    events = tuple(Event(t, name) for t, name in running.happened)
     return Recording(
         table[:, 0],
         signals,
-        robot=session.robot,
+        robot=running.robot,
         events=events,
-        outcome=session.outcome,
-        seed=session.seeds[0],
+        outcome=running.outcome,
+        seed=running.seeds[0],
         settings=asked,
     )
 
 
-def _applied(session: Session, rows: Any) -> Any:
+def _applied(running: RunningLoop, rows: Any) -> Any:
     """Joint torques (B, T, n) that the drive made of the commands, from recorded rows."""
-    parts, n = session.parts, session.parts.n
+    parts, n = running.parts, running.parts.n
     assert parts.drive is not None
     flat = rows.reshape(-1, rows.shape[-1]).T[1:]  # joints first, as the drive's formulas have them
     states = {name: flat[(2 + k) * n : (3 + k) * n] for k, name in enumerate(parts.extra_names)}

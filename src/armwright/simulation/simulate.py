@@ -29,6 +29,7 @@ from armwright.simulation.loop_stages import Ingredients
 from armwright.simulation.rows_to_recording import recording_of
 from armwright.simulation.sensors import JointSensors
 from armwright.simulation.session import Session
+from armwright.simulation.wrist import wrench_function
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -261,21 +262,6 @@ def _reference(reference: Any, start: Any, n: int) -> Trajectory | Reference:
         raise InputError(f"simulate: one reference ({n},) serves all simulations, got {len(rows)}; q0 may differ")
     target = rows[0]
     return Reference(target, np.zeros(n), np.zeros(n))
-
-
-def wrench_function(wrench: Any) -> Callable[..., Any] | None:
-    """Return the wrench of `simulate` as a function; a constant one, (6,) at the tool or (nb, 6), gives itself."""
-    if wrench is None:
-        return None
-    if callable(wrench):
-        function: Callable[..., Any] = wrench
-        return function
-    constant = np.asarray(wrench, dtype=np.float64)
-    if constant.shape[-1:] != (6,) or constant.ndim > 2 or not np.isfinite(constant).all():
-        raise InputError(
-            f"simulate: wrench must be (6,) or (nb, 6) finite numbers, or a function; got shape {constant.shape}"
-        )
-    return lambda: constant
 
 
 def _limit_event(robot: Robot) -> Callable[..., Any]:

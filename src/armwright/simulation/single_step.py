@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from armwright.graph.kernel import make_kernel
-from armwright.simulation.loop_stages import step_program
+from armwright.simulation.step_stages import step_program
 
 if TYPE_CHECKING:
     from armwright.graph.program import Program
     from armwright.robot.model import Robot
     from armwright.simulation.loop_stages import Ingredients
+    from armwright.types import Array
 
 
 class StepCall:
@@ -28,10 +29,11 @@ class StepCall:
         self.order = [s.name for s in program.inputs]
         self.index = [s.name for s in program.outputs].index("x")
 
-    def by_name(self, slots: Mapping[str, Any]) -> Any:
+    def by_name(self, slots: Mapping[str, Array]) -> Array:
         """Call with a dictionary of slots."""
         result = self.kernel(*(slots[name] for name in self.order))
-        return result if self.single else result[self.index]
+        state: Array = result if self.single else result[self.index]
+        return state
 
 
 def step_call(robot: Robot, parts: Ingredients) -> StepCall:
@@ -39,7 +41,7 @@ def step_call(robot: Robot, parts: Ingredients) -> StepCall:
     known = parts.step_key()
 
     def make(_: Robot) -> StepCall:
-        program = step_program(parts, command="law" if parts.continuous else "held")
+        program = step_program(parts)
         return StepCall(make_kernel(program, check_finite=False), program)
 
     return make(robot) if known is None else robot.memo(("step", *known), make)

@@ -16,7 +16,7 @@ from armwright.recording.writer import RecordingWriter
 from armwright.simulation.rows_to_recording import closing, settings_of, signals_of
 
 if TYPE_CHECKING:
-    from armwright.simulation.session import Session
+    from armwright.simulation.running_loop import RunningLoop
 
 
 class Stream:
@@ -26,25 +26,25 @@ class Stream:
         path: the file. forgetful: whether old rows leave the memory once they are written.
     """
 
-    def __init__(self, session: Session, path: str | Path, settings: Mapping[str, Any], keep: float | None) -> None:
+    def __init__(self, running: RunningLoop, path: str | Path, settings: Mapping[str, Any], keep: float | None) -> None:
         """Create the file (.mcap, .parquet or .csv); `keep` seconds stay in memory, None keeps all."""
-        if session.count > 1:
+        if running.count > 1:
             raise InputError(
-                f"save: {session.count} simulations do not fit into one file; save them one by one, "
+                f"save: {running.count} simulations do not fit into one file; save them one by one, "
                 "runs[k].save(path), or run them singly"
             )
         if keep is not None and not (np.isfinite(keep) and keep >= 0.0):
             raise InputError(f"keep: expected seconds ≥ 0, or None to keep all, got {keep}")
-        self.session, self.path, self.keep = session, Path(path), keep
-        self._taken = session.log.count
-        plan = session.loop.plan
+        self.running, self.path, self.keep = running, Path(path), keep
+        self._taken = running.log.count
+        plan = running.loop.plan
         nothing = np.zeros((1, 0, len(plan.record_slots))), np.zeros((0, len(plan.shared_slots)))
         self._writer = RecordingWriter(
             path,
-            signals_of(session, *nothing),
-            robot=session.robot,
-            settings=settings_of(session, settings),
-            seed=session.seeds[0],
+            signals_of(running, *nothing),
+            robot=running.robot,
+            settings=settings_of(running, settings),
+            seed=running.seeds[0],
         )
 
     @property
@@ -63,14 +63,14 @@ class Stream:
         Raises:
             SimulationError: the disk is full, or another failure; the message says how much the file holds.
         """
-        log = self.session.log
+        log = self.running.log
         with Uninterrupted():  # what is in the file, and what is noted as being there, never differ
             if log.count == self._taken or not self._writer.open:
                 return
             self._append(log.rows(self._taken), log.given(self._taken))
             self._taken = log.count
             if self.keep is not None:
-                log.forget(log.count - 1 - int(self.keep / (self.session.parts.period * self.session.every)))
+                log.forget(log.count - 1 - int(self.keep / (self.running.parts.period * self.running.every)))
 
     def close(self, outcome: str) -> None:
         """Write what remains, the row of the present moment, the events and the outcome; safe to call twice."""
@@ -78,16 +78,16 @@ class Stream:
             if not self._writer.open:
                 return
             self.take()
-            end = closing(self.session)
+            end = closing(self.running)
             if end is not None:
                 self._append(*end)
             try:
-                self._writer.close(outcome, [Event(t, name) for t, name in self.session.happened])
+                self._writer.close(outcome, [Event(t, name) for t, name in self.running.happened])
             except ArmwrightError as error:
                 raise SimulationError(str(error)) from error
 
     def _append(self, rows: Any, given: Any) -> None:
-        signals = signals_of(self.session, rows, given)
+        signals = signals_of(self.running, rows, given)
         try:
             self._writer.append(given[:, 0], {name: signal.values for name, signal in signals.items()})
             self._writer.flush()

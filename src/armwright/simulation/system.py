@@ -8,19 +8,21 @@ State x = [q, qd, states of the drives, states of the friction]. Between control
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.dynamics.crba import crba
 from armwright.dynamics.newton_euler import rnea
-from armwright.dynamics.terms import coulomb_sign
 from armwright.graph import jacobian
 from armwright.robot.tree import Tree, present
 from armwright.simulation.drives import Drive
 from armwright.simulation.friction import FrictionModel
 from armwright.spatial import ltdl_solve
+
+if TYPE_CHECKING:
+    from armwright.types import Traced
 
 Command = Callable[[Any, Any, Any], Any]
 
@@ -82,53 +84,42 @@ class System:
     def _states(self, x: Any, names: tuple[str, ...]) -> dict[str, Any]:
         return {name: x[self.extra[name]] for name in names}
 
-    def _needed(self, q: Any, qd: Any, qdd: Any, wrenches: Any, *, dry: bool) -> Any:
-        """Torque that the motion needs: inverse dynamics with the robot's own friction unless a model replaces it."""
+    def needed(self, q: Traced, qd: Traced, qdd: Traced, wrenches: Traced, *, dry: bool) -> Traced:
+        """Torque that the motion needs (n,), with the robot's own friction unless a model replaces it."""
         external = {} if wrenches is None else {"wrench" if np.ndim(wrenches) == 1 else "wrenches": wrenches}
-        tree = self.tree
-        tau = rnea(tree, q, qd, qdd, friction=False, rotors=False, **external)
-        if present(tree.armature):
-            tau = tau + tree.armature @ qdd
-        if self.friction is None:
-            if present(tree.viscous):
-                tau = tau + tree.viscous @ qd
-            if dry and present(tree.coulomb):
-                tau = tau + tree.coulomb * coulomb_sign(tree, qd)
-        return tau
+        tree = self.tree if dry else replace(self.tree, coulomb=np.zeros(self.n))
+        return rnea(tree, q, qd, qdd, friction=self.friction is None, **external)
 
-    def _mass(self, q: Any) -> Any:
-        """M(q) with the rotors."""
-        M, rotors = crba(self.tree, q, rotors=False), self.tree.armature
-        if not present(rotors):
-            return M
-        return M + np.array([[rotors[max(i, j), min(i, j)] for j in range(self.n)] for i in range(self.n)])
+    def mass_matrix(self, q: Traced) -> Traced:
+        """M(q) with the rotors (n, n)."""
+        return crba(self.tree, q)
 
     def derivative(self, t: Any, x: Any) -> Any:
         """ẋ = f(t, x)."""
         n = self.n
         q, qd = x[:n], x[n : 2 * n]
         tau, rest, wrenches = self.torques(t, x)
-        missing = tau - self._needed(q, qd, np.zeros(n), wrenches, dry=True)
-        return np.concatenate([qd, ltdl_solve(self._mass(q), missing), *rest])
+        missing = tau - self.needed(q, qd, np.zeros(n), wrenches, dry=True)
+        return np.concatenate([qd, ltdl_solve(self.mass_matrix(q), missing), *rest])
 
     def without_dry_friction(self, t: Any, x: Any) -> tuple[Any, Any, Any]:
         """Return torque less bias without dry friction (n,), mass matrix, and derivatives of the extra states."""
         n = self.n
         q, qd = x[:n], x[n : 2 * n]
         tau, rest, wrenches = self.torques(t, x, dry=False)
-        missing = tau - self._needed(q, qd, np.zeros(n), wrenches, dry=False)
-        return missing, self._mass(q), np.concatenate(rest) if rest else np.zeros(0)
+        missing = tau - self.needed(q, qd, np.zeros(n), wrenches, dry=False)
+        return missing, self.mass_matrix(q), np.concatenate(rest) if rest else np.zeros(0)
 
     def linearised(self, t: Any, x: Any) -> tuple[Any, Any, Any, Any]:
         """Return f, M, ∂(M·qdd, ṙ)/∂x and ∂(M·qdd, ṙ)/∂t with M held, for a linearly implicit step (traced only)."""
         n = self.n
         q, qd = x[:n], x[n : 2 * n]
         tau, rest, wrenches = self.torques(t, x)
-        M = self._mass(q)
-        qdd = ltdl_solve(M, tau - self._needed(q, qd, np.zeros(n), wrenches, dry=True))
+        M = self.mass_matrix(q)
+        qdd = ltdl_solve(M, tau - self.needed(q, qd, np.zeros(n), wrenches, dry=True))
         # held while differentiating: a choice that is always the same keeps it from folding into M·(M⁻¹·tau) = tau
         a = np.array([np.where(np.abs(w) >= 0.0, w, 0.0) for w in qdd])
-        balance = np.concatenate([tau - self._needed(q, qd, a, wrenches, dry=True), *rest])
+        balance = np.concatenate([tau - self.needed(q, qd, a, wrenches, dry=True), *rest])
         time = np.array([t], dtype=object)
         return (
             np.concatenate([qd, qdd, *rest]),

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.graph.loop_plan import traced_stage
 from armwright.graph.purity import is_trusted, traced_purely
-from armwright.simulation.loop_stages import law_stage, monitor_stage, outer, traced_stage
+from armwright.simulation.loop_stages import law_stage, monitor_stage
+from armwright.simulation.step_stages import outer
 
 if TYPE_CHECKING:
-    from armwright.graph.loop import Stage
+    from armwright.graph.loop_plan import Stage
     from armwright.simulation.loop_stages import Ingredients
 
 

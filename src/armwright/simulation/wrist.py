@@ -23,6 +23,21 @@ if TYPE_CHECKING:
 AXES = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
+def wrench_function(wrench: Any) -> Callable[..., Any] | None:
+    """Return the wrench of `simulate` as a function; a constant one, (6,) at the tool or (nb, 6), gives itself."""
+    if wrench is None:
+        return None
+    if callable(wrench):
+        function: Callable[..., Any] = wrench
+        return function
+    constant = np.asarray(wrench, dtype=np.float64)
+    if constant.shape[-1:] != (6,) or constant.ndim > 2 or not np.isfinite(constant).all():
+        raise InputError(
+            f"simulate: wrench must be (6,) or (nb, 6) finite numbers, or a function; got shape {constant.shape}"
+        )
+    return lambda: constant
+
+
 def tool_wrench(function: Callable[..., Any], arm: Robot | Tree, t: Any, q: Any, qd: Any) -> Any:
     """World's wrench (6,) on the tool's link at the tool, base axes, from a wrench function of `simulate` (traced).
 
@@ -49,8 +64,6 @@ def with_wrench(recording: Recording, wrench: Any) -> Recording:
     robot = recording.robot
     if robot is None:
         raise InputError("with_wrench: the recording does not know its robot")
-    from armwright.simulation.simulate import wrench_function
-
     function = wrench_function(wrench)
     if function is None:
         raise InputError("with_wrench: no wrench given")

@@ -12,8 +12,8 @@ from typing import Any
 
 from armwright.errors import NotSupportedError
 from armwright.optional import need
-from armwright.recording.pictures.plots import STYLE
 from armwright.recording.pictures.report import write_html
+from armwright.recording.pictures.style import STYLE
 from armwright.studies.recorded import Change
 from armwright.studies.run import Outcome, Result
 

@@ -11,8 +11,8 @@ import numpy as np
 from armwright.kinematics import fk, fk_all
 from armwright.optional import need
 from armwright.recording.pictures.drawing import AXES, Scene, one
-from armwright.recording.pictures.plots import COLOURS, LIMIT, MUTED
 from armwright.recording.pictures.skeleton import Camera, capsules, joint_frames, upright
+from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

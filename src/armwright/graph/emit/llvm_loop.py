@@ -24,7 +24,7 @@ from armwright.graph.emit.llvm_parts import emit_program
 from armwright.graph.ops import Op
 
 if TYPE_CHECKING:
-    from armwright.graph.loop import LoopPlan, Stage
+    from armwright.graph.loop_plan import LoopPlan, Stage
 
 DONE, NOT_FINITE, EVENT, STUCK, ALARM = 0, 1, 2, 3, 4
 

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a recording, one line each: joints, velocities, torques with limits, errors, energy, the tool's path.
-
-Colours are Okabe and Ito's, which colour-blind readers can tell apart; sizes suit a page of text.
-"""
+"""Figures of a recording, one line each: joints, velocities, torques with limits, errors, energy, the tool's path."""
 
 from __future__ import annotations
 
@@ -15,38 +12,18 @@ import numpy as np
 
 from armwright.errors import ArmwrightError, InputError
 from armwright.optional import need
+from armwright.recording.pictures.style import COLOURS as COLOURS
+from armwright.recording.pictures.style import LIMIT as LIMIT
+from armwright.recording.pictures.style import MUTED as MUTED
+from armwright.recording.pictures.style import STYLE as STYLE
+from armwright.recording.pictures.style import mark_events
 from armwright.recording.pictures.summary import limits_of
+from armwright.recording.pictures.tool_plot import draw_tool
 
 if TYPE_CHECKING:
     from armwright.recording.recording import Recording
     from armwright.types import Array
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#882255")
-LIMIT, MUTED = "#b2182b", "#5f6975"
-STYLE = {
-    "font.size": 8.5,
-    "axes.titlesize": 8.5,
-    "axes.labelsize": 8.5,
-    "legend.fontsize": 7.5,
-    "xtick.labelsize": 7.5,
-    "ytick.labelsize": 7.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.7,
-    "axes.grid": True,
-    "grid.alpha": 0.3,
-    "grid.linewidth": 0.5,
-    "lines.linewidth": 1.2,
-    "legend.frameon": False,
-    "axes.axisbelow": True,
-    "xtick.major.width": 0.7,
-    "ytick.major.width": 0.7,
-    "savefig.dpi": 200,
-    "figure.dpi": 120,
-    "axes.formatter.limits": (-7, 7),
-    "axes.formatter.use_mathtext": True,
-    "svg.fonttype": "none",
-}
 NAMES = {
     "q": "position",
     "qd": "velocity",
@@ -134,8 +111,6 @@ def _view(recording: Recording, view: str, together: bool | None) -> View:
     if view == "energy":
         return (lambda _: 2.3), (lambda part: _energy(recording, part))
     if view == "tool":
-        from armwright.recording.pictures.tool_plot import draw_tool
-
         return (lambda width: 0.46 * width), (lambda part: draw_tool(recording, part))
     name = GROUPS.get(view, view)
     if name not in recording:
@@ -157,21 +132,6 @@ def axis_label(name: str, unit: str) -> str:
     """Return "velocity [rad/s]" and the like."""
     text = unit.replace("^2", "²").replace("^3", "³").replace("N m", "N·m")
     return f"{NAMES.get(name, name.replace('_', ' '))}" + (f" [{text}]" if text else "")
-
-
-def mark_events(recording: Recording, axes: Any, named: bool = True) -> None:
-    """Draw a dotted line at every event, and its name above the panel where there is room."""
-    free = -np.inf
-    for event in recording.events[:50]:
-        if not recording.time[0] <= event.time <= recording.time[-1]:
-            continue
-        axes.axvline(event.time, color=MUTED, linewidth=0.7, linestyle=(0, (1, 2)), zorder=0.5)
-        if named and event.time >= free:
-            late = event.time > recording.time[-1] - 0.1 * recording.duration
-            place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "xytext": (0, 2)}
-            side = "right" if late else "left"
-            axes.annotate(event.name, (event.time, 1.0), va="bottom", ha=side, fontsize=6.5, color=MUTED, **place)
-            free = event.time + recording.duration * (0.02 + 0.012 * len(event.name))
 
 
 def _frame(recording: Recording, axes: Any) -> None:

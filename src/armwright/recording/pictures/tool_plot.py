@@ -11,6 +11,7 @@ from armwright.kinematics.forward import fk
 from armwright.recording.pictures.animation import posed
 from armwright.recording.pictures.drawing import Scene, one
 from armwright.recording.pictures.skeleton import camera_for, capsules
+from armwright.recording.pictures.style import COLOURS, mark_events
 
 if TYPE_CHECKING:
     from armwright.recording.recording import Recording
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 def draw_tool(recording: Recording, part: Any) -> None:
     """Draw into a subfigure: left the arm in five poses, right x, y, z of the tool in the base frame."""
-    from armwright.recording.pictures.plots import COLOURS, mark_events
-
     robot, q = posed(recording)
     chosen = np.unique(np.linspace(0, len(recording) - 1, 5).astype(int))
     arms, path = capsules(robot, q[chosen]), fk(robot, q)[:, :3, 3]

@@ -174,7 +174,7 @@ class DetectionStudy:
         need("matplotlib", "plot", "figures")
         from matplotlib.figure import Figure
 
-        from armwright.recording.pictures.plots import COLOURS, STYLE
+        from armwright.recording.pictures.style import COLOURS, STYLE
 
         figure = Figure(figsize=(10.0, 3.4), layout="constrained")
         with _style(STYLE):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from armwright.optional import need
-from armwright.recording.pictures.plots import COLOURS
+from armwright.recording.pictures.style import COLOURS
 
 
 def new_figure(width: float, height: float) -> Any:

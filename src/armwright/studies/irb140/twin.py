@@ -16,7 +16,8 @@ import numpy as np
 from armwright.control import pd_gravity
 from armwright.control.law import run as run_law
 from armwright.dynamics.poe import poe_forward, poe_mass
-from armwright.graph.loop import Loop, LoopPlan, stage
+from armwright.graph.loop import Loop
+from armwright.graph.loop_plan import LoopPlan, stage
 from armwright.graph.program import trace
 from armwright.motion.reference import Reference
 from armwright.robot.tree import tree_of

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armwright.graph.loop import Loop, LoopPlan, stage
+from armwright.graph.loop import Loop
+from armwright.graph.loop_plan import LoopPlan, stage
 from armwright.graph.program import trace
 from armwright.kinematics import fk, jacobian
 from armwright.kinematics.jacobian import pose_jacobian

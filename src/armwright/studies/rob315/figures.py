@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from armwright.recording.pictures.plots import COLOURS
+from armwright.recording.pictures.style import COLOURS
 from armwright.studies.pictures import new_figure
 from armwright.types import Array
 

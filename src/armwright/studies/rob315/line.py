@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armwright.graph.loop import Loop, LoopPlan, stage
+from armwright.graph.loop import Loop
+from armwright.graph.loop_plan import LoopPlan, stage
 from armwright.graph.program import trace
 from armwright.kinematics import fk, manipulability
 from armwright.studies.item import Claim, Item, Picture
