@@ -218,7 +218,7 @@ def test_wrong_instants_are_named():
         control.evaluate(law, UR5, 0.0, Q, QD * np.nan, REF)
     with pytest.raises(aw.InputError, match=r"ref.qd: expected shape \(6,\)"):
         control.evaluate(law, UR5, 0.0, Q, QD, Reference(Q, 0.0, Q))
-    with pytest.raises(aw.InputError, match="no memory 'z'"):
+    with pytest.raises(aw.InputError, match="no memory z; it has"):
         control.evaluate(law, UR5, 0.0, Q, QD, REF, {"z": 1.0})
     with pytest.raises(aw.InputError, match="has no storage function"):
         control.storage(control.feedforward(1.0, 1.0), UR5, 0.0, Q, QD, REF)

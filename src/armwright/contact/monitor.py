@@ -18,72 +18,61 @@ arm, +JᵀF: M q̈ + C q̇ + g + friction = tau + tau_ext.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.control.law import locked, refuse_in_place
+from armwright.control.tick_function import (
+    TickFunction,
+    call,
+    frozen_numbers,
+    initial_memory,
+    new_memory,
+    refuse_unknown,
+)
 from armwright.errors import InputError
-from armwright.pickling import Rebuilt
 from armwright.robot.tree import as_tree
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.types import Array
 
 SIGNALS = ("arm", "t", "dt", "q", "qd", "q_ref", "qd_ref", "qdd_ref", "tau")
 
 
-@dataclass(frozen=True, eq=False)
-class Monitor(Rebuilt):
+@dataclass(frozen=True, eq=False, repr=False)
+class Monitor(TickFunction):
     """An observer or a detector.
 
     Attributes:
         name: for messages and recordings.
         function: see the module text.
         gains: scalars or arrays, constants of the compiled loop.
-        memory: initial values. A scalar stands for one value a joint and is stretched to (n,); other shapes are kept
+        memory: initial values. A scalar stands for one value per joint and is stretched to (n,); other shapes are kept
             (a single flag is written ``[0.0]``).
         outputs: names of what the function returns beside its memory, such as ``("tau_ext",)``.
         doc: equations and claim.
     """
 
-    name: str
-    function: Callable[..., Any]
-    gains: Mapping[str, Any] = field(default_factory=dict)
-    memory: Mapping[str, Any] = field(default_factory=dict)
+    kind: ClassVar[str] = "monitor"
+    signals: ClassVar[tuple[str, ...]] = SIGNALS
+
     outputs: tuple[str, ...] = ()
     doc: str = ""
 
     def __post_init__(self) -> None:
         """Freeze the arrays and refuse names that clash or are not used."""
-        if not callable(self.function):
-            raise InputError(f"monitor {self.name!r}: expected a function, got {type(self.function).__name__}")
-        for what in ("gains", "memory"):
-            given = getattr(self, what).items()
-            values = {label: _frozen(value, f"monitor {self.name!r}: {label}") for label, value in given}
-            object.__setattr__(self, what, MappingProxyType(values))
         object.__setattr__(self, "outputs", tuple(self.outputs))
+        super().__post_init__()
         if not self.outputs:
-            raise InputError(f"monitor {self.name!r}: name at least one output, such as outputs=('tau_ext',)")
-        kinds = [*SIGNALS, *self.gains, *self.memory]
-        clash = sorted({label for label in (*kinds, *self.outputs) if [*kinds, *self.outputs].count(label) > 1})
-        if clash:
-            raise InputError(
-                f"monitor {self.name!r}: {', '.join(clash)} is named twice (signals, gains, memory, outputs)"
-            )
-        wanted = inspect.signature(self.function).parameters
-        unused = sorted({*self.gains, *self.memory} - set(wanted))
-        if unused:
-            raise InputError(
-                f"monitor {self.name!r}: the function has no parameter {', '.join(unused)}; "
-                f"it takes {', '.join(wanted)}"
-            )
+            raise InputError(f"{self.title}: name at least one output, such as outputs=('tau_ext',)")
+
+    def further_names(self) -> tuple[str, ...]:
+        """The outputs."""
+        return self.outputs
 
     @property
     def wants(self) -> tuple[str, ...]:
@@ -91,22 +80,6 @@ class Monitor(Rebuilt):
         own = {*self.gains, *self.memory}
         parameters = inspect.signature(self.function).parameters.items()
         return tuple(label for label, p in parameters if label not in own and p.default is p.empty)
-
-    def __repr__(self) -> str:
-        """Return the name and the gains."""
-        values = ", ".join(f"{label}={np.array2string(value)}" for label, value in self.gains.items())
-        return f"Monitor({self.name}: {values})"
-
-
-def _frozen(value: Any, what: str) -> Array:
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what}: expected numbers, got {value!r}") from error
-    if not np.isfinite(array).all():
-        raise InputError(f"{what}: every entry must be finite")
-    array.setflags(write=False)
-    return array
 
 
 def as_chain(monitors: Monitor | Sequence[Monitor]) -> tuple[Monitor, ...]:
@@ -121,7 +94,7 @@ def as_chain(monitors: Monitor | Sequence[Monitor]) -> tuple[Monitor, ...]:
         missing = [label for label in monitor.wants if label not in known]
         if missing:
             raise InputError(
-                f"monitor {monitor.name!r} reads {', '.join(missing)}: no gain, no memory, and no earlier monitor "
+                f"{monitor.title} reads {', '.join(missing)}: no gain, no memory, and no earlier monitor "
                 f"gives it; known here: {', '.join(sorted(known))}"
             )
         known |= set(monitor.outputs)
@@ -142,11 +115,6 @@ def labels(chain: Sequence[Monitor]) -> dict[tuple[int, str], str]:
     }
 
 
-def initial_memory(monitor: Monitor, n: int) -> dict[str, Array]:
-    """Return the initial memory for an arm with n joints: scalars become (n,)."""
-    return {k: np.full(n, float(v)) if v.ndim == 0 else v.copy() for k, v in monitor.memory.items()}
-
-
 def run(
     monitor: Monitor, signals: Mapping[str, Any], memory: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -160,18 +128,7 @@ def run(
     Returns:
         (outputs by name, new memory by name; what the function leaves out keeps its value).
     """
-    values = {**{k: locked(v) for k, v in signals.items()}, **monitor.gains, **memory}
-    chosen = {}
-    for label, parameter in inspect.signature(monitor.function).parameters.items():
-        if values.get(label) is not None:
-            chosen[label] = values[label]
-        elif parameter.default is parameter.empty:
-            raise InputError(f"monitor {monitor.name!r} needs {label}, which was not given")
-    try:
-        result = monitor.function(**chosen)
-    except ValueError as error:
-        refuse_in_place(error, f"monitor {monitor.name!r}")
-        raise
+    result = call(monitor, signals, monitor.gains, memory)
     if (
         not isinstance(result, Mapping)
         or set(result) - {*monitor.outputs, *memory}
@@ -179,21 +136,13 @@ def run(
     ):
         got = ", ".join(result) if isinstance(result, Mapping) else type(result).__name__
         raise InputError(
-            f"monitor {monitor.name!r}: must return a dictionary with {', '.join(monitor.outputs)} "
+            f"{monitor.title}: must return a dictionary with {', '.join(monitor.outputs)} "
             f"and memory ({', '.join(memory) or 'none declared'}), got {got}"
         )
-    kept = dict(memory)
-    for label in memory:
-        if label in result:
-            if np.shape(result[label]) != np.shape(memory[label]):
-                raise InputError(
-                    f"monitor {monitor.name!r}: memory {label} starts as {np.shape(memory[label])}, "
-                    f"became {np.shape(result[label])}"
-                )
-            kept[label] = result[label]
+    kept = new_memory(monitor, memory, {label: result[label] for label in memory if label in result})
     outputs = {label: result[label] for label in monitor.outputs}
     if "alarm" in outputs and np.shape(outputs["alarm"]) != ():
-        raise InputError(f"monitor {monitor.name!r}: alarm must be one number, got shape {np.shape(outputs['alarm'])}")
+        raise InputError(f"{monitor.title}: alarm must be one number, got shape {np.shape(outputs['alarm'])}")
     return outputs, kept
 
 
@@ -237,7 +186,7 @@ def evaluate(
     n = as_tree(arm).n
     values: dict[str, Any] = {"arm": arm}
     for label, value in signals.items():
-        array = _frozen(value, label)
+        array = frozen_numbers(value, label)
         wanted = () if label in ("t", "dt") else (n,)
         if array.shape != wanted:
             raise InputError(f"{label}: expected shape {wanted}, got {array.shape}")
@@ -249,9 +198,5 @@ def evaluate(
 @names_culprit
 def with_gains(monitor: Monitor, **gains: Any) -> Monitor:
     """Return the monitor with some gains changed."""
-    strange = sorted(set(gains) - set(monitor.gains))
-    if strange:
-        raise InputError(
-            f"monitor {monitor.name!r}: no gain {', '.join(strange)}; it has {', '.join(monitor.gains) or 'none'}"
-        )
+    refuse_unknown(monitor, "gain", gains, monitor.gains)
     return replace(monitor, gains={**monitor.gains, **gains})

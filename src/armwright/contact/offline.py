@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.monitor import Monitor, as_chain, initial_memory, run_chain
+from armwright.contact.monitor import Monitor, as_chain, run_chain
+from armwright.control.tick_function import initial_memory
 from armwright.errors import InputError
 from armwright.graph import trace
 from armwright.graph.loop import Loop

@@ -18,13 +18,14 @@ from armwright.control.gains import (
     spectral_radius,
 )
 from armwright.control.impedance import impedance
-from armwright.control.law import Action, Law, as_law, check_gains, evaluate, initial_memory, run, run_storage, storage
+from armwright.control.law import Action, Law, as_law, check_gains, evaluate, run, run_storage, storage
 from armwright.control.lyapunov_redesign import acceleration_mismatch, lyapunov_redesign
 from armwright.control.pd import pd
 from armwright.control.pd_gravity import pd_gravity
 from armwright.control.pid import pid
 from armwright.control.sliding_mode import sliding_mode, torque_mismatch
 from armwright.control.task_space import task_space
+from armwright.control.tick_function import initial_memory
 from armwright.control.zero import zero
 
 LAWS = {

@@ -7,7 +7,8 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from armwright.arguments import names_culprit
-from armwright.control.law import Law, as_law, check_gains, initial_memory, run
+from armwright.control.law import Law, as_law, check_gains, run
+from armwright.control.tick_function import initial_memory
 from armwright.errors import InputError
 from armwright.graph.kernel import compile_function
 from armwright.graph.purity import traced_purely

@@ -21,14 +21,22 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from armwright.arguments import names_culprit
+from armwright.control.tick_function import (
+    TickFunction,
+    call,
+    frozen_numbers,
+    initial_memory,
+    new_memory,
+    refuse_unknown,
+)
 from armwright.errors import InputError
+from armwright.graph.by_name import call_by_name, is_open_ended
 from armwright.motion.reference import Reference
-from armwright.pickling import Rebuilt
 from armwright.robot.tree import as_tree
 
 if TYPE_CHECKING:
@@ -36,90 +44,48 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 SIGNALS = ("arm", "t", "q", "qd", "ref", "dt", "wrench")
 
 
-@dataclass(frozen=True, eq=False)
-class Law(Rebuilt):
+@dataclass(frozen=True, eq=False, repr=False)
+class Law(TickFunction):
     """A control law.
 
     Attributes:
         name: for messages and recordings.
         function: see the module text.
         gains: scalars, (n,) or, for batches of simulations, (B, n); the last axis of a batch may also be 1.
-        memory: initial values. A scalar stands for one value a joint and is stretched to (n,) (`initial_memory`);
+        memory: initial values. A scalar stands for one value per joint and is stretched to (n,) (`initial_memory`);
             other shapes are kept.
         storage: Lyapunov or storage function (arm, t, q, qd, ref, gains, memory by name) → scalar, or None.
         doc: equations and claim.
-        sizes: length of those gains that are not one value a joint, such as 6 for a tool stiffness.
+        sizes: length of those gains that are not one value per joint, such as 6 for a tool stiffness.
     """
 
-    name: str
-    function: Callable[..., Any]
-    gains: Mapping[str, Any] = field(default_factory=dict)
-    memory: Mapping[str, Any] = field(default_factory=dict)
-    storage: Callable[..., Any] | None = None
+    kind: ClassVar[str] = "law"
+    signals: ClassVar[tuple[str, ...]] = SIGNALS
+
+    storage: Callable[..., Traced] | None = None
     doc: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check that every parameter of the function will find its value."""
-        for what in ("gains", "memory"):
-            given = getattr(self, what).items()
-            values = {label: _frozen(value, f"law {self.name!r}: {label}") for label, value in given}
-            object.__setattr__(self, what, MappingProxyType(values))
+        super().__post_init__()
         object.__setattr__(self, "sizes", MappingProxyType(dict(self.sizes)))
-        if not callable(self.function):
-            raise InputError(f"law {self.name!r}: expected a function, got {type(self.function).__name__}")
-        named = {*self.gains, *self.memory}
-        clash = sorted(named & set(SIGNALS)) + sorted(set(self.gains) & set(self.memory))
-        if clash:
-            raise InputError(
-                f"law {self.name!r}: {', '.join(clash)} cannot name a gain or memory: already a signal or both"
-            )
-        wanted = inspect.signature(self.function).parameters
-        for label, parameter in wanted.items():
-            if (
-                not _open_ended(parameter)
-                and parameter.default is parameter.empty
-                and label not in named
-                and label not in SIGNALS
-            ):
+        for label, parameter in inspect.signature(self.function).parameters.items():
+            found = label in self.gains or label in self.memory or label in SIGNALS
+            if not found and parameter.default is parameter.empty and not is_open_ended(parameter):
                 raise InputError(
-                    f"law {self.name!r}: parameter {label!r} has no value; signals are {', '.join(SIGNALS)}; "
+                    f"{self.title}: parameter {label!r} has no value; signals are {', '.join(SIGNALS)}; "
                     f"gains are given as {label}=…, memory as memory={{{label!r}: …}}"
                 )
-        known = set(wanted) | (set(inspect.signature(self.storage).parameters) if self.storage else set())
-        unused = sorted(named - known)
-        if unused:
-            raise InputError(
-                f"law {self.name!r}: the function has no parameter {', '.join(unused)}; it takes {', '.join(wanted)}"
-            )
 
-    def __repr__(self) -> str:
-        """Return the name and the gains."""
-        values = ", ".join(f"{label}={np.array2string(value)}" for label, value in self.gains.items())
-        return f"Law({self.name}: {values})"
-
-
-def locked(value: Any) -> Any:
-    """Return a view that cannot be written to: what is measured is no law's to change."""
-    if isinstance(value, Reference):
-        return Reference(*(locked(part) for part in value))
-    if isinstance(value, np.ndarray) and value.flags.writeable:
-        value = value.view()
-        value.flags.writeable = False
-    return value
-
-
-def refuse_in_place(error: ValueError, what: str) -> None:
-    """Say what to do where a function has tried to write to what it was given (`locked`); else do nothing."""
-    if "read-only" in str(error):
-        raise InputError(
-            f"{what} changes what it was given in place ({error}); write to a copy: q = q.copy(), or q = q - 1.0"
-        ) from error
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """The law and its storage function."""
+        return (self.function,) if self.storage is None else (self.function, self.storage)
 
 
 class Action(NamedTuple):
@@ -127,21 +93,6 @@ class Action(NamedTuple):
 
     tau: Any
     memory: dict[str, Any]
-
-
-def _open_ended(parameter: inspect.Parameter) -> bool:
-    return parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-
-
-def _frozen(value: Any, what: str) -> Array:
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what}: expected numbers, got {value!r}") from error
-    if not np.isfinite(array).all():
-        raise InputError(f"{what}: every entry must be finite")
-    array.setflags(write=False)
-    return array
 
 
 @names_culprit
@@ -164,12 +115,8 @@ def as_law(
         constants.
     """
     if isinstance(law, Law):
-        for given, known, what in ((gains, law.gains, "gain"), (memory or {}, law.memory, "memory")):
-            strange = sorted(set(given) - set(known))
-            if strange:
-                raise InputError(
-                    f"law {law.name!r}: no {what} {', '.join(strange)}; it has {', '.join(known) or 'none'}"
-                )
+        refuse_unknown(law, "gain", gains, law.gains)
+        refuse_unknown(law, "memory", memory or {}, law.memory)
         return replace(
             law,
             name=name or law.name,
@@ -202,13 +149,8 @@ def check_gains(law: Law, n: int, *, batch: int | None = None) -> dict[str, Arra
             fits = value.shape in ((batch, size), (batch, 1))
         if not fits:
             rows = "" if batch is None else f", ({batch}, {size}) or ({batch}, 1)"
-            raise InputError(f"law {law.name!r}: gain {label}: expected ({size},) or a scalar{rows}, got {value.shape}")
+            raise InputError(f"{law.title}: gain {label}: expected ({size},) or a scalar{rows}, got {value.shape}")
     return dict(law.gains)
-
-
-def initial_memory(law: Law, n: int) -> dict[str, Array]:
-    """Return the initial memory of `law` for an arm with n joints: scalars become (n,)."""
-    return {label: np.full(n, float(value)) if value.ndim == 0 else value.copy() for label, value in law.memory.items()}
 
 
 def run(law: Law, signals: Mapping[str, Any], gains: Mapping[str, Any], memory: Mapping[str, Any]) -> Action:
@@ -220,43 +162,23 @@ def run(law: Law, signals: Mapping[str, Any], gains: Mapping[str, Any], memory: 
         gains: values of all gains.
         memory: values of all memory.
     """
-    chosen = _chosen(law, law.function, {**{k: locked(v) for k, v in signals.items()}, **gains, **memory})
-    try:
-        value = law.function(**chosen)
-    except ValueError as error:
-        refuse_in_place(error, f"law {law.name!r}")
-        raise
+    value = call(law, signals, gains, memory)
     tau, kept = value if isinstance(value, tuple) else (value, {})
     n = np.shape(signals["q"])
     if np.shape(tau) != n:
-        raise InputError(f"law {law.name!r}: must return a torque a joint, shape {n}, got {np.shape(tau)}")
+        raise InputError(f"{law.title}: must return a torque a joint, shape {n}, got {np.shape(tau)}")
     if not isinstance(kept, Mapping) or set(kept) - set(memory):
         raise InputError(
-            f"law {law.name!r}: the second return value must hold the memory ({', '.join(memory) or 'none declared'})"
+            f"{law.title}: the second return value must hold the memory ({', '.join(memory) or 'none declared'})"
         )
-    for label, new in kept.items():
-        if np.shape(new) != np.shape(memory[label]):
-            raise InputError(
-                f"law {law.name!r}: memory {label} starts as {np.shape(memory[label])}, became {np.shape(new)}"
-            )
-    return Action(tau, {**memory, **kept})
+    return Action(tau, new_memory(law, memory, kept))
 
 
 def run_storage(law: Law, signals: Mapping[str, Any], gains: Mapping[str, Any], memory: Mapping[str, Any]) -> Any:
     """Storage function of the law (scalar), on floats or on symbols; arguments as in `run`."""
     if law.storage is None:
-        raise InputError(f"law {law.name!r} has no storage function")
-    return law.storage(**_chosen(law, law.storage, {**signals, **gains, **memory}))
-
-
-def _chosen(law: Law, function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    out = {}
-    for label, parameter in inspect.signature(function).parameters.items():
-        if values.get(label) is not None:
-            out[label] = values[label]
-        elif parameter.default is parameter.empty and not _open_ended(parameter):
-            raise InputError(f"law {law.name!r} needs {label}, which was not given")
-    return out
+        raise InputError(f"{law.title} has no storage function")
+    return call_by_name(law.storage, {**signals, **gains, **memory}, law.title)
 
 
 def _instant(
@@ -269,15 +191,13 @@ def _instant(
         if value is not None:
             signals[label] = _sized(value, {"q": n, "qd": n, "wrench": 6}.get(label, 0), label)
     kept: dict[str, Any] = initial_memory(law, n)
-    for label, value in (memory or {}).items():
-        if label not in kept:
-            raise InputError(f"law {law.name!r}: no memory {label!r}; it has {', '.join(kept) or 'none'}")
-        kept[label] = _frozen(value, label)
+    refuse_unknown(law, "memory", memory or {}, kept)
+    kept |= {label: frozen_numbers(value, label) for label, value in (memory or {}).items()}
     return signals, check_gains(law, n), kept
 
 
 def _sized(value: Any, size: int, what: str) -> Any:
-    array = _frozen(value, what)
+    array = frozen_numbers(value, what)
     if array.shape != ((size,) if size else ()):
         raise InputError(f"{what}: expected {f'shape ({size},)' if size else 'a scalar'}, got {array.shape}")
     return array if size else float(array)

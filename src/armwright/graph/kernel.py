@@ -15,11 +15,12 @@ import numpy as np
 
 from armwright.errors import ArmwrightWarning, InputError
 from armwright.graph import cache, call, jit
+from armwright.graph.by_name import call_by_name
 from armwright.graph.derive import jacobian
 from armwright.graph.emit.llvm_call import NAME
 from armwright.graph.once import LOCK, once
 from armwright.graph.outputs import computed_into, result_arrays
-from armwright.graph.program import Counts, Program, call_by_name, trace
+from armwright.graph.program import Counts, Program, trace
 from armwright.graph.threads import run_rows
 
 EMITTER_VERSION = 3  # part of every cache key: raise it when the generated code changes

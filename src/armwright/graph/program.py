@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 
 from armwright.errors import ArmwrightError, TraceError
 from armwright.graph.array import inputs_of
+from armwright.graph.by_name import call_by_name
 from armwright.graph.expr import Expr, Graph
 from armwright.graph.naive import NaiveGraph
 from armwright.graph.ops import LEAVES, Op
@@ -200,16 +200,3 @@ def trace(
     names = list(getattr(value, "_fields", numbered))
     outputs = list(zip(names, values, strict=True))
     return finish(graph, label, inputs, outputs, single=single, drop_dead=not naive)
-
-
-def call_by_name(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """Call `function` with the arguments its signature names (positional-only ones included)."""
-    positional, keywords = [], {}
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.name not in arguments:
-            continue
-        if parameter.kind is parameter.POSITIONAL_ONLY:
-            positional.append(arguments[parameter.name])
-        else:
-            keywords[parameter.name] = arguments[parameter.name]
-    return function(*positional, **keywords)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.control.law import locked, refuse_in_place
+from armwright.control.tick_function import locked, refuse_in_place
 from armwright.errors import InputError, SimulationError
 from armwright.graph import compile_function
 from armwright.graph.loop import Outcome, recorded_rows

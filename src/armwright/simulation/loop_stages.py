@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.contact import monitor as monitors
-from armwright.control.law import Law, initial_memory, run
+from armwright.control.law import Law, run
+from armwright.control.tick_function import initial_memory
 from armwright.control.zero import zero
 from armwright.graph.loop_plan import Slots, Stage, stage, traced_stage
 from armwright.graph.reuse import NotComparable, fingerprint
@@ -189,7 +190,7 @@ def monitor_stage(parts: Ingredients) -> Stage:
     shapes |= {"x": (parts.size,)} if parts.sensors is None else {"measured": (2 * n,)}
     if parts.model is None and parts.lanes.places:
         shapes["parameters"] = (len(parts.lanes.places),)
-    starts = [monitors.initial_memory(monitor, n) for monitor in parts.monitors]
+    starts = [initial_memory(monitor, n) for monitor in parts.monitors]
     shapes |= {f"monitor{k}_{name}": np.shape(value) for k, start in enumerate(starts) for name, value in start.items()}
 
     def body(s: Slots) -> Slots:

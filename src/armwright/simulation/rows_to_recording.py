@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.control.law import Law, initial_memory, run_storage
+from armwright.control.law import Law, run_storage
+from armwright.control.tick_function import initial_memory
 from armwright.dynamics import energy, forward_dynamics
 from armwright.errors import InputError
 from armwright.graph import compile_function

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.contact.monitor import initial_memory as monitor_memory
-from armwright.control.law import initial_memory
+from armwright.control.tick_function import initial_memory
 from armwright.errors import InputError
 from armwright.graph.loop import Loop
 from armwright.graph.noise import Source
@@ -102,7 +101,7 @@ class RunningLoop:
             n = self.parts.n
             loop.set("line", np.tile(np.atleast_2d(x)[:, : 2 * n], (1, self.parts.sensors.delay + 1)))
         for k, monitor in enumerate(self.parts.monitors):
-            for name, value in monitor_memory(monitor, self.parts.n).items():
+            for name, value in initial_memory(monitor, self.parts.n).items():
                 loop.set(f"monitor{k}_{name}", np.ravel(value))
         for name in loop.plan.alarms:
             loop.set(name, [-1.0])

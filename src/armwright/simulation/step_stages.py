@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.graph.by_name import call_by_name
 from armwright.graph.loop_plan import Slots, Stage, stage, traced_stage
-from armwright.graph.program import call_by_name
 from armwright.simulation.integrators.adaptive import accept
 from armwright.simulation.integrators.rk4 import POINTS, finished, onward
 from armwright.simulation.loop_stages import LawAtWork, hermite, reference_of

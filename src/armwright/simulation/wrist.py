@@ -11,7 +11,7 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.graph import compile_function
-from armwright.graph.program import call_by_name
+from armwright.graph.by_name import call_by_name
 from armwright.kinematics.forward import frame_pose, tool_pose
 from armwright.recording.signals import Signal
 

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a control law and a monitor have in common: a pure NumPy function of one control tick, its gains, its memory.
+
+The function names what it wants and is given just that (`armwright.graph.by_name`): signals, gains and memory. Written
+with NumPy alone and without branches on values it runs on floats and is traced into the compiled loop.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.graph.by_name import call_by_name
+from armwright.motion.reference import Reference
+from armwright.pickling import Rebuilt
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from armwright.types import Array, Traced
+
+
+@dataclass(frozen=True, eq=False)
+class TickFunction(Rebuilt):
+    """A named function with gains and memory; base of `Law` and `Monitor`.
+
+    Attributes:
+        name: for messages and recordings.
+        function: of signals, gains and memory, by name.
+        gains: constants by name.
+        memory: initial values by name. A scalar stands for one value per joint and is stretched to (n,)
+            (`initial_memory`); other shapes are kept.
+    """
+
+    kind: ClassVar[str]
+    signals: ClassVar[tuple[str, ...]]
+
+    name: str
+    function: Callable[..., Any]
+    gains: Mapping[str, Any] = field(default_factory=dict)
+    memory: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays and refuse names that clash or are not used."""
+        if not callable(self.function):
+            raise InputError(f"{self.title}: expected a function, got {type(self.function).__name__}")
+        for what in ("gains", "memory"):
+            given = getattr(self, what).items()
+            values = {label: frozen_numbers(value, f"{self.title}: {label}") for label, value in given}
+            object.__setattr__(self, what, MappingProxyType(values))
+        taken = [*self.signals, *self.gains, *self.memory, *self.further_names()]
+        clash = sorted({label for label in taken if taken.count(label) > 1})
+        if clash:
+            raise InputError(
+                f"{self.title}: {', '.join(clash)} is named twice; gains, memory and outputs need names of their own, "
+                f"which are not already a signal ({', '.join(self.signals)})"
+            )
+        wanted = inspect.signature(self.function).parameters
+        known = {label for function in self.functions() for label in inspect.signature(function).parameters}
+        unused = sorted({*self.gains, *self.memory} - known)
+        if unused:
+            raise InputError(
+                f"{self.title}: the function has no parameter {', '.join(unused)}; it takes {', '.join(wanted)}"
+            )
+
+    @property
+    def title(self) -> str:
+        """What it is called in messages."""
+        return f"{self.kind} {self.name!r}"
+
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """All functions that may use gains and memory."""
+        return (self.function,)
+
+    def further_names(self) -> tuple[str, ...]:
+        """Names that it gives besides gains and memory."""
+        return ()
+
+    def __repr__(self) -> str:
+        """Return the name and the gains."""
+        values = ", ".join(f"{label}={np.array2string(value)}" for label, value in self.gains.items())
+        return f"{type(self).__name__}({self.name}: {values})"
+
+
+def frozen_numbers(value: ArrayLike, what: str) -> Array:
+    """Return finite numbers as an array that cannot be written to; `what` names them in a message."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what}: expected numbers, got {value!r}") from error
+    if not np.isfinite(array).all():
+        raise InputError(f"{what}: every entry must be finite")
+    array.setflags(write=False)
+    return array
+
+
+def initial_memory(part: TickFunction, n: int) -> dict[str, Array]:
+    """Return the initial memory for an arm with n joints: scalars become (n,)."""
+    return {label: np.full(n, float(v)) if v.ndim == 0 else v.copy() for label, v in part.memory.items()}
+
+
+def call(
+    part: TickFunction, signals: Mapping[str, Any], gains: Mapping[str, Traced], memory: Mapping[str, Traced]
+) -> Any:
+    """Call the function with whatever it names, on floats or on symbols; it may look at signals, not change them."""
+    given = {label: locked(value) for label, value in signals.items() if value is not None}
+    try:
+        return call_by_name(part.function, {**given, **gains, **memory}, part.title)
+    except ValueError as error:
+        refuse_in_place(error, part.title)
+        raise
+
+
+def new_memory(part: TickFunction, memory: Mapping[str, Traced], kept: Mapping[str, Traced]) -> dict[str, Traced]:
+    """Return the memory for the next tick; raise `InputError` if what was kept has changed its shape."""
+    for label, new in kept.items():
+        if np.shape(new) != np.shape(memory[label]):
+            raise InputError(
+                f"{part.title}: memory {label} starts as {np.shape(memory[label])}, became {np.shape(new)}"
+            )
+    return {**memory, **kept}
+
+
+def refuse_unknown(part: TickFunction, what: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    """Raise `InputError` if `given` names something that `known`, its gains or its memory, does not have."""
+    strange = sorted(set(given) - set(known))
+    if strange:
+        raise InputError(f"{part.title}: no {what} {', '.join(strange)}; it has {', '.join(known) or 'none'}")
+
+
+def locked(value: Any) -> Any:
+    """Return a view that cannot be written to: what is measured is nobody's to change."""
+    if isinstance(value, Reference):
+        return Reference(*(locked(part) for part in value))
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+def refuse_in_place(error: ValueError, what: str) -> None:
+    """Say what to do where a function has tried to write to what it was given (`locked`); else do nothing."""
+    if "read-only" in str(error):
+        raise InputError(
+            f"{what} changes what it was given in place ({error}); write to a copy: q = q.copy(), or q = q - 1.0"
+        ) from error
