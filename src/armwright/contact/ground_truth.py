@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
     Indices = NDArray[np.int64]
 
@@ -84,7 +84,7 @@ class ContactReport:
         return [(self.links[b], self.shapes[s]) for b, s in seen]
 
 
-def touch_rows(arm: Robot | Tree, q: Any, qd: Any, pairs: tuple[Pair, ...], slip_speed: float) -> Any:
+def touch_rows(arm: Robot | Tree, q: Traced, qd: Traced, pairs: tuple[Pair, ...], slip_speed: float) -> Traced:
     """Return all possible contacts at one state as rows (m, 10): point, normal, depth, force."""
     return np.stack(
         [
@@ -94,7 +94,7 @@ def touch_rows(arm: Robot | Tree, q: Any, qd: Any, pairs: tuple[Pair, ...], slip
     )
 
 
-def depth_rows(arm: Robot | Tree, q: Any, pairs: tuple[Pair, ...]) -> Any:
+def depth_rows(arm: Robot | Tree, q: Traced, pairs: tuple[Pair, ...]) -> Traced:
     """Return the depths (m,) of all possible contacts at one configuration; negative: apart."""
     zero = np.zeros(np.shape(q))
     return np.stack([touch.depth for _, touch in touches(arm, q, zero, pairs)])

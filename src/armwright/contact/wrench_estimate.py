@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.robot.tree import Tree
+    from armwright.types import Array, Traced
 
 LENGTH = 0.5
 """[m] a force of 1 N counts like a moment of 0.5 N m: the lever of a tool on the joints of an arm of 1 m."""
@@ -123,7 +124,9 @@ def tool_wrench(
     )
 
 
-def damped_wrench(arm: Any, q: Any, tau_ext: Any, damping: float, length: float, *, force_only: bool) -> Any:
+def damped_wrench(
+    arm: Robot | Tree, q: Traced, tau_ext: Traced, damping: float, length: float, *, force_only: bool
+) -> Traced:
     """Tool wrench (6,) or force (3,) by damped least squares, min ‖tau − JᵀF‖² + damping² ‖W F‖²; floats or symbols.
 
     ‖F̂‖ ≤ ‖tau‖/(2 damping), whatever the pose; where singular values are large against `damping` the error is
@@ -138,7 +141,7 @@ def damped_wrench(arm: Any, q: Any, tau_ext: Any, damping: float, length: float,
 
 @lru_cache(maxsize=16)
 def _function(force_only: bool, damping: float, length: float) -> Callable[..., Any]:
-    def estimate(arm: Any, q: Any, tau_ext: Any) -> Any:
+    def estimate(arm: Robot | Tree, q: Traced, tau_ext: Traced) -> dict[str, Traced]:
         return {"wrench_ext": damped_wrench(arm, q, tau_ext, damping, length, force_only=force_only)}
 
     return estimate

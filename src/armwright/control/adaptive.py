@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from armwright.motion.reference import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
 @names_culprit
@@ -71,14 +72,24 @@ def adaptive(
         )
 
     def adapt(
-        arm: Robot | Tree, q: Any, qd: Any, ref: Reference, dt: Any, k: Any, lam: Any, gamma: Any, estimate: Any
-    ) -> Any:
+        arm: Robot | Tree,
+        q: Traced,
+        qd: Traced,
+        ref: Reference,
+        dt: Traced,
+        k: Traced,
+        lam: Traced,
+        gamma: Traced,
+        estimate: Traced,
+    ) -> tuple[Traced, dict[str, Traced]]:
         s, qd_r, qdd_r = sliding(q, qd, ref, lam)
         Y = parameters.regressor(arm, q, qd, qd_r, qdd_r)
         tau = Y @ estimate + parameters.known(arm, qd, qdd_r) - k * s
         return tau, {"estimate": _inside(estimate - dt * (gamma * (s @ Y)), low, high)}
 
-    def storage(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, lam: Any, gamma: Any, estimate: Any) -> Any:
+    def storage(
+        arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, lam: Traced, gamma: Traced, estimate: Traced
+    ) -> Traced:
         error = estimate - parameters.true(arm)
         return sliding_energy(arm, q, qd, ref, lam) + 0.5 * (error @ (error / gamma))
 
@@ -123,7 +134,7 @@ def _bound(value: ArrayLike, m: int, label: str) -> NDArray[np.float64]:
     return np.broadcast_to(array, (m,))
 
 
-def _inside(x: Any, low: NDArray[np.float64], high: NDArray[np.float64]) -> Any:
+def _inside(x: Traced, low: NDArray[np.float64], high: NDArray[np.float64]) -> Traced:
     """Projection onto the box; sides at infinity cost nothing."""
     out = [np.maximum(v, a) if np.isfinite(a) else v for v, a in zip(x, low, strict=True)]
     return np.array([np.minimum(v, b) if np.isfinite(b) else v for v, b in zip(out, high, strict=True)])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 KINDS = ("m", "h", "h", "h", "I", "I", "I", "I", "I", "I")
 
@@ -71,7 +71,7 @@ class Parameters:
         inertial = self.regrouping @ link_parameters(tree)
         return np.concatenate([inertial, np.diag(tree.viscous), tree.coulomb]) if self.friction == "adapt" else inertial
 
-    def regressor(self, arm: Robot | Tree, q: Any, qd: Any, qd_r: Any, qdd_r: Any) -> Any:
+    def regressor(self, arm: Robot | Tree, q: Traced, qd: Traced, qd_r: Traced, qdd_r: Traced) -> Traced:
         """Y (n, size)."""
         tree = as_tree(arm)
         Y = passive_regressor(tree, q, qd, qd_r, qdd_r)[:, self.columns]
@@ -80,7 +80,7 @@ class Parameters:
         eye = np.eye(tree.n)
         return np.concatenate([Y, eye * qd, eye * coulomb_sign(tree, qd)], axis=1)
 
-    def known(self, arm: Robot | Tree, qd: Any, qdd_r: Any) -> Any:
+    def known(self, arm: Robot | Tree, qd: Traced, qdd_r: Traced) -> Traced:
         """Return the torque that is not estimated (n,): rotors, and friction where it is known."""
         tree = as_tree(arm)
         tau = tree.armature @ qdd_r

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from armwright.graph.kernel import Kernel
     from armwright.robot.model import Robot
+    from armwright.types import Traced
 
 
 @names_culprit
@@ -49,7 +50,7 @@ def law_kernel(law: Law | Callable[..., Any], robot: Robot, *, dt: float | None 
         shapes["wrench"] = (6,)
     shapes |= {label: value.shape for label, value in memory.items()}
 
-    def control(**values: Any) -> Any:
+    def control(**values: Any) -> Traced:
         signals = {label: values.get(label) for label in ("t", "q", "qd", "wrench")}
         signals |= {"arm": arm, "dt": dt, "ref": Reference(values["q_ref"], values["qd_ref"], values["qdd_ref"])}
         tau, kept = run(law, signals, gains, {label: values[label] for label in memory})

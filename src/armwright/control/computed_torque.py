@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from armwright.arguments import names_culprit
 from armwright.control.checks import gain
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from armwright.motion.reference import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def commanded_acceleration(q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
+def commanded_acceleration(q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced) -> Traced:
     """a_q = q̈_d − K_0 (q − q_d) − K_1 (q̇ − q̇_d), shape (n,) (000 §3.6; 004 eq. 2.72)."""
     return ref.qdd + kp * (ref.q - q) + kd * (ref.qd - qd)
 
 
-def computed_torque_storage(q: Any, qd: Any, ref: Reference, kp: Any) -> Any:
+def computed_torque_storage(q: Traced, qd: Traced, ref: Reference, kp: Traced) -> Traced:
     """V = ½ ėᵀė + ½ eᵀK_0 e [rad²/s²]: the energy of the linear error dynamics."""
     e, ed = ref.q - q, ref.qd - qd
     return 0.5 * (ed @ ed) + 0.5 * (e @ (kp * e))
@@ -44,7 +45,7 @@ def computed_torque(kp: ArrayLike, kd: ArrayLike, *, friction: bool = True) -> L
             velocity; turn it off where that is noisy.
     """
 
-    def computed(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
+    def computed(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced) -> Traced:
         return rnea(arm, q, qd, commanded_acceleration(q, qd, ref, kp, kd), friction=friction)
 
     gains = {"kp": gain(kp, "kp"), "kd": gain(kd, "kd")}

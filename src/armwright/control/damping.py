@@ -17,13 +17,13 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 DROP_TEST = ((0.0, 9.8), (1.0, 0.02))
 """Times [s] and gains [N m s/rad] of 000 §4.4: K(t) = 1 − 0.1 t up to 9.8 s, then 0.02."""
 
 
-def piecewise_linear(t: Any, times: Array, values: Array) -> Any:
+def piecewise_linear(t: Traced, times: Array, values: Array) -> Traced:
     """Value at t of the broken line through (times, values), (m,) and (m, …), held before the first and after the last.
 
     v₀ + Σ_k slope_k · clip(t − t_k, 0, t_{k+1} − t_k): a sum without choices, so it costs the same everywhere.
@@ -64,12 +64,12 @@ def damping(k: ArrayLike | Callable[[Any], Any] | tuple[ArrayLike, ArrayLike] = 
     if callable(k):
         schedule = k
 
-        def scheduled(t: Any, qd: Any) -> Any:
+        def scheduled(t: Traced, qd: Traced) -> Traced:
             return -(schedule(t) * qd)
 
         return Law("viscous damping", scheduled, storage=mechanical_energy, doc=doc)
 
-    def constant(qd: Any, k: Any) -> Any:
+    def constant(qd: Traced, k: Traced) -> Traced:
         return -(k * qd)
 
     return Law("viscous damping", constant, {"k": gain(k, "k")}, storage=mechanical_energy, doc=doc)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from armwright.arguments import names_culprit
 from armwright.control.checks import gain
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from armwright.motion.reference import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
 def feedforward_torque(
-    arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any, friction: bool = True
-) -> Any:
+    arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced, friction: bool = True
+) -> Traced:
     """Tau = ID(q_d, q̇_d, q̈_d) + K_p e + K_d ė, shape (n,)."""
     return rnea(arm, ref.q, ref.qd, ref.qdd, friction=friction) + pd_torque(q, qd, ref, kp, kd)
 
@@ -40,7 +41,7 @@ def feedforward(kp: ArrayLike, kd: ArrayLike, *, friction: bool = True) -> Law:
         friction: whether the model's friction at q̇_d is fed forward.
     """
 
-    def function(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
+    def function(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced) -> Traced:
         return feedforward_torque(arm, q, qd, ref, kp, kd, friction)
 
     gains = {"kp": gain(kp, "kp"), "kd": gain(kd, "kd")}

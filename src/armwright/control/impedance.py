@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def _six(value: Any) -> Any:
+def _six(value: Any) -> Traced:
     """A gain as six values."""
     return value * np.ones(6)
 
 
-def spring_wrench(e: Any, stiffness: Any) -> Any:
+def spring_wrench(e: Traced, stiffness: Traced) -> Traced:
     """Wrench (6,) of the spring ½ eᵀK e at e = [p_d − p; log(R_d Rᵀ)], base axes."""
     k = _six(stiffness)
     return np.concatenate([k[:3] * e[:3], spring_moment(e[3:], k[3:])])
@@ -80,34 +81,40 @@ def impedance(
     gains = {"stiffness": gain(stiffness, "stiffness", size=6), "damping": gain(damping, "damping", size=6)}
     sizes, doc = {"stiffness": 6, "damping": 6, "inertia": 6}, impedance.__doc__ or ""
 
-    def at_rest(q: Any, ref: Reference) -> Reference:
+    def at_rest(q: Traced, ref: Reference) -> Reference:
         return ref if fixed is None else Reference(q, 0.0 * q, 0.0 * q)
 
     def natural(
-        arm: Robot | Tree, q: Any, qd: Any, ref: Reference, stiffness: Any, damping: Any, joint_damping: Any
-    ) -> Any:
+        arm: Robot | Tree,
+        q: Traced,
+        qd: Traced,
+        ref: Reference,
+        stiffness: Traced,
+        damping: Traced,
+        joint_damping: Traced,
+    ) -> Traced:
         tree, ref = as_tree(arm), at_rest(q, ref)
         task = rotation_vector_task(tree, q, qd, ref, fixed)
         wrench = spring_wrench(task.e, stiffness) + damping * task.ed
         tau = passive_torque(tree, q, qd, ref.qd, ref.qdd, friction=friction)
         return tau + task.J.T @ wrench + joint_damping * (ref.qd - qd)
 
-    def natural_storage(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, stiffness: Any) -> Any:
+    def natural_storage(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, stiffness: Traced) -> Traced:
         ref = at_rest(q, ref)
         e = rotation_vector_task(as_tree(arm), q, qd, ref, fixed).e
         return kinetic_energy(arm, q, ref.qd - qd) + 0.5 * (e @ (stiffness * e))
 
     def shaped(
         arm: Robot | Tree,
-        q: Any,
-        qd: Any,
+        q: Traced,
+        qd: Traced,
         ref: Reference,
-        stiffness: Any,
-        damping: Any,
-        inertia: Any,
-        null_damping: Any,
-        wrench: Any = None,
-    ) -> Any:
+        stiffness: Traced,
+        damping: Traced,
+        inertia: Traced,
+        null_damping: Traced,
+        wrench: Traced = None,
+    ) -> Traced:
         tree = as_tree(arm)
         if tree.n < 6:
             raise InputError(
@@ -122,7 +129,9 @@ def impedance(
         )
         return rnea(tree, q, qd, a_q, wrench, friction=friction)
 
-    def shaped_storage(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, stiffness: Any, inertia: Any) -> Any:
+    def shaped_storage(
+        arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, stiffness: Traced, inertia: Traced
+    ) -> Traced:
         task = rotation_vector_task(as_tree(arm), q, qd, ref, fixed)
         return 0.5 * (task.ed @ (inertia * task.ed)) + 0.5 * (task.e @ (stiffness * task.e))
 

@@ -83,7 +83,7 @@ class Law(TickFunction):
                     f"gains are given as {label}=…, memory as memory={{{label!r}: …}}"
                 )
 
-    def functions(self) -> tuple[Callable[..., Any], ...]:
+    def functions(self) -> tuple[Callable[..., Traced], ...]:
         """The law and its storage function."""
         return (self.function,) if self.storage is None else (self.function, self.storage)
 
@@ -174,7 +174,7 @@ def run(law: Law, signals: Mapping[str, Any], gains: Mapping[str, Any], memory: 
     return Action(tau, new_memory(law, memory, kept))
 
 
-def run_storage(law: Law, signals: Mapping[str, Any], gains: Mapping[str, Any], memory: Mapping[str, Any]) -> Any:
+def run_storage(law: Law, signals: Mapping[str, Any], gains: Mapping[str, Any], memory: Mapping[str, Any]) -> Traced:
     """Storage function of the law (scalar), on floats or on symbols; arguments as in `run`."""
     if law.storage is None:
         raise InputError(f"{law.title} has no storage function")
@@ -183,7 +183,7 @@ def run_storage(law: Law, signals: Mapping[str, Any], gains: Mapping[str, Any], 
 
 def _instant(
     law: Law, arm: Robot | Tree, values: Mapping[str, Any], ref: Reference, memory: Mapping[str, Any] | None
-) -> tuple[dict[str, Any], dict[str, Array], dict[str, Any]]:
+) -> tuple[dict[str, Traced], dict[str, Array], dict[str, Traced]]:
     n = as_tree(arm).n
     parts = [_sized(part, n, f"ref.{label}") for part, label in zip(ref, Reference._fields, strict=True)]
     signals: dict[str, Any] = {"arm": arm, "ref": Reference(*parts)}
@@ -196,7 +196,7 @@ def _instant(
     return signals, check_gains(law, n), kept
 
 
-def _sized(value: Any, size: int, what: str) -> Any:
+def _sized(value: Any, size: int, what: str) -> Traced:
     array = frozen_numbers(value, what)
     if array.shape != ((size,) if size else ()):
         raise InputError(f"{what}: expected {f'shape ({size},)' if size else 'a scalar'}, got {array.shape}")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from armwright.motion.reference import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def redesign_direction(q: Any, qd: Any, ref: Reference, kd: Any) -> Any:
+def redesign_direction(q: Traced, qd: Traced, ref: Reference, kd: Traced) -> Traced:
     """Direction w = BᵀP x = ½ q̃ + K_1⁻¹ q̃̇ (n,) [rad], x = (q̃, q̃̇)."""
     return 0.5 * (q - ref.q) + (qd - ref.qd) / kd
 
 
-def redesign_storage(q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
+def redesign_storage(q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced) -> Traced:
     """V = xᵀP x = Σ (K_1/2 + K_0/K_1) q̃² + q̃ q̃̇ + q̃̇²/K_1 [rad²/s]."""
     e, ed = q - ref.q, qd - ref.qd
     return e @ ((0.5 * kd + kp / kd) * e) + e @ ed + ed @ (ed / kd)
@@ -57,8 +58,16 @@ def lyapunov_redesign(
     """
 
     def robust(
-        arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any, rho: Any, epsilon: Any, growth: Any
-    ) -> Any:
+        arm: Robot | Tree,
+        q: Traced,
+        qd: Traced,
+        ref: Reference,
+        kp: Traced,
+        kd: Traced,
+        rho: Traced,
+        epsilon: Traced,
+        growth: Traced,
+    ) -> Traced:
         e, ed, w = q - ref.q, qd - ref.qd, redesign_direction(q, qd, ref, kd)
         bound = rho + growth * np.sqrt(e @ e + ed @ ed)
         delta = -(bound / np.maximum(np.sqrt(w @ w), epsilon)) * w

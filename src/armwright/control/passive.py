@@ -26,9 +26,12 @@ if TYPE_CHECKING:
     from armwright.motion.reference import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def passive_torque(arm: Robot | Tree, q: Any, qd: Any, qd_r: Any, qdd_r: Any, *, friction: bool = False) -> Any:
+def passive_torque(
+    arm: Robot | Tree, q: Traced, qd: Traced, qd_r: Traced, qdd_r: Traced, *, friction: bool = False
+) -> Traced:
     """M(q) q̈_r + C(q, q̇) q̇_r + g(q) (n,), rotors included; with `friction`, plus the model's friction at q̇."""
     tree = as_tree(arm)
     tau = rnea(tree, q, 0.5 * (qd + qd_r), qdd_r, friction=False)
@@ -36,7 +39,7 @@ def passive_torque(arm: Robot | Tree, q: Any, qd: Any, qd_r: Any, qdd_r: Any, *,
     return tau + friction_torque(tree, qd) if friction else tau
 
 
-def passive_regressor(arm: Robot | Tree, q: Any, qd: Any, qd_r: Any, qdd_r: Any) -> Any:
+def passive_regressor(arm: Robot | Tree, q: Traced, qd: Traced, qd_r: Traced, qdd_r: Traced) -> Traced:
     """Y(q, q̇, q̇_r, q̈_r) (n, 10 nb): Y π = M q̈_r + C q̇_r + g of the rigid bodies, π as in `dynamics.regressor`."""
     tree = as_tree(arm)
     still = np.zeros(tree.n)
@@ -52,12 +55,12 @@ class Sliding(NamedTuple):
     qdd_r: Any
 
 
-def sliding(q: Any, qd: Any, ref: Reference, lam: Any) -> Sliding:
+def sliding(q: Traced, qd: Traced, ref: Reference, lam: Traced) -> Sliding:
     """Compose s = q̃̇ + Λq̃, q̇_r = q̇_d − Λq̃, q̈_r = q̈_d − Λq̃̇, each (n,); q̃ = q − q_d (002 §8)."""
     qd_r = ref.qd - lam * (q - ref.q)
     return Sliding(qd - qd_r, qd_r, ref.qdd - lam * (qd - ref.qd))
 
 
-def sliding_energy(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, lam: Any) -> Any:
+def sliding_energy(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, lam: Traced) -> Traced:
     """V = ½ sᵀM(q) s [J]."""
     return kinetic_energy(arm, q, sliding(q, qd, ref, lam).s)

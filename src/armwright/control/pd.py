@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from armwright.arguments import names_culprit
 from armwright.control.checks import gain
@@ -16,20 +16,21 @@ if TYPE_CHECKING:
     from armwright.motion.reference import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def pd_torque(q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
+def pd_torque(q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced) -> Traced:
     """Tau = K_p (q_d − q) + K_d (q̇_d − q̇), shape (n,)."""
     return kp * (ref.q - q) + kd * (ref.qd - qd)
 
 
-def error_energy(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any) -> Any:
+def error_energy(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced) -> Traced:
     """½ ėᵀM(q) ė + ½ eᵀK_p e [J], e = q_d − q."""
     e = ref.q - q
     return kinetic_energy(arm, q, ref.qd - qd) + 0.5 * (e @ (kp * e))
 
 
-def pd_storage(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any) -> Any:
+def pd_storage(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced) -> Traced:
     """V = ½ ėᵀM ė + ½ eᵀK_p e + P(q) [J]."""
     return error_energy(arm, q, qd, ref, kp) + potential_energy(arm, q)
 

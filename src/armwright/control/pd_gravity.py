@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from armwright.arguments import names_culprit
 from armwright.control.checks import choice, gain
@@ -18,19 +18,22 @@ if TYPE_CHECKING:
     from armwright.motion.reference import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def pd_gravity_torque(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
+def pd_gravity_torque(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced) -> Traced:
     """Tau = −K_p q̃ − K_d q̃̇ + g(q), q̃ = q − q_d; 002 §3.8 prints q̃ = q_d − q, which destabilises."""
     return pd_torque(q, qd, ref, kp, kd) + gravity_torque(arm, q)
 
 
-def pd_constant_gravity_torque(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any) -> Any:
+def pd_constant_gravity_torque(
+    arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced
+) -> Traced:
     """Tau = −K_p q̃ − K_d q̃̇ + g(q_d): gravity of the target, which can be computed ahead of time."""
     return pd_torque(q, qd, ref, kp, kd) + gravity_torque(arm, ref.q)
 
 
-def pd_constant_gravity_storage(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any) -> Any:
+def pd_constant_gravity_storage(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced) -> Traced:
     """V = ½ ėᵀM ė + ½ eᵀK_p e + P(q) − P(q_d) − (q − q_d)·g(q_d) [J]."""
     lift = potential_energy(arm, q) - potential_energy(arm, ref.q) - (q - ref.q) @ gravity_torque(arm, ref.q)
     return error_energy(arm, q, qd, ref, kp) + lift

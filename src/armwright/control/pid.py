@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
     from armwright.motion.reference import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 ANTI_WINDUP = ("conditional", "back-calculation", "none")
 
 
-def clamp(x: Any, limit: Any) -> Any:
+def clamp(x: Traced, limit: Traced) -> Traced:
     """Keep x inside ±limit, element by element."""
     return np.minimum(np.maximum(x, -limit), limit)
 
 
-def grow_conditionally(integral: Any, wish: Any, limit: Any, step: Any) -> Any:
+def grow_conditionally(integral: Traced, wish: Traced, limit: Traced, step: Traced) -> Traced:
     """Return integral + step, except where the wish is beyond the limit and the step would push it further."""
     pushed = (np.abs(wish) > limit) & (wish * step > 0.0)
     return integral + np.where(pushed, 0.0, step)
@@ -67,27 +68,37 @@ def pid(
     gains = {"kp": gain(kp, "kp"), "ki": gain(ki, "ki"), "kd": gain(kd, "kd")}
     doc, start = pid.__doc__ or "", {"integral": 0.0}
 
-    def wish(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any, integral: Any) -> Any:
+    def wish(
+        arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced, integral: Traced
+    ) -> Traced:
         u = pd_torque(q, qd, ref, kp, kd) + integral
         return u + gravity_torque(arm, q) if gravity else u
 
     def free(
-        arm: Robot | Tree, q: Any, qd: Any, ref: Reference, dt: Any, kp: Any, ki: Any, kd: Any, integral: Any
-    ) -> Any:
+        arm: Robot | Tree,
+        q: Traced,
+        qd: Traced,
+        ref: Reference,
+        dt: Traced,
+        kp: Traced,
+        ki: Traced,
+        kd: Traced,
+        integral: Traced,
+    ) -> tuple[Traced, dict[str, Traced]]:
         return wish(arm, q, qd, ref, kp, kd, integral), {"integral": integral + dt * (ki * (ref.q - q))}
 
     def limited(
         arm: Robot | Tree,
-        q: Any,
-        qd: Any,
+        q: Traced,
+        qd: Traced,
         ref: Reference,
-        dt: Any,
-        kp: Any,
-        ki: Any,
-        kd: Any,
-        limit: Any,
-        integral: Any,
-    ) -> Any:
+        dt: Traced,
+        kp: Traced,
+        ki: Traced,
+        kd: Traced,
+        limit: Traced,
+        integral: Traced,
+    ) -> tuple[Traced, dict[str, Traced]]:
         u = wish(arm, q, qd, ref, kp, kd, integral)
         step = dt * (ki * (ref.q - q))
         grown = grow_conditionally(integral, u, limit, step) if anti_windup == "conditional" else integral + step
@@ -95,17 +106,17 @@ def pid(
 
     def tracking(
         arm: Robot | Tree,
-        q: Any,
-        qd: Any,
+        q: Traced,
+        qd: Traced,
         ref: Reference,
-        dt: Any,
-        kp: Any,
-        ki: Any,
-        kd: Any,
-        limit: Any,
-        tracking_time: Any,
-        integral: Any,
-    ) -> Any:
+        dt: Traced,
+        kp: Traced,
+        ki: Traced,
+        kd: Traced,
+        limit: Traced,
+        tracking_time: Traced,
+        integral: Traced,
+    ) -> tuple[Traced, dict[str, Traced]]:
         u = wish(arm, q, qd, ref, kp, kd, integral)
         tau = clamp(u, limit)
         return tau, {"integral": integral + dt * (ki * (ref.q - q) + (tau - u) / tracking_time)}

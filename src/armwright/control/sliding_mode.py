@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from armwright.motion.reference import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def saturation(x: Any) -> Any:
+def saturation(x: Traced) -> Traced:
     """sat(x): x inside ±1, ±1 beyond, element by element."""
     return np.minimum(np.maximum(x, -1.0), 1.0)
 
@@ -44,7 +45,9 @@ def sliding_mode(k: ArrayLike, lam: ArrayLike, rho: ArrayLike, epsilon: ArrayLik
         friction: whether the model's friction at q̇ is cancelled.
     """
 
-    def slide(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, k: Any, lam: Any, rho: Any, epsilon: Any) -> Any:
+    def slide(
+        arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, k: Traced, lam: Traced, rho: Traced, epsilon: Traced
+    ) -> Traced:
         s, qd_r, qdd_r = sliding(q, qd, ref, lam)
         return passive_torque(arm, q, qd, qd_r, qdd_r, friction=friction) - k * s - rho * saturation(s / epsilon)
 
@@ -80,7 +83,7 @@ def torque_mismatch(
         friction: whether friction counts.
     """
 
-    def torque(robot: Robot) -> Any:
+    def torque(robot: Robot) -> Traced:
         shapes = {"qd_r": robot.n, "qdd_r": robot.n}
         return kernel(robot, passive_torque, regroup=True, shapes=shapes, friction=friction)(q, qd, qd_r, qdd_r)
 

@@ -22,6 +22,7 @@ from armwright.spatial.rotations import SMALL_ANGLE_SQUARED, log_so3, skew, turn
 if TYPE_CHECKING:
     from armwright.motion.reference import Reference
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 ROTATION_VECTOR = "rotation vector"
 
@@ -36,7 +37,7 @@ class Task(NamedTuple):
     drift: Any
 
 
-def rotation_vector_task(tree: Tree, q: Any, qd: Any, ref: Reference, goal: Any = None) -> Task:
+def rotation_vector_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, goal: Traced = None) -> Task:
     """Errors e = [p_d − p; log(R_d Rᵀ)], ed = difference of the twists, J geometric.
 
     The rotation error is the vector φ about which R must turn to reach R_d; φ·d φ/dt = φ·(ω_d − ω), without the
@@ -53,7 +54,7 @@ def rotation_vector_task(tree: Tree, q: Any, qd: Any, ref: Reference, goal: Any 
     return Task(e, twist - J @ qd, a, J, drift)
 
 
-def euler_task(tree: Tree, q: Any, qd: Any, ref: Reference, euler: str, goal: Any = None) -> Task:
+def euler_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, euler: str, goal: Traced = None) -> Task:
     """X = [p; angles] of a named Euler set, J_a analytic (004 eq. 2.77–2.79); angle errors in (−π, π]."""
     T = frame_pose(tree, q)
     J, Jd = euler_jacobian(tree, q, None, euler)[0], euler_jacobian_dot(tree, q, qd, None, euler)[0]
@@ -68,7 +69,7 @@ def euler_task(tree: Tree, q: Any, qd: Any, ref: Reference, euler: str, goal: An
     return Task(e, rate - J @ qd, a, J, Jd @ qd)
 
 
-def damped_inverse(J: Any, threshold: float, damping: float) -> Any:
+def damped_inverse(J: Traced, threshold: float, damping: float) -> Traced:
     """J⁺ = Jᵀ(JJᵀ + λ²)⁻¹ (n, k), with λ = 0 away from singularities.
 
     σ² = 1/tr(JJᵀ)⁻¹ lies between σ_min²/k and σ_min². Where σ < threshold, λ² = damping²·(1 − σ²/threshold²), which
@@ -86,7 +87,7 @@ def damped_inverse(J: Any, threshold: float, damping: float) -> Any:
 _COT = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000)
 
 
-def spring_moment(phi: Any, k: Any) -> Any:
+def spring_moment(phi: Traced, k: Traced) -> Traced:
     """Moment (3,) of the rotational spring ½ φᵀ diag(k) φ, base axes, φ = log(R_d Rᵀ).
 
     The gradient of the energy is J_l⁻¹(φ) K φ, J_l⁻¹ = 1 − ½φ̂ + c φ̂²; it is Kφ itself where the three stiffnesses

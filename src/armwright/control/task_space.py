@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from armwright.arguments import names_culprit
 from armwright.control.checks import choice, gain
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from armwright.motion.reference import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
 @names_culprit
@@ -78,7 +79,7 @@ def task_space(
     gains["kp_null"] = gain(gains["kp"].min() if kp_null is None else kp_null, "kp_null")
     gains["kd_null"] = gain(gains["kd"].min() if kd_null is None else kd_null, "kd_null")
 
-    def state(arm: Robot | Tree, q: Any, qd: Any, ref: Reference) -> Task:
+    def state(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference) -> Task:
         tree = as_tree(arm)
         if tree.n < size:
             raise InputError(
@@ -91,15 +92,22 @@ def task_space(
         return task if size == 6 and rows == sorted(rows) else Task(*(part[rows] for part in task))
 
     def task_torque(
-        arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any, kd: Any, kp_null: Any, kd_null: Any
-    ) -> Any:
+        arm: Robot | Tree,
+        q: Traced,
+        qd: Traced,
+        ref: Reference,
+        kp: Traced,
+        kd: Traced,
+        kp_null: Traced,
+        kd_null: Traced,
+    ) -> Traced:
         task = state(arm, q, qd, ref)
         a_x = task.a + kp * task.e + kd * task.ed
         rest = -(kd_null * qd) if fixed is not None else ref.qdd + kp_null * (ref.q - q) + kd_null * (ref.qd - qd)
         a_q = rest + damped_inverse(task.J, threshold, damping) @ (a_x - task.drift - task.J @ rest)
         return rnea(arm, q, qd, a_q, friction=friction)
 
-    def storage(arm: Robot | Tree, q: Any, qd: Any, ref: Reference, kp: Any) -> Any:
+    def storage(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced) -> Traced:
         task = state(arm, q, qd, ref)
         return 0.5 * (task.ed @ task.ed) + 0.5 * (task.e @ (kp * task.e))
 

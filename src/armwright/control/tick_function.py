@@ -74,7 +74,7 @@ class TickFunction(Rebuilt):
         """What it is called in messages."""
         return f"{self.kind} {self.name!r}"
 
-    def functions(self) -> tuple[Callable[..., Any], ...]:
+    def functions(self) -> tuple[Callable[..., Traced], ...]:
         """All functions that may use gains and memory."""
         return (self.function,)
 
@@ -107,7 +107,7 @@ def initial_memory(part: TickFunction, n: int) -> dict[str, Array]:
 
 def call(
     part: TickFunction, signals: Mapping[str, Any], gains: Mapping[str, Traced], memory: Mapping[str, Traced]
-) -> Any:
+) -> Traced:
     """Call the function with whatever it names, on floats or on symbols; it may look at signals, not change them."""
     given = {label: locked(value) for label, value in signals.items() if value is not None}
     try:
@@ -134,7 +134,7 @@ def refuse_unknown(part: TickFunction, what: str, given: Mapping[str, Any], know
         raise InputError(f"{part.title}: no {what} {', '.join(strange)}; it has {', '.join(known) or 'none'}")
 
 
-def locked(value: Any) -> Any:
+def locked(value: Any) -> Traced:
     """Return a view that cannot be written to: what is measured is nobody's to change."""
     if isinstance(value, Reference):
         return Reference(*(locked(part) for part in value))

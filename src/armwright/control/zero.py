@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from armwright.control.law import Law
 from armwright.dynamics.energy import energy
@@ -11,14 +11,15 @@ from armwright.dynamics.energy import energy
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def zero_torque(q: Any) -> Any:
+def zero_torque(q: Traced) -> Traced:
     """Tau = 0 (n,)."""
     return 0.0 * q
 
 
-def mechanical_energy(arm: Robot | Tree, q: Any, qd: Any) -> Any:
+def mechanical_energy(arm: Robot | Tree, q: Traced, qd: Traced) -> Traced:
     """V = ½ q̇ᵀM q̇ + P(q) [J], up to a constant where the arm is regrouped."""
     return energy(arm, q, qd).total
 

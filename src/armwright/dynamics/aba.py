@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.step import Step
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
 class Joint(NamedTuple):
@@ -52,20 +53,20 @@ class Joint(NamedTuple):
     W_parent: Any
 
 
-def _symmetric(xx: Any, xy: Any, xz: Any, yy: Any, yz: Any, zz: Any) -> Any:
+def _symmetric(xx: Traced, xy: Traced, xz: Traced, yy: Traced, yz: Traced, zz: Traced) -> Traced:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _reduced(S: Any, u: Any, b: Any, zero: int | None) -> Any:
+def _reduced(S: Traced, u: Traced, b: Traced, zero: int | None) -> Traced:
     """S − u bᵀ for symmetric results; row and column `zero` vanish identically."""
 
-    def entry(r: int, c: int) -> Any:
+    def entry(r: int, c: int) -> Traced:
         return 0.0 if zero in (r, c) else S[r, c] - u[r] * b[c]
 
     return _symmetric(entry(0, 0), entry(0, 1), entry(0, 2), entry(1, 1), entry(1, 2), entry(2, 2))
 
 
-def _articulate(tree: Tree, st: list[Step], rotor: Any) -> list[Joint]:
+def _articulate(tree: Tree, st: list[Step], rotor: Traced) -> list[Joint]:
     """Backward pass over the inertias."""
     eye = np.eye(3)
     I: list[Any] = [tree.J[i] for i in range(tree.nb)]  # noqa: E741
@@ -113,7 +114,7 @@ class Drift(NamedTuple):
     moment: list[Any]
 
 
-def _drift(tree: Tree, st: list[Step], qd: Any, wrench: Any, wrenches: Any) -> Drift:
+def _drift(tree: Tree, st: list[Step], qd: Traced, wrench: Traced, wrenches: Traced) -> Drift:
     out = Drift([], [], [], [], [])
     w: list[Any] = []
     loads = body_loads(tree, st, wrench, wrenches)
@@ -138,7 +139,7 @@ def _still(tree: Tree) -> Drift:
     return Drift(none, none, none, list(none), list(none))
 
 
-def _sweep(tree: Tree, st: list[Step], joints: list[Joint], drift: Drift, tau: Any, gravity: Any) -> Any:
+def _sweep(tree: Tree, st: list[Step], joints: list[Joint], drift: Drift, tau: Traced, gravity: Traced) -> Traced:
     """Backward pass over the forces, forward pass over the accelerations; joint accelerations (n,)."""
     force, moment, u = list(drift.force), list(drift.moment), [0.0] * tree.nb
     for i in range(tree.nb - 1, -1, -1):
@@ -171,16 +172,16 @@ def _sweep(tree: Tree, st: list[Step], joints: list[Joint], drift: Drift, tau: A
 
 def aba(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    tau: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    tau: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     gravity: bool = True,
     friction: bool = True,
     rotors: bool = True,
-) -> Any:
+) -> Traced:
     """Joint accelerations (n,) by the articulated-body algorithm.
 
     Args:

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.step import Step
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def _velocities(tree: Tree, st: list[Step], qd: Any) -> list[tuple[Any, Any]]:
+def _velocities(tree: Tree, st: list[Step], qd: Traced) -> list[tuple[Traced, Traced]]:
     """(ω, u) of every body at its origin, body axes."""
     rates = spread(tree, qd)
     out: list[tuple[Any, Any]] = []
@@ -39,7 +40,7 @@ def _velocities(tree: Tree, st: list[Step], qd: Any) -> list[tuple[Any, Any]]:
     return out
 
 
-def _forms(tree: Tree, st: list[Step], velocity: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+def _forms(tree: Tree, st: list[Step], velocity: list[tuple[Traced, Traced]]) -> list[tuple[Traced, Traced]]:
     """(p, N) of each body with all it carries, body axes about its origin."""
     out: list[tuple[Any, Any]] = []
     for i, (w, u) in enumerate(velocity):
@@ -58,7 +59,7 @@ def _forms(tree: Tree, st: list[Step], velocity: list[tuple[Any, Any]]) -> list[
     return out
 
 
-def coriolis(arm: Robot | Tree, q: Any, qd: Any) -> Any:
+def coriolis(arm: Robot | Tree, q: Traced, qd: Traced) -> Traced:
     """C (n, n) with C q̇ the velocity torques, C_kj = Σ_i c_ijk q̇_i and so Ṁ − 2C skew; q and qd are (n,)."""
     tree = as_tree(arm)
     st = steps(tree, q)

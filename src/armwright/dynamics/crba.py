@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.step import Step
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def shift_inertia(J: Any, h: Any, m: Any, p: Any) -> Any:
+def shift_inertia(J: Traced, h: Traced, m: Traced, p: Traced) -> Traced:
     """Inertia about a point from which the old one lies at p: J − [p][h] − [h][p] − m[p][p], entries used once."""
     x, y, z = p
     hx, hy, hz = h
@@ -37,7 +38,7 @@ def shift_inertia(J: Any, h: Any, m: Any, p: Any) -> Any:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def composites(tree: Tree, st: list[Step]) -> list[tuple[Any, Any, Any]]:
+def composites(tree: Tree, st: list[Step]) -> list[tuple[Traced, Traced, Traced]]:
     """Mass, first moment and inertia (m, h, J) of each body with all it carries, in body axes about its origin."""
     out: list[tuple[Any, Any, Any]] = [(tree.m[i], tree.h[i], tree.J[i]) for i in range(tree.nb)]
     for i in range(tree.nb - 1, -1, -1):
@@ -50,7 +51,7 @@ def composites(tree: Tree, st: list[Step]) -> list[tuple[Any, Any, Any]]:
     return out
 
 
-def crba(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
+def crba(arm: Robot | Tree, q: Traced, *, rotors: bool = True) -> Traced:
     """Joint-space mass matrix M (n, n), symmetric, rotor inertia included unless `rotors` is off. q is (n,)."""
     tree = as_tree(arm)
     st = steps(tree, q)
@@ -72,16 +73,16 @@ def crba(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
 
 def crba_inverse(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    qdd: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     gravity: bool = True,
     friction: bool = True,
     rotors: bool = True,
-) -> Any:
+) -> Traced:
     """Inverse dynamics (n,) as M q̈ + bias; arguments as in `rnea`."""
     tree = as_tree(arm)
     rest = bias(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction)
@@ -90,16 +91,16 @@ def crba_inverse(
 
 def crba_forward(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    tau: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    tau: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     gravity: bool = True,
     friction: bool = True,
     rotors: bool = True,
-) -> Any:
+) -> Traced:
     """Joint accelerations (n,) for actuator torques tau (n,): LᵀDL of M from CRBA, bias from RNEA."""
     tree = as_tree(arm)
     rest = bias(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction)

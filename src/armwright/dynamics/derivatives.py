@@ -26,6 +26,7 @@ from armwright.spatial.linear import ldl_inverse, ltdl_solve
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
 class InverseDerivatives(NamedTuple):
@@ -44,18 +45,18 @@ class ForwardDerivatives(NamedTuple):
     dqdd_dtau: Any
 
 
-def _symbols(q: Any) -> None:
+def _symbols(q: Traced) -> None:
     if not any(isinstance(x, Expr) for x in np.ravel(np.asarray(q, dtype=object))):
         raise TraceError("dynamics derivatives are made by tracing: call armwright.dynamics_derivatives")
 
 
 def inverse_derivatives(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    qdd: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     friction: bool = True,
     rotors: bool = True,
@@ -71,11 +72,11 @@ def inverse_derivatives(
 
 def forward_derivatives(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    tau: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    tau: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     friction: bool = True,
     rotors: bool = True,

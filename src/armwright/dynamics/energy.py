@@ -14,6 +14,7 @@ from armwright.robot.tree import as_tree, present
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
 class Energy(NamedTuple):
@@ -24,7 +25,7 @@ class Energy(NamedTuple):
     total: Any
 
 
-def kinetic_energy(arm: Robot | Tree, q: Any, qd: Any, *, rotors: bool = True) -> Any:
+def kinetic_energy(arm: Robot | Tree, q: Traced, qd: Traced, *, rotors: bool = True) -> Traced:
     """½ Σ (m v·v + 2 v·(ω×h) + ω·Jω) + ½ q̇ᵀ Kᵀ I_a K q̇ [J]; q and qd are (n,)."""
     tree = as_tree(arm)
     rates = spread(tree, qd)
@@ -43,7 +44,7 @@ def kinetic_energy(arm: Robot | Tree, q: Any, qd: Any, *, rotors: bool = True) -
     return total
 
 
-def potential_energy(arm: Robot | Tree, q: Any) -> Any:
+def potential_energy(arm: Robot | Tree, q: Traced) -> Traced:
     """−Σ m gᵀ r_c [J], r_c in the base frame; q is (n,). Needs the unregrouped tree (a constant would be lost)."""
     tree = as_tree(arm)
     frames = root_frames(tree, steps(tree, q))
@@ -54,7 +55,7 @@ def potential_energy(arm: Robot | Tree, q: Any) -> Any:
     return total
 
 
-def energy(arm: Robot | Tree, q: Any, qd: Any, *, rotors: bool = True) -> Energy:
+def energy(arm: Robot | Tree, q: Traced, qd: Traced, *, rotors: bool = True) -> Energy:
     """Kinetic, potential and total energy [J] at q, qd (n,). Without friction, d(total)/dt = q̇·(tau + Jᵀw)."""
     kinetic = kinetic_energy(arm, q, qd, rotors=rotors)
     potential = potential_energy(arm, q)

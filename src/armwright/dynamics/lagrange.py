@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from armwright.dynamics.terms import Frames, Masses
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
 class Equations(NamedTuple):
@@ -51,7 +52,7 @@ class Equations(NamedTuple):
     g: Any
 
 
-def _mass(tree: Tree, frames: Frames, masses: Masses) -> list[list[Any]]:
+def _mass(tree: Tree, frames: Frames, masses: Masses) -> list[list[Traced]]:
     M: list[list[Any]] = [[0.0] * tree.nb for _ in range(tree.nb)]
     for i in range(tree.nb):
         m, h, inertia = masses.m[i], masses.h[i], masses.J[i]
@@ -91,8 +92,8 @@ def _slopes(tree: Tree, frames: Frames, masses: Masses) -> dict[tuple[int, int, 
     return out
 
 
-def _christoffel(tree: Tree, slopes: dict[tuple[int, int, int], Any], qd: Any) -> list[list[Any]]:
-    def slope(k: int, j: int, l: int) -> Any:  # noqa: E741 - the document's index
+def _christoffel(tree: Tree, slopes: dict[tuple[int, int, int], Any], qd: Traced) -> list[list[Traced]]:
+    def slope(k: int, j: int, l: int) -> Traced:  # noqa: E741 - the document's index
         return slopes.get((min(k, j), max(k, j), l), 0.0)
 
     bodies, rates = range(tree.nb), spread(tree, qd)
@@ -102,7 +103,7 @@ def _christoffel(tree: Tree, slopes: dict[tuple[int, int, int], Any], qd: Any) -
     ]
 
 
-def lagrange_equations(arm: Robot | Tree, q: Any, qd: Any) -> Equations:
+def lagrange_equations(arm: Robot | Tree, q: Traced, qd: Traced) -> Equations:
     """M (n, n), C (n, n) and g (n,) of the rigid bodies at q, qd (n,); no rotors, no friction."""
     tree = as_tree(arm)
     frames = root_frames(tree, steps(tree, q))
@@ -115,21 +116,29 @@ def lagrange_equations(arm: Robot | Tree, q: Any, qd: Any) -> Equations:
     return Equations(gather_symmetric(tree, _mass(tree, frames, masses)), gather_matrix(tree, C), gather(tree, g))
 
 
-def lagrange_mass(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
+def lagrange_mass(arm: Robot | Tree, q: Traced, *, rotors: bool = True) -> Traced:
     """Mass matrix M (n, n) from the Jacobians of the centres of mass; q is (n,)."""
     tree = as_tree(arm)
     frames = root_frames(tree, steps(tree, q))
     return with_rotors(tree, gather_symmetric(tree, _mass(tree, frames, root_masses(tree, frames))), rotors=rotors)
 
 
-def coriolis_matrix(arm: Robot | Tree, q: Any, qd: Any) -> Any:
+def coriolis_matrix(arm: Robot | Tree, q: Traced, qd: Traced) -> Traced:
     """Christoffel matrix C (n, n): C q̇ are the velocity torques, and Ṁ − 2C is skew. q, qd are (n,)."""
     return lagrange_equations(arm, q, qd).C
 
 
 def _bias(
-    tree: Tree, equations: Equations, q: Any, qd: Any, wrench: Any, wrenches: Any, *, gravity: bool, friction: bool
-) -> Any:
+    tree: Tree,
+    equations: Equations,
+    q: Traced,
+    qd: Traced,
+    wrench: Traced,
+    wrenches: Traced,
+    *,
+    gravity: bool,
+    friction: bool,
+) -> Traced:
     out = equations.C @ qd + joint_torque(tree, qd, None, friction=friction, rotors=False)
     out = out + equations.g if gravity else out
     if wrench is None and wrenches is None:
@@ -139,16 +148,16 @@ def _bias(
 
 def lagrange_inverse(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    qdd: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     gravity: bool = True,
     friction: bool = True,
     rotors: bool = True,
-) -> Any:
+) -> Traced:
     """Inverse dynamics (n,): M q̈ + C q̇ + g (004 eq. 2.64); arguments as in `rnea`."""
     tree = as_tree(arm)
     equations = lagrange_equations(tree, q, qd)
@@ -158,16 +167,16 @@ def lagrange_inverse(
 
 def lagrange_forward(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    tau: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    tau: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     gravity: bool = True,
     friction: bool = True,
     rotors: bool = True,
-) -> Any:
+) -> Traced:
     """Joint accelerations (n,): M⁻¹(tau − C q̇ − g); arguments as in `crba_forward`."""
     tree = as_tree(arm)
     equations = lagrange_equations(tree, q, qd)

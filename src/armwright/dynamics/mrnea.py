@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from armwright.dynamics.terms import Frames, Masses
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
 class Coefficients(NamedTuple):
@@ -59,7 +60,7 @@ class Explicit(NamedTuple):
     u: Any
 
 
-def _expanded(tree: Tree, frames: Frames, masses: Masses, rates: list[Any]) -> tuple[list[Any], list[Any]]:
+def _expanded(tree: Tree, frames: Frames, masses: Masses, rates: list[Traced]) -> tuple[list[Traced], list[Traced]]:
     """Velocity parts of force and moment by the published b_ikj and d_ikj (closed forms of 001 §3.5): O(n³) vectors."""
     force, moment = [], []
     for i in range(tree.nb):
@@ -84,7 +85,7 @@ def _expanded(tree: Tree, frames: Frames, masses: Masses, rates: list[Any]) -> t
     return force, moment
 
 
-def _lean(tree: Tree, frames: Frames, masses: Masses, rates: list[Any]) -> tuple[list[Any], list[Any]]:
+def _lean(tree: Tree, frames: Frames, masses: Masses, rates: list[Traced]) -> tuple[list[Traced], list[Traced]]:
     """The same from one forward recursion at q̈ = 0 (001 §3.3, 3.5): O(n) vectors."""
     state: list[tuple[Any, Any, Any]] = []
     force, moment = [], []
@@ -107,7 +108,7 @@ def _lean(tree: Tree, frames: Frames, masses: Masses, rates: list[Any]) -> tuple
 
 
 def coefficients(
-    tree: Tree, frames: Frames, masses: Masses, qd: Any, *, expanded: bool = False, gravity: bool = True
+    tree: Tree, frames: Frames, masses: Masses, qd: Traced, *, expanded: bool = False, gravity: bool = True
 ) -> Coefficients:
     """Forward part (001 eq. 5–17): e_ik = m_i b_ik, d_ik = I_i z_k, and the velocity and gravity parts e_i, d_i."""
     e_k, d_k = [], []
@@ -125,10 +126,10 @@ def coefficients(
 
 def mrnea(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     expanded: bool = False,
     gravity: bool = True,
@@ -177,7 +178,7 @@ def mrnea(
     return Explicit(gather_symmetric(tree, H), gather(tree, u))
 
 
-def mrnea_mass(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
+def mrnea_mass(arm: Robot | Tree, q: Traced, *, rotors: bool = True) -> Traced:
     """Mass matrix H (n, n) of mRNEA; q is (n,)."""
     tree = as_tree(arm)
     return with_rotors(tree, mrnea(tree, q, np.zeros(tree.n), gravity=False).H, rotors=rotors)
@@ -185,17 +186,17 @@ def mrnea_mass(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
 
 def mrnea_inverse(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    qdd: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     expanded: bool = False,
     gravity: bool = True,
     friction: bool = True,
     rotors: bool = True,
-) -> Any:
+) -> Traced:
     """Inverse dynamics (n,): u = H q̈ + u′ (001 eq. 34); arguments as in `rnea` and `mrnea`."""
     tree = as_tree(arm)
     H, u = mrnea(tree, q, qd, wrench, wrenches, expanded=expanded, gravity=gravity)
@@ -204,17 +205,17 @@ def mrnea_inverse(
 
 def mrnea_forward(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    tau: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    tau: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     expanded: bool = False,
     gravity: bool = True,
     friction: bool = True,
     rotors: bool = True,
-) -> Any:
+) -> Traced:
     """Joint accelerations (n,) from H q̈ = u − u′ (001 eq. 2, §3.7); arguments as in `crba_forward` and `mrnea`."""
     tree = as_tree(arm)
     H, u = mrnea(tree, q, qd, wrench, wrenches, expanded=expanded, gravity=gravity)

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.step import Step
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def rate_matrix(w: Any, wd: Any) -> Any:
+def rate_matrix(w: Traced, wd: Traced) -> Traced:
     """U = [ω̇] + [ω][ω] (3, 3): ``U @ r`` is the acceleration of the point r relative to the origin."""
     x, y, z = w
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
@@ -37,7 +38,7 @@ def rate_matrix(w: Any, wd: Any) -> Any:
     )
 
 
-def inertial_moment(J: Any, w: Any, wd: Any, U: Any) -> Any:
+def inertial_moment(J: Traced, w: Traced, wd: Traced, U: Traced) -> Traced:
     """J ω̇ + ω × J ω (3,), with the products of ω taken from U."""
     x, y, z = w
     xx, yy, zz = x * x, y * y, z * z
@@ -55,7 +56,7 @@ Motion = tuple[Any, Any, Any, Any]
 """(ω, ω̇, a, U) of a body in its own axes; a is the acceleration of the frame's origin minus gravity."""
 
 
-def motions(tree: Tree, st: Sequence[Step], qd: Any, qdd: Any, *, gravity: bool = True) -> list[Motion]:
+def motions(tree: Tree, st: Sequence[Step], qd: Traced, qdd: Traced, *, gravity: bool = True) -> list[Motion]:
     """Forward pass: the motion of every body."""
     rates, accelerations = spread(tree, qd), spread(tree, qdd)
     start = (ZERO, ZERO, -tree.gravity if gravity else ZERO, np.zeros((3, 3)))
@@ -76,7 +77,7 @@ def motions(tree: Tree, st: Sequence[Step], qd: Any, qdd: Any, *, gravity: bool 
 
 def efforts(
     tree: Tree, st: Sequence[Step], motion: Sequence[Motion], loads: Sequence[Load | None]
-) -> list[tuple[Any, Any]]:
+) -> list[tuple[Traced, Traced]]:
     """Backward pass: per body (f, n), what its parent exerts on it, body axes, moment about the frame's origin."""
     out: list[tuple[Any, Any]] = []
     for i, (w, wd, a, U) in enumerate(motion):
@@ -95,16 +96,16 @@ def efforts(
 
 def rnea(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    qdd: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     gravity: bool = True,
     friction: bool = True,
     rotors: bool = True,
-) -> Any:
+) -> Traced:
     """Actuator torques (n,) for a motion, by recursive Newton–Euler (000 §3.4; 001 eq. 4–33; 002 §3.5).
 
     Args:
@@ -127,20 +128,20 @@ def rnea(
 
 def bias(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     gravity: bool = True,
     friction: bool = True,
-) -> Any:
+) -> Traced:
     """Torque at zero acceleration (n,): C q̇ + g − Jᵀw + friction, the u′ of 001 eq. 36. Arguments as in `rnea`."""
     tree = as_tree(arm)
     return rnea(tree, q, qd, np.zeros(tree.n), wrench, wrenches, gravity=gravity, friction=friction, rotors=False)
 
 
-def gravity_torque(arm: Robot | Tree, q: Any) -> Any:
+def gravity_torque(arm: Robot | Tree, q: Traced) -> Traced:
     """Torque (n,) that holds the arm still against gravity, g(q) = ∂V/∂q."""
     tree = as_tree(arm)
     still = np.zeros(tree.n)

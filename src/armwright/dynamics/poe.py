@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.step import Step
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 Twist = tuple[Any, Any]
 """(v, ω), linear first."""
@@ -70,7 +71,7 @@ def home_pose(tree: Tree) -> Home:
     return Home(screws, inertias)
 
 
-def exponential(screw: Twist, step: Step, displacement: Any) -> tuple[Any, Any]:
+def exponential(screw: Twist, step: Step, displacement: Traced) -> tuple[Traced, Traced]:
     """e^{ξ̂θ} as (R, p) (002 §3.3): Rodrigues about a revolute axis, a translation along a prismatic one."""
     v, w = screw
     if not step.revolute:
@@ -80,7 +81,7 @@ def exponential(screw: Twist, step: Step, displacement: Any) -> tuple[Any, Any]:
     return R, (np.eye(3) - R) @ cross(w, v)
 
 
-def _back(E: tuple[Any, Any], twist: Twist) -> Twist:
+def _back(E: tuple[Traced, Traced], twist: Twist) -> Twist:
     """Ad⁻¹(E) of a twist: Rᵀ(v − p × ω), Rᵀω."""
     R, p = E
     return R.T @ (twist[0] - cross(p, twist[1])), R.T @ twist[1]
@@ -90,13 +91,13 @@ def _bracket(x: Twist, y: Twist) -> Twist:
     return cross(x[1], y[0]) - cross(y[1], x[0]), cross(x[1], y[1])
 
 
-def _momentum(inertia: tuple[Any, Any, Any], twist: Twist) -> Twist:
+def _momentum(inertia: tuple[Traced, Traced, Traced], twist: Twist) -> Twist:
     m, h, J = inertia
     v, w = twist
     return m * v + cross(w, h), J @ w + cross(h, v)
 
 
-def _power(x: Twist, y: Twist) -> Any:
+def _power(x: Twist, y: Twist) -> Traced:
     return dot(x[0], y[0]) + dot(x[1], y[1])
 
 
@@ -107,7 +108,7 @@ class Exponentials(NamedTuple):
     carried: list[dict[int, Twist]]
 
 
-def _configure(tree: Tree, home: Home, q: Any) -> Exponentials:
+def _configure(tree: Tree, home: Home, q: Traced) -> Exponentials:
     displacement = spread(tree, q)
     E: list[tuple[Any, Any]] = []
     carried: list[dict[int, Twist]] = []
@@ -118,7 +119,7 @@ def _configure(tree: Tree, home: Home, q: Any) -> Exponentials:
     return Exponentials(E, carried)
 
 
-def _mass(tree: Tree, home: Home, at: Exponentials) -> list[list[Any]]:
+def _mass(tree: Tree, home: Home, at: Exponentials) -> list[list[Traced]]:
     M: list[list[Any]] = [[0.0] * tree.nb for _ in range(tree.nb)]
     for inertia, x in zip(home.inertias, at.carried, strict=True):
         for j in x:
@@ -147,7 +148,7 @@ def _slopes(tree: Tree, home: Home, at: Exponentials) -> dict[tuple[int, int, in
     return out
 
 
-def _gravity(tree: Tree, home: Home, at: Exponentials) -> list[Any]:
+def _gravity(tree: Tree, home: Home, at: Exponentials) -> list[Traced]:
     """g_i = Σ_{l≥i} −g · (m_l v′_i + ω′_i × h_l): ξ′ = spatial Jacobian columns, h_l = current first moments."""
     R: list[Any] = []
     p: list[Any] = []
@@ -175,14 +176,14 @@ class Equations(NamedTuple):
     g: Any
 
 
-def poe_equations(arm: Robot | Tree, q: Any, qd: Any) -> Equations:
+def poe_equations(arm: Robot | Tree, q: Traced, qd: Traced) -> Equations:
     """M (n, n), C (n, n) and g (n,) of the rigid bodies by products of exponentials (002 §3.6)."""
     tree = as_tree(arm)
     home = home_pose(tree)
     at = _configure(tree, home, q)
     slopes, rates, bodies = _slopes(tree, home, at), spread(tree, qd), range(tree.nb)
 
-    def slope(i: int, j: int, k: int) -> Any:
+    def slope(i: int, j: int, k: int) -> Traced:
         return slopes.get((min(i, j), max(i, j), k), 0.0)
 
     C = [
@@ -194,7 +195,7 @@ def poe_equations(arm: Robot | Tree, q: Any, qd: Any) -> Equations:
     )
 
 
-def poe_mass(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
+def poe_mass(arm: Robot | Tree, q: Traced, *, rotors: bool = True) -> Traced:
     """Mass matrix M (n, n) by products of exponentials; q is (n,)."""
     tree = as_tree(arm)
     home = home_pose(tree)
@@ -203,8 +204,8 @@ def poe_mass(arm: Robot | Tree, q: Any, *, rotors: bool = True) -> Any:
 
 
 def _parts(
-    tree: Tree, q: Any, qd: Any, wrench: Any, wrenches: Any, *, gravity: bool, friction: bool, rotors: bool
-) -> tuple[Any, Any]:
+    tree: Tree, q: Traced, qd: Traced, wrench: Traced, wrenches: Traced, *, gravity: bool, friction: bool, rotors: bool
+) -> tuple[Traced, Traced]:
     M, C, g = poe_equations(tree, q, qd)
     rest = C @ qd + joint_torque(tree, qd, None, friction=friction, rotors=False)
     rest = rest + g if gravity else rest
@@ -215,16 +216,16 @@ def _parts(
 
 def poe_inverse(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    qdd: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     gravity: bool = True,
     friction: bool = True,
     rotors: bool = True,
-) -> Any:
+) -> Traced:
     """Inverse dynamics (n,): M q̈ + C q̇ + g; arguments as in `rnea`."""
     tree = as_tree(arm)
     M, rest = _parts(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction, rotors=rotors)
@@ -233,16 +234,16 @@ def poe_inverse(
 
 def poe_forward(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    tau: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    tau: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     gravity: bool = True,
     friction: bool = True,
     rotors: bool = True,
-) -> Any:
+) -> Traced:
     """Joint accelerations (n,): M⁻¹(tau − C q̇ − g) (002 §3.7); arguments as in `crba_forward`."""
     tree = as_tree(arm)
     M, rest = _parts(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction, rotors=rotors)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,21 +15,22 @@ from armwright.spatial.poses import inverse
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
+    from armwright.types import Traced
 
 FRAMES = ("joint", "link", "parent")
 
 
 def reactions(
     robot: Robot,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    qdd: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     frame: str = "joint",
     gravity: bool = True,
-) -> Any:
+) -> Traced:
     """Wrench [f; n] (nb, 6) that the parent exerts on each body through its joint.
 
     Row i is expressed in the axes of the named frame, moment about that frame's origin:

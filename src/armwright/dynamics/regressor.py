@@ -24,24 +24,25 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 INERTIAL = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 
 
-def _inertia_columns(w: Any) -> Any:
+def _inertia_columns(w: Traced) -> Traced:
     """L(ω) (3, 6) with J ω = L(ω) [Ixx, Ixy, Iyy, Ixz, Iyz, Izz]."""
     x, y, z = w
     return np.array([[x, y, 0.0, z, 0.0, 0.0], [0.0, x, y, 0.0, z, 0.0], [0.0, 0.0, 0.0, x, y, z]])
 
 
-def _body_columns(w: Any, wd: Any, a: Any, U: Any) -> tuple[Any, Any]:
+def _body_columns(w: Traced, wd: Traced, a: Traced, U: Traced) -> tuple[Traced, Traced]:
     """Force and moment (3, 10 each) about the origin whose acceleration is a: U h + m a and h × a + J ω̇ + ω × J ω."""
     force = np.concatenate([a.reshape(3, 1), U, np.zeros((3, 6))], axis=1)
     gyroscopic = _inertia_columns(wd) + skew(w) @ _inertia_columns(w)
     return force, np.concatenate([np.zeros((3, 1)), -skew(a), gyroscopic], axis=1)
 
 
-def body_regressor(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, *, gravity: bool = True) -> Any:
+def body_regressor(arm: Robot | Tree, q: Traced, qd: Traced, qdd: Traced, *, gravity: bool = True) -> Traced:
     """Y of the inertial parameters (n, 10 nb): tau of the rigid bodies is ``Y @ π``. q, qd, qdd are (n,)."""
     tree = as_tree(arm)
     st = steps(tree, q)
@@ -61,7 +62,7 @@ def body_regressor(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, *, gravity: boo
     return np.concatenate(blocks, axis=1) if blocks else np.zeros((tree.n, 0))
 
 
-def drive_regressor(robot: Robot, qd: Any, qdd: Any) -> Any:
+def drive_regressor(robot: Robot, qd: Traced, qdd: Traced) -> Traced:
     """Y of friction and rotors (n, 4n): viscous and Coulomb a joint, rotor inertia and viscous a motor."""
     K, eye = robot.actuators.gear, np.eye(robot.n)
     signs = coulomb_sign(robot.tree, qd)
@@ -69,7 +70,7 @@ def drive_regressor(robot: Robot, qd: Any, qdd: Any) -> Any:
     return np.concatenate([eye * qd, eye * signs, K.T * (K @ qdd), K.T * (K @ qd)], axis=1)
 
 
-def regressor(robot: Robot, q: Any, qd: Any, qdd: Any) -> Any:
+def regressor(robot: Robot, q: Traced, qd: Traced, qdd: Traced) -> Traced:
     """Y (n, 10 nb + 4n) of all parameters, tau = ``Y @ parameters(robot)``; q, qd, qdd are (n,)."""
     return np.concatenate([body_regressor(robot, q, qd, qdd), drive_regressor(robot, qd, qdd)], axis=1)
 

@@ -20,17 +20,18 @@ if TYPE_CHECKING:
 
     from armwright.robot.step import Step
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 Z = np.array([0.0, 0.0, 1.0])
 ZERO = np.zeros(3)
 
 
-def cross(a: Any, b: Any) -> Any:
+def cross(a: Traced, b: Traced) -> Traced:
     """Cross product of two 3-vectors, written out: quicker than np.cross on single vectors and on symbols."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
-def dot(a: Any, b: Any) -> Any:
+def dot(a: Traced, b: Traced) -> Traced:
     """Scalar product of two 3-vectors."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
@@ -40,12 +41,12 @@ def is_plain(tree: Tree) -> bool:
     return tree.joint == tuple(range(tree.n)) and bool(np.all(tree.ratio == 1.0))
 
 
-def spread(tree: Tree, x: Any) -> list[Any]:
+def spread(tree: Tree, x: Traced) -> list[Traced]:
     """Coordinates (n,) to bodies: entry i is ratio[i]·x[joint[i]]."""
     return [tree.ratio[i] * x[tree.joint[i]] for i in range(tree.nb)]
 
 
-def gather(tree: Tree, x: Sequence[Any]) -> Any:
+def gather(tree: Tree, x: Sequence[Traced]) -> Traced:
     """Bodies to coordinates (n,): Gᵀ x, the transpose of `spread`."""
     out: list[Any] = [0.0] * tree.n
     for i in range(tree.nb):
@@ -53,7 +54,7 @@ def gather(tree: Tree, x: Sequence[Any]) -> Any:
     return np.array(out)
 
 
-def gather_matrix(tree: Tree, A: Sequence[Sequence[Any]]) -> Any:
+def gather_matrix(tree: Tree, A: Sequence[Sequence[Traced]]) -> Traced:
     """Bodies to coordinates (n, n): Gᵀ A G."""
     if is_plain(tree):
         return np.array([list(row) for row in A]).reshape(tree.n, tree.n)
@@ -65,13 +66,13 @@ def gather_matrix(tree: Tree, A: Sequence[Sequence[Any]]) -> Any:
     return np.array(out).reshape(tree.n, tree.n)
 
 
-def gather_symmetric(tree: Tree, A: Sequence[Sequence[Any]]) -> Any:
+def gather_symmetric(tree: Tree, A: Sequence[Sequence[Traced]]) -> Traced:
     """Gᵀ A G (n, n) of a symmetric A, exactly symmetric: the upper half of the result is mirrored."""
     out = gather_matrix(tree, A)
     return np.array([[out[min(i, k), max(i, k)] for k in range(tree.n)] for i in range(tree.n)]).reshape(tree.n, tree.n)
 
 
-def coulomb_sign(tree: Tree, qd: Any) -> Any:
+def coulomb_sign(tree: Tree, qd: Traced) -> Traced:
     """sign(q̇) with sign(0) = 0, and 0 inside the dead zone |q̇| ≤ dead_zone (004 eq. 6.4), shape (n,)."""
     out = []
     for k, zone in enumerate(tree.dead_zone):
@@ -79,7 +80,7 @@ def coulomb_sign(tree: Tree, qd: Any) -> Any:
     return np.array(out)
 
 
-def friction_torque(tree: Tree, qd: Any) -> Any:
+def friction_torque(tree: Tree, qd: Traced) -> Traced:
     """Torque that friction takes (n,): F_v q̇ + coulomb·sign(q̇) (000, 004 §3.8; F_v may couple joints, 001 §3.10)."""
     out = tree.viscous @ qd
     if present(tree.coulomb):
@@ -89,7 +90,7 @@ def friction_torque(tree: Tree, qd: Any) -> Any:
     return out
 
 
-def joint_torque(tree: Tree, qd: Any, qdd: Any, *, friction: bool, rotors: bool) -> Any:
+def joint_torque(tree: Tree, qd: Traced, qdd: Traced, *, friction: bool, rotors: bool) -> Traced:
     """The part of tau that acts in the joints alone (n,): rotor inertia Kᵀ I_a K q̈ and friction."""
     out: Any = np.zeros(tree.n)
     if rotors and qdd is not None and present(tree.armature):
@@ -99,7 +100,7 @@ def joint_torque(tree: Tree, qd: Any, qdd: Any, *, friction: bool, rotors: bool)
     return out
 
 
-def with_rotors(tree: Tree, M: Any, *, rotors: bool) -> Any:
+def with_rotors(tree: Tree, M: Traced, *, rotors: bool) -> Traced:
     """M(q) + Kᵀ I_a K (n, n), exactly symmetric if M is."""
     if not rotors or not present(tree.armature):
         return M
@@ -156,7 +157,7 @@ def root_masses(tree: Tree, frames: Frames) -> Masses:
     return Masses([float(m) for m in tree.m], c, h, J)
 
 
-def jacobian_columns(tree: Tree, frames: Frames, i: int, point: Any) -> dict[int, tuple[Any, Any]]:
+def jacobian_columns(tree: Tree, frames: Frames, i: int, point: Traced) -> dict[int, tuple[Any, Any]]:
     """Columns (linear, angular) of the Jacobian of a point of body i, root axes, for every body on its path."""
     out = {}
     for k in tree.ancestors(i):
@@ -169,7 +170,7 @@ Load = tuple[Any, Any]
 """Force and moment (about the origin of the body frame), what the world does to the body."""
 
 
-def body_loads(tree: Tree, st: Sequence[Step], wrench: Any = None, wrenches: Any = None) -> list[Load | None]:
+def body_loads(tree: Tree, st: Sequence[Step], wrench: Traced = None, wrenches: Traced = None) -> list[Load | None]:
     """External wrenches turned into each body's own frame.
 
     Args:
@@ -198,7 +199,7 @@ def body_loads(tree: Tree, st: Sequence[Step], wrench: Any = None, wrenches: Any
     return loads
 
 
-def root_loads(tree: Tree, frames: Frames, wrench: Any = None, wrenches: Any = None) -> list[Load | None]:
+def root_loads(tree: Tree, frames: Frames, wrench: Traced = None, wrenches: Traced = None) -> list[Load | None]:
     """The same wrenches in root axes, moments about each body frame's origin."""
     loads: list[Load | None] = [None] * tree.nb
     R_root_base = tree.T_base_root[:3, :3].T
@@ -215,7 +216,7 @@ def root_loads(tree: Tree, frames: Frames, wrench: Any = None, wrenches: Any = N
     return loads
 
 
-def external_torque(tree: Tree, frames: Frames, wrench: Any = None, wrenches: Any = None) -> list[Any]:
+def external_torque(tree: Tree, frames: Frames, wrench: Traced = None, wrenches: Traced = None) -> list[Traced]:
     """Joint torques that external wrenches are equal to, one a body: Σ Jᵀ w. The actuators' tau falls by them."""
     out: list[Any] = [0.0] * tree.nb
     for i, load in enumerate(root_loads(tree, frames, wrench, wrenches)):

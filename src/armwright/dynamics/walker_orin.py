@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.step import Step
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def _method_1(tree: Tree, st: list[Step]) -> list[list[Any]]:
+def _method_1(tree: Tree, st: list[Step]) -> list[list[Traced]]:
     """All rows of every column, one complete Newton–Euler pass each."""
     unit = _bodies_apart(tree)
     columns = []
@@ -40,7 +41,7 @@ def _method_1(tree: Tree, st: list[Step]) -> list[list[Any]]:
     return [[columns[k][i] for k in range(tree.nb)] for i in range(tree.nb)]
 
 
-def _method_2(tree: Tree, st: list[Step]) -> list[list[Any]]:
+def _method_2(tree: Tree, st: list[Step]) -> list[list[Traced]]:
     """Rows i ≥ k of column k: bodies before k do not move, and their torques are known by symmetry."""
     nb = tree.nb
     M: list[list[Any]] = [[0.0] * nb for _ in range(nb)]
@@ -68,7 +69,7 @@ def _method_2(tree: Tree, st: list[Step]) -> list[list[Any]]:
     return M
 
 
-def _method_3(tree: Tree, st: list[Step]) -> list[list[Any]]:
+def _method_3(tree: Tree, st: list[Step]) -> list[list[Traced]]:
     """Composite bodies about the root's origin: Yᶜ_i = Y_i + Σ Yᶜ_children, h_ij = S_j · Yᶜ_i S_i."""
     nb, frames = tree.nb, root_frames(tree, st)
     composite = []
@@ -102,7 +103,7 @@ def _bodies_apart(tree: Tree) -> Tree:
     return replace(tree, n=tree.nb, joint=tuple(range(tree.nb)), ratio=np.ones(tree.nb))
 
 
-def walker_orin_mass(arm: Robot | Tree, q: Any, *, variant: int = 3, rotors: bool = True) -> Any:
+def walker_orin_mass(arm: Robot | Tree, q: Traced, *, variant: int = 3, rotors: bool = True) -> Traced:
     """Mass matrix M (n, n) by method `variant` = 1, 2 or 3; q is (n,)."""
     if variant not in _METHODS:
         raise InputError(f"walker_orin_mass: variant must be 1, 2 or 3, got {variant!r}")
@@ -112,17 +113,17 @@ def walker_orin_mass(arm: Robot | Tree, q: Any, *, variant: int = 3, rotors: boo
 
 def walker_orin_inverse(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    qdd: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     variant: int = 3,
     gravity: bool = True,
     friction: bool = True,
     rotors: bool = True,
-) -> Any:
+) -> Traced:
     """Inverse dynamics (n,), u = M q̈ + u′ (001 eq. 34); arguments as in `rnea`."""
     tree = as_tree(arm)
     rest = bias(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction)
@@ -131,17 +132,17 @@ def walker_orin_inverse(
 
 def walker_orin_forward(
     arm: Robot | Tree,
-    q: Any,
-    qd: Any,
-    tau: Any,
-    wrench: Any = None,
-    wrenches: Any = None,
+    q: Traced,
+    qd: Traced,
+    tau: Traced,
+    wrench: Traced = None,
+    wrenches: Traced = None,
     *,
     variant: int = 3,
     gravity: bool = True,
     friction: bool = True,
     rotors: bool = True,
-) -> Any:
+) -> Traced:
     """Joint accelerations (n,) from M q̈ = tau − u′ (001 eq. 2); arguments as in `crba_forward`."""
     tree = as_tree(arm)
     rest = bias(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction)

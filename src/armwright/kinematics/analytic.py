@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 DEGENERATE_BELOW = 1e-9
 """|det B| [-], sine or cosine of the middle angle, below which Euler rates are refused: seven digits are left there."""
 
 
-def euler_jacobian(arm: Robot | Tree, q: Any, body: int | None = None, euler: str = "zyz") -> tuple[Any, Any]:
+def euler_jacobian(arm: Robot | Tree, q: Traced, body: int | None = None, euler: str = "zyz") -> tuple[Traced, Traced]:
     """Return J_a (6, n) of a link frame or the tool (None), and det B, which is zero where the set is degenerate."""
     T, J = pose_jacobian(arm, q, body)
     angles = euler_from_rotation(T[:3, :3], euler).angles
@@ -39,8 +39,8 @@ def euler_jacobian(arm: Robot | Tree, q: Any, body: int | None = None, euler: st
 
 
 def euler_jacobian_dot(
-    arm: Robot | Tree, q: Any, qd: Any, body: int | None = None, euler: str = "zyz"
-) -> tuple[Any, Any]:
+    arm: Robot | Tree, q: Traced, qd: Traced, body: int | None = None, euler: str = "zyz"
+) -> tuple[Traced, Traced]:
     """Return dJ_a/dt (6, n) along qd, and det B: B⁻¹(J̇_w − Ḃ B⁻¹ J_w) in the angular rows (004 eq. 2.35)."""
     T, J = pose_jacobian(arm, q, body)
     Jd = frame_jacobian_dot(arm, q, qd, body)
@@ -54,7 +54,7 @@ def euler_jacobian_dot(
     return np.concatenate([Jd[:3], angular], axis=0), determinant3(B)
 
 
-def _regular(result: tuple[Any, Any], euler: str) -> Array:
+def _regular(result: tuple[Traced, Traced], euler: str) -> Array:
     J_a, determinant = result
     gap = np.abs(np.asarray(determinant)).min(initial=1.0)
     if gap < DEGENERATE_BELOW:

@@ -15,6 +15,7 @@ from armwright.kinematics.subproblems import One, Two, length
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
 class Branches(NamedTuple):
@@ -42,7 +43,7 @@ class Branch:
     free: Any = 0.0
     gauge: Any = 1.0
 
-    def put(self, joint: int, angle: Any) -> Branch:
+    def put(self, joint: int, angle: Traced) -> Branch:
         """Set one angle."""
         return Branch(self.seed, {**self.q, joint: angle}, self.ok, self.free, self.gauge)
 
@@ -66,7 +67,7 @@ def each(branches: list[Branch], step: Callable[[Branch], list[Branch]]) -> list
     return [new for branch in branches for new in step(branch)]
 
 
-def checked(arm: Robot | Tree, body: int | None, T: Any, branches: list[Branch]) -> Branches:
+def checked(arm: Robot | Tree, body: int | None, T: Traced, branches: list[Branch]) -> Branches:
     """Gather the branches and measure each by forward kinematics against the target T (4, 4)."""
     position, rotation = [], []
     for branch in branches:

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 
-def homogeneous(R: Any, p: Any) -> Any:
+def homogeneous(R: Traced, p: Traced) -> Traced:
     """Return the 4×4 pose with rotation R (3, 3) and origin p (3,)."""
     rows = [[R[i, 0], R[i, 1], R[i, 2], p[i]] for i in range(3)]
     return np.array([*rows, [0.0, 0.0, 0.0, 1.0]])
 
 
-def body_poses(tree: Tree, q: Any, bodies: Iterable[int] | None = None) -> dict[int, tuple[Any, Any]]:
+def body_poses(tree: Tree, q: Traced, bodies: Iterable[int] | None = None) -> dict[int, tuple[Any, Any]]:
     """Return rotation and origin, in the base frame, of the root (key -1) and of `bodies` (with parents; default all).
 
     T_base_body = T_base_parent · [R0 | p0] · motion(q), the product of 003 §4.1 and 004 eq. 2.18.
@@ -47,7 +47,7 @@ def body_poses(tree: Tree, q: Any, bodies: Iterable[int] | None = None) -> dict[
     return poses
 
 
-def frame_pose(arm: Robot | Tree, q: Any, body: int | None = None) -> Any:
+def frame_pose(arm: Robot | Tree, q: Traced, body: int | None = None) -> Traced:
     """Return the pose (4, 4), in the base frame, of a body's link frame, or of the tool (None)."""
     tree = as_tree(arm)
     carrier, T = placement(tree, body)
@@ -55,12 +55,12 @@ def frame_pose(arm: Robot | Tree, q: Any, body: int | None = None) -> Any:
     return homogeneous(R @ T[:3, :3], p + R @ T[:3, 3])
 
 
-def tool_pose(arm: Robot | Tree, q: Any) -> Any:
+def tool_pose(arm: Robot | Tree, q: Traced) -> Traced:
     """Return T_base_tool (4, 4) at one configuration q (n,)."""
     return frame_pose(arm, q, None)
 
 
-def link_poses(arm: Robot | Tree, q: Any) -> Any:
+def link_poses(arm: Robot | Tree, q: Traced) -> Traced:
     """Return the link frames of all bodies in the base frame, (nb, 4, 4), at one configuration q (n,)."""
     tree = as_tree(arm)
     poses = body_poses(tree, q)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 Reference = Literal["base", "tool"]
 
 
-def sum_columns(tree: Tree, path: list[int], linear: dict[int, Any], angular: dict[int, Any]) -> Any:
+def sum_columns(tree: Tree, path: list[int], linear: dict[int, Any], angular: dict[int, Any]) -> Traced:
     """Assemble the 6×n matrix whose column j sums ratio·[linear; angular] of the bodies on `path` moved by joint j."""
     columns: list[Any] = [np.zeros(6) for _ in range(tree.n)]
     for i in path:
@@ -36,7 +36,7 @@ def sum_columns(tree: Tree, path: list[int], linear: dict[int, Any], angular: di
     return np.stack(columns, axis=1) if columns else np.zeros((6, 0))
 
 
-def _geometric(tree: Tree, carrier: int, poses: dict[int, tuple[Any, Any]], o: Any) -> Any:
+def _geometric(tree: Tree, carrier: int, poses: dict[int, tuple[Any, Any]], o: Traced) -> Traced:
     """Jacobian, base axes, of the point o (base coordinates) moving with body `carrier`."""
     path = tree.ancestors(carrier)
     linear: dict[int, Any] = {}
@@ -48,12 +48,12 @@ def _geometric(tree: Tree, carrier: int, poses: dict[int, tuple[Any, Any]], o: A
     return sum_columns(tree, path, linear, angular)
 
 
-def turn_rows(R: Any, J: Any) -> Any:
+def turn_rows(R: Traced, J: Traced) -> Traced:
     """Express both halves of a 6×n Jacobian in the axes of R: blkdiag(Rᵀ, Rᵀ)·J."""
     return np.concatenate([R.T @ J[:3], R.T @ J[3:]], axis=0)
 
 
-def pose_jacobian(arm: Robot | Tree, q: Any, body: int | None = None) -> tuple[Any, Any]:
+def pose_jacobian(arm: Robot | Tree, q: Traced, body: int | None = None) -> tuple[Traced, Traced]:
     """Return pose (4, 4) and geometric Jacobian (6, n), base axes, of a link frame or the tool (None), in one pass."""
     tree = as_tree(arm)
     carrier, T = placement(tree, body)
@@ -63,7 +63,7 @@ def pose_jacobian(arm: Robot | Tree, q: Any, body: int | None = None) -> tuple[A
     return homogeneous(R_body @ T[:3, :3], o), _geometric(tree, carrier, poses, o)
 
 
-def frame_jacobian(arm: Robot | Tree, q: Any, body: int | None = None, own_axes: bool = False) -> Any:
+def frame_jacobian(arm: Robot | Tree, q: Traced, body: int | None = None, own_axes: bool = False) -> Traced:
     """Return the geometric Jacobian (6, n), linear rows first, of a link frame or the tool (None).
 
     Base axes, or the frame's own axes with `own_axes`; the reference point is the frame's origin in both.
@@ -72,7 +72,9 @@ def frame_jacobian(arm: Robot | Tree, q: Any, body: int | None = None, own_axes:
     return turn_rows(T[:3, :3], J) if own_axes else J
 
 
-def point_jacobian(arm: Robot | Tree, q: Any, point: Any, body: int | None = None, own_axes: bool = False) -> Any:
+def point_jacobian(
+    arm: Robot | Tree, q: Traced, point: Traced, body: int | None = None, own_axes: bool = False
+) -> Traced:
     """Return the Jacobian (6, n) of a point given in a link's (or the tool's) coordinates (004 eqs. 2.38–2.40)."""
     tree = as_tree(arm)
     carrier, T = placement(tree, body)
@@ -83,7 +85,7 @@ def point_jacobian(arm: Robot | Tree, q: Any, point: Any, body: int | None = Non
     return turn_rows(R, J) if own_axes else J
 
 
-def arm_com_jacobian(arm: Robot | Tree, q: Any) -> Any:
+def arm_com_jacobian(arm: Robot | Tree, q: Traced) -> Traced:
     """Return the Jacobian (3, n), base axes, of the centre of mass of all moving bodies together."""
     tree = as_tree(arm)
     poses = body_poses(tree, q)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 
 class Moving(NamedTuple):
@@ -31,7 +31,7 @@ class Moving(NamedTuple):
     vd: Any
 
 
-def body_motion(tree: Tree, q: Any, qd: Any, qdd: Any, bodies: list[int]) -> dict[int, Moving]:
+def body_motion(tree: Tree, q: Traced, qd: Traced, qdd: Traced, bodies: list[int]) -> dict[int, Moving]:
     """Propagate velocity and acceleration from the root (key -1, at rest) to `bodies` (a path, in any order).
 
     Revolute: w += z·rate; prismatic: v += z·rate, with the Coriolis term 2 w × z·rate in the acceleration.
@@ -53,7 +53,7 @@ def body_motion(tree: Tree, q: Any, qd: Any, qdd: Any, bodies: list[int]) -> dic
     return out
 
 
-def frame_twist(arm: Robot | Tree, q: Any, qd: Any, body: int | None = None) -> Any:
+def frame_twist(arm: Robot | Tree, q: Traced, qd: Traced, body: int | None = None) -> Traced:
     """Return the twist [v; w] (6,), base axes, of a link frame or the tool (None)."""
     tree = as_tree(arm)
     carrier, T = placement(tree, body)
@@ -61,7 +61,7 @@ def frame_twist(arm: Robot | Tree, q: Any, qd: Any, body: int | None = None) -> 
     return np.concatenate([tip.v + np.cross(tip.w, tip.R @ T[:3, 3]), tip.w])
 
 
-def frame_acceleration(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, body: int | None = None) -> Any:
+def frame_acceleration(arm: Robot | Tree, q: Traced, qd: Traced, qdd: Traced, body: int | None = None) -> Traced:
     """Return [dv/dt; dw/dt] (6,), base axes, of a link frame or the tool (None): J qdd + Jd qd."""
     tree = as_tree(arm)
     carrier, T = placement(tree, body)
@@ -71,8 +71,8 @@ def frame_acceleration(arm: Robot | Tree, q: Any, qd: Any, qdd: Any, body: int |
 
 
 def point_jacobian_dot(
-    arm: Robot | Tree, q: Any, qd: Any, point: Any, body: int | None = None, own_axes: bool = False
-) -> Any:
+    arm: Robot | Tree, q: Traced, qd: Traced, point: Traced, body: int | None = None, own_axes: bool = False
+) -> Traced:
     """Return dJ/dt (6, n) of `armwright.kinematics.jacobian.point_jacobian` along qd.
 
     d/dt [z × (o − p)] = ż × (o − p) + z × (ȯ − ṗ) with ż = w × z; in own axes d(RᵀJ)/dt = Rᵀ(J̇ − w × J).
@@ -100,7 +100,9 @@ def point_jacobian_dot(
     return sum_columns(tree, path, linear, angular)
 
 
-def frame_jacobian_dot(arm: Robot | Tree, q: Any, qd: Any, body: int | None = None, own_axes: bool = False) -> Any:
+def frame_jacobian_dot(
+    arm: Robot | Tree, q: Traced, qd: Traced, body: int | None = None, own_axes: bool = False
+) -> Traced:
     """Return dJ/dt (6, n) of the geometric Jacobian of a link frame or the tool (None)."""
     return point_jacobian_dot(arm, q, qd, np.zeros(3), body, own_axes)
 

@@ -7,7 +7,7 @@ exponentials G = T·M⁻¹ = e1 e2 e3 e4 e5 e6 and the wrist centre c, which e4,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from armwright.kinematics.ik_geometry import HomeAxes
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def _parallel23(home: HomeAxes, goal: Any, start: Branch) -> list[Branch]:
+def _parallel23(home: HomeAxes, goal: Traced, start: Branch) -> list[Branch]:
     """Shoulder, then a planar elbow (PUMA, IRB 140, RL15, CEA): e2 e3 keep the component along axis 2."""
     w, r, c, size = home.w, home.r, home.meet, home.size
 
@@ -37,7 +38,7 @@ def _parallel23(home: HomeAxes, goal: Any, start: Branch) -> list[Branch]:
     return each(start.split(0, shoulder, -1.0), elbow)
 
 
-def _meet12(home: HomeAxes, goal: Any, start: Branch) -> list[Branch]:
+def _meet12(home: HomeAxes, goal: Traced, start: Branch) -> list[Branch]:
     """Axes 1 and 2 meet in o: joint 3 sets the distance |G c − o|, joints 1 and 2 the direction (subproblem 2)."""
     w, r, c, size = home.w, home.r, home.meet, home.size
     v, fore, arm = goal - r[0], c - r[2], r[2] - r[0]
@@ -51,7 +52,7 @@ def _meet12(home: HomeAxes, goal: Any, start: Branch) -> list[Branch]:
     return each(start.split(2, distance), direction)
 
 
-def _parallel12(home: HomeAxes, goal: Any, start: Branch) -> list[Branch]:
+def _parallel12(home: HomeAxes, goal: Traced, start: Branch) -> list[Branch]:
     """Axes 1 and 2 are parallel: joint 3 sets the height along them, joints 1 and 2 are a planar elbow."""
     w, r, c, size = home.w, home.r, home.meet, home.size
     v = goal - r[0]
@@ -70,14 +71,14 @@ def _parallel12(home: HomeAxes, goal: Any, start: Branch) -> list[Branch]:
 POSITION = {"parallel23": _parallel23, "meet12": _meet12, "parallel12": _parallel12}
 
 
-def _wrist(home: HomeAxes, R: Any, branch: Branch) -> list[Branch]:
+def _wrist(home: HomeAxes, R: Traced, branch: Branch) -> list[Branch]:
     """Solve R4 R5 R6 = (R1 R2 R3)ᵀR: joint 5 from the angle between axes 4 and 6, then joint 4, then joint 6.
 
     Where axes 4 and 6 line up, only one combination of joints 4 and 6 is determined: joint 4 is then the seed's.
     """
     w4, w5, w6 = home.w[3:]
 
-    def back(v: Any) -> Any:
+    def back(v: Traced) -> Traced:
         for joint in range(3):
             v = rotate(home.w[joint], -branch.q[joint], v)
         return v
@@ -94,7 +95,7 @@ def _wrist(home: HomeAxes, R: Any, branch: Branch) -> list[Branch]:
     return out
 
 
-def spherical_wrist_branches(arm: Robot | Tree, T: Any, seed: Any, home: HomeAxes, body: int | None) -> Branches:
+def spherical_wrist_branches(arm: Robot | Tree, T: Traced, seed: Traced, home: HomeAxes, body: int | None) -> Branches:
     """Return every branch for the target T (4, 4); seed (6,) decides what geometry leaves free."""
     G = T @ inverse(home.M)
     start = Branch(seed, {})

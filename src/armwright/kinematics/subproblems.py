@@ -9,11 +9,14 @@ arc cosine, which would lose half of the digits there.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from armwright.spatial.rotations import skew
+
+if TYPE_CHECKING:
+    from armwright.types import Traced
 
 # A trigonometric equation that misses solubility by this much (relative) is taken at its double root; every result is
 # verified by forward kinematics afterwards.
@@ -41,33 +44,33 @@ class One(NamedTuple):
     free: Any
 
 
-def below(x: Any, bound: float) -> Any:
+def below(x: Traced, bound: float) -> Traced:
     """Return 1.0 where x < bound, else 0.0."""
     return np.where(x < bound, 1.0, 0.0)
 
 
-def rotate(axis: Any, angle: Any, v: Any) -> Any:
+def rotate(axis: Traced, angle: Traced, v: Traced) -> Traced:
     """Turn v (3,) about a constant unit axis (3,): c·(v across) + s·(axis × v) + (v along)."""
     along = np.outer(axis, axis)
     return np.cos(angle) * ((np.eye(3) - along) @ v) + np.sin(angle) * (skew(axis) @ v) + along @ v
 
 
-def turn_about(axis: Any, point: Any, angle: Any, x: Any) -> Any:
+def turn_about(axis: Traced, point: Traced, angle: Traced, x: Traced) -> Traced:
     """Turn the point x (3,) about the line through `point` along `axis`."""
     return rotate(axis, angle, x - point) + point
 
 
-def across(axis: Any, v: Any) -> Any:
+def across(axis: Traced, v: Traced) -> Traced:
     """Return the part of v (3,) across a constant unit axis."""
     return (np.eye(3) - np.outer(axis, axis)) @ v
 
 
-def length(v: Any) -> Any:
+def length(v: Traced) -> Traced:
     """Euclidean norm of a vector (3,)."""
     return np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
 
 
-def onto(axis: Any, u: Any, v: Any, scale: float = 1.0) -> One:
+def onto(axis: Traced, u: Traced, v: Traced, scale: float = 1.0) -> One:
     """Find the turn about `axis` that carries u to v, both (3,) (Paden–Kahan 1).
 
     Only the parts across the axis matter; where one of them is shorter than 1e-9·scale, the angle is free.
@@ -77,7 +80,7 @@ def onto(axis: Any, u: Any, v: Any, scale: float = 1.0) -> One:
     return One(np.arctan2((skew(axis) @ u_across) @ v_across, u_across @ v_across), free)
 
 
-def wave(a: Any, b: Any, low: Any, high: Any, scale: float) -> Two:
+def wave(a: Traced, b: Traced, low: Traced, high: Traced, scale: float) -> Two:
     """Solve a·cos θ + b·sin θ = c, given the gaps low = r + c and high = r − c with r = hypot(a, b).
 
     θ = atan2(b, a) ± ψ with cos ψ = c/r. The gaps are passed because a caller may know a small one more exactly than c.
@@ -89,7 +92,7 @@ def wave(a: Any, b: Any, low: Any, high: Any, scale: float) -> Two:
     return Two(centre + psi, centre - psi, np.maximum(soluble, free), free, np.sqrt(low * high))
 
 
-def level(axis: Any, p: Any, h: Any, d: Any, scale: float = 1.0) -> Two:
+def level(axis: Traced, p: Traced, h: Traced, d: Traced, scale: float = 1.0) -> Two:
     """Turn p (3,) about `axis` until its component along h (3,) is d: h·R(θ)p = d (subproblem 4)."""
     a, b = across(axis, p) @ h, (skew(axis) @ p) @ h
     c = d - (p @ axis) * (axis @ h)
@@ -97,7 +100,7 @@ def level(axis: Any, p: Any, h: Any, d: Any, scale: float = 1.0) -> Two:
     return wave(a, b, r + c, r - c, scale)
 
 
-def slant(axis: Any, p: Any, h: Any, u: Any) -> Two:
+def slant(axis: Traced, p: Traced, h: Traced, u: Traced) -> Two:
     """Turn the constant unit vector p about `axis` until it makes the angle with h (3,) that the unit vector u makes.
 
     The same equation as `level`; where p can line up with h, the gap 1 − cos φ is taken from |h − u|², exact near 0.
@@ -109,7 +112,7 @@ def slant(axis: Any, p: Any, h: Any, u: Any) -> Two:
     return wave(a, b, bottom + 0.5 * (toward @ toward), top + 0.5 * (away @ away), 1.0)
 
 
-def planar_elbow(axis: Any, pivot: Any, p: Any, distance: Any, scale: float) -> Two:
+def planar_elbow(axis: Traced, pivot: Traced, p: Traced, distance: Traced, scale: float) -> Two:
     """Turn p (3,) about the line (axis, `pivot`) until its distance from the origin, across the axis, is `distance`.
 
     Subproblem 3 for a parallel axis through the origin: law of cosines, both gaps as products, exact near full stretch.

@@ -11,7 +11,7 @@ With G = T·M⁻¹ = e1 (e2 e3 e4) e5 e6 the middle factor P turns about one dir
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from armwright.kinematics.ik_geometry import HomeAxes
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def _wrist(home: HomeAxes, R: Any, branch: Branch) -> list[Branch]:
+def _wrist(home: HomeAxes, R: Traced, branch: Branch) -> list[Branch]:
     """Joints 5 and 6 of a branch that has joint 1; where axis 6 is parallel to axes 2, 3, 4, joint 6 is the seed's."""
     w = home.w
     side = R.T @ rotate(w[0], branch.q[0], w[1])
@@ -33,7 +34,7 @@ def _wrist(home: HomeAxes, R: Any, branch: Branch) -> list[Branch]:
     return [new.put_one(5, onto(w[5], side, rotate(w[4], -new.q[4], w[1]))) for new in bent]
 
 
-def _planar(home: HomeAxes, G: Any, branch: Branch) -> list[Branch]:
+def _planar(home: HomeAxes, G: Traced, branch: Branch) -> list[Branch]:
     """Joints 3, 2, 4 of a branch that has joints 1, 5, 6: a planar elbow to axis 4, and the turn that is left."""
     w, r, size = home.w, home.r, home.size
     q1, q5, q6 = branch.q[0], branch.q[4], branch.q[5]
@@ -51,7 +52,7 @@ def _planar(home: HomeAxes, G: Any, branch: Branch) -> list[Branch]:
     return out
 
 
-def ur_branches(arm: Robot | Tree, T: Any, seed: Any, home: HomeAxes, body: int | None) -> Branches:
+def ur_branches(arm: Robot | Tree, T: Traced, seed: Traced, home: HomeAxes, body: int | None) -> Branches:
     """Return every branch for the target T (4, 4); seed (6,) decides what geometry leaves free."""
     G = T @ inverse(home.M)
     w, r, c = home.w, home.r, home.meet

@@ -21,7 +21,7 @@ ROUNDING = 1e-12
 """Durations [s], and shares of one, that are rounding of its sum: 1 ps, 5000 units in the last place of a second."""
 
 
-def cubic_coefficients(h: Any, q0: Any, q1: Any, qd0: Any, qd1: Any) -> Array:
+def cubic_coefficients(h: float | Array, q0: Array, q1: Array, qd0: Array, qd1: Array) -> Array:
     """Coefficients (..., 4, n) of the cubic over [0, h], h (...), that meets positions and velocities (..., n)."""
     h = np.asarray(h, dtype=np.float64)[..., None]
     D = q1 - q0
@@ -29,7 +29,9 @@ def cubic_coefficients(h: Any, q0: Any, q1: Any, qd0: Any, qd1: Any) -> Array:
     return np.stack(rows, axis=-2)
 
 
-def quintic_coefficients(h: Any, q0: Any, q1: Any, qd0: Any, qd1: Any, qdd0: Any, qdd1: Any) -> Array:
+def quintic_coefficients(
+    h: float | Array, q0: Array, q1: Array, qd0: Array, qd1: Array, qdd0: Array, qdd1: Array
+) -> Array:
     """Coefficients (..., 6, n) of the quintic over [0, h] that meets q, qd, qdd at both ends.
 
     With s = t/h, v = qd·h, a = qdd·h²: for a0 = a1 = 0 these are 10Δ − 6v0 − 4v1, −15Δ + 8v0 + 7v1, 6Δ − 3(v0 + v1)

@@ -10,6 +10,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 QUARTER = 0.5 * np.pi
 
@@ -27,21 +28,21 @@ class Step:
     p: Any
     revolute: bool
 
-    def down(self, v: Any) -> Any:
+    def down(self, v: Traced) -> Traced:
         """Turn a vector from parent axes to body axes: Rzᵀ R0ᵀ v."""
         x, y, z = self.R0.T @ v
         if not self.revolute:
             return np.array([x, y, z])
         return np.array([x * self.c + y * self.s, y * self.c - x * self.s, z])
 
-    def up(self, v: Any) -> Any:
+    def up(self, v: Traced) -> Traced:
         """Turn a vector from body axes to parent axes: R0 Rz v."""
         x, y, z = v
         if not self.revolute:
             return self.R0 @ v
         return self.R0 @ np.array([x * self.c - y * self.s, x * self.s + y * self.c, z])
 
-    def up_symmetric(self, S: Any) -> Any:
+    def up_symmetric(self, S: Traced) -> Traced:
         """Turn a symmetric 3×3 tensor from body to parent axes: R S Rᵀ, with the symmetry used."""
         if self.revolute:
             c, s = self.c, self.s
@@ -54,7 +55,7 @@ class Step:
         return self.R0 @ S @ self.R0.T
 
     @property
-    def R(self) -> Any:
+    def R(self) -> Traced:
         """Rotation matrix R_parent_body, 3×3."""
         if not self.revolute:
             return self.R0
@@ -62,7 +63,7 @@ class Step:
         return self.R0 @ np.array([[self.c, -self.s, zero], [self.s, self.c, zero], [zero, zero, zero + 1.0]])
 
 
-def turn(angle: Any, offset: float) -> tuple[Any, Any]:
+def turn(angle: Traced, offset: float) -> tuple[Traced, Traced]:
     """Return cos and sin of ``angle + offset``; offsets by quarter turns are exchanged exactly, not added."""
     quarters = round(offset / QUARTER)
     rest = offset - quarters * QUARTER
@@ -72,7 +73,7 @@ def turn(angle: Any, offset: float) -> tuple[Any, Any]:
     return ((c, s), (-s, c), (-c, -s), (s, -c))[quarters % 4]
 
 
-def steps(tree: Tree, q: Any) -> list[Step]:
+def steps(tree: Tree, q: Traced) -> list[Step]:
     """Return the step of every body at joint coordinates q (n,)."""
     out = []
     for i in range(tree.nb):

@@ -18,7 +18,9 @@ from armwright.simulation.event_location import stop_at_event
 from armwright.simulation.wrist import tool_wrench
 
 if TYPE_CHECKING:
+    from armwright.graph.kernel import Kernel
     from armwright.simulation.running_loop import RunningLoop
+    from armwright.types import Array, Traced
 
 
 _FLOAT = np.dtype(np.float64)
@@ -27,7 +29,7 @@ _FLOAT = np.dtype(np.float64)
 class Caller:
     """Calls the law with just the parameters it names, and keeps its memory and the sensors' delay line."""
 
-    def __init__(self, running: RunningLoop, x: Any) -> None:
+    def __init__(self, running: RunningLoop, x: Array) -> None:
         """Look the parameters up once; sensors start with the initial state x (size,)."""
         parts = running.parts
         self.running, self.law, self.n = running, parts.law, parts.n
@@ -42,7 +44,7 @@ class Caller:
         self.line = [x[: 2 * self.n]] * (delay + 1)
         self.seen = self.line[0]
 
-    def torque(self, t: float, x: Any, ref: Reference) -> Any:
+    def torque(self, t: float, x: Array, ref: Reference) -> Array:
         """Torque (n,) at one tick; raise `InputError` if the law returns anything else. `x` and `ref` are read-only."""
         n, arguments = self.n, self.arguments
         seen = self._sense(x) if self.sensed else x
@@ -52,7 +54,7 @@ class Caller:
         if self.wrist is not None:
             arguments["wrench"] = self.wrist(t, x[:n], x[n : 2 * n])
         try:
-            tau = self.law.function(**arguments)
+            tau: Any = self.law.function(**arguments)
         except ValueError as error:
             refuse_in_place(error, f"law {self.law.name!r}")
             raise
@@ -60,15 +62,15 @@ class Caller:
             tau, kept = tau
             arguments.update(kept)
         if not (isinstance(tau, np.ndarray) and tau.dtype is _FLOAT and tau.shape == (n,)):
-            tau = self._as_torque(tau)
+            return self._as_torque(tau)
         return tau
 
-    def check(self, t: float, tau: Any) -> None:
+    def check(self, t: float, tau: Array) -> None:
         """Raise `SimulationError` if the torque of time t is not finite."""
         if not is_finite(tau):
             raise SimulationError(not_a_torque(self.running, tau, t))
 
-    def _as_torque(self, answer: Any) -> Any:
+    def _as_torque(self, answer: Any) -> Array:
         """Torque (n,) of whatever else the law returns; raise `InputError` if it is none."""
         try:
             tau = np.asarray(answer, dtype=np.float64)
@@ -78,7 +80,7 @@ class Caller:
             raise InputError(f"law {self.law.name!r}: must return a torque a joint, shape ({self.n},), got {tau.shape}")
         return tau
 
-    def _sense(self, x: Any) -> Any:
+    def _sense(self, x: Array) -> Array:
         running, sensors, n = self.running, self.running.parts.sensors, self.n
         assert sensors is not None
         noise = np.zeros(2 * n) if running.noise is None else running.noise.row(running.noise_tick)
@@ -90,19 +92,19 @@ class Caller:
         return self.seen
 
 
-def _wrist(running: RunningLoop) -> Any:
+def _wrist(running: RunningLoop) -> Kernel:
     """What a sensor at the wrist feels, as a kernel of t, q and qd."""
     parts = running.parts
     assert parts.wrenches is not None
     function, tree = parts.wrenches, parts.lanes.tree
 
-    def felt(t: Any, q: Any, qd: Any) -> Any:
+    def felt(t: Traced, q: Traced, qd: Traced) -> Traced:
         return np.array(tool_wrench(function, tree, t, q, qd))
 
     return compile_function(felt, {"t": (), "q": (parts.n,), "qd": (parts.n,)}, name="tool_wrench")
 
 
-def is_finite(x: Any) -> bool:
+def is_finite(x: Array) -> bool:
     """Whether all numbers are finite: a dot product with itself is a single fast call; overflow counts as infinite."""
     return bool(x.dot(x) < np.inf)
 
@@ -116,7 +118,7 @@ class _Rows:
         self.block, self.count = block[0], 0
         self.shared = running.given_table(ticks, given)
 
-    def add_row(self, row: Any) -> None:
+    def add_row(self, row: Array) -> None:
         """Record what the loop recorded of one tick."""
         self.block[self.count] = row
         self.count += 1

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from armwright.control.law import Law
+    from armwright.types import Array
 
 MOST_NUMBERS = 50_000_000  # kept in memory by one run
 MOST_SUBSTEPS = 100_000
@@ -106,7 +107,7 @@ def check_rows(rows: float, columns: int, every: int) -> None:
         )
 
 
-def rows_of(value: Any, n: int, what: str) -> Any:
+def rows_of(value: Any, n: int, what: str) -> Array:
     """Return (B, n) from (n,) or (B, n) plausible numbers."""
     try:
         array = np.atleast_2d(np.asarray(value, dtype=np.float64))
@@ -117,7 +118,7 @@ def rows_of(value: Any, n: int, what: str) -> Any:
     return array
 
 
-def check_state(x0: Any, arm: Robot) -> None:
+def check_state(x0: Array, arm: Robot) -> None:
     """Check that the initial states (B, 2n) are of this world."""
     wild = np.argwhere(np.abs(x0) > PLAUSIBLE)
     if len(wild):

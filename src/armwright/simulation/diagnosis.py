@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from armwright.simulation.wrist import tool_wrench
 
 if TYPE_CHECKING:
     from armwright.simulation.running_loop import RunningLoop
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 MOVING = 0.1  # rad/s (m/s): speed at which dry friction has a slope
 MOST_LANES = 64  # of a batch whose eigenvalues are computed: those with the largest Jacobians
@@ -61,7 +61,7 @@ def _check_first_torque(running: RunningLoop) -> None:
         raise SimulationError(not_a_torque(running, tau[lane], running.time, lane))
 
 
-def not_a_torque(running: RunningLoop, tau: Any, t: float, lane: int = 0) -> str:
+def not_a_torque(running: RunningLoop, tau: Array, t: float, lane: int = 0) -> str:
     """What is wrong with torques tau (n,) at time t."""
     joint = running.robot.joints[int(np.argmin(np.isfinite(tau)))].name
     which = f" (simulation {lane})" if running.count > 1 else ""
@@ -71,7 +71,7 @@ def not_a_torque(running: RunningLoop, tau: Any, t: float, lane: int = 0) -> str
     )
 
 
-def tick_jacobians(running: RunningLoop, x: Any) -> Any:
+def tick_jacobians(running: RunningLoop, x: Array) -> Array:
     """∂x⁺/∂x (B, N, N) of one tick of every simulation at states x (B, N), by central differences of the loop."""
     loop, N = running.loop, x.shape[1]
     shared = running.shared_table(1)
@@ -102,7 +102,7 @@ def _perturbation(running: RunningLoop) -> float:
     return max(1e-6, 50.5 * coarse)
 
 
-def linearised(running: RunningLoop, x: Any, lane: int = 0) -> Linear:
+def linearised(running: RunningLoop, x: Array, lane: int = 0) -> Linear:
     """The loop of one simulation around state x: arm, drive and friction, and the law."""
     parts = running.parts
     n, ref = parts.n, Reference(*(part[0] for part in running.reference_at(np.array([running.time]))))
@@ -111,7 +111,7 @@ def linearised(running: RunningLoop, x: Any, lane: int = 0) -> Linear:
     model = plant if parts.model is None else parts.model
     feels = parts.wrenches is not None and "wrench" in signature(parts.law.function).parameters
 
-    def law(z: Any) -> Any:
+    def law(z: Array) -> Array:
         signals = {"arm": model, "t": running.time, "q": z[:n], "qd": z[n : 2 * n], "ref": ref, "dt": parts.period}
         if feels:
             signals["wrench"] = tool_wrench(parts.wrenches, plant, running.time, z[:n], z[n : 2 * n])  # type: ignore[arg-type]
@@ -120,13 +120,13 @@ def linearised(running: RunningLoop, x: Any, lane: int = 0) -> Linear:
 
     extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
 
-    def derivative(z: Any, u: Any) -> Any:
+    def derivative(z: Traced, u: Traced) -> Traced:
         return System(plant, lambda *_: u, parts.drive, parts.friction, None, None, extra).derivative(0.0, z)
 
     return stability.linearise(derivative, law, x, law(x))
 
 
-def explain(running: RunningLoop, x: Any, joint: str, lane: int = 0) -> str:
+def explain(running: RunningLoop, x: Array, joint: str, lane: int = 0) -> str:
     """Say what step would be stable at x."""
     parts = running.parts
     return stability.explain(

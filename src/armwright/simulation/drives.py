@@ -19,6 +19,7 @@ from armwright.errors import InputError
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
+    from armwright.types import Traced
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +62,15 @@ class Drive:
         """The motor torque is a state if the current loop takes time."""
         return ("motor_torque",) if self.time_constant > 0.0 else ()
 
-    def motor_torque(self, tau: Any) -> Any:
+    def motor_torque(self, tau: Traced) -> Traced:
         """Motor torques (n,) that give joint torques tau (n,): K⁻ᵀ tau."""
         return np.linalg.inv(np.asarray(self.gear, dtype=np.float64)).T @ tau
 
-    def joint_torque(self, motor: Any) -> Any:
+    def joint_torque(self, motor: Traced) -> Traced:
         """Joint torques (n,) of motor torques (n,): Kᵀ motor."""
         return np.asarray(self.gear, dtype=np.float64).T @ motor
 
-    def limited(self, motor: Any, qd: Any) -> Any:
+    def limited(self, motor: Traced, qd: Traced) -> Traced:
         """Clip motor torques to their limit, and to braking where a motor is at its speed limit."""
         limit = np.asarray(self.torque_limit, dtype=np.float64)
         speed_limit = np.asarray(self.speed_limit, dtype=np.float64)
@@ -85,7 +86,7 @@ class Drive:
             out.append(value)
         return np.array(out)
 
-    def torque(self, command: Any, qd: Any, states: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def torque(self, command: Traced, qd: Traced, states: Mapping[str, Any]) -> tuple[Traced, dict[str, Traced]]:
         """Return the joint torque (n,) for a commanded joint torque, and the derivative of the motor torque."""
         wanted = self.limited(self.motor_torque(command), qd)
         if not self.state_names:
@@ -93,7 +94,7 @@ class Drive:
         motor = states["motor_torque"]
         return self.joint_torque(motor), {"motor_torque": (wanted - motor) / self.time_constant}
 
-    def current(self, tau: Any) -> Any:
+    def current(self, tau: Traced) -> Traced:
         """Motor currents (..., n) [A] for joint torques tau (..., n), on floats."""
         constant = np.asarray(self.torque_constant, dtype=np.float64)
         if np.any(constant <= 0.0):

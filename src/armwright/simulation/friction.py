@@ -11,12 +11,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.arguments import numbers
 from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from armwright.types import Traced
 
 
 class FrictionModel(ABC):
@@ -26,10 +29,10 @@ class FrictionModel(ABC):
     has_dry_part: bool = False
 
     @abstractmethod
-    def torque(self, qd: Any, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Any, dict[str, Any]]:
+    def torque(self, qd: Traced, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Traced, dict[str, Traced]]:
         """Return friction torque (n,) and the derivatives of the states; without its dry part if `dry` is False."""
 
-    def dry_bound(self, qd: Any) -> Any:
+    def dry_bound(self, qd: Traced) -> Traced:
         """Largest dry friction torque (n,) at speed qd."""
         return np.zeros(len(qd))
 
@@ -46,7 +49,7 @@ def _checked(model: Any, **positive: bool) -> None:
             )
 
 
-def stribeck_curve(speed: Any, coulomb: Any, static: Any, stribeck_speed: Any) -> Any:
+def stribeck_curve(speed: Traced, coulomb: Traced, static: Traced, stribeck_speed: Traced) -> Traced:
     """F_c + (F_s − F_c) exp(−(v/v_s)²): the level of dry friction at |v|."""
     return coulomb + (static - coulomb) * np.exp(-((speed / stribeck_speed) ** 2))
 
@@ -55,7 +58,7 @@ def stribeck_curve(speed: Any, coulomb: Any, static: Any, stribeck_speed: Any) -
 class Frictionless(FrictionModel):
     """No friction at all, whatever the robot's sheet says."""
 
-    def torque(self, qd: Any, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Any, dict[str, Any]]:
+    def torque(self, qd: Traced, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Traced, dict[str, Traced]]:
         """Zero."""
         return 0.0 * qd, {}
 
@@ -80,7 +83,7 @@ class Stribeck(FrictionModel):
         """Check the parameters."""
         _checked(self, viscous=False, coulomb=False, static=False, stribeck_speed=True, smoothing=True)
 
-    def torque(self, qd: Any, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Any, dict[str, Any]]:
+    def torque(self, qd: Traced, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Traced, dict[str, Traced]]:
         """See the class."""
         smooth = self.viscous * qd
         if not dry:
@@ -88,7 +91,7 @@ class Stribeck(FrictionModel):
         level = stribeck_curve(qd, self.coulomb, self.static, self.stribeck_speed)
         return smooth + level * np.tanh(qd / self.smoothing), {}
 
-    def dry_bound(self, qd: Any) -> Any:
+    def dry_bound(self, qd: Traced) -> Traced:
         """Stribeck level at the present speed."""
         return stribeck_curve(qd, self.coulomb, self.static, self.stribeck_speed) + 0.0 * qd
 
@@ -112,7 +115,7 @@ class LuGre(FrictionModel):
         """Check the parameters."""
         _checked(self, sigma0=True, sigma1=False, sigma2=False, coulomb=True, static=True, stribeck_speed=True)
 
-    def torque(self, qd: Any, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Any, dict[str, Any]]:
+    def torque(self, qd: Traced, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Traced, dict[str, Traced]]:
         """See the class."""
         z = states["bristle"]
         level = stribeck_curve(qd, self.coulomb, self.static, self.stribeck_speed)

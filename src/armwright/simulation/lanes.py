@@ -17,6 +17,7 @@ from armwright.robot.tree import Tree, tree_of
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
+    from armwright.types import Traced
 
 _VARIABLE = ("m", "h", "J", "armature", "viscous", "coulomb", "p0", "gravity", "T_tip_tool")
 _FIXED = ("parent", "revolute", "joint", "tip", "n")
@@ -31,7 +32,7 @@ class Lanes:
     places: tuple[tuple[str, int], ...]
     values: Any
 
-    def fill(self, parameters: Any) -> Tree:
+    def fill(self, parameters: Traced) -> Tree:
         """Return the tree with its varying entries replaced by `parameters` (k,), symbols or floats."""
         if not self.places:
             return self.tree

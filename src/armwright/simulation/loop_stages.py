@@ -57,20 +57,20 @@ class Ingredients:
         """Number of joints."""
         return self.lanes.tree.n
 
-    def key(self) -> tuple[Any, ...] | None:
+    def key(self) -> tuple[Traced, ...] | None:
         """What the traced loop depends on, for reuse within a process; None if that cannot be told."""
         try:
             return self._key()
         except NotComparable:
             return None
 
-    def step_key(self) -> tuple[Any, ...] | None:
+    def step_key(self) -> tuple[Traced, ...] | None:
         """The same for the step alone: a held torque hides the law from it."""
         if self.continuous:
             return self.key()
         return replace(self, law=zero(), gains_vary=()).key()
 
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[Traced, ...]:
         gains = tuple((k, np.shape(v)[1:] if k in self.gains_vary else v.tobytes()) for k, v in self.law.gains.items())
         memory = tuple((k, v.tobytes(), np.shape(v)) for k, v in self.law.memory.items())
         clamp = None if self.clamp is None else tuple(part.tobytes() for part in self.clamp)
@@ -109,7 +109,7 @@ class Ingredients:
         return self.n * (2 + len(self.extra_names))
 
 
-def hermite(s: Any, dt: float, a: Reference, b: Reference) -> Reference:
+def hermite(s: Traced, dt: float, a: Reference, b: Reference) -> Reference:
     """Quintic through two references dt apart, at fraction s of the way: exact for quintic trajectories."""
     va, vb, aa, ab = dt * a.qd, dt * b.qd, dt * dt * a.qdd, dt * dt * b.qdd
     d = b.q - a.q
@@ -141,8 +141,8 @@ class LawAtWork:
             self.shapes["parameters"] = (len(parts.lanes.places),)
 
     def __call__(
-        self, t: Any, q: Any, qd: Any, ref: Any, slots: Mapping[str, Any], true: Any = None
-    ) -> tuple[Any, dict[str, Any]]:
+        self, t: Traced, q: Traced, qd: Traced, ref: Reference, slots: Mapping[str, Any], true: Traced = None
+    ) -> tuple[Traced, dict[str, Traced]]:
         """Torque and new memory at what is measured; `true` is (q, qd) where that differs."""
         parts = self.parts
         gains = {k: slots[f"gain_{k}"] if k in parts.gains_vary else v for k, v in parts.law.gains.items()}

@@ -23,6 +23,7 @@ from armwright.recording.signals import Event, Signal
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.simulation.running_loop import RunningLoop
+    from armwright.types import Array, Traced
 
 
 def units(robot: Robot) -> tuple[str, str, str, str]:
@@ -32,7 +33,7 @@ def units(robot: Robot) -> tuple[str, str, str, str]:
     return "rad", "rad/s", "rad/s^2", "N m"
 
 
-def columns_of(running: RunningLoop, rows: Any, given: Any) -> dict[str, tuple[Any, str]]:
+def columns_of(running: RunningLoop, rows: Array, given: Array) -> dict[str, tuple[Any, str]]:
     """Name the columns of rows (B, T, columns) and of what all lanes were given (T, columns): values, unit by name."""
     parts, n = running.parts, running.parts.n
     u = units(running.robot)
@@ -58,13 +59,11 @@ def columns_of(running: RunningLoop, rows: Any, given: Any) -> dict[str, tuple[A
     return columns
 
 
-def signals_of(running: RunningLoop, rows: Any, given: Any) -> dict[str, Signal]:
+def signals_of(running: RunningLoop, rows: Array, given: Array) -> dict[str, Signal]:
     """Signals of rows: (T, …) of a single simulation, (B, T, …) of a batch."""
     labels = tuple(joint.name for joint in running.robot.joints)
     return {
-        name: Signal(
-            values if running.count > 1 else values[0], unit, labels if values.shape[-1] == len(labels) else ()
-        )
+        name: Signal(values if running.batch else values[0], unit, labels if values.shape[-1] == len(labels) else ())
         for name, (values, unit) in columns_of(running, rows, given).items()
     }
 
@@ -83,7 +82,7 @@ def settings_of(running: RunningLoop, settings: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def closing(running: RunningLoop) -> tuple[Any, Any] | None:
+def closing(running: RunningLoop) -> tuple[Array, Array] | None:
     """The row of the present moment and what is given then, (B, 1, columns) and (1, columns); None if it is no new one.
 
     There is none after a divergence, before the first row, or where an interrupt left the state ahead of the clock.
@@ -109,7 +108,7 @@ def recording_of(running: RunningLoop, settings: Mapping[str, Any]) -> Recording
         log.commit(-1)  # the recording looks at it; the log goes on without
         log.seal()
     signals, asked = signals_of(running, rows, table), settings_of(running, settings)
-    if running.count > 1:
+    if running.batch:
         whole = np.isfinite(rows[..., : 1 + running.parts.size]).all(axis=-1).sum(axis=1)
         lengths = () if (whole == len(table)).all() else tuple(int(k) for k in whole)
         return Recordings(
@@ -127,14 +126,14 @@ def recording_of(running: RunningLoop, settings: Mapping[str, Any]) -> Recording
     )
 
 
-def _applied(running: RunningLoop, rows: Any) -> Any:
+def _applied(running: RunningLoop, rows: Array) -> Array:
     """Joint torques (B, T, n) that the drive made of the commands, from recorded rows."""
     parts, n = running.parts, running.parts.n
     assert parts.drive is not None
     flat = rows.reshape(-1, rows.shape[-1]).T[1:]  # joints first, as the drive's formulas have them
     states = {name: flat[(2 + k) * n : (3 + k) * n] for k, name in enumerate(parts.extra_names)}
     tau, _ = parts.drive.torque(flat[parts.size : parts.size + n], flat[n : 2 * n], states)
-    return tau.T.reshape(*rows.shape[:2], n)
+    return np.asarray(tau).T.reshape(*rows.shape[:2], n)
 
 
 @names_culprit
@@ -168,7 +167,7 @@ def with_storage(recording: Recording, law: Law) -> Recording:
         raise InputError(f"with_storage: law {law.name!r} needs its recorded memory: {', '.join(missing)}")
     sizes = [value.size for value in start.values()]
 
-    def storage(t: Any, q: Any, qd: Any, ref: Any, memory: Any) -> Any:
+    def storage(t: Traced, q: Traced, qd: Traced, ref: Traced, memory: Traced) -> Traced:
         parts = np.split(memory, np.cumsum(sizes)[:-1]) if sizes else []
         kept = {name: part.reshape(value.shape) for (name, value), part in zip(start.items(), parts, strict=True)}
         signals = {"arm": robot, "t": t, "q": q, "qd": qd, "ref": Reference(ref[:n], ref[n : 2 * n], ref[2 * n :])}

@@ -37,7 +37,8 @@ class RunningLoop:
 
     Attributes:
         robots: one per simulation, or one for all. robot: the first of them. parts: what the loop is made of.
-        count: number of simulations. substeps: integrator steps per tick. step: of the integrator [s].
+        count: number of simulations. batch: whether they are recorded as one, be there only one.
+        substeps: integrator steps per tick. step: of the integrator [s].
         every: ticks from one recorded row to the next. phase: ticks since the last recorded one. seeds: of the noise.
         loop: the compiled loop. called: whether Python calls the law at every tick.
         time: simulated time [s]. tick: ticks so far. log: what was recorded. outcome: why the last run stopped.
@@ -57,12 +58,13 @@ class RunningLoop:
         every: int,
         seeds: Sequence[int],
         called: bool,
+        batch: bool,
     ) -> None:
         """Compile the loop; the clock stands at zero."""
         self.robots, self.robot, self.parts, self.count = tuple(robots), robots[0], parts, count
         self.substeps, self.every, self.seeds = substeps, every, tuple(seeds)
         self.step = parts.period / substeps
-        self.called = called
+        self.called, self.batch = called, batch
         noisy = parts.sensors is not None and parts.sensors.noisy
         self.noise = Source(self.seeds, 2 * parts.n) if noisy else None
         self.time = 0.0

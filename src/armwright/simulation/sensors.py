@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
+    from armwright.types import Traced
 
 MOST_TICKS = 10_000  # of delay: each is kept in the loop's memory
 
@@ -60,7 +61,7 @@ class JointSensors:
         """Whether random numbers are needed."""
         return bool(np.any(np.asarray(self.position_noise)) or np.any(np.asarray(self.velocity_noise)))
 
-    def read(self, q: Any, qd: Any, noise: Any) -> tuple[Any, Any]:
+    def read(self, q: Traced, qd: Traced, noise: Traced) -> tuple[Traced, Traced]:
         """Return measured q and qd (n,) from true ones and standard normal noise (2n,) (traced)."""
         n = len(q)
         q = q + np.asarray(self.position_noise) * noise[:n]
@@ -68,7 +69,7 @@ class JointSensors:
         return _quantised(q, self.position_resolution), _quantised(qd, self.velocity_resolution)
 
 
-def _quantised(x: Any, resolution: Any) -> Any:
+def _quantised(x: Traced, resolution: Traced) -> Traced:
     steps = np.broadcast_to(np.asarray(resolution, dtype=np.float64), (len(x),))
     return np.array([np.floor(x[k] / steps[k] + 0.5) * steps[k] if steps[k] else x[k] for k in range(len(x))])
 
@@ -76,7 +77,7 @@ def _quantised(x: Any, resolution: Any) -> Any:
 @names_culprit
 def accelerometer(
     robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, T_tool_sensor: ArrayLike | None = None
-) -> Any:
+) -> Traced:
     """Specific force (..., 3) in sensor axes [m/s²] at the tool: f = Rᵀ(a − g) (004 §3.11, sign corrected).
 
     At rest it reads +9.81 upwards. The lever arm counts: a = a_tool + α × r + ω × (ω × r).
@@ -89,7 +90,7 @@ def accelerometer(
 
 
 @names_culprit
-def force_sensor(robot: Robot, q: ArrayLike, wrench: ArrayLike) -> Any:
+def force_sensor(robot: Robot, q: ArrayLike, wrench: ArrayLike) -> Traced:
     """Reading (..., 6) of a wrist sensor in tool axes, of the world's wrench (..., 6) at the tool in base axes."""
     R = fk(robot, q)[..., :3, :3]
     w = numbers(wrench, "force_sensor: wrench")

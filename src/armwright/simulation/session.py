@@ -54,10 +54,24 @@ class Session(RunningLoop):
         substeps: int,
         every: int,
         seeds: Sequence[int],
+        batch: bool | None = None,
     ) -> None:
-        """Compile the loop; a law that cannot be traced is called once a tick instead, which the user is told."""
+        """Compile the loop; a law that cannot be traced is called once a tick instead, which the user is told.
+
+        Several simulations are a batch; `batch` says it of one as well.
+        """
         plan, called = _plan(robots[0], parts, count)
-        super().__init__(robots, parts, plan, count=count, substeps=substeps, every=every, seeds=seeds, called=called)
+        super().__init__(
+            robots,
+            parts,
+            plan,
+            count=count,
+            substeps=substeps,
+            every=every,
+            seeds=seeds,
+            called=called,
+            batch=count > 1 if batch is None else batch,
+        )
         self._caller: callback.Caller | None = None
         self.stream: Stream | None = None
 
@@ -65,7 +79,7 @@ class Session(RunningLoop):
         """What was recorded so far by a single simulation; `settings` are noted in it."""
         found = recording_of(self, settings)
         if isinstance(found, Recordings):
-            raise InputError(f"recording: this session runs {self.count} simulations; take its recordings()")
+            raise InputError(f"recording: this session runs a batch of {self.count}; take its recordings()")
         return found
 
     def recordings(self, **settings: Any) -> Recordings:

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from armwright.control.law import Law, as_law, check_gains
 from armwright.control.zero import zero
 from armwright.errors import InputError, SimulationError
 from armwright.motion import Trajectory
-from armwright.motion.reference import Reference
 from armwright.robot.model import Robot
 from armwright.robot.tree import tree_of
 from armwright.simulation import checks
@@ -29,14 +27,17 @@ from armwright.simulation.loop_stages import Ingredients
 from armwright.simulation.rows_to_recording import recording_of
 from armwright.simulation.sensors import JointSensors
 from armwright.simulation.session import Session
+from armwright.simulation.start import reference_of, start_positions, start_states
 from armwright.simulation.wrist import wrench_function
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.contact.monitor import Monitor
-
-Limits = Literal["record", "clamp", "stop"]
+    from armwright.recording.batch import Recordings
+    from armwright.recording.recording import Recording
+    from armwright.simulation.options import Limits, LoopOptions
+    from armwright.types import Traced
 
 
 @names_culprit
@@ -55,9 +56,9 @@ def prepare(
     drive: Drive | None = None,
     friction: FrictionModel | None = None,
     sensors: JointSensors | None = None,
-    wrench: Callable[..., Any] | ArrayLike | None = None,
-    external: Callable[..., Any] | None = None,
-    events: Mapping[str, Callable[..., Any]] | None = None,
+    wrench: Callable[..., Traced] | ArrayLike | None = None,
+    external: Callable[..., Traced] | None = None,
+    events: Mapping[str, Callable[..., Traced]] | None = None,
     monitors: Sequence[Monitor] = (),
     limits: Limits = "record",
     count: int | None = None,
@@ -89,14 +90,15 @@ def prepare(
     if continuous and sensors is not None:
         raise InputError("simulate: sensors sample once a tick; they need a law that is held (continuous=False)")
     chosen = as_law(law) if law is not None else zero()
-    start = _start(reference, q0, n)
-    x0 = _state(start, qd0, n)
+    start = start_positions(reference, q0, n)
+    x0 = start_states(start, qd0, n)
     checks.check_state(x0, arm)
     varying = checks.varying_gains(chosen)
     seeds = checks.seeds_of(seed)
     given = [("robots", len(robots)), ("initial states", len(x0)), ("seeds", len(seeds))]
     given += [(f"gain {k}", len(chosen.gains[k])) for k in varying]
     lanes = max(number for _, number in given) if count is None else checks.whole(count, "count")
+    batch = lanes > 1 or count is not None or not isinstance(robot, Robot)
     checks.check_lanes(lanes, given, n)
     check_gains(chosen, n, batch=lanes if varying else None)
     gains = {
@@ -112,7 +114,7 @@ def prepare(
                 "limits='stop' needs a start within"
             )
         watched["joint limit"] = arm.memo("limit event", _limit_event)
-    if watched and lanes > 1:
+    if watched and batch:
         raise InputError("simulate: events stop one simulation; run batches without events (and without limits='stop')")
     parts = Ingredients(
         lanes=lanes_of(robots),
@@ -131,17 +133,53 @@ def prepare(
         gains_vary=varying,
         model_key=model,
         monitors=as_chain(monitors) if monitors else (),
-        stop_on_alarm=lanes == 1,
+        stop_on_alarm=not batch,
     )
     seeds = seeds if len(seeds) == lanes else [seeds[0] + k for k in range(lanes)]
-    session = Session(robots, parts, count=lanes, substeps=substeps, every=every, seeds=seeds)
+    session = Session(robots, parts, count=lanes, substeps=substeps, every=every, seeds=seeds, batch=batch)
     extra = np.zeros((len(x0), parts.size - 2 * n))
-    session.follow(_reference(reference, start, n))
+    session.follow(reference_of(reference, start, n))
     values = parts.lanes.values
     session.start(np.concatenate([x0, extra], axis=1), gains, values)
     if check_step:
         session.check_step()
     return session
+
+
+@overload
+def simulate(
+    robot: Robot,
+    law: Law | Callable[..., Any] | None = None,
+    reference: Trajectory | ArrayLike | None = None,
+    duration: float | None = None,
+    *,
+    count: None = None,
+    **options: Unpack[LoopOptions],
+) -> Recording: ...
+
+
+@overload
+def simulate(
+    robot: Robot,
+    law: Law | Callable[..., Any] | None = None,
+    reference: Trajectory | ArrayLike | None = None,
+    duration: float | None = None,
+    *,
+    count: int,
+    **options: Unpack[LoopOptions],
+) -> Recordings: ...
+
+
+@overload
+def simulate(
+    robot: Sequence[Robot],
+    law: Law | Callable[..., Any] | None = None,
+    reference: Trajectory | ArrayLike | None = None,
+    duration: float | None = None,
+    *,
+    count: int | None = None,
+    **options: Unpack[LoopOptions],
+) -> Recordings: ...
 
 
 @names_culprit
@@ -151,11 +189,29 @@ def simulate(
     reference: Trajectory | ArrayLike | None = None,
     duration: float | None = None,
     *,
+    q0: ArrayLike | None = None,
+    qd0: ArrayLike | None = None,
+    rate: float = 1000.0,
+    substeps: int = 1,
+    integrator: str = "rk4",
+    continuous: bool = False,
+    model: Robot | None = None,
+    drive: Drive | None = None,
+    friction: FrictionModel | None = None,
+    sensors: JointSensors | None = None,
+    wrench: Callable[..., Traced] | ArrayLike | None = None,
+    external: Callable[..., Traced] | None = None,
+    events: Mapping[str, Callable[..., Traced]] | None = None,
+    monitors: Sequence[Monitor] = (),
+    limits: Limits = "record",
+    count: int | None = None,
+    every: int = 1,
+    seed: int | Sequence[int] = 0,
+    check_step: bool = True,
     save: str | Path | None = None,
     keep: float | None = None,
     progress: Callable[[float], None] | None = None,
-    **options: Any,
-) -> Any:
+) -> Recording | Recordings:
     """Simulate an arm under a control law: reference → law → drive → arm → sensors, compiled into one step.
 
     Args:
@@ -165,51 +221,73 @@ def simulate(
             a sensor at the wrist feels of `wrench`: (6,) at the tool, base axes.
         reference: a `Trajectory`, a constant posture (n,), or None to hold the start.
         duration: [s], rounded to whole ticks; the trajectory's by default. A longer run holds the trajectory's end.
+        q0: initial position, (n,) or (B, n) [rad or m]; the reference's start by default.
+        qd0: initial velocity, (n,) or (B, n) [rad/s or m/s]; at rest by default.
+        rate: control ticks per second; the torque is held between them.
+        substeps: integrator steps per tick.
+        integrator: "rk4", "semi-implicit" (dry friction that holds), "dopri5" (adaptive), "rodas3" and
+            "rodas3-adaptive" (stiff).
+        continuous: let the law act continuously instead of once a tick.
+        model: the controller's own model of the arm; the plant itself by default (each its own in a batch of robots).
+        drive: motors (`drive_of`); ideal torque sources by default.
+        friction: a friction model replacing the robot's.
+        sensors: `JointSensors`; the law sees the true state by default.
+        wrench: external wrench [N, N m]: (6,) at the tool, (nb, 6) at the links, or a function of (arm, t, q, qd), base
+            axes.
+        external: external joint torque, a function of (arm, t, q, qd) → (n,); for forces known as torques.
+        events: name → function of (arm, t, q, qd); the run stops where one rises through zero.
+        monitors: observers and detectors (`armwright.contact`), once a tick after the law; their outputs are recorded,
+            and an "alarm" that rises through zero stops the run (of a single simulation).
+        limits: what to do at joint limits: "record", "clamp" (mechanical stop) or "stop".
+        count: number of simulations if the inputs do not tell; with it the result is a batch, of one as well.
+        every: record every so many ticks.
+        seed: of the sensor noise; simulation k of a batch has seed + k, or give one each.
+        check_step: refuse steps that cannot be stable.
         save: file that is written while the run goes on (.mcap, .parquet, .csv): after Ctrl-C, a crash, a full disk
             it opens up to the last stretch.
         keep: with `save`, seconds of the run that stay in memory and are returned (to within a stretch of ticks);
             everything by default.
         progress: called with the fraction done.
-        **options:
-            q0, qd0: initial state, (n,) or (B, n); the reference's start at rest by default.
-            rate: control ticks per second; the torque is held between them. substeps: integrator steps per tick.
-            integrator: "rk4", "semi-implicit" (dry friction that holds), "dopri5" (adaptive), "rodas3" and
-                "rodas3-adaptive" (stiff).
-            continuous: let the law act continuously instead of once a tick.
-            model: the controller's own model of the arm; the plant itself by default (each its own in a batch of
-                robots).
-            drive: motors (`drive_of`). friction: a friction model replacing the robot's. sensors: `JointSensors`.
-            wrench: external wrench: (6,) at the tool, (nb, 6) at the links, or a function of (arm, t, q, qd), base
-                axes.
-            external: external joint torque, a function of (arm, t, q, qd) → (n,); for forces known as torques.
-            events: name → function of (arm, t, q, qd); the run stops where one rises through zero.
-            monitors: observers and detectors (`armwright.contact`), once a tick after the law; their outputs are
-                recorded, and
-                an "alarm" that rises through zero stops the run (of a single simulation).
-            limits: what to do at joint limits: "record", "clamp" (mechanical stop) or "stop".
-            count: number of simulations if the inputs do not tell. seed: of the sensor noise; simulation k of a batch
-                has seed + k, or
-                give one each. every: record every so many ticks.
-            check_step: refuse steps that cannot be stable.
 
     Returns:
-        A `Recording`, or `Recordings` for a batch.
+        A `Recording`; `Recordings` for a batch: several robots, initial states or gains, or `count`. Type checkers see
+        the robots and `count` only: give `count` along with several states or gains.
 
     Raises:
         SimulationError: the step cannot be stable, the state diverged, a law returned NaN or the disk is full;
             `.recording` holds what was recorded.
     """
-    unknown = sorted(set(options) - set(inspect.signature(prepare).parameters))
-    if unknown:
-        raise InputError(f"simulate: no option {', '.join(unknown)}; see help(armwright.simulate)")
-    session = prepare(robot, law, reference, **options)
+    session = prepare(
+        robot,
+        law,
+        reference,
+        q0=q0,
+        qd0=qd0,
+        rate=rate,
+        substeps=substeps,
+        integrator=integrator,
+        continuous=continuous,
+        model=model,
+        drive=drive,
+        friction=friction,
+        sensors=sensors,
+        wrench=wrench,
+        external=external,
+        events=events,
+        monitors=monitors,
+        limits=limits,
+        count=count,
+        every=every,
+        seed=seed,
+        check_step=check_step,
+    )
     length = _duration(duration, reference)
     if keep is not None and save is None:
         raise InputError("simulate: keep=… forgets what has been written; it needs a file to write to (save=…)")
     kept = length if keep is None else min(keep, length)
     rows = round(kept / session.parts.period) / session.every * session.count
     checks.check_rows(rows, session.parts.size + 2 * session.parts.n, session.every)
-    settings = {"duration": length, **{k: v for k, v in options.items() if isinstance(v, str | int | float | bool)}}
+    settings = {"duration": length, "limits": limits, "every": session.every, "check_step": check_step}
     if save is not None:
         session.save(save, keep=keep, **settings)
     try:
@@ -224,7 +302,7 @@ def simulate(
     return recording_of(session, settings)
 
 
-def _duration(duration: float | None, reference: Any) -> float:
+def _duration(duration: float | None, reference: Trajectory | ArrayLike | None) -> float:
     if duration is None:
         if not isinstance(reference, Trajectory):
             raise InputError("simulate: give a duration [s], or a trajectory as the reference")
@@ -234,41 +312,11 @@ def _duration(duration: float | None, reference: Any) -> float:
     return float(duration)
 
 
-def _start(reference: Any, q0: Any, n: int) -> Any:
-    """Initial positions (B, n)."""
-    if q0 is None:
-        if isinstance(reference, Trajectory):
-            q0 = reference.evaluate(0.0).q
-        else:
-            q0 = np.zeros(n) if reference is None else reference
-    return checks.rows_of(q0, n, "q0")
-
-
-def _state(q: Any, qd0: Any, n: int) -> Any:
-    qd = np.zeros((1, n)) if qd0 is None else checks.rows_of(qd0, n, "qd0")
-    rows = max(len(q), len(qd))
-    if len(q) not in (1, rows) or len(qd) not in (1, rows):
-        raise InputError(f"simulate: q0 has {len(q)} rows, qd0 has {len(qd)}")
-    return np.concatenate([np.broadcast_to(q, (rows, n)), np.broadcast_to(qd, (rows, n))], axis=1)
-
-
-def _reference(reference: Any, start: Any, n: int) -> Trajectory | Reference:
-    if isinstance(reference, Trajectory):
-        if reference.n != n:
-            raise InputError(f"simulate: the trajectory has {reference.n} joints, the robot {n}")
-        return reference
-    rows = start[:1] if reference is None else checks.rows_of(reference, n, "reference")
-    if len(rows) > 1:
-        raise InputError(f"simulate: one reference ({n},) serves all simulations, got {len(rows)}; q0 may differ")
-    target = rows[0]
-    return Reference(target, np.zeros(n), np.zeros(n))
-
-
-def _limit_event(robot: Robot) -> Callable[..., Any]:
+def _limit_event(robot: Robot) -> Callable[..., Traced]:
     lower, upper = robot.lower, robot.upper
 
-    def beyond(q: Any) -> Any:
-        worst: Any = -1.0
+    def beyond(q: Traced) -> Traced:
+        worst: Traced = -1.0
         for k in range(len(lower)):
             if np.isfinite(upper[k]):
                 worst = np.maximum(worst, q[k] - upper[k])

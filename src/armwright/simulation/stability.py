@@ -18,10 +18,12 @@ from armwright.simulation.integrators import Method
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from armwright.types import Traced
+
 IMPLAUSIBLE_RATE = 100.0  # 1/s: an inverted forearm falls with 10 to 30
 
 
-def growth(J: Any) -> tuple[float, Any]:
+def growth(J: Traced) -> tuple[float, Traced]:
     """Largest eigenvalue modulus of a tick's Jacobian and its eigenvector."""
     if not np.isfinite(J).all():
         return np.inf, np.zeros(len(J))
@@ -60,11 +62,11 @@ def _bisect(stable: Callable[[float], bool]) -> float:
 
 
 def linearise(
-    derivative: Callable[[Any, Any], Any], law: Callable[[Any], Any], x: Any, u: Any, step: float = 1e-6
+    derivative: Callable[[Any, Any], Any], law: Callable[[Any], Any], x: Traced, u: Traced, step: float = 1e-6
 ) -> Linear:
     """A, B, K by central differences of float functions derivative(x, u) and law(x)."""
 
-    def slope(f: Callable[[Any], Any], at: Any) -> Any:
+    def slope(f: Callable[[Any], Any], at: Traced) -> Traced:
         columns = []
         for k in range(len(at)):
             d = step * max(1.0, abs(at[k])) * np.eye(len(at))[k]

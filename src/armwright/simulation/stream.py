@@ -17,6 +17,7 @@ from armwright.simulation.rows_to_recording import closing, settings_of, signals
 
 if TYPE_CHECKING:
     from armwright.simulation.running_loop import RunningLoop
+    from armwright.types import Array
 
 
 class Stream:
@@ -28,7 +29,7 @@ class Stream:
 
     def __init__(self, running: RunningLoop, path: str | Path, settings: Mapping[str, Any], keep: float | None) -> None:
         """Create the file (.mcap, .parquet or .csv); `keep` seconds stay in memory, None keeps all."""
-        if running.count > 1:
+        if running.batch:
             raise InputError(
                 f"save: {running.count} simulations do not fit into one file; save them one by one, "
                 "runs[k].save(path), or run them singly"
@@ -86,7 +87,7 @@ class Stream:
             except ArmwrightError as error:
                 raise SimulationError(str(error)) from error
 
-    def _append(self, rows: Any, given: Any) -> None:
+    def _append(self, rows: Array, given: Array) -> None:
         signals = signals_of(self.running, rows, given)
         try:
             self._writer.append(given[:, 0], {name: signal.values for name, signal in signals.items()})

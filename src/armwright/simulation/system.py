@@ -59,13 +59,13 @@ class System:
         """Whether some friction is set-valued at rest."""
         return bool(self.friction.has_dry_part) if self.friction is not None else present(self.tree.coulomb)
 
-    def dry_friction(self, qd: Any) -> list[Any]:
+    def dry_friction(self, qd: Traced) -> list[Traced]:
         """Largest dry friction torque of every joint at speed qd, n values."""
         if self.friction is not None:
             return list(self.friction.dry_bound(qd))
         return list(self.tree.coulomb)
 
-    def torques(self, t: Any, x: Any, *, dry: bool = True) -> tuple[Any, list[Any], Any]:
+    def torques(self, t: Traced, x: Traced, *, dry: bool = True) -> tuple[Traced, list[Traced], Traced]:
         """Return joint torque less friction (n,), derivatives of the extra states, and the external wrenches."""
         n = self.n
         q, qd = x[:n], x[n : 2 * n]
@@ -81,7 +81,7 @@ class System:
             tau = tau + self.external(t, q, qd)
         return tau, rest, None if self.wrenches is None else self.wrenches(t, q, qd)
 
-    def _states(self, x: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    def _states(self, x: Traced, names: tuple[str, ...]) -> dict[str, Any]:
         return {name: x[self.extra[name]] for name in names}
 
     def needed(self, q: Traced, qd: Traced, qdd: Traced, wrenches: Traced, *, dry: bool) -> Traced:
@@ -94,7 +94,7 @@ class System:
         """M(q) with the rotors (n, n)."""
         return crba(self.tree, q)
 
-    def derivative(self, t: Any, x: Any) -> Any:
+    def derivative(self, t: Traced, x: Traced) -> Traced:
         """ẋ = f(t, x)."""
         n = self.n
         q, qd = x[:n], x[n : 2 * n]
@@ -102,7 +102,7 @@ class System:
         missing = tau - self.needed(q, qd, np.zeros(n), wrenches, dry=True)
         return np.concatenate([qd, ltdl_solve(self.mass_matrix(q), missing), *rest])
 
-    def without_dry_friction(self, t: Any, x: Any) -> tuple[Any, Any, Any]:
+    def without_dry_friction(self, t: Traced, x: Traced) -> tuple[Traced, Traced, Traced]:
         """Return torque less bias without dry friction (n,), mass matrix, and derivatives of the extra states."""
         n = self.n
         q, qd = x[:n], x[n : 2 * n]
@@ -110,7 +110,7 @@ class System:
         missing = tau - self.needed(q, qd, np.zeros(n), wrenches, dry=False)
         return missing, self.mass_matrix(q), np.concatenate(rest) if rest else np.zeros(0)
 
-    def linearised(self, t: Any, x: Any) -> tuple[Any, Any, Any, Any]:
+    def linearised(self, t: Traced, x: Traced) -> tuple[Traced, Traced, Traced, Traced]:
         """Return f, M, ∂(M·qdd, ṙ)/∂x and ∂(M·qdd, ṙ)/∂t with M held, for a linearly implicit step (traced only)."""
         n = self.n
         q, qd = x[:n], x[n : 2 * n]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from armwright.recording.recording import Recording
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 AXES = ("fx", "fy", "fz", "mx", "my", "mz")
 
@@ -38,7 +39,7 @@ def wrench_function(wrench: Any) -> Callable[..., Any] | None:
     return lambda: constant
 
 
-def tool_wrench(function: Callable[..., Any], arm: Robot | Tree, t: Any, q: Any, qd: Any) -> Any:
+def tool_wrench(function: Callable[..., Any], arm: Robot | Tree, t: Traced, q: Traced, qd: Traced) -> Traced:
     """World's wrench (6,) on the tool's link at the tool, base axes, from a wrench function of `simulate` (traced).
 
     A function that gives (nb, 6), one wrench a link at its origin, leaves out what touches the other links: a sensor
@@ -68,7 +69,7 @@ def with_wrench(recording: Recording, wrench: Any) -> Recording:
     if function is None:
         raise InputError("with_wrench: no wrench given")
 
-    def felt(t: Any, q: Any, qd: Any) -> Any:
+    def felt(t: Traced, q: Traced, qd: Traced) -> Traced:
         return np.array(tool_wrench(function, robot, t, q, qd))
 
     kernel = compile_function(felt, {"t": (), "q": (robot.n,), "qd": (robot.n,)}, name="tool_wrench")

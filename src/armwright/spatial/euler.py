@@ -10,13 +10,16 @@ then determined. The convention here is a = 0, all of the turn in c (004 eq. 2.6
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from armwright.errors import InputError
 from armwright.spatial.linear import determinant3
 from armwright.spatial.rotations import rot_x, rot_y, rot_z
+
+if TYPE_CHECKING:
+    from armwright.types import Traced
 
 EULER_SETS = ("xyx", "xzx", "yxy", "yzy", "zxz", "zyz", "xyz", "xzy", "yxz", "yzx", "zxy", "zyx")
 DEGENERATE_BELOW = 1e-12
@@ -38,13 +41,13 @@ def _axes(sequence: str) -> tuple[int, int, int]:
     return i, j, k
 
 
-def rotation_from_euler(angles: Any, sequence: str = "zyz") -> Any:
+def rotation_from_euler(angles: Traced, sequence: str = "zyz") -> Traced:
     """Rotation (3, 3) of intrinsic Euler `angles` (3,) [rad] of the named set (004 eq. 2.2 for "zyz")."""
     i, j, k = _axes(sequence)
     return _TURNS[i](angles[0]) @ _TURNS[j](angles[1]) @ _TURNS[k](angles[2])
 
 
-def euler_from_rotation(R: Any, sequence: str = "zyz") -> EulerAngles:
+def euler_from_rotation(R: Traced, sequence: str = "zyz") -> EulerAngles:
     """Intrinsic Euler angles of a rotation (3, 3), with a and c in (−π, π].
 
     c is read from R_i(a)ᵀR instead of from R: ``rotation_from_euler`` then returns R to rounding also close to
@@ -69,7 +72,7 @@ def euler_from_rotation(R: Any, sequence: str = "zyz") -> EulerAngles:
     return EulerAngles(np.array([a, b, c]), degenerate)
 
 
-def euler_rate_matrix(angles: Any, sequence: str = "zyz") -> Any:
+def euler_rate_matrix(angles: Traced, sequence: str = "zyz") -> Traced:
     """B (3, 3) with ω = B·d(angles)/dt, ω in the base frame.
 
     Columns are the three axes of rotation as they stand. For "zyz" this is the matrix that belongs to 004 eq. 2.2,
@@ -80,7 +83,7 @@ def euler_rate_matrix(angles: Any, sequence: str = "zyz") -> Any:
     return np.stack([np.eye(3)[i], first[:, j], first @ _TURNS[j](angles[1])[:, k]], axis=1)
 
 
-def euler_rate_inverse(angles: Any, sequence: str = "zyz") -> Any:
+def euler_rate_inverse(angles: Traced, sequence: str = "zyz") -> Traced:
     """B⁻¹ (3, 3): angle rates from ω in the base frame. Raises `InputError` on floats where the set is degenerate."""
     B = euler_rate_matrix(angles, sequence)
     u, v, w = B[:, 0], B[:, 1], B[:, 2]
@@ -90,12 +93,12 @@ def euler_rate_inverse(angles: Any, sequence: str = "zyz") -> Any:
     return np.stack([np.cross(v, w), np.cross(w, u), np.cross(u, v)], axis=0) / determinant
 
 
-def rotation_from_rpy(rpy: Any) -> Any:
+def rotation_from_rpy(rpy: Traced) -> Traced:
     """Rotation (3, 3) of roll, pitch, yaw (3,) [rad] about fixed x, y, z, as in URDF: R_z(yaw) R_y(pitch) R_x(roll)."""
     return rotation_from_euler([rpy[2], rpy[1], rpy[0]], "zyx")
 
 
-def rpy_from_rotation(R: Any) -> EulerAngles:
+def rpy_from_rotation(R: Traced) -> EulerAngles:
     """Roll, pitch, yaw (fixed x, y, z, as in URDF) of a rotation (3, 3); at pitch ±π/2 yaw is chosen 0."""
     angles, degenerate = euler_from_rotation(R, "zyx")
     return EulerAngles(np.array([angles[2], angles[1], angles[0]]), degenerate)

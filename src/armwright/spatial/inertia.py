@@ -7,12 +7,15 @@ Tensors are 3×3 [kg m²]; off-diagonals are matrix entries, −∫xy dm (004 eq
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from armwright.errors import InputError
 from armwright.spatial.rotations import skew
+
+if TYPE_CHECKING:
+    from armwright.types import Traced
 
 
 class MassProperties(NamedTuple):
@@ -37,7 +40,7 @@ def _axis_index(axis: str) -> int:
     return "xyz".index(axis)
 
 
-def cylinder_inertia(mass: Any, radius: Any, height: Any, axis: str = "z") -> Any:
+def cylinder_inertia(mass: Traced, radius: Traced, height: Traced, axis: str = "z") -> Traced:
     """Solid cylinder about its centre: m r²/2 along `axis`, m (3r² + h²)/12 across (004 eq. 2.48), (3, 3)."""
     along = 0.5 * mass * radius * radius
     across = mass * (3.0 * radius * radius + height * height) / 12.0
@@ -46,30 +49,30 @@ def cylinder_inertia(mass: Any, radius: Any, height: Any, axis: str = "z") -> An
     return np.array([[diagonal[0], 0.0, 0.0], [0.0, diagonal[1], 0.0], [0.0, 0.0, diagonal[2]]])
 
 
-def box_inertia(mass: Any, size: Any) -> Any:
+def box_inertia(mass: Traced, size: Traced) -> Traced:
     """Solid box about its centre, edges `size` (3,) [m] along x, y, z, (3, 3)."""
     xx, yy, zz = size[0] * size[0], size[1] * size[1], size[2] * size[2]
     k = mass / 12.0
     return np.array([[k * (yy + zz), 0.0, 0.0], [0.0, k * (xx + zz), 0.0], [0.0, 0.0, k * (xx + yy)]])
 
 
-def sphere_inertia(mass: Any, radius: Any) -> Any:
+def sphere_inertia(mass: Traced, radius: Traced) -> Traced:
     """Solid sphere about its centre, 2/5 m r², (3, 3)."""
     return 0.4 * mass * radius * radius * np.eye(3)
 
 
-def parallel_axis(inertia: Any, mass: Any, offset: Any) -> Any:
+def parallel_axis(inertia: Traced, mass: Traced, offset: Traced) -> Traced:
     """Inertia about a point displaced by `offset` (3,) from the **com**: I + m(|o|²1 − o oᵀ) (004 eq. 2.45)."""
     S = skew(offset)
     return inertia + mass * (S @ S.T)
 
 
-def about_com(inertia: Any, mass: Any, com: Any) -> Any:
+def about_com(inertia: Traced, mass: Traced, com: Traced) -> Traced:
     """Inertia about the centre of mass from the one about the frame origin (axes unchanged): I − m(|c|²1 − c cᵀ)."""
     return parallel_axis(inertia, -mass, com)
 
 
-def rotate_inertia(R: Any, inertia: Any) -> Any:
+def rotate_inertia(R: Traced, inertia: Traced) -> Traced:
     """Express a tensor in other axes: R I Rᵀ for R = R_a_b and I in b."""
     return R @ inertia @ R.T
 
@@ -93,7 +96,7 @@ def sum_bodies(bodies: Iterable[tuple[Any, Any, Any]]) -> MassProperties:
     return MassProperties(mass, com, inertia)
 
 
-def spatial_inertia(mass: Any, com: Any, inertia: Any) -> Any:
+def spatial_inertia(mass: Traced, com: Traced, inertia: Traced) -> Traced:
     """Spatial inertia (6, 6), linear first, about the frame origin: [[m1, −mĉ], [mĉ, I − mĉ²]] (002 §3.6, corrected).
 
     Args:
@@ -143,18 +146,18 @@ def two_cylinders(
     return TwoCylinders(heights, centres, sum_bodies(parts).inertia)
 
 
-def principal_moments(inertia: Any) -> Any:
+def principal_moments(inertia: Traced) -> Traced:
     """Principal moments (3,), ascending, of a float tensor."""
     return np.linalg.eigvalsh(np.asarray(inertia, dtype=np.float64))
 
 
-def triangle_gap(inertia: Any) -> float:
+def triangle_gap(inertia: Traced) -> float:
     """I₁ + I₂ − I₃ for principal moments I₁ ≤ I₂ ≤ I₃: ≥ 0 for every real body, 0 for a flat one [kg m²]."""
     low, middle, high = principal_moments(inertia)
     return float(low + middle - high)
 
 
-def is_physical(inertia: Any, tolerance: float = 1e-12) -> bool:
+def is_physical(inertia: Traced, tolerance: float = 1e-12) -> bool:
     """Whether a tensor about the centre of mass can belong to a body: moments ≥ 0 and the triangle inequality.
 
     The relative `tolerance` accepts flat and slender bodies whose last digit was rounded.

@@ -9,9 +9,12 @@ positive definite.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from armwright.types import Traced
 
 
 class LTDL(NamedTuple):
@@ -28,11 +31,11 @@ def _is_zero(value: Any) -> bool:
     return bool(value == 0.0) if known is None else bool(known)
 
 
-def _rows(A: Any) -> list[list[Any]]:
+def _rows(A: Traced) -> list[list[Traced]]:
     return [[A[i, j] for j in range(A.shape[1])] for i in range(A.shape[0])]
 
 
-def _factor(A: Any) -> tuple[list[list[Any]], list[Any], list[Any]]:
+def _factor(A: Traced) -> tuple[list[list[Traced]], list[Traced], list[Traced]]:
     """Rows of the strictly lower part of L, pivots, reciprocals."""
     n = A.shape[0]
     work = _rows(A)
@@ -51,7 +54,7 @@ def _factor(A: Any) -> tuple[list[list[Any]], list[Any], list[Any]]:
     return work, [work[k][k] for k in range(n)], reciprocal
 
 
-def ltdl(A: Any) -> LTDL:
+def ltdl(A: Traced) -> LTDL:
     """Factor a symmetric positive definite A (n, n), of which only the lower triangle is read, into LᵀDL."""
     A = np.asarray(A)
     n = A.shape[0]
@@ -60,7 +63,7 @@ def ltdl(A: Any) -> LTDL:
     return LTDL(np.array(L).reshape(n, n), np.array(pivots), np.array(reciprocals))
 
 
-def ltdl_solve(A: Any, b: Any) -> Any:
+def ltdl_solve(A: Traced, b: Traced) -> Traced:
     """Solve A x = b for symmetric positive definite A (n, n); b and x are (n,) or (n, k)."""
     A, b = np.asarray(A), np.asarray(b)
     n = A.shape[0]
@@ -84,7 +87,7 @@ def ltdl_solve(A: Any, b: Any) -> Any:
     return out[0] if b.ndim == 1 else out.T
 
 
-def ldl_inverse(A: Any) -> Any:
+def ldl_inverse(A: Traced) -> Traced:
     """Inverse (n, n) of a symmetric positive definite A (n, n): W D⁻¹ Wᵀ with W = L⁻¹, each entry computed once."""
     A = np.asarray(A)
     n = A.shape[0]
@@ -107,7 +110,7 @@ def ldl_inverse(A: Any) -> Any:
     return np.array(out).reshape(n, n)
 
 
-def determinant3(A: Any) -> Any:
+def determinant3(A: Traced) -> Traced:
     """Determinant of a 3×3 matrix by its first row."""
     return (
         A[0, 0] * (A[1, 1] * A[2, 2] - A[1, 2] * A[2, 1])

@@ -7,11 +7,14 @@ Twists are linear first, ``ξ = [v; w]``. Everything works on floats and on symb
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.spatial.rotations import SMALL_ANGLE_SQUARED, exp_so3, log_so3, skew, turn_coefficients
+
+if TYPE_CHECKING:
+    from armwright.types import Traced
 
 # (1 − (φ/2) cot(φ/2))/φ² = Σ |B₂ₖ|/(2k)! φ^(2k−2)
 _HALF_COTANGENT = (
@@ -25,40 +28,40 @@ _HALF_COTANGENT = (
 )
 
 
-def pose(R: Any, p: Any) -> Any:
+def pose(R: Traced, p: Traced) -> Traced:
     """Pose (4, 4) of a rotation (3, 3) and an origin (3,) [m]."""
     p = np.asarray(p)
     top = np.concatenate([np.asarray(R), p.reshape(3, 1)], axis=1)
     return np.concatenate([top, np.array([[0.0, 0.0, 0.0, 1.0]])], axis=0)
 
 
-def translation(p: Any) -> Any:
+def translation(p: Traced) -> Traced:
     """Pose (4, 4) of a pure displacement p (3,) [m]."""
     return pose(np.eye(3), p)
 
 
-def rotation_pose(R: Any) -> Any:
+def rotation_pose(R: Traced) -> Traced:
     """Pose (4, 4) of a pure rotation (3, 3)."""
     return pose(R, np.zeros(3))
 
 
-def inverse(T: Any) -> Any:
+def inverse(T: Traced) -> Traced:
     """Inverse of a pose by transposition, [Rᵀ, −Rᵀp] (004 eq. 2.12)."""
     Rt = T[:3, :3].T
     return pose(Rt, -(Rt @ T[:3, 3]))
 
 
-def compose(*poses: Any) -> Any:
+def compose(*poses: Traced) -> Traced:
     """Product T_a_b · T_b_c · …; the identity if none is given."""
     return reduce(lambda A, B: A @ B, poses, np.eye(4))
 
 
-def apply(T: Any, points: Any) -> Any:
+def apply(T: Traced, points: Traced) -> Traced:
     """Map a point (3,) or points (k, 3) from coordinates in b to coordinates in a."""
     return points @ T[:3, :3].T + T[:3, 3]
 
 
-def exp_se3(xi: Any) -> Any:
+def exp_se3(xi: Traced) -> Traced:
     """Pose (4, 4) reached by moving along a constant twist ξ = [v; w] (6,) for unit time (002 §3.3).
 
     R = exp ŵ, p = (1 + b ŵ + c ŵ²) v: rotation, pure translation (w = 0) and screws with any pitch in one formula.
@@ -70,7 +73,7 @@ def exp_se3(xi: Any) -> Any:
     return pose(exp_so3(w), v + k.b * Wv + k.c * (W @ Wv))
 
 
-def log_se3(T: Any) -> Any:
+def log_se3(T: Traced) -> Traced:
     """Twist ξ = [v; w] (6,), |w| ≤ π, with ``exp_se3(ξ) == T``; accurate near 0 and near π like `log_so3`."""
     w, p = log_so3(T[:3, :3]), T[:3, 3]
     squared = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]

@@ -7,22 +7,25 @@ rotation; conversions from a matrix return the one with w ≥ 0. Everything work
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from armwright.types import Traced
 
-def wxyz_from_xyzw(xyzw: Any) -> Any:
+
+def wxyz_from_xyzw(xyzw: Traced) -> Traced:
     """Reorder a quaternion (4,) from scalar last to scalar first."""
     return np.array([xyzw[3], xyzw[0], xyzw[1], xyzw[2]])
 
 
-def xyzw_from_wxyz(wxyz: Any) -> Any:
+def xyzw_from_wxyz(wxyz: Traced) -> Traced:
     """Reorder a quaternion (4,) from scalar first to scalar last."""
     return np.array([wxyz[1], wxyz[2], wxyz[3], wxyz[0]])
 
 
-def wxyz_from_rotation(R: Any) -> Any:
+def wxyz_from_rotation(R: Traced) -> Traced:
     """Unit quaternion (4,), w ≥ 0, of a rotation matrix (3, 3).
 
     Four algebraically equal candidates exist, each scaled by another component of the quaternion; the one scaled by the
@@ -47,12 +50,12 @@ def wxyz_from_rotation(R: Any) -> Any:
     return np.array([w * scale, x * scale, y * scale, z * scale])
 
 
-def xyzw_from_rotation(R: Any) -> Any:
+def xyzw_from_rotation(R: Traced) -> Traced:
     """Unit quaternion (4,), scalar last and ≥ 0, of a rotation matrix (3, 3)."""
     return xyzw_from_wxyz(wxyz_from_rotation(R))
 
 
-def rotation_from_wxyz(wxyz: Any) -> Any:
+def rotation_from_wxyz(wxyz: Traced) -> Traced:
     """Rotation matrix (3, 3) of a quaternion (4,), scalar first. Any non-zero length is accepted and divided out."""
     w, x, y, z = wxyz
     s = 2.0 / (w * w + x * x + y * y + z * z)
@@ -65,18 +68,18 @@ def rotation_from_wxyz(wxyz: Any) -> Any:
     )
 
 
-def rotation_from_xyzw(xyzw: Any) -> Any:
+def rotation_from_xyzw(xyzw: Traced) -> Traced:
     """Rotation matrix (3, 3) of a quaternion (4,), scalar last."""
     return rotation_from_wxyz(wxyz_from_xyzw(xyzw))
 
 
-def wxyz_from_axis_angle(axis: Any, angle: Any) -> Any:
+def wxyz_from_axis_angle(axis: Traced, angle: Traced) -> Traced:
     """Unit quaternion (4,), scalar first, of a turn by `angle` [rad] about the unit `axis` (3,)."""
     c, s = np.cos(0.5 * angle), np.sin(0.5 * angle)
     return np.array([c, s * axis[0], s * axis[1], s * axis[2]])
 
 
-def multiply_wxyz(a: Any, b: Any) -> Any:
+def multiply_wxyz(a: Traced, b: Traced) -> Traced:
     """Product a∘b (4,), scalar first; the rotation of the product is R(a) R(b)."""
     aw, ax, ay, az = a
     bw, bx, by, bz = b
@@ -90,6 +93,6 @@ def multiply_wxyz(a: Any, b: Any) -> Any:
     )
 
 
-def conjugate_wxyz(wxyz: Any) -> Any:
+def conjugate_wxyz(wxyz: Traced) -> Traced:
     """Conjugate (4,), scalar first: the inverse rotation of a unit quaternion."""
     return np.array([wxyz[0], -wxyz[1], -wxyz[2], -wxyz[3]])

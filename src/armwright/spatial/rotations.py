@@ -7,45 +7,48 @@ are chosen with `numpy.where`, and both sides of a choice stay finite so that de
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from armwright.spatial.quaternions import wxyz_from_rotation
 
+if TYPE_CHECKING:
+    from armwright.types import Traced
+
 # Below this squared angle power series replace the closed forms, which cancel; 7 terms reach rounding up to 0.5 rad.
 SMALL_ANGLE_SQUARED = 0.25
 
 
-def rot_x(angle: Any) -> Any:
+def rot_x(angle: Traced) -> Traced:
     """Rotation by `angle` about x, (3, 3)."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
-def rot_y(angle: Any) -> Any:
+def rot_y(angle: Traced) -> Traced:
     """Rotation by `angle` about y, (3, 3)."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
-def rot_z(angle: Any) -> Any:
+def rot_z(angle: Traced) -> Traced:
     """Rotation by `angle` about z, (3, 3)."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def skew(v: Any) -> Any:
+def skew(v: Traced) -> Traced:
     """Cross-product matrix of a vector (3,): ``skew(a) @ b = a × b`` (002 §3.2, 004 eq. A.5)."""
     return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
-def unskew(S: Any) -> Any:
+def unskew(S: Traced) -> Traced:
     """Vector (3,) of the skew part of a 3×3 matrix; ``unskew(skew(v)) == v``."""
     return 0.5 * np.array([S[2, 1] - S[1, 2], S[0, 2] - S[2, 0], S[1, 0] - S[0, 1]])
 
 
-def axis_angle(axis: Any, angle: Any) -> Any:
+def axis_angle(axis: Traced, angle: Traced) -> Traced:
     """Rotation by `angle` about a **unit** `axis` (3,): c·1 + (1 − c) n nᵀ + s n̂ (002 eq. 2.3, corrected)."""
     x, y, z = axis
     c, s = np.cos(angle), np.sin(angle)
@@ -67,7 +70,7 @@ class Turn(NamedTuple):
     c: Any
 
 
-def _series(x: Any, coefficients: tuple[float, ...]) -> Any:
+def _series(x: Traced, coefficients: tuple[float, ...]) -> Traced:
     """Horner's rule, lowest power first."""
     total: Any = coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
@@ -90,7 +93,7 @@ def _inverse_factorials(first: int) -> tuple[float, ...]:
 _A, _B, _C = _inverse_factorials(1), _inverse_factorials(2), _inverse_factorials(3)
 
 
-def turn_coefficients(angle_squared: Any) -> Turn:
+def turn_coefficients(angle_squared: Traced) -> Turn:
     """Coefficients of exp on SO(3) and SE(3) as functions of φ², accurate to rounding at every angle."""
     small = angle_squared < SMALL_ANGLE_SQUARED
     safe = np.where(small, 1.0, angle_squared)
@@ -103,14 +106,14 @@ def turn_coefficients(angle_squared: Any) -> Turn:
     return Turn(a, b, c)
 
 
-def exp_so3(w: Any) -> Any:
+def exp_so3(w: Traced) -> Traced:
     """Rotation (3, 3) of a rotation vector w (3,) [rad]: 1 + a ŵ + b ŵ², Rodrigues' formula (002 §3.2)."""
     k = turn_coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     W = skew(w)
     return np.eye(3) + k.a * W + k.b * (W @ W)
 
 
-def log_so3(R: Any) -> Any:
+def log_so3(R: Traced) -> Traced:
     """Rotation vector w (3,) with ``exp_so3(w) == R`` and |w| ≤ π.
 
     Goes through the quaternion with the largest pivot, so that it is accurate near 0 **and** near π, where the formula
@@ -124,7 +127,7 @@ def log_so3(R: Any) -> Any:
     return np.array([factor * x, factor * y, factor * z])
 
 
-def rotation_angle(R: Any) -> Any:
+def rotation_angle(R: Traced) -> Traced:
     """Angle of a rotation matrix in [0, π], accurate near both ends."""
     w, x, y, z = wxyz_from_rotation(R)
     return 2.0 * np.arctan2(np.sqrt(x * x + y * y + z * z), w)

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from armwright.types import Traced
 
 
 class ScrewMotion(NamedTuple):
@@ -20,7 +23,7 @@ class ScrewMotion(NamedTuple):
     magnitude: Any
 
 
-def screw(point: Any, direction: Any, pitch: Any = 0.0) -> Any:
+def screw(point: Traced, direction: Traced, pitch: Traced = 0.0) -> Traced:
     """Unit twist ξ = [−w×p + h·w; w] (6,) of a screw through `point` along the **unit** `direction` (002 §3.3).
 
     Args:
@@ -32,12 +35,12 @@ def screw(point: Any, direction: Any, pitch: Any = 0.0) -> Any:
     return np.concatenate([np.cross(point, w) + pitch * w, w])
 
 
-def slide(direction: Any) -> Any:
+def slide(direction: Traced) -> Traced:
     """Unit twist ξ = [v; 0] (6,) of a translation along the unit `direction` (3,): a prismatic joint."""
     return np.concatenate([np.asarray(direction), np.zeros(3)])
 
 
-def chasles(twist: Any) -> ScrewMotion:
+def chasles(twist: Traced) -> ScrewMotion:
     """Axis, point, pitch and magnitude of a twist [v; w] (6,); inverse of ``magnitude * screw(point, axis, pitch)``.
 
     Twists with |w| < 1e-12 count as pure translations: their axis is that of v, their point the origin. The zero twist

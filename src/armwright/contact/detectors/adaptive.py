@@ -24,20 +24,24 @@ from armwright.dynamics.newton_euler import gravity_torque
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+    from armwright.types import Traced
+
 
 def _detect(
-    arm: Any,
-    tau_ext: Any,
-    q_ref: Any,
-    qd_ref: Any,
-    qdd_ref: Any,
-    a: Any,
-    b: Any,
-    c: Any,
-    d: Any,
-    release: Any,
-    active: Any,
-) -> Any:
+    arm: Robot | Tree,
+    tau_ext: Traced,
+    q_ref: Traced,
+    qd_ref: Traced,
+    qdd_ref: Traced,
+    a: Traced,
+    b: Traced,
+    c: Traced,
+    d: Traced,
+    release: Traced,
+    active: Traced,
+) -> Traced:
     threshold = a + b * np.abs(qd_ref) + c * np.abs(qdd_ref) + d * np.abs(gravity_torque(arm, q_ref))
     return latched(worst(np.abs(tau_ext) / threshold), release, active)
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from armwright.control.checks import gain as checked
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from armwright.types import Traced
 
-def worst(ratios: Any) -> Any:
+
+def worst(ratios: Traced) -> Traced:
     """Largest entry of (n,), on floats and symbols."""
     out = ratios[0]
     for value in ratios[1:]:
@@ -24,7 +26,7 @@ def worst(ratios: Any) -> Any:
     return out
 
 
-def _detect(tau_ext: Any, thresholds: Any, release: Any, active: Any) -> Any:
+def _detect(tau_ext: Traced, thresholds: Traced, release: Traced, active: Traced) -> Traced:
     return latched(worst(np.abs(tau_ext) / thresholds), release, active)
 
 

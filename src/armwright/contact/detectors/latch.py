@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from armwright.types import Traced
 
 MEMORY = {"active": [0.0]}
 RELEASE = 0.7
 """Fraction of the threshold at which an alarm ends: a gap of three standard deviations for noise of a tenth of it."""
 
 
-def latched(level: Any, release: Any, active: Any) -> dict[str, Any]:
+def latched(level: Traced, release: Traced, active: Traced) -> dict[str, Traced]:
     """Return alarm, level and the new flag for a level in units of the threshold.
 
     The alarm is level − 1 when quiet and level − release when active: ≥ 0 in alarm, and through zero once at either

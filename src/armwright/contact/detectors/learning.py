@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 RATE, CONFIDENCE = 0.01, 0.95
 """False alarms per hour, and how sure: one in four days of work, the default of a user who does not say."""
@@ -127,7 +127,7 @@ def learn_thresholds(
     )
 
 
-def motions(tau_ext: Any, ref: Reference | Sequence[Reference]) -> tuple[list[Any], list[Reference]]:
+def motions(tau_ext: Traced, ref: Reference | Sequence[Reference]) -> tuple[list[Traced], list[Reference]]:
     """Stacks of runs and their references as lists, one entry a motion."""
     stacks = [tau_ext] if isinstance(ref, Reference) else list(tau_ext)
     refs = [ref] if isinstance(ref, Reference) else list(ref)
@@ -187,7 +187,7 @@ class Runs(NamedTuple):
     features: Array
 
 
-def _features(tau_ext: Any, ref: Reference, robot: Robot, least: int) -> Runs:
+def _features(tau_ext: Traced, ref: Reference, robot: Robot, least: int) -> Runs:
     r = np.abs(np.asarray(tau_ext, dtype=np.float64))
     if r.ndim != 3 or len(r) < least or r.shape[1] < 2 or not np.isfinite(r).all():
         raise InputError(

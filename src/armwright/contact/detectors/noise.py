@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 
 def standstill(
@@ -66,13 +66,13 @@ def standstill(
     return run_monitors(monitors, robot, np.arange(ticks) / rate, q_measured, qd_measured, tau, ref)
 
 
-def _rounded(x: Array, step: Any) -> Array:
+def _rounded(x: Array, step: Traced) -> Array:
     wide = np.broadcast_to(np.asarray(step, dtype=np.float64), x.shape)
     return np.where(wide > 0.0, np.floor(x / np.where(wide > 0.0, wide, 1.0) + 0.5) * wide, x)
 
 
 @names_culprit
-def noise_floor(observer: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLike, **sensors: Any) -> Array:
+def noise_floor(observer: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLike, **sensors: Traced) -> Array:
     """Standard deviation (n,) [N m] of ``tau_ext`` from sensor noise alone at posture q; options as `standstill`."""
     values = standstill(observer, robot, q, **sensors)["tau_ext"]
     return np.asarray(values[len(values) // 5 :].std(axis=0))
@@ -80,7 +80,7 @@ def noise_floor(observer: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLik
 
 @names_culprit
 def check_above_noise(
-    observer: Monitor | Sequence[Monitor], detector: Monitor, robot: Robot, q: ArrayLike, **sensors: Any
+    observer: Monitor | Sequence[Monitor], detector: Monitor, robot: Robot, q: ArrayLike, **sensors: Traced
 ) -> float:
     """Return the highest level that noise alone reaches (1 is the threshold) at the postures q, (n,) or (m, n).
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,19 +13,22 @@ from armwright.contact.monitor import Monitor
 from armwright.control.checks import choice
 from armwright.control.checks import gain as checked
 
+if TYPE_CHECKING:
+    from armwright.types import Traced
 
-def _detect(x: Any, threshold: Any, release: Any, active: Any) -> Any:
+
+def _detect(x: Traced, threshold: Traced, release: Traced, active: Traced) -> Traced:
     total: Any = 0.0
     for value in x:
         total = total + value * value
     return latched(np.sqrt(total) / threshold, release, active)
 
 
-def _of_torque(tau_ext: Any, threshold: Any, release: Any, active: Any) -> Any:
+def _of_torque(tau_ext: Traced, threshold: Traced, release: Traced, active: Traced) -> Traced:
     return _detect(tau_ext, threshold, release, active)
 
 
-def _of_wrench(wrench_ext: Any, threshold: Any, release: Any, active: Any) -> Any:
+def _of_wrench(wrench_ext: Traced, threshold: Traced, release: Traced, active: Traced) -> Traced:
     return _detect(wrench_ext, threshold, release, active)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from armwright.errors import InputError
 
 if TYPE_CHECKING:
     from armwright.motion.reference import Reference
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 SLACK = 0.02
 """Of half the box's size: what is no farther out counts as inside. Envelopes change by as little over 2 %."""
@@ -72,13 +72,13 @@ class Rehearsed:
         return self.lower, self.upper, self.speed
 
 
-def _outside(q: Any, qd: Any, lower: Any, upper: Any, speed: Any) -> Any:
+def _outside(q: Traced, qd: Traced, lower: Traced, upper: Traced, speed: Traced) -> Traced:
     half = 0.5 * (upper - lower) + STILL
     place = np.abs(q - 0.5 * (upper + lower)) / half
     return worst(np.maximum(place, np.abs(qd) / (speed + STILL))) - (1.0 + SLACK)
 
 
-def _watch(q_ref: Any, qd_ref: Any, lower: Any, upper: Any, speed: Any) -> Any:
+def _watch(q_ref: Traced, qd_ref: Traced, lower: Traced, upper: Traced, speed: Traced) -> dict[str, Traced]:
     return {"outside": _outside(q_ref, qd_ref, lower, upper, speed)}
 
 

@@ -8,7 +8,7 @@ critically damped gains: a delay of 2/ω, which is why 000 found it too slow for
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor
@@ -18,8 +18,12 @@ from armwright.dynamics.crba import crba
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
-def _closed_loop(arm: Any, q: Any, q_ref: Any, kp: Any) -> Any:
+
+def _closed_loop(arm: Robot | Tree, q: Traced, q_ref: Traced, kp: Traced) -> dict[str, Traced]:
     return {"tau_ext": crba(arm, q) @ (kp * (q - q_ref))}
 
 
@@ -42,7 +46,7 @@ def closed_loop_error_observer(kp: ArrayLike) -> Monitor:
     )
 
 
-def _scaled(q: Any, q_ref: Any, stiffness: Any) -> Any:
+def _scaled(q: Traced, q_ref: Traced, stiffness: Traced) -> dict[str, Traced]:
     return {"tau_ext": stiffness * (q - q_ref)}
 
 

@@ -26,22 +26,26 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+    from armwright.types import Traced
+
 
 @lru_cache(maxsize=64)
 def _function(friction: Losses) -> Callable[..., Any]:
     def observe(
-        arm: Any,
+        arm: Robot | Tree,
         dt: float,
-        q: Any,
-        qd: Any,
-        tau: Any,
-        gain: Any,
-        r: Any,
-        q_last: Any,
-        qd_last: Any,
-        tau_last: Any,
-        started: Any,
-    ) -> Any:
+        q: Traced,
+        qd: Traced,
+        tau: Traced,
+        gain: Traced,
+        r: Traced,
+        q_last: Traced,
+        qd_last: Traced,
+        tau_last: Traced,
+        started: Traced,
+    ) -> dict[str, Traced]:
         tree = as_tree(arm)
         middle = 0.5 * (qd + qd_last)
         needed = rnea(tree, 0.5 * (q + q_last), middle, (qd - qd_last) / dt, friction=False) + lost(

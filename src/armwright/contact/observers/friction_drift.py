@@ -16,7 +16,7 @@ that is faster than `rate` is not followed.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,10 +25,22 @@ from armwright.control.checks import gain as checked
 from armwright.errors import InputError
 from armwright.robot.tree import as_tree
 
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+    from armwright.types import Traced
+
 
 def _follow(
-    arm: Any, tau_ext: Any, dt: float, qd_ref: Any, rate: Any, largest: Any, standstill: Any, drift: Any
-) -> Any:
+    arm: Robot | Tree,
+    tau_ext: Traced,
+    dt: float,
+    qd_ref: Traced,
+    rate: Any,
+    largest: Traced,
+    standstill: Traced,
+    drift: Traced,
+) -> dict[str, Traced]:
     tree = as_tree(arm)
     dry = tree.coulomb * np.minimum(np.maximum(qd_ref / standstill, -1.0), 1.0)
     friction = np.array([dry[k] + tree.viscous[k, k] * qd_ref[k] for k in range(tree.n)])

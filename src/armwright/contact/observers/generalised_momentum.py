@@ -25,6 +25,7 @@ from armwright.spatial.vectors import cross, dot
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
 class Momentum(NamedTuple):
@@ -34,7 +35,7 @@ class Momentum(NamedTuple):
     transport: Any
 
 
-def generalised_momentum(arm: Robot | Tree, q: Any, qd: Any) -> Momentum:
+def generalised_momentum(arm: Robot | Tree, q: Traced, qd: Traced) -> Momentum:
     """Return p = M(q) q̇ (rotors included) and Cᵀq̇ = ½ ∂(q̇ᵀM q̇)/∂q, both (n,), at q and qd (n,). See the module text."""
     tree = as_tree(arm)
     st = steps(tree, q)

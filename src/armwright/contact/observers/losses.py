@@ -14,12 +14,13 @@ from armwright.errors import InputError
 
 if TYPE_CHECKING:
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 Losses = bool | Callable[[Any], Any]
 """True: the robot's own friction. False: none. A function: friction torque (n,) at q̇ (n,), traced."""
 
 
-def lost(tree: Tree, qd: Any, friction: Losses) -> Any:
+def lost(tree: Tree, qd: Traced, friction: Losses) -> Traced:
     """Friction torque (n,) at qd (n,)."""
     if callable(friction):
         return friction(qd)
@@ -54,7 +55,7 @@ class DeadZoneFriction:
         if not (self.dead_zone >= 0.0 and self.smoothing >= 0.0 and np.isfinite(self.dead_zone + self.smoothing)):
             raise InputError("friction: dead_zone and smoothing must be finite and ≥ 0")
 
-    def __call__(self, qd: Any) -> Any:
+    def __call__(self, qd: Traced) -> Traced:
         """Friction torque (n,)."""
         if len(qd) != len(self.coulomb):
             raise InputError(f"friction: coefficients for {len(self.coulomb)} joints, the arm has {len(qd)}")

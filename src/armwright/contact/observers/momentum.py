@@ -33,23 +33,34 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
-def explained(arm: Robot | Tree, q: Any, qd: Any, friction: Losses) -> tuple[Any, Any]:
+def explained(arm: Robot | Tree, q: Traced, qd: Traced, friction: Losses) -> tuple[Traced, Traced]:
     """Return p = M q̇ and e = Cᵀq̇ − g − friction, so that ṗ = tau + tau_ext + e; both (n,)."""
     tree = as_tree(arm)
     p, transport = generalised_momentum(tree, q, qd)
     return p, transport - gravity_torque(tree, q) - lost(tree, qd, friction)
 
 
-def impulse(p: Any, e: Any, tau: Any, carry: Any, dt: float) -> tuple[Any, Any]:
+def impulse(p: Traced, e: Traced, tau: Traced, carry: Traced, dt: float) -> tuple[Traced, Traced]:
     """Return d_k [N m s] (n,) and what to carry to the next tick, p_k + dt (tau_k + ½ e_k)."""
     return p - carry - 0.5 * dt * e, p + dt * (tau + 0.5 * e)
 
 
 @lru_cache(maxsize=64)
 def _function(friction: Losses) -> Callable[..., Any]:
-    def observe(arm: Any, dt: float, q: Any, qd: Any, tau: Any, gain: Any, r: Any, carry: Any, started: Any) -> Any:
+    def observe(
+        arm: Robot | Tree,
+        dt: float,
+        q: Traced,
+        qd: Traced,
+        tau: Traced,
+        gain: Traced,
+        r: Traced,
+        carry: Traced,
+        started: Traced,
+    ) -> dict[str, Traced]:
         p, e = explained(arm, q, qd, friction)
         d, carried = impulse(p, e, tau, carry, dt)
         a = np.exp(-gain * dt)

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from armwright.types import Array
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+    from armwright.types import Array, Traced
 
 
 def steady_gain(torque_walk: float, torque_noise: float, momentum_noise: float, dt: float) -> Array:
@@ -48,18 +50,18 @@ def steady_gain(torque_walk: float, torque_noise: float, momentum_noise: float, 
 @lru_cache(maxsize=64)
 def _function(friction: Losses, period: float) -> Callable[..., Any]:
     def observe(
-        arm: Any,
+        arm: Robot | Tree,
         dt: float,
-        q: Any,
-        qd: Any,
-        tau: Any,
-        on_momentum: Any,
-        on_torque: Any,
-        lag: Any,
-        f: Any,
-        carry: Any,
-        started: Any,
-    ) -> Any:
+        q: Traced,
+        qd: Traced,
+        tau: Traced,
+        on_momentum: Traced,
+        on_torque: Traced,
+        lag: Traced,
+        f: Traced,
+        carry: Traced,
+        started: Traced,
+    ) -> dict[str, Traced]:
         if abs(dt - period) > 1e-6 * period:
             raise InputError(f"momentum Kalman observer: made for dt = {period} s, run at {dt} s")
         p, e = explained(arm, q, qd, friction)

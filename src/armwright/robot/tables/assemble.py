@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from armwright.types import Array
 
+T = TypeVar("T")
 _REVOLUTE: JointKind = "revolute"
 _KINDS: dict[str, JointKind] = {"revolute": "revolute", "R": "revolute", "prismatic": "prismatic", "P": "prismatic"}
 
@@ -51,7 +52,7 @@ def joint_kinds(kinds: Sequence[str] | None, n: int) -> tuple[JointKind, ...]:
     return tuple(_KINDS[kind] for kind in kinds)
 
 
-def _listed(values: Sequence[Any] | None, n: int, what: str, default: Any) -> list[Any]:
+def _listed(values: Sequence[T] | None, n: int, what: str, default: Callable[[int], T]) -> list[T]:
     if values is None:
         return [default(i) for i in range(n)]
     if len(values) != n:
@@ -59,7 +60,7 @@ def _listed(values: Sequence[Any] | None, n: int, what: str, default: Any) -> li
     return list(values)
 
 
-def _limits(value: Any) -> Limits:
+def _limits(value: Limits | tuple[float, float]) -> Limits:
     """Accept `Limits` or a pair (lower, upper)."""
     return value if isinstance(value, Limits) else Limits(lower=float(value[0]), upper=float(value[1]))
 

@@ -6,12 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.errors import InputError
 from armwright.kinematics.jacobian import pose_jacobian
+
+if TYPE_CHECKING:
+    from armwright.simulation.detection.touched_tree import TouchedTree
+    from armwright.types import Traced
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ Contact = Wall | Push
 LATE = 0.05  # [s] after the planned time, by which an arm that lags must have met its wall
 
 
-def walling(arm: Any, q: Any) -> Any:
+def walling(arm: TouchedTree, q: Traced) -> Traced:
     """The wrench function of a wall: (6,) at the tool."""
     normal, offset, stiffness = arm.contact[:3], arm.contact[3], arm.contact[4]
     depth = offset - normal @ pose_jacobian(arm, q)[0][:3, 3]
@@ -60,11 +64,11 @@ def walling(arm: Any, q: Any) -> Any:
     return np.concatenate([force * normal, np.zeros(3)])
 
 
-def _share(arm: Any, t: Any) -> Any:
+def _share(arm: TouchedTree, t: Traced) -> Traced:
     return np.minimum(np.maximum((t - arm.contact[3]) * arm.contact[4], 0.0), 1.0)
 
 
-def _push(arm: Any, t: Any) -> Any:
+def _push(arm: TouchedTree, t: Traced) -> Traced:
     return np.concatenate([_share(arm, t) * arm.contact[:3], np.zeros(3)])
 
 
@@ -74,7 +78,7 @@ def pushing(link: int | None) -> Callable[..., Any]:
     if link is None:
         return _push
 
-    def push(arm: Any, t: Any) -> Any:
+    def push(arm: TouchedTree, t: Traced) -> Traced:
         if link >= arm.nb:
             raise InputError(f"push: link {link} of an arm with {arm.nb} bodies (counted from 0)")
         rows = [np.zeros(6)] * arm.nb

@@ -8,7 +8,7 @@ drift beside its masses.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,20 +16,14 @@ import numpy as np
 
 from armwright.dynamics.terms import coulomb_sign, friction_torque
 from armwright.errors import InputError
-from armwright.robot.tree import Tree, tree_of
+from armwright.robot.tree import tree_of
+from armwright.simulation.detection.touched_tree import TouchedTree
 from armwright.simulation.lanes import Lanes
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
-    from armwright.types import Array
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TouchedTree(Tree):
-    """An arm, the contact that it will meet (6,), and the factor that its friction drifts to (1,)."""
-
-    contact: Any = field(default_factory=lambda: np.zeros(6))
-    drift: Any = field(default_factory=lambda: np.ones(1))
+    from armwright.robot.tree import Tree
+    from armwright.types import Array, Traced
 
 
 class Spread(NamedTuple):
@@ -80,7 +74,7 @@ def disturbance(spread: Spread) -> Callable[..., Any] | None:
     if not drifts and spread.stribeck == 0.0:
         return None
 
-    def external(arm: Any, t: Any, qd: Any) -> Any:
+    def external(arm: TouchedTree, t: Traced, qd: Traced) -> Traced:
         out: Any = np.zeros(arm.n)
         if drifts:
             share = np.minimum(t / spread.drift_time, 1.0) if spread.drift_time > 0.0 else 1.0

@@ -37,7 +37,10 @@ from armwright.simulation.sensors import JointSensors
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from armwright.motion.reference import Reference
     from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 SCALES = tuple(float(s) for s in np.geomspace(0.25, 4.0, 33))
 BATCH = 400_000  # run·ticks simulated at once
@@ -49,7 +52,7 @@ def ur5_sensors() -> JointSensors:
     return JointSensors(position_resolution=1e-5, velocity_noise=1e-3)
 
 
-def _feedforward(arm: Any, q: Any, qd: Any, ref: Any, kp: Any, kd: Any) -> Any:
+def _feedforward(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced) -> Traced:
     a = ref.qdd + kp * (ref.q - q) + kd * (ref.qd - qd)
     return rnea(arm, q, qd, a, friction=False) + friction_torque(as_tree(arm), ref.qd)
 
@@ -254,7 +257,7 @@ def _rehearse(
     seed: int,
     progress: Callable[[float], None] | None,
     total: int,
-) -> tuple[dict[str, list[Any]], list[Any]]:
+) -> tuple[dict[str, list[Traced]], list[Traced]]:
     """What every observer says on runs without contact, a stack a motion, and the references."""
     said: dict[str, list[Any]] = {name: [] for name in chains}
     refs = []

@@ -9,12 +9,15 @@ import numpy as np
 
 if TYPE_CHECKING:
     from armwright.simulation.integrators import Method
+    from armwright.types import Traced
 
 RELATIVE, ABSOLUTE = 1e-7, 1e-9  # tolerances
 LARGEST, SMALLEST = 5.0, 0.2  # bounds of the step's change
 
 
-def accept(method: Method, x: Any, new: Any, error: Any, h: Any, asked: Any, left: Any) -> tuple[Any, Any, Any]:
+def accept(
+    method: Method, x: Traced, new: Traced, error: Traced, h: Traced, asked: Traced, left: Traced
+) -> tuple[Traced, Traced, Traced]:
     """Keep the step if its error is within tolerance; choose the next one (standard controller, order p)."""
     ratio: Any = 0.0
     total: Any = 0.0  # not finite if any error is; a maximum would pass over NaN

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from armwright.simulation.system import System
+    from armwright.types import Traced
 
 C = (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
 A = (
@@ -21,7 +22,7 @@ A = (
 E = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)  # fifth minus fourth order
 
 
-def dormand_prince(system: System, t: Any, x: Any, h: Any) -> tuple[Any, Any]:
+def dormand_prince(system: System, t: Traced, x: Traced, h: Traced) -> tuple[Traced, Traced]:
     """Return the fifth-order result and its difference to the embedded fourth-order one."""
     k: list[Any] = []
     for c, row in zip(C, A, strict=True):

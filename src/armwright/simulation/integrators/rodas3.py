@@ -18,6 +18,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from armwright.simulation.system import System
+    from armwright.types import Traced
 
 GAMMA = 0.5
 A = ((), (0.0,), (2.0, 0.0), (2.0, 0.0, 1.0))
@@ -26,7 +27,7 @@ ALPHA = (0.0, 0.0, 1.0, 1.0)
 GAMMAS = (0.5, 1.5, 0.0, 0.0)
 
 
-def rodas3(system: System, t: Any, x: Any, h: Any) -> tuple[Any, Any]:
+def rodas3(system: System, t: Traced, x: Traced, h: Traced) -> tuple[Traced, Traced]:
     """Return the third-order result and its difference to the embedded second-order one."""
     n = system.n
     slope, M, scaled, drift = system.linearised(t, x)  # f, mass matrix, ∂(M f_v, f_rest)/∂x, the same by t
@@ -58,11 +59,11 @@ def rodas3(system: System, t: Any, x: Any, h: Any) -> tuple[Any, Any]:
     return x + 2.0 * K[0] + K[2] + K[3], K[3]
 
 
-def _mass(M: Any, size: int, n: int) -> list[list[Any]]:
+def _mass(M: Traced, size: int, n: int) -> list[list[Traced]]:
     return [[M[i, j] if i < n and j < n else float(i == j) for j in range(size)] for i in range(size)]
 
 
-def _lu(A: list[list[Any]]) -> tuple[list[list[Any]], list[Any]]:
+def _lu(A: list[list[Traced]]) -> tuple[list[list[Traced]], list[Traced]]:
     """Factor in place, L with unit diagonal below, U above; reciprocals of the pivots apart."""
     n = len(A)
     inverse: list[Any] = []
@@ -75,7 +76,7 @@ def _lu(A: list[list[Any]]) -> tuple[list[list[Any]], list[Any]]:
     return A, inverse
 
 
-def _solve(factors: tuple[list[list[Any]], list[Any]], b: list[Any]) -> Any:
+def _solve(factors: tuple[list[list[Traced]], list[Traced]], b: list[Traced]) -> Traced:
     A, inverse = factors
     n = len(b)
     for i in range(n):

@@ -20,11 +20,12 @@ from armwright.spatial import ltdl_solve
 
 if TYPE_CHECKING:
     from armwright.simulation.system import System
+    from armwright.types import Traced
 
 ROUNDS = 4  # three were enough for every one of thousands of random states of a six-axis arm
 
 
-def semi_implicit_euler(system: System, t: Any, x: Any, h: Any) -> tuple[Any, Any]:
+def semi_implicit_euler(system: System, t: Traced, x: Traced, h: Traced) -> tuple[Traced, Traced]:
     """v⁺ = v + h v̇(q, v), q⁺ = q + h v⁺; other states explicitly; dry friction implicitly."""
     n = system.n
     if not system.has_dry_friction:
@@ -38,7 +39,7 @@ def semi_implicit_euler(system: System, t: Any, x: Any, h: Any) -> tuple[Any, An
     return np.concatenate([x[:n] + h * qd, qd, x[2 * n :] + h * rest]), None
 
 
-def velocity_with_dry_friction(M: Any, momentum: Any, bound: Any, v: Any) -> Any:
+def velocity_with_dry_friction(M: Traced, momentum: Traced, bound: Traced, v: Traced) -> Traced:
     """Solve M v⁺ + p = momentum with |p_i| ≤ bound_i for v⁺ (n,), zero where a joint sticks.
 
     Each round lets one joint after the other slide or stick as it must if the others keep their speed, then solves for
@@ -56,7 +57,7 @@ def velocity_with_dry_friction(M: Any, momentum: Any, bound: Any, v: Any) -> Any
     return np.array(speed)
 
 
-def _slide_together(M: Any, momentum: Any, bound: Any, speed: list[Any]) -> list[Any]:
+def _slide_together(M: Traced, momentum: Traced, bound: Traced, speed: list[Traced]) -> list[Traced]:
     """Solve for the sliding joints; if some would turn round, go as far as the first that comes to rest."""
     n = len(speed)
     slides = [np.where((np.abs(speed[i]) > 0.0) | (bound[i] <= 0.0), 1.0, 0.0) for i in range(n)]

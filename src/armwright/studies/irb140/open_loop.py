@@ -68,7 +68,7 @@ def escapes() -> tuple[Escape, ...]:
     """How the degenerate equilibrium is left."""
     cases = [(j, d) for d in (-0.01, -0.1) for j in (2, 3, 5)] + [(2, 0.01)]
     starts = np.array([q_des + d * np.eye(6)[j - 1] for j, d in cases])
-    run = simulate(arm(), _constant(u_des()), None, 14.0, q0=starts, every=5)
+    run = simulate(arm(), _constant(u_des()), None, 14.0, q0=starts, count=len(starts), every=5)
     away = np.abs(run["q"] - q_des).max(axis=2) > 1.0
     return tuple(Escape(j, d, float(run[0].time[np.argmax(row)])) for (j, d), row in zip(cases, away, strict=True))
 
