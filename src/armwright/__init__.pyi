@@ -25,11 +25,13 @@ from armwright.dynamics import coriolis_matrix as coriolis_matrix
 from armwright.dynamics import dynamics_derivatives as dynamics_derivatives
 from armwright.dynamics import energy as energy
 from armwright.dynamics import forward_dynamics as forward_dynamics
+from armwright.dynamics import gravity_bound as gravity_bound
 from armwright.dynamics import gravity_torque as gravity_torque
 from armwright.dynamics import inverse_dynamics as inverse_dynamics
 from armwright.dynamics import inverse_dynamics_derivatives as inverse_dynamics_derivatives
 from armwright.dynamics import joint_reactions as joint_reactions
 from armwright.dynamics import mass_matrix as mass_matrix
+from armwright.dynamics import mass_matrix_bounds as mass_matrix_bounds
 from armwright.dynamics import parameters as parameters
 from armwright.dynamics import regressor as regressor
 from armwright.errors import ArmwrightError as ArmwrightError

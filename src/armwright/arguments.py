@@ -170,7 +170,7 @@ def _fits(value: Any, annotation: str) -> bool:
 def _is(value: Any, kind: str) -> bool:
     name, _, inner = kind.strip("'\"").removesuffix("]").partition("[")
     name = name.rsplit(".", 1)[-1]
-    if name in ("Any", "object", "bool"):
+    if name in ("Any", "object", "bool", "Traced"):
         return True
     if name == "None":
         return value is None

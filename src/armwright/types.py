@@ -14,4 +14,4 @@ Array: TypeAlias = NDArray[np.float64]
 Traced: TypeAlias = Any
 """Floats or symbols: a number or array of either. Code with such arguments is traced into the graph, so it may use
 arithmetic and NumPy functions only, and no `if` on values. Type checkers cannot say more: the same source runs on
-`Array` and on `armwright.graph.array.Traced`."""
+`Array` and on `armwright.graph.array.TracedArray`."""

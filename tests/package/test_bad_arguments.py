@@ -94,7 +94,6 @@ def test_a_law_that_returns_nan_is_named_with_joint_and_time(options):
         ({"external": lambda q: np.zeros(5)}, r"external must return shape \(2,\), got \(5,\)"),
         ({"wrench": lambda q: 3.0}, r"wrench must return shape \(6,\) or \(2, 6\), got \(\)"),
         ({"events": {"near": lambda q: q}}, r"event 'near' must return shape \(\), got \(2,\)"),
-        ({"colour": "red"}, "no option colour"),
     ],
     ids=lambda value: str(value)[:30],
 )
@@ -102,6 +101,11 @@ def test_simulate_names_the_culprit_before_it_allocates(options, message):
     given = {"robot": PLANAR, "law": LAW, "reference": None, "duration": 0.01, **options}
     with pytest.raises(aw.InputError, match=message):
         aw.simulate(**given)
+
+
+def test_simulate_names_an_unknown_option():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        aw.simulate(PLANAR, LAW, None, 0.01, colour="red")
 
 
 def test_friction_parameters_may_be_lists():

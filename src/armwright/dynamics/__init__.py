@@ -27,6 +27,7 @@ from armwright.dynamics.api import (
     random_states,
     regressor,
 )
+from armwright.dynamics.bounds import Certificate, MassMatrixBounds, gravity_bound, mass_matrix_bounds
 from armwright.dynamics.compare import compare
 from armwright.dynamics.crba import crba
 from armwright.dynamics.methods import METHODS
@@ -35,6 +36,8 @@ from armwright.dynamics.newton_euler import rnea
 
 __all__ = [
     "METHODS",
+    "Certificate",
+    "MassMatrixBounds",
     "aba",
     "actuator_side",
     "base_parameters",
@@ -46,12 +49,14 @@ __all__ = [
     "energy",
     "forward_dynamics",
     "forward_dynamics_kernel",
+    "gravity_bound",
     "gravity_torque",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "inverse_dynamics_kernel",
     "joint_reactions",
     "mass_matrix",
+    "mass_matrix_bounds",
     "mrnea",
     "parameter_names",
     "parameters",

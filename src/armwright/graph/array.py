@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of expressions that NumPy functions understand.
 
-`Traced` is an ndarray of dtype object whose elements are `Expr`. Through NumPy's protocols (NEP 13 and 18) the
+`TracedArray` is an ndarray of dtype object whose elements are `Expr`. Through NumPy's protocols (NEP 13 and 18) the
 ordinary functions — np.sin, np.where, np.maximum, @, np.cross — work on it: one source serves floats and symbols.
 """
 
@@ -139,7 +139,7 @@ def plain(value: Any) -> Any:
     """View traced arrays and scalars as ordinary object arrays."""
     if isinstance(value, np.generic):
         return value.item()  # NumPy's scalars would call the ufunc again, without end
-    if isinstance(value, Traced):
+    if isinstance(value, TracedArray):
         return value.view(np.ndarray)
     if isinstance(value, Expr):
         cell = np.empty((), dtype=object)
@@ -151,9 +151,9 @@ def plain(value: Any) -> Any:
 
 
 def traced(value: Any) -> Any:
-    """View an object array as `Traced`; unwrap zero-dimensional ones; leave the rest alone."""
+    """View an object array as `TracedArray`; unwrap zero-dimensional ones; leave the rest alone."""
     if isinstance(value, np.ndarray) and value.dtype == object:
-        return value[()] if value.ndim == 0 else value.view(Traced)
+        return value[()] if value.ndim == 0 else value.view(TracedArray)
     if isinstance(value, tuple):
         return tuple(traced(item) for item in value)
     return value
@@ -257,8 +257,8 @@ def apply_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     return traced(function(*(plain(value) for value in args), **{name: plain(value) for name, value in kwargs.items()}))
 
 
-class Traced(np.ndarray):
-    """An array of expressions. Made by tracing; slices and results of NumPy functions stay `Traced`."""
+class TracedArray(np.ndarray):
+    """An array of expressions. Made by tracing; slices and results of NumPy functions stay `TracedArray`."""
 
     __array_priority__ = 1000.0
 

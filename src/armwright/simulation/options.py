@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from armwright.simulation.sensors import JointSensors
     from armwright.types import Traced
 
-Limits = Literal["record", "clamp", "stop"]
+AtLimits = Literal["record", "clamp", "stop"]
 
 
 class LoopOptions(TypedDict, total=False):
@@ -38,7 +38,7 @@ class LoopOptions(TypedDict, total=False):
     external: Callable[..., Traced] | None
     events: Mapping[str, Callable[..., Traced]] | None
     monitors: Sequence[Monitor]
-    limits: Limits
+    limits: AtLimits
     every: int
     seed: int | Sequence[int]
     check_step: bool

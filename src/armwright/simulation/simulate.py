@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from armwright.contact.monitor import Monitor
     from armwright.recording.batch import Recordings
     from armwright.recording.recording import Recording
-    from armwright.simulation.options import Limits, LoopOptions
+    from armwright.simulation.options import AtLimits, LoopOptions
     from armwright.types import Traced
 
 
@@ -60,7 +60,7 @@ def prepare(
     external: Callable[..., Traced] | None = None,
     events: Mapping[str, Callable[..., Traced]] | None = None,
     monitors: Sequence[Monitor] = (),
-    limits: Limits = "record",
+    limits: AtLimits = "record",
     count: int | None = None,
     every: int = 1,
     seed: int | Sequence[int] = 0,
@@ -203,7 +203,7 @@ def simulate(
     external: Callable[..., Traced] | None = None,
     events: Mapping[str, Callable[..., Traced]] | None = None,
     monitors: Sequence[Monitor] = (),
-    limits: Limits = "record",
+    limits: AtLimits = "record",
     count: int | None = None,
     every: int = 1,
     seed: int | Sequence[int] = 0,

@@ -31,6 +31,11 @@ class Certificate:
     seconds: float
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """Where the true extreme value lies: between what is attained and what is proved, the lower end first."""
+        return min(self.attained, self.proved), max(self.attained, self.proved)
+
+    @property
     def gap(self) -> float:
         """Relative distance between what is proved and what is attained."""
         return abs(self.proved - self.attained) / abs(self.attained)

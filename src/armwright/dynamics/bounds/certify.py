@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proved bounds of an arm's inertia and gravity over a box of joint coordinates.
 
-003 Q14 and Q16 search grids, which prove nothing. Here a value is first found by search, then the claim "nothing in
+Sampling and grids (003 Q14, Q16) prove nothing. Here a value is first found by search, then the claim "nothing in
 the box goes beyond it by more than the tolerance" is proved, box by box:
 
 * *eigenvalues*. On a box with centre c and half-widths h, M(q) = M(c) + Σ_i ∂M/∂q_i(ξ) δ_i with |δ_i| ≤ h_i and ξ in
@@ -17,12 +17,14 @@ Coordinates that the derivatives do not contain (q1 and q6 of the CEA arm) are f
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armwright.arguments import names_culprit
 from armwright.dynamics.bounds.certificate import Certificate
 from armwright.dynamics.bounds.divide import Tested, divide
 from armwright.dynamics.bounds.interval import Enclosure
@@ -37,9 +39,9 @@ from armwright.robot.tree import tree_of
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.robot.tree import Tree
+    from armwright.types import Array, Traced
 
-What = Literal["smallest inertia", "largest inertia", "gravity"]
 NORMS = {1: "1-norm", 2: "2-norm", np.inf: "largest entry"}
 SAMPLES = 4096
 MOST_BOXES = 20_000_000
@@ -49,14 +51,14 @@ EIGEN_SLACK = 1e-12  # relative: eigenvectors in double precision are orthogonal
 class _Quantity:
     """A matrix or vector of q with its derivative, ready for points and for boxes."""
 
-    def __init__(self, robot: Robot, function: Any, largest: float) -> None:
+    def __init__(self, robot: Robot, function: Callable[[Tree, Traced], Traced], largest: float) -> None:
         tree = tree_of(robot, regroup=True)
 
-        def value_and_slope(q: Any) -> Any:
+        def value_and_slope(q: Traced) -> tuple[Traced, Traced]:
             value = function(tree, q)
             return value, jacobian(value, q, mode="forward")
 
-        def slope(q: Any) -> Any:
+        def slope(q: Traced) -> Traced:
             return jacobian(function(tree, q), q, mode="forward")
 
         shape = {"q": (robot.n,)}
@@ -75,56 +77,115 @@ class _Quantity:
         return mid.reshape(len(c), *self.shape), rad.reshape(len(c), *self.shape)
 
 
-def certified_bounds(
+class MassMatrixBounds(NamedTuple):
+    """Proved bounds of the eigenvalues of M(q) over a box: smallest ≤ eigenvalues ≤ largest (μ1 and μ2 of 003 §4.8)."""
+
+    smallest: Certificate
+    largest: Certificate
+
+
+@names_culprit
+def mass_matrix_bounds(
     robot: Robot,
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
-    what: What = "largest inertia",
+    *,
+    tolerance: float = 1e-4,
+    seed: int = 0,
+) -> MassMatrixBounds:
+    """Prove bounds of the inertia: μ1 ≤ every eigenvalue of M(q) ≤ μ2 for every q in a box (003 §4.8).
+
+    Eigenvalues of M(q), rotors included, have the unit kg m² for revolute and kg for prismatic joints.
+
+    Args:
+        robot: the arm.
+        lower: (n,) corner of the box [rad or m]; the joint limits by default, ±π for revolute joints without limits.
+        upper: (n,) the other corner.
+        tolerance: relative width of the interval between what is attained and what is proved, 1e-9 to 1.
+        seed: of the search for the extreme values; the proof does not depend on it.
+
+    Returns:
+        Certificates of the smallest and of the largest eigenvalue, each with the value attained and where, and the
+        value that no configuration of the box goes beyond.
+
+    Raises:
+        InputError: a box that is empty or not finite, or a tolerance that cannot be proved.
+        NotSupportedError: the proof needs more boxes than are affordable.
+    """
+    box = _box(robot, lower, upper, tolerance, "mass_matrix_bounds")
+    inertia = _Quantity(robot, crba, box.largest)
+    return MassMatrixBounds(
+        _certificate("smallest eigenvalue of M(q)", _Eigenvalue(inertia, -1.0), box, tolerance, seed),
+        _certificate("largest eigenvalue of M(q)", _Eigenvalue(inertia, 1.0), box, tolerance, seed),
+    )
+
+
+@names_culprit
+def gravity_bound(
+    robot: Robot,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
     *,
     norm: float = 1,
     tolerance: float = 1e-4,
     seed: int = 0,
 ) -> Certificate:
-    """Prove a bound of an arm's inertia or gravity over a box of joint coordinates.
+    """Prove a bound of the gravity torque: ‖g(q)‖ ≤ g_b [N m or N] for every q in a box (003 §4.8).
 
     Args:
         robot: the arm.
-        lower: (n,) corner of the box [rad or m]; the joint limits by default.
+        lower: (n,) corner of the box [rad or m]; the joint limits by default, ±π for revolute joints without limits.
         upper: (n,) the other corner.
-        what: "smallest inertia" (least eigenvalue of M(q), mu1 of 003 §4.8), "largest inertia" (mu2) or "gravity"
-            (largest norm of g(q), g_b).
-        norm: of the gravity torque: 1, 2 or inf.
-        tolerance: relative width between what is attained and what is proved.
-        seed: of the search for the extreme value.
+        norm: 1, 2 or inf.
+        tolerance: relative width of the interval between what is attained and what is proved, 1e-9 to 1.
+        seed: of the search for the extreme value; the proof does not depend on it.
 
     Returns:
-        The certificate: value attained and where, value proved, number of boxes.
+        The certificate: value attained and where, and the value that no configuration of the box goes beyond.
+
+    Raises:
+        InputError: a box that is empty or not finite, a norm or a tolerance that cannot be proved.
+        NotSupportedError: the proof needs more boxes than are affordable.
     """
-    low = np.asarray(robot.lower if lower is None else lower, dtype=np.float64)
-    high = np.asarray(robot.upper if upper is None else upper, dtype=np.float64)
-    if low.shape != (robot.n,) or high.shape != (robot.n,) or not np.isfinite([low, high]).all() or (low > high).any():
-        raise InputError(f"certified_bounds: lower ≤ upper must be finite, of shape ({robot.n},)")
-    if not 1e-9 <= tolerance < 1.0:
-        raise InputError(f"certified_bounds: tolerance must lie in 1e-9…1, got {tolerance}")
-    if what not in ("smallest inertia", "largest inertia", "gravity"):
-        raise InputError(
-            f"certified_bounds: what must be 'smallest inertia', 'largest inertia' or 'gravity', got {what!r}"
-        )
     if norm not in NORMS:
-        raise InputError(f"certified_bounds: norm must be 1, 2 or inf, got {norm}")
+        raise InputError(f"gravity_bound: norm must be 1, 2 or inf, got {norm}")
+    box = _box(robot, lower, upper, tolerance, "gravity_bound")
+    problem = _Norm(_Quantity(robot, gravity_torque, box.largest), norm)
+    return _certificate(f"{NORMS[norm]} of g(q)", problem, box, tolerance, seed)
+
+
+class _Box(NamedTuple):
+    low: Array
+    high: Array
+
+    @property
+    def largest(self) -> float:
+        """Largest coordinate of the box."""
+        return float(np.abs([self.low, self.high]).max())
+
+
+def _box(robot: Robot, lower: ArrayLike | None, upper: ArrayLike | None, tolerance: float, what: str) -> _Box:
+    """The box to prove for: the given corners or the joint limits; a turn where a revolute joint has none."""
+    if not 1e-9 <= tolerance < 1.0:
+        raise InputError(f"{what}: tolerance must lie in 1e-9…1, got {tolerance}")
+    plain = len(robot.bodies) == robot.n  # a joint that others mimic may have another period
+    turns = np.array([plain and joint.kind == "revolute" for joint in robot.joints])
+    low = np.where(turns & np.isinf(robot.lower), -np.pi, robot.lower) if lower is None else np.asarray(lower, float)
+    high = np.where(turns & np.isinf(robot.upper), np.pi, robot.upper) if upper is None else np.asarray(upper, float)
+    if low.shape != (robot.n,) or high.shape != (robot.n,) or not np.isfinite([low, high]).all() or (low > high).any():
+        raise InputError(
+            f"{what}: lower ≤ upper must be finite, of shape ({robot.n},); give both where a joint has no limits"
+        )
+    return _Box(low, high)
+
+
+def _certificate(label: str, problem: _Eigenvalue | _Norm, box: _Box, tolerance: float, seed: int) -> Certificate:
+    """Search for the extreme value, then prove it or start anew from the better one that the proof found."""
     start = time.perf_counter()
-    largest = float(np.abs([low, high]).max())
-    if what == "gravity":
-        quantity = _Quantity(robot, gravity_torque, largest)
-        problem: _Eigenvalue | _Norm = _Norm(quantity, norm)
-        label = f"{NORMS[norm]} of g(q)"
-    else:
-        quantity = _Quantity(robot, crba, largest)
-        problem = _Eigenvalue(quantity, -1.0 if what == "smallest inertia" else 1.0)
-        label = f"{what.split()[0]} eigenvalue of M(q)"
+    depends = problem.quantity.depends
     # undivided coordinates do not matter: keep them at the middle of their range
-    middle = 0.5 * (low + high)
-    low, high = np.where(quantity.depends, low, middle), np.where(quantity.depends, high, middle)
+    middle = 0.5 * (box.low + box.high)
+    low, high = np.where(depends, box.low, middle), np.where(depends, box.high, middle)
     best, q = _search(problem, low, high, seed)
     boxes = 0
     while True:
@@ -137,7 +198,7 @@ def certified_bounds(
             break
         best, q = _climb(problem, better, low, high)
     sign = problem.sign
-    return Certificate(label, sign * best, sign * threshold, q, boxes, quantity.depends, time.perf_counter() - start)
+    return Certificate(label, sign * best, sign * threshold, q, boxes, depends, time.perf_counter() - start)
 
 
 def _exceed(values: Array, s: float) -> bool:

@@ -16,13 +16,12 @@ import numpy as np
 
 from armwright.dynamics.terms import coulomb_sign, friction_torque
 from armwright.errors import InputError
-from armwright.robot.tree import tree_of
+from armwright.robot.tree import Tree, tree_of
 from armwright.simulation.detection.touched_tree import TouchedTree
 from armwright.simulation.lanes import Lanes
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
-    from armwright.robot.tree import Tree
     from armwright.types import Array, Traced
 
 
