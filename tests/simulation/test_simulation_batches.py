@@ -11,9 +11,11 @@ import pytest
 from armwright.control import computed_torque, pd_gravity, pid
 from armwright.errors import InputError, SimulationError
 from armwright.motion import quintic
+from armwright.recording.batch import Recordings
+from armwright.recording.recording import Recording
 from armwright.robot.load import load
 from armwright.robot.parts import Friction
-from armwright.simulation import JointSensors, drive_of, simulate
+from armwright.simulation import JointSensors, drive_of, prepare, simulate
 
 B = 11  # not a multiple of any SIMD width
 
@@ -141,3 +143,26 @@ def test_divergence_in_a_batch_names_the_simulation(robot, path):
         simulate(robot, as_law(law, kd=gains), path, check_step=False)
     runs = error.value.recording
     assert runs.lengths[7] < len(runs.time) and np.isfinite(runs[7]["q"]).all()
+
+
+def test_a_batch_of_one_is_a_batch(robot, path):
+    law = computed_torque(400.0, 40.0)
+    alone = simulate(robot, law, path)
+    for batch in (simulate(robot, law, path, count=1), simulate([robot], law, path)):
+        assert isinstance(alone, Recording) and isinstance(batch, Recordings) and len(batch) == 1
+        np.testing.assert_array_equal(batch["q"][0], alone["q"])
+        np.testing.assert_array_equal(batch[0]["tau"], alone["tau"])
+    with pytest.raises(InputError, match="events stop one simulation"):
+        simulate(robot, law, path, count=1, events={"far": lambda q: q[0] - 0.1})
+
+
+def test_a_session_gives_a_recording_or_recordings(robot, path):
+    law = computed_torque(400.0, 40.0)
+    single, several = prepare(robot, law, path), prepare(robot, law, path, count=2)
+    for session in (single, several):
+        session.run(0.01)
+    assert isinstance(single.recording(), Recording) and len(several.recordings()) == 2
+    with pytest.raises(InputError, match=r"runs a batch of 2; take its recordings\(\)"):
+        several.recording()
+    with pytest.raises(InputError, match=r"a single simulation; take its recording\(\)"):
+        single.recordings()

@@ -128,8 +128,8 @@ def learned_from(
         start = np.concatenate([motion.evaluate(0.0).q, np.zeros(quiet.size - robot.n)])
         session.start(start, {}, session.parts.lanes.values)
         session.run(motion.duration + REST)
-        said = session.recording()
-        stacks.append(np.reshape(said["tau_ext"], (session.count, -1, robot.n)))
+        said = session.recordings()
+        stacks.append(said["tau_ext"])
         refs.append(session.reference_at(said.time))
     return learn_thresholds(stacks, refs, quiet.period, believed)
 
@@ -142,7 +142,9 @@ def _session(robot: Robot, quiet: Ingredients, substeps: int, seed: np.random.Se
         lanes = replace(quiet.lanes, values=np.repeat(np.asarray(quiet.lanes.values)[:1], count, axis=0))
         parts = replace(quiet, lanes=lanes)
         try:
-            return Session([robot], parts, count=count, substeps=int(substeps), every=1, seeds=seeds[:count])
+            return Session(
+                [robot], parts, count=count, substeps=int(substeps), every=1, seeds=seeds[:count], batch=True
+            )
         except TraceError:
             if count == 1:
                 raise
