@@ -9,8 +9,8 @@ import pytest
 import armwright as aw
 from armwright import control
 from armwright.control.adaptive_parameters import link_parameters
-from armwright.control.passive import passive_regressor, passive_torque, sliding
-from armwright.control.task import spring_moment
+from armwright.control.task_error import spring_moment
+from armwright.control.two_velocities import passive_regressor, passive_torque, sliding
 from armwright.dynamics import crba, parameters
 from armwright.dynamics.lagrange import coriolis_matrix
 from armwright.motion.reference import Reference

@@ -66,13 +66,13 @@ def test_first_calls_of_several_threads_share_one_engine():
 ONE_KERNEL = """
 import sys, threading
 import numpy as np
-from armwright.graph import call, compile_function
+from armwright.graph import fast_call, compile_function
 
-connect, tables = call.connect, []
+connect, tables = fast_call.connect, []
 def recorded(*arguments):
     tables.append(connect(*arguments))
     return tables[-1]
-call.connect = recorded
+fast_call.connect = recorded
 sys.setswitchinterval(1e-6)
 for turn in range(20):
     k = compile_function(lambda q, a: np.sin(q) * (a + 0.5), {"q": (3,)}, constants={"a": turn})

@@ -15,10 +15,10 @@ from armwright.contact.monitor import Monitor, as_chain, run_chain
 from armwright.control.tick_function import initial_memory
 from armwright.errors import InputError
 from armwright.graph import trace
+from armwright.graph.fingerprint import NotComparable, fingerprint
 from armwright.graph.loop import Loop
 from armwright.graph.loop_plan import LoopPlan, stage
 from armwright.graph.purity import traced_purely
-from armwright.graph.reuse import NotComparable, fingerprint
 from armwright.robot.tree import tree_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from armwright.arguments import names_culprit
 from armwright.control.adaptive_parameters import Parameters, parameters_of
 from armwright.control.checks import gain
 from armwright.control.law import Law
-from armwright.control.passive import sliding, sliding_energy
+from armwright.control.two_velocities import sliding, sliding_energy
 from armwright.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.control.checks import choice
-from armwright.control.passive import passive_regressor
+from armwright.control.two_velocities import passive_regressor
 from armwright.dynamics.api import random_states
 from armwright.dynamics.identifiable import find_base
 from armwright.dynamics.regressor import INERTIAL, body_regressor

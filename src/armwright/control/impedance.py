@@ -10,8 +10,8 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.control.checks import gain
 from armwright.control.law import Law
-from armwright.control.passive import passive_torque
-from armwright.control.task import damped_inverse, rotation_vector_task, spring_moment
+from armwright.control.task_error import damped_inverse, rotation_vector_task, spring_moment
+from armwright.control.two_velocities import passive_torque
 from armwright.dynamics.energy import kinetic_energy
 from armwright.dynamics.newton_euler import rnea
 from armwright.errors import InputError

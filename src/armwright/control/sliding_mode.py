@@ -10,7 +10,7 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.control.checks import gain
 from armwright.control.law import Law
-from armwright.control.passive import passive_torque, sliding, sliding_energy
+from armwright.control.two_velocities import passive_torque, sliding, sliding_energy
 from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from armwright.arguments import names_culprit
 from armwright.control.checks import choice, gain
 from armwright.control.law import Law
-from armwright.control.task import ROTATION_VECTOR, Task, damped_inverse, euler_task, rotation_vector_task
+from armwright.control.task_error import ROTATION_VECTOR, Task, damped_inverse, euler_task, rotation_vector_task
 from armwright.dynamics.newton_euler import rnea
 from armwright.errors import InputError
 from armwright.kinematics.frames import rigid

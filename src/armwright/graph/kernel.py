@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from armwright.errors import ArmwrightWarning, InputError
-from armwright.graph import cache, call, jit
+from armwright.graph import cache, fast_call, jit
 from armwright.graph.by_name import call_by_name
 from armwright.graph.derive import jacobian
 from armwright.graph.emit.llvm_call import NAME
@@ -195,10 +195,10 @@ class Kernel:
             self._rows = on_tape
             return
         one = self._function(1)
-        if call.can_connect(self, self.program):
-            text = call.trampoline(self)
+        if fast_call.can_connect(self, self.program):
+            text = fast_call.trampoline(self)
             entry = compiled(("trampoline", text), NAME, lambda: text)
-            self._connection = call.connect(self, self.program, one, entry, self.general_call)
+            self._connection = fast_call.connect(self, self.program, one, entry, self.general_call)
         self._rows = _RowRunner(self, one)
 
     def _function(self, width: int) -> int:
@@ -220,7 +220,7 @@ class Kernel:
 
 @once
 def _kernel_type() -> type[Kernel]:
-    return call.fast_type(Kernel)
+    return fast_call.fast_type(Kernel)
 
 
 def make_kernel(

@@ -17,8 +17,8 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.graph import jit
-from armwright.graph.call import data_word
 from armwright.graph.emit.llvm_least import LEEWAY, Group, least_ir
+from armwright.graph.fast_call import data_word
 from armwright.graph.kernel import backend, compiled, make_kernel
 from armwright.graph.program import trace
 from armwright.graph.threads import ROWS_PER_THREAD, run_rows

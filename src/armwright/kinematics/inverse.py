@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError, NotSupportedError
-from armwright.kinematics.closed import solve_closed
+from armwright.kinematics.closed_form import solve_closed
 from armwright.kinematics.frames import FrameLike, body_index, finite, rigid
 from armwright.kinematics.ik_geometry import HomeAxes, IKClass, analyse
 from armwright.kinematics.ik_result import IKBatch, IKResult

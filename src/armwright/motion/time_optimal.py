@@ -18,12 +18,12 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.motion.inputs import bounds, waypoint_rows
-from armwright.motion.parameterise import largest_speeds_toppra
 from armwright.motion.path_limits import PathLimits, ToolLimits, path_limits
 from armwright.motion.reachability import largest_speeds
 from armwright.motion.roots import zero_crossings
 from armwright.motion.scaling import time_scaled, torque_factor, velocity_factor
 from armwright.motion.speed import speed_limits
+from armwright.motion.toppra_solver import largest_speeds_toppra
 from armwright.motion.torque import TorqueLimits, torque_limits, torque_use
 from armwright.motion.trajectory import Trajectory, differentiate
 

@@ -5,7 +5,7 @@ from armwright.simulation.drives import Drive, drive_of
 from armwright.simulation.friction import Frictionless, FrictionModel, LuGre, Stribeck
 from armwright.simulation.integrators import METHODS as INTEGRATORS
 from armwright.simulation.rows_to_recording import with_acceleration, with_energy, with_storage
-from armwright.simulation.sampling import Sensor
+from armwright.simulation.sensor import Sensor
 from armwright.simulation.sensors import JointSensors, accelerometer, force_sensor
 from armwright.simulation.session import Session
 from armwright.simulation.simulate import prepare, simulate

@@ -14,8 +14,8 @@ from armwright.contact import monitor as monitors
 from armwright.control.law import Law, run
 from armwright.control.tick_function import initial_memory
 from armwright.control.zero import zero
+from armwright.graph.fingerprint import NotComparable, fingerprint
 from armwright.graph.loop_plan import Slots, Stage, stage, traced_stage
-from armwright.graph.reuse import NotComparable, fingerprint
 from armwright.motion.reference import Reference
 from armwright.simulation.integrators import Method
 from armwright.simulation.wrist import tool_wrench

@@ -2,7 +2,7 @@
 """The entry code of a kernel as LLVM IR: from the arguments of a CPython call to the kernel and back.
 
 The instance holds, at TABLE and SLOW bytes, a pointer to the table below and the callable for everything that this code
-does not accept. `armwright.graph.call` checks the offsets against the running interpreter and fills the table.
+does not accept. `armwright.graph.fast_call` checks the offsets against the running interpreter and fills the table.
 """
 
 from __future__ import annotations

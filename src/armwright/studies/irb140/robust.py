@@ -22,7 +22,7 @@ from armwright.control import (
     pd_gravity,
     sliding_mode,
 )
-from armwright.control.passive import sliding
+from armwright.control.two_velocities import sliding
 from armwright.simulation import simulate
 from armwright.studies.irb140.figures import new_figure
 from armwright.studies.irb140.setting import K_d, K_p, arm

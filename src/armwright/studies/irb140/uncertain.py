@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from armwright.control.passive import passive_regressor
+from armwright.control.two_velocities import passive_regressor
 from armwright.dynamics import mass_matrix, parameters
 from armwright.dynamics.regressor import body_regressor
 from armwright.motion import Trajectory, quintic
