@@ -115,6 +115,8 @@ def as_law(
         constants.
     """
     if isinstance(law, Law):
+        if not (name or memory or storage or gains):
+            return law
         refuse_unknown(law, "gain", gains, law.gains)
         refuse_unknown(law, "memory", memory or {}, law.memory)
         return replace(

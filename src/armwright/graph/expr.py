@@ -26,14 +26,14 @@ class Graph:
         self.ops: list[Op] = []
         self.args: list[tuple[int, ...]] = []
         self.values: list[Any] = []
-        self._memo: dict[tuple[Any, ...], int] = {}
+        self.numbers: dict[tuple[Any, ...], int] = {}
 
     def node(self, op: Op, args: tuple[int, ...] = (), value: Any = None) -> Expr:
         """Return the node for (op, args, value), new only if no equal one exists."""
         key = (op, args, value, value is True or value is False)  # True == 1.0, yet they are different nodes
-        index = self._memo.get(key)
+        index = self.numbers.get(key)
         if index is None:
-            index = self._memo[key] = self.append(op, args, value)
+            index = self.numbers[key] = self.append(op, args, value)
         return self.nodes[index]
 
     def append(self, op: Op, args: tuple[int, ...], value: Any) -> int:
@@ -47,7 +47,7 @@ class Graph:
 
     def known(self, op: Op, args: tuple[int, ...]) -> Expr | None:
         """Return the node for (op, args) if it exists already."""
-        index = self._memo.get((op, args, None, False))
+        index = self.numbers.get((op, args, None, False))
         return None if index is None else self.nodes[index]
 
     def constant(self, value: float | bool) -> Expr:

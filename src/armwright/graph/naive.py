@@ -52,6 +52,6 @@ class NaiveGraph(Graph):
 
     def _once(self, op: Op, x: Expr) -> Expr:
         key = (op, x.index)
-        if key not in self._memo:
-            self._memo[key] = self.apply(op, x).index
-        return self.nodes[self._memo[key]]
+        if key not in self.numbers:
+            self.numbers[key] = self.apply(op, x).index
+        return self.nodes[self.numbers[key]]

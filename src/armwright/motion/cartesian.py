@@ -186,7 +186,7 @@ def _hermite(t: Array, q: Array, rates: Rates, law: Trajectory) -> Trajectory:
     piece = np.searchsorted(law.breaks[1:-1], 0.5 * (t[1:] + t[:-1]), side="right")
     ends = []
     for at, k in ((t[:-1], slice(None, -1)), (t[1:], slice(1, None))):
-        _, sd, sdd = law._at(piece, at - law.breaks[piece])
+        _, sd, sdd = law.on_pieces(piece, at - law.breaks[piece])
         ends.append((rates.dq[k] * sd, rates.ddq[k] * sd**2 + rates.dq[k] * sdd))
     (v0, a0), (v1, a1) = ends
     return Trajectory(t, quintic_coefficients(h, q[:-1], q[1:], v0, v1, a0, a1))

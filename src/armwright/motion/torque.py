@@ -171,7 +171,7 @@ def _needed(
     wrench: ArrayLike | None,
 ) -> tuple[Array, Array]:
     """Torque (S, n) and use of every limit (S, k) at fractions (S,) of pieces (S,)."""
-    state = trajectory._at(piece, np.diff(trajectory.breaks)[piece] * fraction)
+    state = trajectory.on_pieces(piece, np.diff(trajectory.breaks)[piece] * fraction)
     return needed(robot, limits, *state, wrench)
 
 

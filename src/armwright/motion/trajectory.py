@@ -145,9 +145,10 @@ class Trajectory:
         inside = (time >= 0.0) & (time <= self.duration)
         clipped = np.clip(time, 0.0, self.duration)
         piece = np.searchsorted(self.breaks[1:-1], clipped, side="right")
-        return self._at(piece, clipped - self.breaks[piece], inside)
+        return self.on_pieces(piece, clipped - self.breaks[piece], inside)
 
-    def _at(self, piece: NDArray[np.int64], x: Array, moving: NDArray[np.bool_] | None = None) -> Reference:
+    def on_pieces(self, piece: NDArray[np.int64], x: Array, moving: NDArray[np.bool_] | None = None) -> Reference:
+        """Return q, qd, qdd (..., n) at x (...,) [s] after the start of pieces (...,); at rest where not `moving`."""
         speed = differentiate(self.coefficients)
         q = _horner(self.coefficients, piece, x)
         qd, qdd = _horner(speed, piece, x), _horner(differentiate(speed), piece, x)
@@ -162,7 +163,7 @@ class Trajectory:
             raise InputError(f"fractions: expected a vector of numbers in [0, 1], got {fractions!r}")
         h = np.diff(self.breaks)
         piece = np.broadcast_to(np.arange(h.size)[:, None], (h.size, f.size))
-        return self._at(piece, h[:, None] * f)
+        return self.on_pieces(piece, h[:, None] * f)
 
     def peaks(self) -> Peaks:
         """Return the exact peaks of |qd| and |qdd| and the range of q, per joint."""

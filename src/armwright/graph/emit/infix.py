@@ -59,7 +59,7 @@ class Printer:
 
     def text(self, k: int) -> str:
         """Return node k as an expression of symbols."""
-        return self._render(k)[0]
+        return self.render(k)[0]
 
     def definition(self, k: int) -> str:
         """Return node k spelled out, even if it has a symbol."""
@@ -69,7 +69,8 @@ class Printer:
         """Return the text in parentheses."""
         return text.join(self.parentheses)
 
-    def _render(self, k: int) -> tuple[str, int]:
+    def render(self, k: int) -> tuple[str, int]:
+        """Return node k as text, and how tightly its outermost operation binds."""
         return (self.symbols[k], ATOM) if k in self.symbols else self._spell(self.program.nodes[k])
 
     def _number(self, value: float | bool) -> tuple[str, int]:
@@ -81,7 +82,7 @@ class Printer:
             return self._number(node.value)
         args = operands(node, self.program.nodes)
         rule = self.rules[node.op]
-        parts = [self._render(a) for a in args]
+        parts = [self.render(a) for a in args]
         last = self.program.nodes[args[-1]]
         if node.op in (Op.ADD, Op.SUB) and last.op is Op.CONST and last.value < 0.0:
             rule = self.rules[Op.SUB if node.op is Op.ADD else Op.ADD]  # a + (−c) is a − c, exactly

@@ -78,7 +78,7 @@ class Equations(Printer):
         return r" \, ".join(texts), level
 
     def _factor(self, k: int, power: int) -> str:
-        text, level = self._render(k)
+        text, level = self.render(k)
         text = text if level >= (FACTOR if power == 1 else ATOM) else self.enclose(text)
         return text if power == 1 else f"{text}^{{{power}}}"
 

@@ -49,7 +49,7 @@ def _butterfly(w: Writer, rows: list[str]) -> list[str]:
     return rows
 
 
-def _load(w: Writer, signal: Signal, base: str, needed: set[int]) -> list[str | None]:
+def load_columns(w: Writer, signal: Signal, base: str, needed: set[int]) -> list[str | None]:
     """Load the needed columns of `width` rows at `base`, one vector a column."""
     n = signal.size
     columns: list[str | None] = [None] * n
@@ -68,7 +68,7 @@ def _load(w: Writer, signal: Signal, base: str, needed: set[int]) -> list[str | 
     return columns
 
 
-def _store(w: Writer, size: int, base: str, values: Mapping[int, str], pieces: list[tuple[int, int]]) -> None:
+def store_columns(w: Writer, size: int, base: str, values: Mapping[int, str], pieces: list[tuple[int, int]]) -> None:
     """Store pieces of the columns of `width` rows at `base`, one vector a column."""
     for start, count in pieces:
         if w.width == 1:
@@ -106,7 +106,7 @@ def kernel_ir(
         needed = set(range(signal.size)) if check_finite else {e for s, e in used if s == k}
         row = w.emit(f"mul i64 %i, {signal.size}")
         base = w.emit(f"getelementptr double, ptr %in{k}, i64 {row}")
-        columns.append(_load(w, signal, base, needed))
+        columns.append(load_columns(w, signal, base, needed))
     value = emit_program(w, program, columns, trig_width)
     w.line("br label %latch")
     w.raw("latch:")
@@ -122,14 +122,14 @@ def kernel_ir(
         base = w.emit(f"getelementptr double, ptr %out{k}, i64 {row}")
         pieces = chunks(signal.size, width)
         if not isinstance(value, Handed):
-            _store(w, signal.size, base, {e: value[node] for e, node in enumerate(result)}, pieces)
+            store_columns(w, signal.size, base, {e: value[node] for e, node in enumerate(result)}, pieces)
             continue
         step = max(1, STORED_AT_ONCE // width)
         for first in range(0, len(pieces), step):  # compiling thousands of stores in a row takes seconds
             own, some = Writer(width, fma=fma), pieces[first : first + step]
             handed = value.inside(own)
             registers = {e: handed[result[e]] for start, count in some for e in range(start, start + count)}
-            _store(own, signal.size, "%target", registers, some)
+            store_columns(own, signal.size, "%target", registers, some)
             outline(w, own, f"{name}_store_{k}_{first}", base)
     w.line(f"%next = add i64 %i, {width}")
     w.line("%more = icmp slt i64 %next, %rows")

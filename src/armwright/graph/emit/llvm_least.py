@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from armwright.graph.emit.llvm import _load, _store
+from armwright.graph.emit.llvm import load_columns, store_columns
 from armwright.graph.emit.llvm_math import Writer
 from armwright.graph.emit.llvm_parts import emit_program
 from armwright.graph.program import Program
@@ -143,13 +143,13 @@ def _rows(w: Writer, tables: Program, core: str) -> str:
     w.line("%i = select i1 %over, i64 %last, i64 %i0")
     base = w.emit(f"getelementptr double, ptr %q, i64 {w.emit(f'mul i64 %i, {n}')}")
     total = w.literal(0.0)
-    for k, column in enumerate(_load(w, tables.inputs[0], base, set(range(n)))):
+    for k, column in enumerate(load_columns(w, tables.inputs[0], base, set(range(n)))):
         assert column is not None
         w.line(f"store {T} {column}, ptr {_at(w, '%lanes', k)}, align {8 * width}")
         total = w.fused(column, w.literal(0.0), total)  # 0·x is 0 for finite x and NaN otherwise
     w.line(f"%badnext = or i64 %bad, {_bits(w, w.emit(f'fcmp uno {T} {total}, {total}'))}")
     least = w.emit(f"call {T} @{core}(ptr %lanes, ptr %items, ptr %counts, double %most)")
-    _store(w, 1, w.emit("getelementptr double, ptr %out, i64 %i"), {0: least}, [(0, 1)])
+    store_columns(w, 1, w.emit("getelementptr double, ptr %out, i64 %i"), {0: least}, [(0, 1)])
     w.line(f"%next = add i64 %i0, {width}")
     w.line("%more = icmp slt i64 %next, %rows")
     w.line("br i1 %more, label %row, label %done")

@@ -62,7 +62,7 @@ class Bench:
     def __post_init__(self) -> None:
         """Prepare what all batches share."""
         self.population = Population(self.robot, self.spread)
-        self._law = as_law(self.law)
+        self.control = as_law(self.law)
         self._model = tree_of(self.robot, regroup=True)
 
     def contacts(
@@ -110,7 +110,7 @@ class Bench:
         parts = Ingredients(
             lanes=self.population.draw(contacts, rngs),
             model=self._model,
-            law=self._law,
+            law=self.control,
             method=find_method(self.integrator),
             period=1.0 / self.rate,
             sensors=self.sensors,

@@ -205,7 +205,7 @@ def detection_study(
         outcome = "interrupted"
     settings = {
         "robot": robot.name,
-        "law": bench._law.name,
+        "law": bench.control.name,
         "contact": repr(kind),
         "runs": runs,
         "free_runs": free_runs,
