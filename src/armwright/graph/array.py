@@ -8,7 +8,7 @@ ordinary functions — np.sin, np.where, np.maximum, @, np.cross — work on it:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,27 +16,32 @@ from armwright.errors import TraceError
 from armwright.graph.expr import Expr, Graph, truth
 from armwright.graph.ops import MEANING, Op
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
-def _graph_of(*values: Any) -> Graph | None:
+    from armwright.types import Traced
+
+
+def _graph_of(*values: Traced) -> Graph | None:
     graphs = {id(value.graph): value.graph for value in values if isinstance(value, Expr)}
     if len(graphs) > 1:
         raise TraceError("two traced values of different functions were mixed; trace them together")
     return next(iter(graphs.values()), None)
 
 
-def _lift(graph: Graph, value: Any) -> Expr:
+def _lift(graph: Graph, value: Traced) -> Expr:
     return value.as_number() if isinstance(value, Expr) else graph.constant(float(value))
 
 
 def _unary(op: Op) -> Callable[[Any], Any]:
-    def function(x: Any) -> Any:
+    def function(x: Traced) -> Traced:
         return x.graph.apply(op, x.as_number()) if isinstance(x, Expr) else MEANING[op](float(x))
 
     return function
 
 
 def _binary(op: Op) -> Callable[[Any, Any], Any]:
-    def function(x: Any, y: Any) -> Any:
+    def function(x: Traced, y: Traced) -> Traced:
         graph = _graph_of(x, y)
         if graph is None:
             return MEANING[op](float(x), float(y))
@@ -45,12 +50,12 @@ def _binary(op: Op) -> Callable[[Any, Any], Any]:
     return function
 
 
-def sin(x: Any) -> Any:
+def sin(x: Traced) -> Traced:
     """Sine of an expression or a number."""
     return x.graph.sine(x.as_number()) if isinstance(x, Expr) else float(np.sin(x))
 
 
-def cos(x: Any) -> Any:
+def cos(x: Traced) -> Traced:
     """Cosine of an expression or a number."""
     return x.graph.cosine(x.as_number()) if isinstance(x, Expr) else float(np.cos(x))
 
@@ -59,7 +64,7 @@ sqrt, absolute, exp, log, tanh, floor = map(_unary, (Op.SQRT, Op.ABS, Op.EXP, Op
 arctan2, minimum, maximum = map(_binary, (Op.ATAN2, Op.MIN, Op.MAX))
 
 
-def where(condition: Any, x: Any, y: Any) -> Any:
+def where(condition: Traced, x: Traced, y: Traced) -> Traced:
     """Choose one element: x where the condition holds, y elsewhere."""
     graph = _graph_of(condition, x, y)
     if graph is None:
@@ -67,7 +72,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     return graph.select(truth(graph, condition), _lift(graph, x), _lift(graph, y))
 
 
-def sign(x: Any) -> Any:
+def sign(x: Traced) -> Traced:
     """Return −1, 0 or 1; 0 at 0."""
     return where(x > 0.0, 1.0, where(x < 0.0, -1.0, 0.0))
 
@@ -135,7 +140,7 @@ _ARITHMETIC = {
 _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 
 
-def plain(value: Any) -> Any:
+def plain(value: Traced) -> Traced:
     """View traced arrays and scalars as ordinary object arrays."""
     if isinstance(value, np.generic):
         return value.item()  # NumPy's scalars would call the ufunc again, without end
@@ -150,7 +155,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def traced(value: Any) -> Any:
+def traced(value: Traced) -> Traced:
     """View an object array as `TracedArray`; unwrap zero-dimensional ones; leave the rest alone."""
     if isinstance(value, np.ndarray) and value.dtype == object:
         return value[()] if value.ndim == 0 else value.view(TracedArray)
@@ -159,7 +164,7 @@ def traced(value: Any) -> Any:
     return value
 
 
-def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
     """Run a NumPy ufunc on traced values."""
     out = kwargs.pop("out", None)
     arrays = [plain(value) for value in inputs]
@@ -190,26 +195,26 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     return out[0]
 
 
-def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
+def _where(condition: Traced, x: Traced = None, y: Traced = None) -> Traced:
     if x is None or y is None:
         raise TraceError("np.where(condition) alone cannot be traced; give both alternatives")
     return np.frompyfunc(where, 3, 1)(plain(condition), plain(x), plain(y))
 
 
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+def _clip(a: Traced, a_min: Traced = None, a_max: Traced = None, out: Traced = None, **kwargs: Any) -> Traced:
     low, high = kwargs.get("min", a_min), kwargs.get("max", a_max)
     result = a if low is None else np.maximum(a, low)
     return result if high is None else np.minimum(result, high)
 
 
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002 - as NumPy names it
+def _norm(x: Traced, ord: float | str | None = None, axis: int | None = None, keepdims: bool = False) -> Traced:  # noqa: A002 - as NumPy names it
     if ord not in (None, 2) or (axis is None and np.ndim(plain(x)) != 1):
         raise TraceError("np.linalg.norm can be traced for the 2-norm of vectors only (give an axis for several)")
     return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
 
 
-def _reduction(ufunc: Any) -> Callable[..., Any]:
-    def function(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def _reduction(ufunc: np.ufunc) -> Callable[..., Any]:
+    def function(a: Traced, axis: int | None = None, keepdims: bool = False) -> Traced:
         return apply_ufunc(ufunc, "reduce", (a,), {"axis": axis, "keepdims": keepdims})
 
     return function
@@ -245,7 +250,7 @@ _REFUSED = {
 }
 
 
-def apply_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def apply_function(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]) -> Traced:
     """Run any other NumPy function on traced values: our own version, or NumPy's on object arrays."""
     if function in _FUNCTIONS:
         return traced(_FUNCTIONS[function](*args, **kwargs))
@@ -262,20 +267,24 @@ class TracedArray(np.ndarray):
 
     __array_priority__ = 1000.0
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Traced, **kwargs: Any) -> Traced:
         """See `apply_ufunc`."""
         return apply_ufunc(ufunc, method, inputs, kwargs)
 
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, func: Callable[..., Any], types: Iterable[type], args: Iterable[Any], kwargs: Mapping[str, Any]
+    ) -> Traced:
         """See `apply_function`."""
         return apply_function(func, args, kwargs)
 
 
-def _expr_ufunc(self: Expr, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def _expr_ufunc(self: Expr, ufunc: np.ufunc, method: str, *inputs: Traced, **kwargs: Any) -> Traced:
     return apply_ufunc(ufunc, method, inputs, kwargs)
 
 
-def _expr_function(self: Expr, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+def _expr_function(
+    self: Expr, func: Callable[..., Any], types: Iterable[type], args: Iterable[Any], kwargs: Mapping[str, Any]
+) -> Traced:
     return apply_function(func, args, kwargs)
 
 
@@ -287,7 +296,7 @@ for _ufunc, _function in _ELEMENTWISE.items():
 Expr.conjugate = lambda self: self  # type: ignore[attr-defined]
 
 
-def inputs_of(graph: Graph, signal: int, shape: tuple[int, ...]) -> Any:
+def inputs_of(graph: Graph, signal: int, shape: tuple[int, ...]) -> Traced:
     """Return input number `signal` as an array of `shape` (an `Expr` for shape ())."""
     size = int(np.prod(shape))
     cells = np.empty(size, dtype=object)

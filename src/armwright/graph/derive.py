@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from armwright.errors import TraceError
 from armwright.graph.array import sign, traced, where
 from armwright.graph.expr import Expr, Graph
 from armwright.graph.ops import BOOLEAN, Op
+
+if TYPE_CHECKING:
+    from armwright.types import Traced
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +84,7 @@ def _gated(tangent: Expr) -> bool:
     return tangent.op is Op.SELECT and (tangent.operands[1].is_zero or tangent.operands[2].is_zero)
 
 
-def _scaled(factor: Any, tangent: Expr) -> Expr:
+def _scaled(factor: Traced, tangent: Expr) -> Expr:
     """Return factor·tangent; behind a closed gate 0, whatever the factor is."""
     if isinstance(factor, float) and factor == 1.0:
         return tangent
@@ -115,7 +118,7 @@ def _cone(graph: Graph, roots: list[int], held: frozenset[int]) -> list[int]:
     return sorted(live)
 
 
-def jacobian(outputs: Any, wrt: Any, *, mode: str = "auto", held: Any = ()) -> Any:
+def jacobian(outputs: Traced, wrt: Traced, *, mode: str = "auto", held: Traced = ()) -> Traced:
     """Return ∂outputs/∂wrt with shape ``outputs.shape + wrt.shape``.
 
     Args:

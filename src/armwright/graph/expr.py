@@ -7,14 +7,22 @@ that ``a − b`` and ``b − a`` share a node. All of it is exact in real arithm
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from armwright.errors import TraceError
 from armwright.graph.ops import BOOLEAN, COMMUTATIVE, MEANING, Op
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from armwright.types import Traced
+
 NUMBER = (int, float, np.integer, np.floating)
+
+Value: TypeAlias = "float | bool | tuple[int, int] | None"
+"""What a node carries beside its arguments: a constant, or (input number, element)."""
 
 
 class Graph:
@@ -28,7 +36,7 @@ class Graph:
         self.values: list[Any] = []
         self.numbers: dict[tuple[Any, ...], int] = {}
 
-    def node(self, op: Op, args: tuple[int, ...] = (), value: Any = None) -> Expr:
+    def node(self, op: Op, args: tuple[int, ...] = (), value: Value = None) -> Expr:
         """Return the node for (op, args, value), new only if no equal one exists."""
         key = (op, args, value, value is True or value is False)  # True == 1.0, yet they are different nodes
         index = self.numbers.get(key)
@@ -36,7 +44,7 @@ class Graph:
             index = self.numbers[key] = self.append(op, args, value)
         return self.nodes[index]
 
-    def append(self, op: Op, args: tuple[int, ...], value: Any) -> int:
+    def append(self, op: Op, args: tuple[int, ...], value: Value) -> int:
         """Add a node without looking for an equal one; return its number."""
         index = len(self.ops)
         self.ops.append(op)
@@ -159,7 +167,7 @@ class Expr:
 
     __slots__ = ("graph", "index", "is_boolean", "is_constant", "is_zero", "op", "operands", "value")
 
-    def __init__(self, graph: Graph, index: int, op: Op, operands: tuple[Expr, ...], value: Any) -> None:
+    def __init__(self, graph: Graph, index: int, op: Op, operands: tuple[Expr, ...], value: Value) -> None:
         """Describe node `index` of `graph`; made by `Graph.node` only, one object a node.
 
         `value` is that of a constant, or (signal, element) of an input.
@@ -168,12 +176,12 @@ class Expr:
         self.index = index
         self.op = op
         self.operands = operands
-        self.value = value
+        self.value: Any = value  # a float or bool where is_constant
         self.is_constant = op is Op.CONST
         self.is_zero = self.is_constant and value == 0.0
         self.is_boolean = op in BOOLEAN or value is True or value is False
 
-    def lift(self, other: Any) -> Expr:
+    def lift(self, other: Traced) -> Expr:
         """Make `other` a number of the same graph."""
         if isinstance(other, Expr):
             if other.graph is not self.graph:
@@ -195,35 +203,35 @@ class Expr:
             return self
         return self.graph.apply(Op.NOT, self.graph.apply(Op.EQ, self, self.graph.constant(0.0)))
 
-    def _binary(self, other: Any, build: Any, *, swap: bool = False) -> Any:
+    def _binary(self, other: Traced, build: Callable[[Expr, Expr], Expr], *, swap: bool = False) -> Traced:
         if isinstance(other, np.ndarray):
             return NotImplemented  # NumPy broadcasts and comes back element by element
         a, b = self.as_number(), self.lift(other)
         return build(b, a) if swap else build(a, b)
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Traced) -> Traced:
         return self._binary(other, self.graph.add)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Traced) -> Traced:
         return self._binary(other, self.graph.subtract)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Traced) -> Traced:
         return self._binary(other, self.graph.subtract, swap=True)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Traced) -> Traced:
         return self._binary(other, self.graph.multiply)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Traced) -> Traced:
         return self._binary(other, self.graph.divide)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Traced) -> Traced:
         return self._binary(other, self.graph.divide, swap=True)
 
-    def __pow__(self, exponent: Any) -> Any:
+    def __pow__(self, exponent: Traced) -> Traced:
         """Integer powers by repeated squaring, 0.5 by sqrt, others through exp and log."""
         if isinstance(exponent, np.ndarray):
             return NotImplemented
@@ -241,7 +249,7 @@ class Expr:
         logarithm = self.graph.apply(Op.LOG, self.as_number())
         return self.graph.apply(Op.EXP, self.graph.multiply(self.lift(exponent), logarithm))
 
-    def __rpow__(self, base: Any) -> Any:
+    def __rpow__(self, base: Traced) -> Traced:
         return self.lift(base) ** self
 
     def __neg__(self) -> Expr:
@@ -253,36 +261,36 @@ class Expr:
     def __abs__(self) -> Expr:
         return self.graph.apply(Op.ABS, self.as_number())
 
-    def _compare(self, other: Any, op: Op, *, swap: bool = False) -> Any:
+    def _compare(self, other: Traced, op: Op, *, swap: bool = False) -> Traced:
         return self._binary(other, lambda a, b: self.graph.apply(op, a, b), swap=swap)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Traced) -> Traced:
         return self._compare(other, Op.LT)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Traced) -> Traced:
         return self._compare(other, Op.LE)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Traced) -> Traced:
         return self._compare(other, Op.LT, swap=True)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Traced) -> Traced:
         return self._compare(other, Op.LE, swap=True)
 
-    def __eq__(self, other: object) -> Any:
+    def __eq__(self, other: object) -> Traced:
         return self._compare(other, Op.EQ)
 
-    def __ne__(self, other: object) -> Any:
+    def __ne__(self, other: object) -> Traced:
         equal = self._compare(other, Op.EQ)
         return equal if equal is NotImplemented else ~equal
 
-    def __and__(self, other: Any) -> Any:
+    def __and__(self, other: Traced) -> Traced:
         if isinstance(other, np.ndarray):
             return NotImplemented
         return self.graph.apply(Op.AND, self.as_truth(), truth(self.graph, other))
 
     __rand__ = __and__
 
-    def __or__(self, other: Any) -> Any:
+    def __or__(self, other: Traced) -> Traced:
         if isinstance(other, np.ndarray):
             return NotImplemented
         return self.graph.apply(Op.OR, self.as_truth(), truth(self.graph, other))
@@ -312,6 +320,6 @@ class Expr:
         return f"Expr({self.value!r})" if self.is_constant else f"Expr(#{self.index} {self.op.name.lower()})"
 
 
-def truth(graph: Graph, value: Any) -> Expr:
+def truth(graph: Graph, value: Traced) -> Expr:
     """Make `value` (Expr, bool or number) a truth value of `graph`."""
     return value.as_truth() if isinstance(value, Expr) else graph.constant(bool(value))

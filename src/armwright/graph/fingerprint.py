@@ -11,7 +11,6 @@ import functools
 import types
 from collections.abc import Mapping
 from dataclasses import is_dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class NotComparable(Exception):  # noqa: N818 - not an error: the loop is traced
     """A value may have changed without a trace of it."""
 
 
-def fingerprint(value: Any) -> Any:
+def fingerprint(value: object) -> object:
     """A hashable stand-in, equal for values (numbers, arrays, functions) that behave the same.
 
     Raises:
@@ -32,7 +31,7 @@ def fingerprint(value: Any) -> Any:
     return _of(value, ())
 
 
-def _of(value: Any, inside: tuple[int, ...]) -> Any:
+def _of(value: object, inside: tuple[int, ...]) -> object:
     if isinstance(value, _PLAIN):
         return (type(value), value)
     if isinstance(value, (np.ndarray, np.generic)):
@@ -53,7 +52,7 @@ def _of(value: Any, inside: tuple[int, ...]) -> Any:
     raise NotComparable
 
 
-def _of_function(function: types.FunctionType, inside: tuple[int, ...]) -> Any:
+def _of_function(function: types.FunctionType, inside: tuple[int, ...]) -> object:
     if id(function) in inside:
         return "itself"
     inside = (*inside, id(function))
@@ -79,7 +78,7 @@ def _names(code: types.CodeType) -> tuple[str, ...]:
     return (*code.co_names, *inner)
 
 
-def _is_frozen(value: Any) -> bool:
+def _is_frozen(value: object) -> bool:
     """Instances of the library's frozen dataclasses, which count by identity (or by their own equality)."""
     kind = type(value)
     parameters = getattr(kind, "__dataclass_params__", None)

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple, cast
 
 from armwright.errors import CompileError
 from armwright.graph.once import LOCK, once
@@ -21,7 +22,7 @@ class Host(NamedTuple):
 
 
 @once
-def binding() -> Any:
+def binding() -> ModuleType | None:
     """Return llvmlite's binding, initialised, or None where it is not installed."""
     try:
         import llvmlite.binding as llvm
@@ -29,7 +30,7 @@ def binding() -> Any:
         return None
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    return llvm
+    return cast("ModuleType", llvm)
 
 
 @once
@@ -46,7 +47,7 @@ def host() -> Host:
     )
 
 
-def _required() -> Any:
+def _required() -> ModuleType:
     llvm = binding()
     if llvm is None:
         raise CompileError("llvmlite is not installed; kernels run on the NumPy tape instead")

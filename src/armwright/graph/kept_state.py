@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 MOST = 20_000
 LARGEST = 1 << 26
@@ -29,11 +30,11 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _MISSING = object()
 
 
-def _root(value: Any) -> str:
+def _root(value: object) -> str:
     return str(getattr(value, "__module__", None) or "").split(".")[0]
 
 
-def is_library(value: Any) -> bool:
+def is_library(value: object) -> bool:
     """Whether a function or class is ours, NumPy's, SciPy's or Python's own: what these keep is no concern."""
     root = value.__name__.split(".")[0] if isinstance(value, types.ModuleType) else _root(value)
     return root in _LIBRARIES or (root in sys.stdlib_module_names and root != "__main__")
@@ -71,7 +72,7 @@ class KeptState:
         if len(self._places) < MOST:
             self._places.append((name, look(), look, put))
 
-    def _see(self, name: str, value: Any) -> None:
+    def _see(self, name: str, value: object) -> None:
         if isinstance(value, _PLAIN) or id(value) in self._seen or len(self._places) >= MOST:
             return
         self._seen[id(value)] = value  # held, so that no other object gets its number
@@ -131,7 +132,7 @@ class KeptState:
                 )
                 self._see(label, value)
 
-    def _see_object(self, name: str, value: Any) -> None:
+    def _see_object(self, name: str, value: object) -> None:
         slots = [k for kind in type(value).__mro__ for k in _slots(kind)]
         if isinstance(getattr(value, "__dict__", None), dict):
             space = value.__dict__
@@ -142,7 +143,7 @@ class KeptState:
         self._see(type(value).__name__, type(value))
         self._see(f"{name}.__call__", vars(type(value)).get("__call__"))
 
-    def _see_attributes(self, name: str, owner: Any, labels: list[str]) -> None:
+    def _see_attributes(self, name: str, owner: object, labels: list[str]) -> None:
         for label in labels:
             self._place(
                 f"{name}.{label}",
@@ -157,7 +158,7 @@ class KeptState:
         for item in value.values() if isinstance(value, dict) else value:
             self._see(f"{name}[…]", item)
 
-    def _see_array(self, name: str, value: Any) -> None:
+    def _see_array(self, name: str, value: NDArray[Any]) -> None:
         if value.dtype.hasobject:
             self._place(name, lambda: list(value.ravel()), lambda held: _put_objects(value, held))
         elif value.flags.writeable and value.nbytes <= LARGEST:
@@ -198,32 +199,32 @@ def _slots(kind: type) -> list[str]:
     return [k for k in ((given,) if isinstance(given, str) else given) if k not in ("__dict__", "__weakref__")]
 
 
-def _is_data(value: Any) -> bool:
+def _is_data(value: object) -> bool:
     return isinstance(value, (*_PLAIN, list, dict, set, np.ndarray)) and not isinstance(value, type(None))
 
 
-def _contents(cell: types.CellType) -> Any:
+def _contents(cell: types.CellType) -> object:
     try:
         return cell.cell_contents
     except ValueError:
         return _MISSING
 
 
-def _fill(cell: types.CellType, held: Any) -> None:
+def _fill(cell: types.CellType, held: object) -> None:
     if held is _MISSING:
         del cell.cell_contents
     else:
         cell.cell_contents = held
 
 
-def _put_item(space: dict[str, Any], name: str, held: Any) -> None:
+def _put_item(space: dict[str, Any], name: str, held: object) -> None:
     if held is _MISSING:
         space.pop(name, None)
     else:
         space[name] = held
 
 
-def _put_attribute(owner: Any, name: str, held: Any) -> None:
+def _put_attribute(owner: object, name: str, held: object) -> None:
     if held is _MISSING:
         delattr(owner, name)
     elif isinstance(owner, (type, types.ModuleType)):
@@ -232,7 +233,7 @@ def _put_attribute(owner: Any, name: str, held: Any) -> None:
         object.__setattr__(owner, name, held)  # frozen data is put back, too
 
 
-def _put_objects(array: Any, held: list[Any]) -> None:
+def _put_objects(array: NDArray[Any], held: list[Any]) -> None:
     for index, item in zip(np.ndindex(array.shape), held, strict=True):
         array[index] = item
 

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from armwright.graph.expr import Expr, Graph
+from armwright.graph.expr import Expr, Graph, Value
 from armwright.graph.ops import Op
 
 
 class NaiveGraph(Graph):
     """A graph that neither shares nor folds: it counts what the written loops would do."""
 
-    def node(self, op: Op, args: tuple[int, ...] = (), value: Any = None) -> Expr:
+    def node(self, op: Op, args: tuple[int, ...] = (), value: Value = None) -> Expr:
         """Append, always (constants and inputs excepted: they are not operations)."""
         if op in (Op.CONST, Op.INPUT):
             return super().node(op, args, value)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Words = NDArray[np.uint64]
+    from armwright.types import Array
 
 STREAM = 0x6A6F696E74730001  # second word of the key: noise of joint sensors; other uses take other streams
 MOST_SEED = 2**64 - 1
@@ -65,8 +66,8 @@ def threefry(counter: tuple[Any, Any], key: tuple[Any, Any]) -> tuple[Words, Wor
 
 
 def normals(
-    seeds: Sequence[int] | Any, first: int, ticks: int, width: int, out: Any = None, *, stream: int = STREAM
-) -> Any:
+    seeds: Sequence[int] | Any, first: int, ticks: int, width: int, out: Array | None = None, *, stream: int = STREAM
+) -> Array:
     """Return standard normals (B, ticks, width): `width` components at ticks first, first + 1, … of each seed.
 
     Args:
@@ -87,7 +88,7 @@ def normals(
     elif out.size:
         key, start, size = words.ctypes.data, out.ctypes.data, out[0].nbytes
 
-        def job(lane: int, _keep: Any = (words, out)) -> None:
+        def job(lane: int, _keep: tuple[Any, ...] = (words, out)) -> None:
             _fill(1, key + 8 * lane, stream, first, ticks, width // 2, start + lane * size)
 
         run_jobs(job, len(words))
@@ -120,10 +121,10 @@ class Source:
         """Check the seeds; nothing is drawn yet."""
         self.words, self.width = keys(seeds), width
         self._table: Any = np.empty((len(self.words), 0, width))
-        self._rows: Any = None
+        self._rows: Array | None = None
         self._first = 0
 
-    def table(self, first: int, ticks: int) -> Any:
+    def table(self, first: int, ticks: int) -> Array:
         """Normals (B, ticks, width); valid until the next call."""
         if self._table.shape[1] != ticks:
             self._table = np.empty((len(self.words), ticks, self.width))
@@ -151,11 +152,12 @@ class Source:
 
         return fill
 
-    def row(self, tick: int) -> Any:
+    def row(self, tick: int) -> Array:
         """Normals (width,) of the first simulation at one tick; those of the next ticks are computed with them."""
         if self._rows is None or not 0 <= tick - self._first < AHEAD:
             self._rows, self._first = normals(self.words[:1], tick, AHEAD, self.width)[0], tick
-        return self._rows[tick - self._first]
+        row: Array = self._rows[tick - self._first]
+        return row
 
 
 @lru_cache(maxsize=8)
@@ -170,7 +172,7 @@ def _function(side: int) -> Callable[..., None]:
     return ctypes.CFUNCTYPE(None, _P, _U, _I, _I, _I, _P)(compiled(("noise", text), name, lambda: text))
 
 
-def _numpy_normals(words: Words, first: int, ticks: int, width: int, stream: int) -> Any:
+def _numpy_normals(words: Words, first: int, ticks: int, width: int, stream: int) -> Array:
     """The same numbers from NumPy (B, ticks, width), width even."""
     tick = np.arange(ticks, dtype=np.uint64)[:, None] + np.uint64(first)
     pair = np.arange(width // 2, dtype=np.uint64)
@@ -191,7 +193,7 @@ def _check(first: int, ticks: int, width: int) -> None:
             raise InputError(f"noise: {what} must be a whole number ≥ {least} (below 2^62), got {value!r}")
 
 
-def _target(out: Any, shape: tuple[int, ...]) -> Any:
+def _target(out: Array | None, shape: tuple[int, ...]) -> Array:
     if out is None:
         return np.empty(shape)
     good = isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.c_contiguous and out.flags.writeable

@@ -8,21 +8,26 @@ through memory of their own), and inputs that are refused are left as they were.
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.errors import InputError
 from armwright.graph.program import Program
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from armwright.types import Array
+
 SEARCH = 10_000  # steps of the exact search for a common element; beyond, arrays are taken to overlap
 
 
-def result_arrays(program: Program, batch: tuple[int, ...], out: Any) -> list[Any]:
+def result_arrays(program: Program, batch: tuple[int, ...], out: Array | Sequence[Array] | None) -> list[Array]:
     """Return one array of shape batch + output.shape for every output: new, or those of `out`."""
     if out is None:
         return [np.empty(batch + s.shape) for s in program.outputs]
-    given = [out] if program.single and not isinstance(out, tuple) else list(out)
+    given: list[Any] = [out] if program.single and not isinstance(out, tuple) else list(out)
     if len(given) != len(program.outputs):
         raise InputError(f"{program.name}: out must hold {len(program.outputs)} arrays, got {len(given)}")
     for array, s in zip(given, program.outputs, strict=True):
@@ -51,7 +56,7 @@ def computed_into(results: list[Any], inputs: list[Any]) -> list[Any]:
     ]
 
 
-def _share_memory(a: Any, b: Any) -> bool:
+def _share_memory(a: Array, b: Array) -> bool:
     if not np.may_share_memory(a, b):  # by bounds: quick
         return False
     try:
@@ -60,7 +65,7 @@ def _share_memory(a: Any, b: Any) -> bool:
         return True
 
 
-def _elements_apart(array: Any) -> bool:
+def _elements_apart(array: Array) -> bool:
     """Whether each step along an axis leads beyond all that the shorter steps reach."""
     if array.flags.c_contiguous:
         return True

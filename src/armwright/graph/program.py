@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from armwright.graph.by_name import call_by_name
 from armwright.graph.expr import Expr, Graph
 from armwright.graph.naive import NaiveGraph
 from armwright.graph.ops import LEAVES, Op
+
+if TYPE_CHECKING:
+    from armwright.types import Traced
 
 
 class Signal(NamedTuple):
@@ -150,7 +153,7 @@ def finish(
     )
 
 
-def _root(graph: Graph, label: str, element: Any) -> Expr:
+def _root(graph: Graph, label: str, element: Traced) -> Expr:
     if isinstance(element, Expr):
         if element.graph is not graph:
             raise TraceError(f"output {label!r} contains a value traced elsewhere")

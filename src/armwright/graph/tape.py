@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numpy.typing import NDArray
 
 from armwright.graph.emit.walk import is_boolean, last_uses
 from armwright.graph.ops import MEANING, Op
@@ -24,16 +25,16 @@ KEPT = 4  # block lengths whose scratch is kept for the next run
 FEW = 2  # up to this many configurations floats are faster than rows
 
 
-def _select(condition: Any, a: Any, b: Any, out: Any) -> None:
+def _select(condition: NDArray[np.bool_], a: Array, b: Array, out: Array) -> None:
     np.copyto(out, b)
     np.copyto(out, a, where=condition)
 
 
-def _minimum(a: Any, b: Any, out: Any) -> None:
+def _minimum(a: Array, b: Array, out: Array) -> None:
     np.minimum(a, b, out=out)  # these two want their output by name
 
 
-def _maximum(a: Any, b: Any, out: Any) -> None:
+def _maximum(a: Array, b: Array, out: Array) -> None:
     np.maximum(a, b, out=out)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from armwright.errors import InputError, NotSupportedError
@@ -22,7 +23,7 @@ def emit(program: Program) -> str:
     return python_function(program, DIALECT)
 
 
-def _operations(jnp: Any) -> dict[Op, Callable[..., Any]]:
+def _operations(jnp: ModuleType) -> dict[Op, Callable[..., Any]]:
     return {
         Op.ADD: lambda a, b: a + b,
         Op.SUB: lambda a, b: a - b,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from armwright.errors import NotSupportedError
@@ -68,7 +69,7 @@ def emit(program: Program) -> str:
     return python_function(program, DIALECT)
 
 
-def _operations(sp: Any) -> dict[Op, Callable[..., Any]]:
+def _operations(sp: ModuleType) -> dict[Op, Callable[..., Any]]:
     return {
         **{op: getattr(sp, name) for op, (name, _) in FUNCTIONS.items()},
         Op.ADD: lambda a, b: a + b,
@@ -127,11 +128,11 @@ def to_sympy(program: Program, *, limit: int = LIMIT) -> Symbolic:
     return Symbolic(inputs, definitions, results)
 
 
-def _symbol(sp: Any, name: str, expression: Any) -> Any:
+def _symbol(sp: ModuleType, name: str, expression: Any) -> Any:
     return sp.Symbol(name) if isinstance(expression, sp.logic.boolalg.Boolean) else sp.Symbol(name, real=True)
 
 
-def _gather(sp: Any, signal: Signal, row: list[Any]) -> Any:
+def _gather(sp: ModuleType, signal: Signal, row: list[Any]) -> Any:
     if not signal.shape:
         return row[0]
     if len(signal.shape) > 2:
