@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from armwright.robot.model import Robot
 from armwright.studies.collision import as_published
 from armwright.studies.collision.setting import MISSING_LINKS, arm, postures, q_t, qd_t, qdd_t, reduced
 from armwright.studies.item import Claim, Formula, Item, Numbers
-from armwright.types import Array
+from armwright.types import Array, Traced
 
 UPPER, LOWER = ("m12", "m13", "m14", "m15", "m23", "m24", "m25"), ("m33", "m34", "m35", "m44", "m45", "m55")
 WRIST = ("m16", "m26", "m36", "m46", "m56", "m66")
@@ -26,7 +25,7 @@ def printed(names: tuple[str, ...]) -> Callable[[], Array]:
     return lambda: np.array([(as_published.mass_entries(q_t) | as_published.gravity_entries(q_t))[k] for k in names])
 
 
-def entries(robot: Robot, names: tuple[str, ...], q: Any = q_t) -> Array:
+def entries(robot: Robot, names: tuple[str, ...], q: Traced = q_t) -> Array:
     """The same entries of an arm, (len(names), ...)."""
     M, g = mass_matrix(robot, q), gravity_torque(robot, q)
     return np.array([M[..., int(k[1]) - 1, int(k[2]) - 1] if k[0] == "m" else g[..., int(k[1]) - 1] for k in names])

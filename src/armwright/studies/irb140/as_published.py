@@ -16,13 +16,12 @@ Its "gravity" is a stack of 3-vectors with g_0 = (0, 0, +g), in `gravity_as_publ
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import Any
 
 import numpy as np
 
 from armwright.spatial import cylinder_inertia, exp_se3
 from armwright.studies.irb140.setting import BASE_AXES, CYLINDERS, GRAVITY, MASSES, a1, e1, e2, e4, screws
-from armwright.types import Array
+from armwright.types import Array, Traced
 
 MASS_ERRORS = ("xi_1", "xi_4", "A_ij", "skew", "M'", "p_2")
 """Those that enter M."""
@@ -31,7 +30,7 @@ HOME = {1: (0.014, 0.067, 0.264), 2: (a1, -0.070, 0.553), 4: (0.150, 0.0, 0.712)
 """Centres of mass p_i in the home pose [m], base frame."""
 
 
-def skew_as_published(a: Any) -> Array:
+def skew_as_published(a: Traced) -> Array:
     """The operator of the listing, [0 s3 s2; −s3 0 s1; −s2 −s1 0]: the cross product with (−a1, a2, −a3)."""
     return np.array([[0.0, a[2], a[1]], [-a[2], 0.0, a[0]], [-a[1], -a[0], 0.0]])
 

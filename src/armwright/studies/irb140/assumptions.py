@@ -20,7 +20,7 @@ from armwright.simulation.friction import FrictionModel, Stribeck
 from armwright.studies.irb140.runs import BAND, settled
 from armwright.studies.irb140.setting import RUNS, K_d, K_p, arm, postures
 from armwright.studies.item import Claim, Item
-from armwright.types import Array
+from armwright.types import Array, Traced
 
 MARGINS = (5.0, 20.0)
 """Torque limits above the largest gravity torque of each joint [N m]."""
@@ -36,7 +36,7 @@ class RateLimited(Drive):
 
     rate: float = np.inf
 
-    def torque(self, command: Any, qd: Any, states: Any) -> tuple[Any, dict[str, Any]]:
+    def torque(self, command: Traced, qd: Traced, states: Traced) -> tuple[Any, dict[str, Any]]:
         """Joint torque (n,), and the limited derivative of the motor torque."""
         joint, slopes = super().torque(command, qd, states)
         return joint, {name: np.minimum(np.maximum(x, -self.rate), self.rate) for name, x in slopes.items()}
@@ -49,7 +49,7 @@ def largest_gravity() -> Array:
 
 
 @cache
-def _run(name: str, kind: str = "plain", amount: float = 0.0, duration: float = 5.0) -> Any:
+def _run(name: str, kind: str = "plain", amount: float = 0.0, duration: float = 5.0) -> Traced:
     """One of the runs with something added: "limit", "rise", "viscous", "coulomb", "no g" or "integral"."""
     drive: Drive | None = None
     friction: FrictionModel | None = None

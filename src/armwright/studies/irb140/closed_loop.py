@@ -10,6 +10,9 @@ import numpy as np
 
 from armwright.control import linearise, loop_poles, pd_gravity
 from armwright.dynamics.newton_euler import gravity_torque as gravity_of_one
+from armwright.motion.reference import Reference
+from armwright.robot.model import Robot
+from armwright.robot.tree import Tree
 from armwright.studies.irb140.closed_figures import draw_runs, draw_storage, draw_torques
 from armwright.studies.irb140.listing import ALL, indefinite
 from armwright.studies.irb140.runs import (
@@ -28,10 +31,10 @@ from armwright.studies.irb140.runs import (
 from armwright.studies.irb140.setting import RUNS, K_d, K_p, arm
 from armwright.studies.irb140.twin import closed_twins
 from armwright.studies.item import Claim, Item, Numbers, Picture
-from armwright.types import Array
+from armwright.types import Array, Traced
 
 
-def law_as_published(arm: Any, q: Any, qd: Any, ref: Any) -> Any:
+def law_as_published(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference) -> Traced:
     """Torque −K_p q̃ − K_d q̇ + g(q) with the printed q̃ = q_ref − q: it pushes away from the goal."""
     return -K_p * (ref.q - q) - K_d * qd + gravity_of_one(arm, q)
 

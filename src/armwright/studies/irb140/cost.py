@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from armwright.studies.irb140.twin import KINDS, STEP, closed_twins, run_twin
 from armwright.studies.item import Claim, Item, Undetermined
 from armwright.studies.operation_counts import bare, pair, table_6_2, tally
 
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+    from armwright.types import Traced
+
 PRINTED = {"CL1": ("28 min", "18 h"), "CL2": ("32 min", "18 h"), "CL3": ("27 min", "18 h")}
 """Table 6.1: wall time by Newton–Euler (5 s simulated) and by exponentials (2.3 s simulated)."""
 
@@ -36,7 +41,7 @@ class Count(NamedTuple):
     compiled: int
 
 
-def _bias(arm: Any, q: Any, qd: Any) -> Any:
+def _bias(arm: Robot | Tree, q: Traced, qd: Traced) -> Traced:
     return crba(arm, q), rnea(arm, q, qd, np.zeros(len(q)))
 
 
@@ -101,7 +106,7 @@ def stiff_calls() -> dict[str, tuple[int, float, float]]:
     for kind, function in FORWARD.items():
         forward = kernel(arm(), function, regroup=kind == "Newton–Euler")
 
-        def f(t: float, x: Any, forward: Any = forward) -> Any:
+        def f(t: float, x: Traced, forward: Traced = forward) -> Traced:
             tau = law(0.0, x[:6], x[6:], q_ref, still, still)
             return np.concatenate([x[6:], forward(x[:6], x[6:], tau[0] if isinstance(tau, tuple) else tau)])
 

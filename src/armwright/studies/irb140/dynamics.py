@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from armwright.dynamics import bias, coriolis_matrix, gravity_torque, inverse_dynamics, mass_matrix
 from armwright.dynamics.poe import poe_equations
 from armwright.robot.kernels import kernel
+from armwright.robot.model import Robot
 from armwright.studies.irb140.kinematics import TWO_ZEROS
 from armwright.studies.irb140.listing import ALL, relative_error
 from armwright.studies.irb140.setting import (
@@ -25,13 +25,13 @@ from armwright.studies.irb140.setting import (
     qdd_t,
 )
 from armwright.studies.item import Claim, Formula, Item, Numbers
-from armwright.types import Array
+from armwright.types import Array, Traced
 
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
 """Torques of the printed coordinates become those of `arm` by these signs."""
 
 
-def exponentials(q: Any, qd: Any) -> Any:
+def exponentials(q: Traced, qd: Traced) -> Traced:
     """M, C and g by products of exponentials, compiled."""
     return kernel(arm(), poe_equations, regroup=False)(q, qd)
 
@@ -62,7 +62,7 @@ def differences() -> dict[str, float]:
     }
 
 
-def holding_factors(robot: Any, q: Array) -> Array:
+def holding_factors(robot: Robot, q: Array) -> Array:
     """(−g_3, −(g_2 − g_3), −g_3, −g_5)/9.81: the numbers that (5.18) prints before g."""
     g = gravity_torque(robot, q) / GRAVITY
     return -np.array([g[2], g[1] - g[2], g[2], g[4]])

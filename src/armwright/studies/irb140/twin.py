@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from armwright.robot.tree import tree_of
 from armwright.simulation.integrators import method
 from armwright.simulation.system import System
 from armwright.studies.irb140.setting import RUNS, K_d, K_p, arm
-from armwright.types import Array
+from armwright.types import Array, Traced
 
 STEP = 1e-4
 SUBSTEPS = 10
@@ -33,10 +33,10 @@ SUBSTEPS = 10
 class Exponentials(System):
     """The arm by products of exponentials (002 §3.6)."""
 
-    def _mass(self, q: Any) -> Any:
+    def _mass(self, q: Traced) -> Traced:
         return poe_mass(self.tree, q)
 
-    def derivative(self, t: Any, x: Any) -> Any:
+    def derivative(self, t: Traced, x: Traced) -> Traced:
         """ẋ = (q̇, M⁻¹(u − C q̇ − g)) with M, C and g from the screws."""
         n = self.n
         tau, rest, _ = self.torques(t, x)
@@ -53,8 +53,8 @@ def _plan(kind: str) -> LoopPlan:
     law, integrate = pd_gravity(K_p, K_d), method("rk4").step
     model, still = tree_of(arm(), regroup=True), np.zeros(6)
 
-    def step(x: Any, target: Any, torque: Any, closed: Any) -> Any:
-        def command(t: Any, q: Any, qd: Any) -> Any:
+    def step(x: Traced, target: Traced, torque: Traced, closed: Traced) -> Traced:
+        def command(t: Traced, q: Traced, qd: Traced) -> Traced:
             signals = {"arm": model, "t": t, "q": q, "qd": qd, "ref": Reference(target, still, still), "dt": STEP}
             return torque + closed[0] * run_law(law, signals, law.gains, {})[0]
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from armwright.kinematics import fk, fk_all
@@ -37,7 +35,7 @@ def elementary_transform_as_published(alpha: float, d: float, theta: float, r: f
     )
 
 
-def g_0E_as_published(q: Any) -> Array:
+def g_0E_as_published(q: Array) -> Array:
     """g_0E(q) = T_01(q1) T_12(q2) … T_56(q6) T_6E from the printed table."""
     T = np.eye(4)
     for row, angle in zip(PRINTED_TABLE, [*q, 0.0], strict=True):
@@ -76,7 +74,7 @@ def axis_angle_as_published(R: Array) -> tuple[Array, float]:
     return v / (2.0 * np.sin(phi)), phi
 
 
-def axis_angle(q: Any) -> tuple[Array, float]:
+def axis_angle(q: Array) -> tuple[Array, float]:
     """Axis n and angle of R_0E by the logarithm, accurate near 0 and π too."""
     w = log_so3(fk(arm(), q)[:3, :3])
     phi = float(np.linalg.norm(w))

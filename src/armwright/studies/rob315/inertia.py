@@ -6,7 +6,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from armwright.dynamics import mass_matrix
 from armwright.kinematics import com_jacobian, fk_all, jacobian
 from armwright.robot.load import load
 from armwright.robot.model import Robot
-from armwright.robot.parts import Actuators
+from armwright.robot.parts import Actuators, Body
 from armwright.spatial import is_physical, parallel_axis, principal_moments
 from armwright.studies.item import Claim, Formula, Item
 from armwright.studies.rob315.setting import arm, q_f, q_i
@@ -23,7 +22,7 @@ from armwright.types import Array
 REFLECTED = np.array([0.1, 0.1, 0.1, 0.049, 0.049, 0.049])  # r_red² J_m
 
 
-def J_G_as_published(q: Any) -> Array:
+def J_G_as_published(q: Array) -> Array:
     """J_Gi (6, 6, 6): column j ≤ i is [z_j × (G_i − O_j); z_j], zero beyond (003 §4.7)."""
     T = fk_all(arm(), q)
     out = np.zeros((6, 6, 6))
@@ -35,12 +34,12 @@ def J_G_as_published(q: Any) -> Array:
     return out
 
 
-def J_G(q: Any) -> Array:
+def J_G(q: Array) -> Array:
     """The same from the library."""
     return np.stack([np.vstack([com_jacobian(arm(), q, i), jacobian(arm(), q, i)[3:]]) for i in range(6)])
 
 
-def A_as_published(q: Any) -> Array:
+def A_as_published(q: Array) -> Array:
     """A(q) = Σ m Jᵥᵀ Jᵥ + J_wᵀ R I_G Rᵀ J_w + diag(r_red² J_m), I_G by Huygens from the table about O_i."""
     T = fk_all(arm(), q)
     A = np.diag(REFLECTED)
@@ -85,7 +84,7 @@ def reading_behind_the_print() -> str:
 
 
 @cache
-def body_1_as_published() -> Any:
+def body_1_as_published() -> Body:
     """Body 1 with its printed tensor; it loads with a warning only."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -14,26 +14,28 @@ from armwright.graph.program import trace
 from armwright.kinematics import fk
 from armwright.kinematics.jacobian import point_jacobian, pose_jacobian
 from armwright.robot.kernels import kernel
+from armwright.robot.model import Robot
+from armwright.robot.tree import Tree
 from armwright.spatial import ltdl_solve
 from armwright.studies.item import Claim, Item, Numbers, Picture
 from armwright.studies.pictures import curves
 from armwright.studies.rob315.setting import X_df, X_di, arm, eps_x, k_max, q_0f, q_0i
-from armwright.types import Array
+from armwright.types import Array, Traced
 
 
-def least_norm(J_v: Any, v: Any) -> Any:
+def least_norm(J_v: Traced, v: Traced) -> Traced:
     """J_v⁺ v of a matrix (3, n) of full rank: J_vᵀ (J_v J_vᵀ)⁻¹ v."""
     return J_v.T @ ltdl_solve(J_v @ J_v.T, v)
 
 
-def newton(arm: Any, q: Any, x: Any) -> tuple[Any, Any]:
+def newton(arm: Robot | Tree, q: Traced, x: Traced) -> tuple[Any, Any]:
     """One update q + J_v⁺ e with J_v at the tool; also ‖e‖ before it."""
     T, J = pose_jacobian(arm, q)
     e = x - T[:3, 3]
     return q + least_norm(J[:3], e), np.sqrt(e @ e)
 
 
-def newton_as_published(arm: Any, q: Any, x: Any) -> tuple[Any, Any]:
+def newton_as_published(arm: Robot | Tree, q: Traced, x: Traced) -> tuple[Any, Any]:
     """The authors' update: J_v of the *desired* point X_d, as if it moved with the tool."""
     T, _ = pose_jacobian(arm, q)
     e = x - T[:3, 3]
@@ -41,7 +43,7 @@ def newton_as_published(arm: Any, q: Any, x: Any) -> tuple[Any, Any]:
     return q + least_norm(J[:3], e), np.sqrt(e @ e)
 
 
-def gradient(arm: Any, q: Any, x: Any, a: float = 2.0) -> tuple[Any, Any]:
+def gradient(arm: Robot | Tree, q: Traced, x: Traced, a: float = 2.0) -> tuple[Any, Any]:
     """One update q + a J_vᵀ e; the authors' Jacobian gives the same, since z × e is orthogonal to e."""
     T, J = pose_jacobian(arm, q)
     e = x - T[:3, 3]
@@ -108,7 +110,7 @@ def _notes(case: str) -> Callable[[], list[str]]:
     return notes
 
 
-def _history() -> Any:
+def _history() -> Traced:
     series = []
     for case in ("i", "f"):
         for method in ("newton as published", "newton", "gradient"):
