@@ -18,6 +18,8 @@ from armwright.pickling import Rebuilt
 from armwright.recording.signals import Event, Signal, as_event, check_signals, plain, read_only
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from armwright.robot.model import Robot
     from armwright.types import Array
 
@@ -178,7 +180,7 @@ class Recording(Rebuilt):
 
         return load(path, **options)
 
-    def plot(self, what: Any = "joints", path: str | Path | None = None, **options: Any) -> Any:
+    def plot(self, what: Any = "joints", path: str | Path | None = None, **options: Any) -> Figure:
         """Draw signals into a matplotlib Figure; see `recording.pictures.plots.plot`."""
         from armwright.recording.pictures.plots import plot
 

@@ -15,6 +15,8 @@ from armwright.recording.pictures.skeleton import Camera, capsules, joint_frames
 from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from armwright.robot.model import Robot
     from armwright.types import Array
 
@@ -42,9 +44,9 @@ class View(NamedTuple):
         return np.asarray(points, dtype=np.float64) @ self.axes.T
 
 
-def new_figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure of that size [inch] that belongs to no window."""
-    figure = need("matplotlib.figure", "plot", "drawing").Figure(figsize=(width, height), layout="constrained")
+    figure: Figure = need("matplotlib.figure", "plot", "drawing").Figure(figsize=(width, height), layout="constrained")
     need("matplotlib.backends.backend_agg", "plot", "drawing").FigureCanvasAgg(figure)
     return figure
 
@@ -62,7 +64,7 @@ def arm_figure(
     vector: bool = False,
     balls: Mapping[str, Ball] | None = None,
     camera: Camera | None = None,
-) -> Any:
+) -> Figure:
     """Draw one or several postures side by side.
 
     Args:
@@ -232,7 +234,7 @@ def curves(
     points: Sequence[str] = (),
     window: tuple[tuple[float, float], tuple[float, float]] | None = None,
     height: float = 2.8,
-) -> Any:
+) -> Figure:
     """Draw labelled curves (label, x, y) in one panel.
 
     Args:
@@ -296,7 +298,7 @@ def joint_panels(
     *,
     quantity: str = "position [rad]",
     limits: tuple[Array, Array] | None = None,
-) -> Any:
+) -> Figure:
     """Draw joint signals (T, n) over time, one panel a joint, limits dashed and the forbidden side shaded.
 
     Args:

@@ -21,6 +21,8 @@ from armwright.recording.pictures.summary import limits_of
 from armwright.recording.pictures.tool_plot import draw_tool
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from armwright.recording.recording import Recording
     from armwright.types import Array
 
@@ -47,7 +49,7 @@ def plot(
     title: str | None = None,
     width: float = 7.2,
     together: bool | None = None,
-) -> Any:
+) -> Figure:
     """Draw one or several views of a recording.
 
     Args:
@@ -84,7 +86,7 @@ def png(recording: Recording, view: str, dpi: int = 150) -> bytes:
     return buffer.getvalue()
 
 
-def _build(recording: Recording, views: list[str], title: str | None, width: float, together: bool | None) -> Any:
+def _build(recording: Recording, views: list[str], title: str | None, width: float, together: bool | None) -> Figure:
     figure_type = need("matplotlib.figure", "plot", "plotting").Figure
     canvas_type = need("matplotlib.backends.backend_agg", "plot", "plotting").FigureCanvasAgg
     if not views:
@@ -93,7 +95,7 @@ def _build(recording: Recording, views: list[str], title: str | None, width: flo
         raise InputError("plot: the recording has no samples")
     chosen = [_view(recording, view, together) for view in views]
     heights = [height(width) for height, _ in chosen]
-    figure = figure_type(figsize=(width, sum(heights) + (0.3 if title else 0.0)), layout="constrained")
+    figure: Figure = figure_type(figsize=(width, sum(heights) + (0.3 if title else 0.0)), layout="constrained")
     canvas_type(figure)
     parts = figure.subfigures(len(views), 1, height_ratios=heights, squeeze=False)[:, 0]
     for part, (_, draw) in zip(parts, chosen, strict=True):

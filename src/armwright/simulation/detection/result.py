@@ -15,6 +15,8 @@ from armwright.errors import InputError
 from armwright.optional import need
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from armwright.contact.detectors import ThresholdFit
     from armwright.types import Array
 
@@ -164,7 +166,7 @@ class DetectionStudy:
             "curves": curves,
         }
 
-    def plot(self, path: str | Path | None = None, *, rate: float = 1.0) -> Any:
+    def plot(self, path: str | Path | None = None, *, rate: float = 1.0) -> Figure:
         """Draw found contacts and median delay against false alarms, and the delays at `rate` alarms an hour.
 
         Args:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import root
@@ -18,6 +18,9 @@ from armwright.studies.collision.setting import MISSING_LINKS, arm, reduced
 from armwright.studies.item import Claim, Item, Numbers, Picture
 from armwright.studies.pictures import joint_panels
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SETTLED, SLOW = 11.0, 0.02  # s, rad/s
 
@@ -96,7 +99,7 @@ def _speed_notes() -> list[str]:
     return out
 
 
-def _picture() -> Any:
+def _picture() -> Figure:
     t, everywhere = fall(arm()).time, np.full(6, 1e9)
     shown = {"as published": np.degrees(fall(reduced())["q"]), "correct": np.degrees(fall(arm())["q"])}
     return joint_panels(t, shown, arm(), quantity="position [deg]", limits=(-everywhere, everywhere))

@@ -6,7 +6,7 @@ Figures are of the setting `HELD` unless a line names another one; see `runs`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from armwright.studies.collision.runs import (
 from armwright.studies.collision.setting import MISSING_LINKS, arm, reduced
 from armwright.studies.item import Claim, Item, Picture, Span, Undetermined
 from armwright.studies.pictures import curves
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LOST = "the obstacles were only in a figure and are lost; the values are those of two stand-in layouts"
 STAND_INS = "two stand-in layouts, the report's being lost; table held, an alarm ends at 0.7 f_min (hysteresis, ours)"
@@ -160,7 +163,7 @@ def _error_notes() -> list[str]:
     return out
 
 
-def _phantom_picture() -> Any:
+def _phantom_picture() -> Figure:
     rec = free_run(reduced(), HELD).recording
     violence = np.linalg.norm(rec["qdd_ref"], axis=1)
     return curves(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from armwright.studies.collision.setting import beta
 from armwright.studies.item import Claim, Formula, Item, Numbers, Picture
 from armwright.studies.pictures import new_figure
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 START, GOAL = (2, 11), (18, 7)
 SHAPE = (20, 20)
@@ -165,7 +168,7 @@ def _bound_notes() -> list[str]:
     return out
 
 
-def _picture() -> Any:
+def _picture() -> Figure:
     figure = new_figure(7.4, 2.1)
     panels = figure.subplots(1, 4)
     for panel, (name, case) in zip(panels, demo().items(), strict=True):

@@ -14,9 +14,11 @@ import numpy as np
 
 from armwright.control import pd, pd_gravity, pid
 from armwright.dynamics import gravity_torque
+from armwright.recording.recording import Recording
 from armwright.simulation import simulate
 from armwright.simulation.drives import Drive
 from armwright.simulation.friction import FrictionModel, Stribeck
+from armwright.simulation.options import LoopOptions
 from armwright.studies.irb140.runs import BAND, settled
 from armwright.studies.irb140.setting import RUNS, K_d, K_p, arm, postures
 from armwright.studies.item import Claim, Item
@@ -49,12 +51,12 @@ def largest_gravity() -> Array:
 
 
 @cache
-def _run(name: str, kind: str = "plain", amount: float = 0.0, duration: float = 5.0) -> Traced:
+def _run(name: str, kind: str = "plain", amount: float = 0.0, duration: float = 5.0) -> Recording:
     """One of the runs with something added: "limit", "rise", "viscous", "coulomb", "no g" or "integral"."""
     drive: Drive | None = None
     friction: FrictionModel | None = None
     law = {"no g": pd(K_p, K_d), "integral": pid(K_p, amount, K_d)}.get(kind, pd_gravity(K_p, K_d))
-    options: dict[str, Any] = {"continuous": True, "integrator": "rodas3-adaptive", "rate": 2000.0}
+    options: LoopOptions = {"continuous": True, "integrator": "rodas3-adaptive", "rate": 2000.0}
     if kind == "limit":
         drive = Drive(np.eye(6), largest_gravity() + amount, np.inf)
     elif kind == "rise":
@@ -65,7 +67,8 @@ def _run(name: str, kind: str = "plain", amount: float = 0.0, duration: float = 
     elif kind == "integral":  # its memory advances once a tick
         options = {"rate": 20_000.0, "check_step": False, "every": 10}
     q_init, q_ref = RUNS[name]
-    return simulate(arm(), law, q_ref, duration, q0=q_init, drive=drive, friction=friction, **options)
+    options.update(q0=q_init, drive=drive, friction=friction)
+    return simulate(arm(), law, q_ref, duration, **options)
 
 
 def moved(name: str, kind: str, amount: float) -> float:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +12,11 @@ from armwright.studies.irb140.runs import feedback, run
 from armwright.studies.irb140.setting import RUNS
 from armwright.studies.irb140.twin import closed_twins
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def draw_runs() -> Any:
+
+def draw_runs() -> Figure:
     """Draw the positions of the three runs."""
     figure, panels = row_of_panels([f"{name}: position" for name in RUNS], height=2.7)
     for panel, name in zip(panels, RUNS, strict=True):
@@ -26,7 +29,7 @@ def draw_runs() -> Any:
     return figure
 
 
-def draw_torques() -> Any:
+def draw_torques() -> Figure:
     """Draw the torques without gravity."""
     figure, panels = row_of_panels([f"{name}: torque − g(q)" for name in RUNS], height=2.7, share_y=True)
     for panel, name in zip(panels, RUNS, strict=True):
@@ -38,7 +41,7 @@ def draw_torques() -> Any:
     return figure
 
 
-def draw_storage() -> Any:
+def draw_storage() -> Figure:
     """Draw the Lyapunov function, and the difference of the formulations."""
     figure, (left, right) = row_of_panels(
         ["Lyapunov function V(t)", "|q Newton–Euler − q exponentials|, largest joint"], height=2.7

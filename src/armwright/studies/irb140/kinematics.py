@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from armwright.studies.irb140.setting import (
 from armwright.studies.item import Claim, Formula, Item, Numbers, Picture
 from armwright.studies.pictures import arm_figure
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LISTED = frozenset({"xi_1", "xi_4"})
 TWO_ZEROS = "DH matrices with another zero and other signs than link vectors, q_des and u_des"
@@ -147,7 +150,7 @@ def _listed(i: int, text: str, reason: str = "", *faults: str) -> Item:
     )
 
 
-def _draw() -> Any:
+def _draw() -> Figure:
     return arm_figure(arm(), [("q = 0", np.zeros(6)), ("q_des", q_des)], axes=True, coms=True)
 
 

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from functools import cache
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,11 +23,14 @@ from armwright.studies.irb140.as_published import (
     mass_as_published,
     skew_as_published,
 )
-from armwright.studies.irb140.figures import new_figure
 from armwright.studies.irb140.kinematics import AXIS_1, XI_4, home_centres
 from armwright.studies.irb140.setting import a1, arm, e1, e2, e4, postures, q_t, qd_t
 from armwright.studies.item import Claim, Formula, Item, Numbers, Picture
+from armwright.studies.pictures import new_figure
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ALL = frozenset(MASS_ERRORS)
 
@@ -76,7 +79,7 @@ def _mass_notes() -> list[str]:
     return lines
 
 
-def _draw_errors() -> Any:
+def _draw_errors() -> Figure:
     figure = new_figure(7.2, 2.9)
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     names = [*MASS_ERRORS, "all"]
@@ -121,7 +124,7 @@ def _one(item: str, name: str, title: str, text: str, reason: str, fault: str, *
     )
 
 
-def _share(name: str, effect: str) -> Any:
+def _share(name: str, effect: str) -> Callable[[], Sequence[str]]:
     def lines() -> Sequence[str]:
         return [f"alone: median relative error of M {median(name):.3g} ({effect})"]
 

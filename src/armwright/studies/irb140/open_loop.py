@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from armwright.dynamics import dynamics_derivatives, energy, forward_dynamics, gravity_torque
 from armwright.kinematics import fk
+from armwright.recording.batch import Recordings
+from armwright.recording.recording import Recording
 from armwright.simulation import simulate
 from armwright.studies.irb140.figures import joint_curves, row_of_panels
 from armwright.studies.irb140.kinematics import wrist
@@ -17,6 +19,9 @@ from armwright.studies.irb140.setting import PI, arm, q_des, q_down
 from armwright.studies.irb140.twin import run_twin
 from armwright.studies.item import Claim, Item, Picture
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NUDGE = 1e-9
 GROWN = 1e-3  # beyond this a perturbation is no longer small
@@ -32,25 +37,25 @@ def _constant(u: Array) -> Any:
 
 
 @cache
-def stretched() -> Any:
+def stretched() -> Recording:
     """OL1: ten seconds under u_des."""
     return simulate(arm(), _constant(u_des()), None, 10.0, q0=q_des, every=10)
 
 
 @cache
-def falling() -> Any:
+def falling() -> Recording:
     """OL1 as listed, without torque."""
     return simulate(arm(), None, None, 1.0, q0=q_des, substeps=4)
 
 
 @cache
-def hanging() -> Any:
+def hanging() -> Recordings:
     """OL2 for six seconds: the run itself, and six neighbours a NUDGE away in one joint each (a batch)."""
     starts = q_down + np.concatenate([np.zeros((1, 6)), NUDGE * np.eye(6)])
-    return simulate(arm(), _constant(u_des()), None, 6.0, q0=starts, substeps=8)
+    return simulate(arm(), _constant(u_des()), None, 6.0, q0=starts, count=len(starts), substeps=8)
 
 
-def drift(recording: Any) -> float:
+def drift(recording: Recording) -> float:
     """Largest distance of a joint from its start [rad]."""
     return float(np.abs(recording["q"] - recording["q"][0]).max())
 
@@ -187,7 +192,7 @@ def _posture_notes() -> list[str]:
     ]
 
 
-def _draw_sensitivity() -> Any:
+def _draw_sensitivity() -> Figure:
     figure, (left, right) = row_of_panels(["OL2 under u_des", "how far neighbours and formulations part"], height=2.9)
     run = hanging()[0]
     seen = run.time <= 2.0

@@ -8,7 +8,7 @@ gains cannot be sampled that slowly (its fastest mode is −22,700 1/s) and acts
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,11 +24,14 @@ from armwright.control import (
 )
 from armwright.control.two_velocities import sliding
 from armwright.simulation import simulate
-from armwright.studies.irb140.figures import new_figure
 from armwright.studies.irb140.setting import K_d, K_p, arm
 from armwright.studies.irb140.uncertain import COUNT, DURATION, arms, inertia_ratio, mismatch, path, torque_errors
 from armwright.studies.item import Item, Picture, Undetermined
+from armwright.studies.pictures import new_figure
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 RATE = 4000.0
 K = np.array([40.0, 60.0, 30.0, 2.0, 0.6, 0.05])
@@ -166,7 +169,7 @@ def _band(panel: Any, time: Array, values: Array, colour: str, label: str, size:
     panel.plot(at, groups.mean(axis=1), color=colour, linewidth=0.9, label=label)
 
 
-def _draw() -> Any:
+def _draw() -> Figure:
     figure = new_figure(7.6, 5.2)
     top, bottom = figure.subplots(2, 6, sharex=True, sharey="row")
     for k, (name, s) in enumerate(scores().items()):

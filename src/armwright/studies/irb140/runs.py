@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from armwright.control import pd_gravity
+from armwright.recording.recording import Recording
 from armwright.simulation import simulate, with_storage
 from armwright.studies.irb140.setting import RUNS, K_d, K_p, arm
 from armwright.types import Array
@@ -19,7 +19,7 @@ BAND, STILL = 0.02, 0.02
 
 
 @cache
-def run(name: str) -> Any:
+def run(name: str) -> Recording:
     """A run of five seconds, the law acting continuously, as in the thesis's block diagram; stiff integrator."""
     law = pd_gravity(K_p, K_d)
     q_init, q_ref = RUNS[name]
@@ -33,7 +33,7 @@ def settling(name: str, band: float = BAND) -> Array:
     return settled(name, run(name), band)
 
 
-def settled(name: str, recording: Any, band: float = BAND) -> Array:
+def settled(name: str, recording: Recording, band: float = BAND) -> Array:
     """The same of another recording from the same start to the same goal."""
     step = np.abs(RUNS[name].q_ref - RUNS[name].q_init)
     outside = np.abs(recording["error"]) > np.where(step > 0.0, band * step, band * STILL / BAND)

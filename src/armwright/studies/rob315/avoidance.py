@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from armwright.studies.rob315.inverse import least_norm
 from armwright.studies.rob315.line import limits_are_kept, line, path, violation
 from armwright.studies.rob315.setting import T_e, V, X_df, X_di, arm, q_i
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 K = 100.0  # 1/s, of the closed loop
 
@@ -177,7 +180,7 @@ def _closed_notes() -> list[str]:
     return out
 
 
-def _paths() -> Any:
+def _paths() -> Figure:
     t = np.asarray(T_e * np.arange(len(line())), dtype=np.float64)
     shown = {
         "as published, α = 1": open_loop_as_published(1.0, "as published").q,
@@ -187,7 +190,7 @@ def _paths() -> Any:
     return joint_panels(t, shown, arm())
 
 
-def _errors() -> Any:
+def _errors() -> Figure:
     t = np.asarray(T_e * np.arange(len(line())), dtype=np.float64)
     series = []
     for label, run in (
@@ -200,7 +203,7 @@ def _errors() -> Any:
     return curves(series, "time [s]", "distance from the line [mm]", logarithmic=True)
 
 
-def _tool_paths() -> Any:
+def _tool_paths() -> Figure:
     paths = {"line": line()}
     for alpha in (0.5, 1.0):
         paths[f"as published, α = {alpha:g}"] = fk(arm(), open_loop_as_published(alpha, "as published").q)[:, :3, 3]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from armwright.studies.pictures import curves, joint_panels
 from armwright.studies.rob315.motion import torque_limits
 from armwright.studies.rob315.setting import K_d, K_p, T_e, arm, q_df, q_di, t_f
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def _run(law: Law, duration: float, T: float = t_f) -> Recording:
@@ -104,16 +107,16 @@ def _trap_notes() -> list[str]:
     ]
 
 
-def _joints() -> Any:
+def _joints() -> Figure:
     return joint_panels(run().time, {"q": run()["q"], "q_c": run()["q_ref"]}, arm())
 
 
-def _errors() -> Any:
+def _errors() -> Figure:
     e = 1e3 * run()["error"]
     return curves([(f"joint {j + 1}", run().time, e[:, j]) for j in range(6)], "time [s]", "q_c − q [mrad]")
 
 
-def _torques() -> Any:
+def _torques() -> Figure:
     limits = (-torque_limits(), torque_limits())
     return joint_panels(run().time, {"Γ": run()["tau"]}, arm(), quantity="torque [N m]", limits=limits)
 

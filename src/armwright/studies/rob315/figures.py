@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from armwright.recording.pictures.style import COLOURS
 from armwright.studies.pictures import new_figure
 from armwright.types import Array
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def draw_paths(paths: Mapping[str, Array]) -> Any:
+
+def draw_paths(paths: Mapping[str, Array]) -> Figure:
     """Draw paths (T, 3) [m], base frame, over x–y and x–z; the first is dashed."""
     figure = new_figure(7.2, 3.0)
     for panel, (axis, title) in zip(figure.subplots(1, 2), ((1, "from above"), (2, "from the side")), strict=True):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from armwright.studies.item import Claim, Item, Numbers, Picture
 from armwright.studies.pictures import curves
 from armwright.studies.rob315.setting import X_df, X_di, arm, eps_x, k_max, q_0f, q_0i
 from armwright.types import Array, Traced
+
+if TYPE_CHECKING:
+    pass
 
 
 def least_norm(J_v: Traced, v: Traced) -> Traced:

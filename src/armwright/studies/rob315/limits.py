@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from armwright.studies.pictures import curves
 from armwright.studies.rob315.inertia import J_G_as_published
 from armwright.studies.rob315.setting import PI, arm, q_f, q_i
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TOLERANCE = 1e-6  # relative, of the proofs: more digits than are printed
 LAST = "Q14: the search returns the last point of its grid"
@@ -118,7 +121,7 @@ def _gravity_notes() -> list[str]:
     return out
 
 
-def _cut() -> Any:
+def _cut() -> Figure:
     """‖G‖₁ over q2 with the forearm stretched, and what the grid sees of it."""
     q2 = np.linspace(arm().lower[1], arm().upper[1], 401)
     q = np.zeros((401, 6))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from armwright.studies.rob315.figures import draw_paths
 from armwright.studies.rob315.inverse import newton, newton_as_published
 from armwright.studies.rob315.setting import T_e, V, X_df, X_di, arm, eps_x, k_max, q_i
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @cache
@@ -149,12 +152,12 @@ def _limit_notes() -> list[str]:
     return out
 
 
-def _picture() -> Any:
+def _picture() -> Figure:
     t = np.asarray(T_e * np.arange(len(line())), dtype=np.float64)
     return joint_panels(t, {"as published": path().q, "clean Jacobian": path("correct").q}, arm())
 
 
-def _tool() -> Any:
+def _tool() -> Figure:
     return draw_paths({"line": line(), "tool, Q9": fk(arm(), path().q)[:, :3, 3]})
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from armwright.studies.pictures import curves
 from armwright.studies.rob315.limits import certificate, mu2_as_published
 from armwright.studies.rob315.setting import arm, q_df, q_di, q_f, q_i, qd_used, t_f
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 GAMMA = np.array([10.0, 120.0, 15.0, -3.0, 2.0, 1.0])
 D = q_df - q_di
@@ -94,7 +97,7 @@ def _time_notes() -> list[str]:
     ]
 
 
-def _torques() -> Any:
+def _torques() -> Figure:
     series = []
     for T in (t_f_formula(), t_f_exact()):
         motion = quintic(q_di, q_df, T)
@@ -106,7 +109,7 @@ def _torques() -> Any:
     )
 
 
-def _quintic_picture() -> Any:
+def _quintic_picture() -> Figure:
     s = np.linspace(0.0, 0.6, 301)
     motion = quintic(q_di, q_df, t_f)
     return curves(
