@@ -67,7 +67,7 @@ def _run(name: str, kind: str = "plain", amount: float = 0.0, duration: float = 
     elif kind == "integral":  # its memory advances once a tick
         options = {"rate": 20_000.0, "check_step": False, "every": 10}
     q_init, q_ref = RUNS[name]
-    options.update(q0=q_init, drive=drive, friction=friction)
+    options.update({"q0": q_init, "drive": drive, "friction": friction})
     return simulate(arm(), law, q_ref, duration, **options)
 
 
