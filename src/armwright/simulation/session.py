@@ -7,15 +7,13 @@ import contextlib
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from armwright.errors import ArmwrightError, ArmwrightWarning, InputError, TraceError
 from armwright.graph.loop import recorded_rows
 from armwright.graph.purity import StatefulError
-from armwright.recording.batch import Recordings
-from armwright.recording.recording import Recording
 from armwright.simulation import callback, diagnosis
 from armwright.simulation.event_location import stop_at_event
 from armwright.simulation.loop_plan import loop_plan
@@ -28,6 +26,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from armwright.graph.loop_plan import LoopPlan
+    from armwright.recording.batch import Recordings
+    from armwright.recording.recording import Recording
     from armwright.robot.model import Robot
     from armwright.simulation.loop_stages import Ingredients
 
@@ -77,17 +77,15 @@ class Session(RunningLoop):
 
     def recording(self, **settings: Any) -> Recording:
         """What was recorded so far by a single simulation; `settings` are noted in it."""
-        found = recording_of(self, settings)
-        if isinstance(found, Recordings):
+        if self.batch:
             raise InputError(f"recording: this session runs a batch of {self.count}; take its recordings()")
-        return found
+        return cast("Recording", recording_of(self, settings))
 
     def recordings(self, **settings: Any) -> Recordings:
         """What was recorded so far by a batch; `settings` are noted in it."""
-        found = recording_of(self, settings)
-        if isinstance(found, Recording):
+        if not self.batch:
             raise InputError("recordings: this session runs a single simulation; take its recording()")
-        return found
+        return cast("Recordings", recording_of(self, settings))
 
     def save(self, path: str | Path, *, keep: float | None = None, **settings: Any) -> None:
         """Write to a file while it runs from now on (.mcap, .parquet, .csv); `close` ends it.
