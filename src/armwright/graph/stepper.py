@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from armwright.graph.kernel import compiled
-from armwright.graph.loop import Loop, LoopPlan
+from armwright.graph.loop import Loop
+from armwright.graph.loop_plan import LoopPlan
 
 _NAME = "armwright_one_tick"
 _ARGUMENTS = ("ptr",) * 4 + ("i64",) * 4 + ("ptr",)

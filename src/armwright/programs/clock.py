@@ -62,7 +62,7 @@ def joints_at(route: Route, time: Trajectory, t: Array) -> tuple[Array, Array, A
     s, sd, sdd = (part[..., 0] for part in time.evaluate(t))
     s = np.clip(s, 0.0, route.curve.duration)
     piece = np.searchsorted(route.curve.breaks[1:-1], s, side="right")
-    q, dq, ddq = route.curve._at(piece, s - route.curve.breaks[piece])
+    q, dq, ddq = route.curve.on_pieces(piece, s - route.curve.breaks[piece])
     # standing at a stop is still part of the move that led there
     behind = np.maximum(np.searchsorted(route.curve.breaks, s - 1e-12 * route.curve.duration, side="right") - 1, 0)
     owner = np.where(sd == 0.0, route.owner[np.minimum(behind, route.owner.size - 1)], route.owner[piece])
@@ -93,7 +93,7 @@ def _kept(route: Route, pace: Pace, part: Trajectory, first: int, last: int) -> 
     s, sd, sdd = (value[..., 0] for value in part.within(LOOK))
     curve, s = route.part(first, last), s - route.curve.breaks[first]
     piece = np.searchsorted(curve.breaks[1:-1], s, side="right")
-    _, dq, ddq = curve._at(piece, s - curve.breaks[piece])
+    _, dq, ddq = curve.on_pieces(piece, s - curve.breaks[piece])
     cap, push, weight = (limit[first:last][piece] for limit in pace)
     qdd = dq * sdd[..., None] + ddq * sd[..., None] ** 2
     use = max(

@@ -67,7 +67,7 @@ def _rows(route: Route, pace: Pace, law: Profile) -> tuple[Array, Array, Array] 
     start = route.curve.breaks[law.origin]
     ends = np.stack([law.s[:-1] - start, law.s[1:] - start], axis=1)
     first, last = int(law.origin[0]), int(law.origin[-1]) + 1
-    _, dq, ddq = route.part(first, last)._at(np.repeat(law.origin[:, None] - first, 2, axis=1), ends)
+    _, dq, ddq = route.part(first, last).on_pieces(np.repeat(law.origin[:, None] - first, 2, axis=1), ends)
     inertia, curve = dq * weight, ddq * weight
     x = np.stack([law.x[:-1], law.x[1:]], axis=1)[..., None]
     if np.abs(inertia * law.push[:, None, None] + curve * x).max() <= WITHIN:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.graph.kernel import Kernel, make_kernel
-from armwright.graph.loop import LoopPlan, stage
+from armwright.graph.loop_plan import LoopPlan, stage
 from armwright.graph.program import Program, trace
 from armwright.programs.motors.cycle import Algorithm, Cycle, State, cycle
 from armwright.programs.motors.drives import Basis, Drives, drives_of
