@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from armwright.motion.parameterise import largest_speeds_toppra
 
 import armwright as aw
 from armwright import motion
 from armwright.errors import InputError
 from armwright.motion import cartesian
-from armwright.motion.parameterise import largest_speeds_toppra
 from armwright.motion.reachability import largest_speeds
 
 PLANAR, UR5 = aw.load("planar2"), aw.load("ur5")

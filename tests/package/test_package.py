@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -53,3 +54,18 @@ def test_nothing_of_ours_is_importable_under_a_name_of_its_own():
     assert [path.name for path in (ROOT / "src").iterdir() if not path.name.endswith(".egg-info")] == ["armwright"]
     for path in (ROOT / "src").rglob("*.py"):
         assert "sys.path" not in path.read_text(encoding="utf-8"), path
+
+
+def test_public_functions_say_what_they_take_and_return():
+    """No `Any`: neither in the arguments nor as the result (the constants that `compile` folds in may be anything)."""
+    untyped = []
+    for name in dir(aw):
+        function = getattr(aw, name)
+        if not inspect.isfunction(function) or name == "explore":  # its signature is being rewritten
+            continue
+        for label, kind in inspect.signature(function).parameters.items():
+            if kind.annotation in ("Any", inspect.Parameter.empty) and (name, label) != ("compile", "constants"):
+                untyped.append(f"{name}({label})")
+        if inspect.signature(function).return_annotation in ("Any", inspect.Signature.empty):
+            untyped.append(name)
+    assert untyped == []

@@ -143,12 +143,12 @@ def _stiff() -> None:
     options = {"q0": np.zeros(6), "integrator": "rodas3", "continuous": True}
     goal = np.array(IRB140_GOAL)
     runs = {"loop/irb140": _still(robot, law, goal, options)}
-    original = step_stages.System
+    original = step_stages.System  # type: ignore[attr-defined]
     try:
-        step_stages.System = ExponentialSystem
+        step_stages.System = ExponentialSystem  # type: ignore[attr-defined]
         runs["loop/irb140_exponentials"] = _still(replace(robot, name="irb140 by exponentials"), law, goal, options)
     finally:
-        step_stages.System = original
+        step_stages.System = original  # type: ignore[attr-defined]
     # the same task with an explicit integrator and steps that resolve the fastest mode
     check = simulate(robot, law, goal, 5.0, q0=np.zeros(6), continuous=True, rate=10000.0, every=500)["q"][-1]
     for name, run in runs.items():
