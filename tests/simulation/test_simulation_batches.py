@@ -94,7 +94,7 @@ def test_each_robot_is_its_own_model_by_default(robot, path):
 
 
 def test_robots_of_another_shape_are_refused(robot, path):
-    with pytest.raises(InputError, match="batch: robot 1"):
+    with pytest.raises(InputError, match="simulate: robot 1"):
         simulate([robot, load("irb140")], None, None, 0.1)
     lax = replace(robot, joints=tuple(replace(j, friction=Friction(coulomb=1.0, dead_zone=0.1)) for j in robot.joints))
     with pytest.raises(InputError, match="dead_zone"):
