@@ -11,11 +11,14 @@ import threading
 import numpy as np
 import pytest
 
+from armwright.contact import contact_wrench
 from armwright.control import as_law, computed_torque, pd, pd_gravity
 from armwright.errors import ArmwrightWarning, InputError, SimulationError
+from armwright.kinematics import fk
 from armwright.motion import quintic
 from armwright.robot.load import load
 from armwright.simulation import prepare, simulate
+from armwright.world import Box, World
 
 GOOD = {"q0": [0.1, 0.2]}
 LAW = pd(10.0, 1.0)
@@ -245,3 +248,15 @@ def test_every_simulation_of_a_batch_is_checked():
     with pytest.raises(SimulationError, match=r"simulation 3: this law held for 1 ms cannot be stable"):
         simulate(arms, pd(100.0, 6000.0), [0.0, 1.5], 0.1)
     simulate([arm for k, arm in enumerate(arms) if k != 3], pd(100.0, 6000.0), [0.0, 1.5], 0.1)
+
+
+@pytest.mark.parametrize("stiffness", [2e4, 1e6])
+def test_an_arm_that_begins_in_a_wall_is_told_that_the_contact_is_too_stiff_for_the_step(stiffness):
+    """The stiff part is neither the law nor the arm: without the wall the same loop runs."""
+    robot, q0 = load("ur5"), np.array([0.0, -1.4, 1.8, -0.4, 1.57, 0.0])
+    x, y, z = fk(robot, q0)[:3, 3]
+    wall = Box(name="wall", centre=(x, y + 0.2, z), size=(0.4, 0.1, 0.4), stiffness=stiffness, damping=100.0)
+    law = computed_torque(100.0, 20.0)
+    simulate(robot, law, q0, 0.01)
+    with pytest.raises(SimulationError, match=r"contacts have a pole at .*wrist_2.*more substeps"):
+        simulate(robot, law, q0, 0.01, wrench=contact_wrench(robot, World((wall,))))

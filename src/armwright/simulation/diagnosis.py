@@ -19,6 +19,8 @@ from armwright.simulation.system import System
 from armwright.simulation.wrist import tool_wrench
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from armwright.simulation.running_loop import RunningLoop
     from armwright.types import Array, Traced
 
@@ -103,7 +105,7 @@ def _perturbation(running: RunningLoop) -> float:
 
 
 def linearised(running: RunningLoop, x: Array, lane: int = 0) -> Linear:
-    """The loop of one simulation around state x: arm, drive and friction, and the law."""
+    """The loop of one simulation around state x: arm, drive, friction, what the world does to it, and the law."""
     parts = running.parts
     n, ref = parts.n, Reference(*(part[0] for part in running.reference_at(np.array([running.time]))))
     values = parts.lanes.values
@@ -120,8 +122,13 @@ def linearised(running: RunningLoop, x: Array, lane: int = 0) -> Linear:
 
     extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
 
+    def world(function: Callable[..., Traced] | None) -> Callable[..., Traced] | None:
+        return None if function is None else lambda t, q, qd: function(plant, running.time + t, q, qd)
+
+    surroundings = world(parts.wrenches), world(parts.external)  # a stiff contact may be what the step cannot follow
+
     def derivative(z: Traced, u: Traced) -> Traced:
-        return System(plant, lambda *_: u, parts.drive, parts.friction, None, None, extra).derivative(0.0, z)
+        return System(plant, lambda *_: u, parts.drive, parts.friction, *surroundings, extra).derivative(0.0, z)
 
     return stability.linearise(derivative, law, x, law(x))
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from armwright.types import Traced
 
 IMPLAUSIBLE_RATE = 100.0  # 1/s: an inverted forearm falls with 10 to 30
+NEAR_LIMIT = 1.2  # a step this near the linear limit is to blame: contacts and friction are stiffer a little further on
 
 
 def growth(J: Traced) -> tuple[float, Traced]:
@@ -81,31 +82,35 @@ def unstable(linear: Linear) -> bool:
     return float(np.linalg.eigvals(linear.A + linear.B @ linear.K).real.max()) > IMPLAUSIBLE_RATE
 
 
+def _fastest(poles: Any) -> str:
+    """Write the pole that is farthest from zero; one that swings with its imaginary part."""
+    pole = complex(poles[int(np.argmax(np.abs(poles)))])
+    return f"{pole.real:.0f}" if abs(pole.imag) < abs(pole.real) else f"{pole.real:.0f} ± {abs(pole.imag):.0f}i"
+
+
 def explain(linear: Linear, method: Method, *, period: float, step: float, continuous: bool, joint: str) -> str:
     """Say why the loop cannot run as asked and what would."""
     poles = np.linalg.eigvals(linear.A + linear.B @ linear.K)
-    fastest, growing = float(poles.real.min()), float(poles.real.max())
+    growing = float(poles.real.max())
     if not continuous:
         limit = largest_period(linear)
         if limit < period:
             return (
                 f"this law held for {period * 1e3:.4g} ms cannot be stable here: the closed loop has a pole at "
-                f"{fastest:.0f} 1/s (joint {joint}); the limit is about {limit * 1e3:.3g} ms "
+                f"{_fastest(poles)} 1/s (joint {joint}); the limit is about {limit * 1e3:.3g} ms "
                 f"(rate ≥ {1.0 / max(limit, 1e-9):.0f} 1/s), or let the law act continuously (continuous=True) "
                 'with the stiff integrator "rodas3"'
             )
-        # the law may be held that long; can the integrator follow the arm, its friction and its drive?
+        # the law may be held that long; can the integrator follow the arm, its friction, its drive and its contacts?
         linear = Linear(linear.A, linear.B, 0.0 * linear.K)
-        fastest = float(np.linalg.eigvals(linear.A).real.min())
+        poles = np.linalg.eigvals(linear.A)
     limit = largest_step(linear, method)
-    if limit < step:
-        what = "the closed loop has" if continuous else "arm, friction and drive have"
+    if limit < NEAR_LIMIT * step:
+        what = "the closed loop has" if continuous else "arm, friction, drive and contacts have"
         return (
             f"{method.name} with a step of {step * 1e3:.4g} ms cannot be stable here: {what} a pole at "
-            f"{fastest:.0f} 1/s "
-            f"(joint {joint}); the limit is about {limit * 1e3:.3g} ms (more substeps), or use the stiff "
-            "integrator "
-            '"rodas3"'
+            f"{_fastest(poles)} 1/s (joint {joint}); the limit is about {limit * 1e3:.3g} ms (more substeps), "
+            'or use the stiff integrator "rodas3"'
         )
     if growing > 0.5:
         return (
