@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from armwright.motion.parameterise import largest_speeds_toppra
+from armwright.motion.toppra_solver import largest_speeds_toppra
 
 import armwright as aw
 from armwright import motion
