@@ -24,6 +24,7 @@ ROOMS = [
     "planning",
     "recording",
     "simulation",
+    "exploration",
     "programs",
     "campaigns",
 ]
@@ -38,7 +39,6 @@ MORE = {
         "ProgramError ArmwrightWarning"
     ),
     "simulation": "detection.study.detection_study",
-    "exploration": "explore.explore task.Published compare.compare_explorations",
     "graph": "kernel.Kernel purity.pure",
 }
 """Room → further names: what a room without ``__all__`` offers, and what ``armwright`` takes from deeper files."""

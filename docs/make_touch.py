@@ -23,7 +23,7 @@ from armwright.contact.isolation.isolate import isolate
 from armwright.contact.isolation.noise import link_torques, torque_covariance
 from armwright.contact.isolation.surface import drawn_place, pushes, surfaces
 from armwright.contact.observers import closed_loop_error_observer, momentum_observer
-from armwright.exploration.compare import VARIANTS, compare_explorations
+from armwright.exploration.grid.compare import VARIANTS, compare_explorations
 from armwright.simulation.detection.study import detection_study, study_law, tool_moves
 from armwright.world.link_capsules import link_capsules
 
@@ -101,7 +101,7 @@ def _percent(count: int, total: int) -> str:
 
 
 def _pushed(arm: Any, rng: np.random.Generator, light: bool) -> tuple[Any, int, Any, Any]:
-    """Posture, link, place and torque of a push: 20–100 N on any link, or 5–200 N anywhere on the surface."""
+    """Configuration, link, place and torque of a push: 20–100 N on any link, or 5–200 N anywhere on the surface."""
     q = rng.uniform(-np.pi, np.pi, 6)
     faces = surfaces(arm, q, link_capsules(arm))
     face, c, m = drawn_place(rng, faces[1:], faces, even=not light)
@@ -112,7 +112,7 @@ def _pushed(arm: Any, rng: np.random.Generator, light: bool) -> tuple[Any, int, 
 
 
 def isolation(seeds: list[int]) -> list[str]:
-    """Pushes of 20–100 N anywhere on a moving link of a UR5 in random postures: how often the right link is named.
+    """Pushes of 20–100 N anywhere on a moving link of a UR5 in random configurations: how often the link is named.
 
     Sets of contacts: all; "loaded", which load their link's own joint by more than four standard deviations of the
     estimate; "distinct", whose exact torques leave at most 1 % for all other links together; "claimed".

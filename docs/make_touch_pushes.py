@@ -68,7 +68,7 @@ PLANTS = {
 
 
 def estimates(arm: Any, rng: np.random.Generator, plant: Plant) -> tuple[Any, Any, Any]:
-    """Posture, and the estimate before and after a moment at which the arm begins to brake, without contact."""
+    """Configuration, and the estimate before and after a moment at which the arm begins to brake, without contact."""
     q, qd = rng.uniform(-np.pi, np.pi, 6), rng.normal(0.0, 0.3, 6)
     left, braking = rng.uniform(), rng.uniform()
     before = _wrong(arm, plant, q - GAP * qd, qd, np.zeros(6), 1.0)

@@ -12,8 +12,7 @@ import numpy as np
 
 import armwright as aw
 from armwright.contact.detectors.statistics import exact_proportion
-from armwright.exploration.explore import explore
-from armwright.exploration.joints.many import oracle, random_world
+from armwright.exploration import Budget, Sensing, explore, oracle, random_world
 from armwright.simulation.detection.study import ur5_sensors
 from armwright.world.distance import signed_distance
 
@@ -25,9 +24,8 @@ FINAL = ("unreachable", "boxed in")
 def one_world(arm: Any, seed: int, reaction: str) -> dict[str, Any]:
     """A run with the noise of a UR5's sensors: how it ended, and how far its sure marks are from every surface."""
     world = random_world(arm, seed)
-    run = explore(
-        arm, world, planner="rrt-connect", duration=300.0, reaction=reaction, sensors=ur5_sensors(), seed=seed
-    )
+    sensing = Sensing(sensors=ur5_sensors())
+    run = explore(arm, world, reaction=reaction, sensing=sensing, budget=Budget(300.0), seed=seed)
     sure = [places.points[places.sure] for places in run.touch_maps]
     marks = np.unique(np.concatenate([np.zeros((0, 3)), *sure]), axis=0)
     felt = [c.places.points[0] for c in run.contacts if c.places is not None and c.places.sure]

@@ -188,7 +188,7 @@ def test_noise_is_seeded_and_a_load_can_be_unknown(capsys, tmp_path):
         (["--law", "pd", "--gain", "kp=-5", "--gain", "kd=1"], "kp"),
         (["--law", "sliding_mode"], "--gain k=…"),
         (["--law", "pd_gravity", "--gain", "at=nowhere"], "measured"),
-        (["--reference", "somewhere"], "a posture"),
+        (["--reference", "somewhere"], "a configuration"),
         (["--reference", "0,0,0"], "expected 6 numbers"),
         (["--reference", "0,0,0,0,0,x"], "'x' is not a number"),
         (["--reference", "0,0,0,nan,0,0"], "not finite"),
@@ -218,7 +218,7 @@ def test_a_wrong_request_is_one_line_and_exit_code_2(capsys, words, hint):
     assert err.startswith("armwright: ")
 
 
-def test_no_duration_for_a_posture_is_told(capsys):
+def test_no_duration_for_a_configuration_is_told(capsys):
     code, _, err = run(capsys, "simulate", "ur5", "--reference", "0,0,0,0,0,0")
     assert code == 2
     assert "duration" in err
@@ -238,13 +238,13 @@ def test_the_help_names_every_law(capsys):
     assert "rad/s" in out  # not swallowed as markup
 
 
-def test_postures_carry_their_unit(ur5):
+def test_configurations_carry_their_unit(ur5):
     right = np.radians([0, 90, -45, 10, 20, 30])
-    assert np.allclose(specs.posture("0,90,-45,10,20,30deg", ur5, "q"), right)
-    assert np.allclose(specs.posture("0deg,90deg,-45deg,10 deg,20deg,30deg", ur5, "q"), right)
-    assert np.allclose(specs.posture("0,1.5,-1,0,0,2", ur5, "q"), [0, 1.5, -1, 0, 0, 2])
+    assert np.allclose(specs.configuration("0,90,-45,10,20,30deg", ur5, "q"), right)
+    assert np.allclose(specs.configuration("0deg,90deg,-45deg,10 deg,20deg,30deg", ur5, "q"), right)
+    assert np.allclose(specs.configuration("0,1.5,-1,0,0,2", ur5, "q"), [0, 1.5, -1, 0, 0, 2])
     with pytest.raises(InputError, match="unit"):
-        specs.posture("0deg,90,-45,10,20,30deg", ur5, "q")
+        specs.configuration("0deg,90,-45,10,20,30deg", ur5, "q")
 
 
 def test_waypoints_from_files(ur5, tmp_path):

@@ -27,6 +27,7 @@ kind = "cylinder"
 centre = {{ value = [0.42, -0.15, 0], unit = "m" }}
 radius = {{ value = 30, unit = "mm" }}
 """
+NEAR, PATCH = ("--near", "2.5511,-1.1193,2.5706,0.1196,1.5708,-0.5905"), ("--grid", "20x20@0.1501,-0.2499,0/0.0263")
 NEEDS_PICTURES = ("tour",)
 
 
@@ -64,8 +65,8 @@ def run(capsys, *argv: str) -> tuple[int, str, str]:
         ("export", "ARM", "--to", "mdh", "-o", "FILE"),
         ("simulate", "ARM", "--duration", "0.01", "-o", "FILE.csv"),
         ("tour", "ARM", "--seconds", "0.02", "--out", "FOLDER"),
-        ("run", "collision", "--robot", "ARM", "--world", "WORLD", "--duration", "3"),
-        ("run", "worlds", "--robot", "ARM", "--count", "1", "--jobs", "1", "--variant", "closed-loop, back off"),
+        ("run", "collision", "--robot", "ARM", "--world", "WORLD", "--duration", "3", *PATCH, *NEAR, "--goal", "18,7"),
+        ("run", "worlds", "--robot", "ARM", "--count", "1", "--jobs", "1", "--variant", "closed-loop, back off", *NEAR),
     ],
     ids=lambda argv: argv[0] if argv[0] != "run" else argv[1],
 )
@@ -219,7 +220,7 @@ def test_help_keeps_its_square_brackets(capsys):
     code, out, _ = run(capsys, "run", "collision", "--help")
     text = " ".join(out.split())
     assert code == 0
-    for word in ("posture [rad]", "position [m]", "NxM[xK]@x,y,z/size", "cell 1,1[,1]"):
+    for word in ("coordinates [rad, m]", "position [m]", "NxM[xK]@x,y,z/size", "cell 1,1[,1]"):
         assert word in text
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.contact.cylinders_000 import cylinder_force, tool_cylinders, upright_cylinders
 from armwright.contact.ground_truth import clearance, contact_report
 from armwright.contact.model import contact_pairs, contact_wrench, touches, wrenches_of
 from armwright.dynamics.energy import kinetic_energy, potential_energy
@@ -18,7 +17,7 @@ from armwright.errors import InputError, NotSupportedError
 from armwright.kinematics import fk, jacobian
 from armwright.robot.kernels import compile as compiled
 from armwright.simulation import simulate
-from armwright.world.link_capsules import LinkCapsule, beyond_tool, fixed_column, link_capsules, tool_point
+from armwright.world.link_capsules import LinkCapsule, beyond_tool, fixed_column, link_capsules
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Sphere
 from armwright.world.world import World, load_world
 
@@ -166,49 +165,6 @@ def test_energy_of_a_fall_is_kept_without_damping_and_lost_with_it():
     damped, _ = drop(soft.with_surface(damping=200.0, friction=0.5))
     assert np.diff(damped).max() < 1e-4 * stored
     assert damped[-1] < damped[0] - 0.2 * stored
-
-
-def test_model_of_document_000():
-    world = load_world("layout-b")
-    cylinders = upright_cylinders(world)
-    rng = np.random.default_rng(8)
-    for p in np.column_stack([rng.uniform(0.3, 0.5, 200), rng.uniform(-0.15, 0.15, 200), rng.uniform(-1.0, 1.0, 200)]):
-        F = np.zeros(3)
-        for c in cylinders:  # 000 §3.8, word by word
-            v = np.array([c.centre[0] - p[0], c.centre[1] - p[1], 0.0])
-            D = np.linalg.norm(v)
-            if c.radius > D:
-                F += -1e5 * (c.radius - D) * v / D
-        np.testing.assert_allclose(cylinder_force(cylinders, p), F, atol=1e-9)
-    assert np.isfinite(cylinder_force(cylinders, np.array([*cylinders[0].centre[:2], 0.3]))).all()
-    robot = aw.load("ur5-ragazzon")
-    q = np.array([2.7, -0.8, 1.9, 0.5, 1.5708, -0.4])
-    place = World(
-        (Cylinder(name="c", centre=(fk(robot, q)[0, 3] + 0.01, fk(robot, q)[1, 3] + 0.005, 0.0), radius=0.03),)
-    )
-    wrench = tool_cylinders(place)
-    assert wrench is tool_cylinders(World(place.shapes))
-    rows = wrench(robot, 0.0, q, np.zeros(6))
-    expected = cylinder_force(upright_cylinders(place), fk(robot, q)[:3, 3])
-    np.testing.assert_allclose(rows[5], [*expected, 0.0, 0.0, 0.0], atol=1e-9)
-    assert not rows[:5].any() and np.linalg.norm(expected) > 100.0
-    np.testing.assert_allclose(
-        joint_torque(robot, q, np.zeros(6), rows), jacobian(robot, q)[:3].T @ expected, atol=1e-9
-    )
-    # the general model on the tool point alone is the same
-    general = contact_wrench(robot, place, capsules=[tool_point(robot)])(robot, 0.0, q, np.zeros(6))
-    np.testing.assert_allclose(
-        joint_torque(robot, q, np.zeros(6), general), joint_torque(robot, q, np.zeros(6), rows), atol=1e-9
-    )
-    tool = robot.with_tool([[1, 0, 0, 0], [0, 1, 0, 0.02], [0, 0, 1, 0.1], [0, 0, 0, 1]])
-    reached = World((Cylinder(name="c", centre=(fk(tool, q)[0, 3] + 0.01, fk(tool, q)[1, 3], 0.0), radius=0.03),))
-    force = cylinder_force(upright_cylinders(reached), fk(tool, q)[:3, 3])
-    tau = joint_torque(tool, q, np.zeros(6), tool_cylinders(reached)(tool, 0.0, q, np.zeros(6)))
-    np.testing.assert_allclose(tau, jacobian(tool, q)[:3].T @ force, atol=1e-9)
-    with pytest.raises(InputError, match="upright"):
-        tool_cylinders(EXACT)
-    with pytest.raises(InputError, match="friction"):
-        tool_cylinders(world.with_surface(friction=0.1))
 
 
 def test_capsules_follow_the_geometry():

@@ -160,7 +160,7 @@ def test_learned_thresholds_hold_on_new_runs():
 
     robot = aw.load("planar2")
     fit = learn_thresholds(residuals(60, 1), ref, 1e-3, robot, margin=1.1)
-    weight = np.abs(gravity_torque(robot, np.zeros(2)))  # one posture: what it adds cannot be told from a
+    weight = np.abs(gravity_torque(robot, np.zeros(2)))  # one configuration: what it adds cannot be told from a
     np.testing.assert_allclose([fit.a + fit.d * weight, fit.b, fit.c], 1.1 * true, atol=0.35)
     assert fit.hours == pytest.approx(60 * T * 1e-3 / 3600.0)
     level = fed(fit.detector(), robot, residuals(100, 2), ref)["level"]
@@ -198,7 +198,7 @@ def test_margin_keeps_the_stated_rate():
 
 
 def test_learned_rate_is_kept_on_motions_that_were_never_seen(planar):
-    """Noise that grows with a posture's inertia, seen in four motions of which each visits a part of the postures."""
+    """Noise that grows with the inertia, seen in four motions of which each visits a part of the configurations."""
     T = 20_000
 
     def motion(seed):

@@ -14,8 +14,8 @@ from armwright.contact.isolation.motion import moved_towards
 from armwright.contact.isolation.posterior import mass_within
 from armwright.contact.isolation.surface import bare, drawn_place, pushes, surfaces
 from armwright.errors import InputError
-from armwright.exploration.joints.places import find_places
-from armwright.exploration.joints.touch_map import empty_map
+from armwright.exploration.arm.places import find_places
+from armwright.exploration.arm.touch_map import empty_map
 from armwright.world.link_capsules import link_capsules
 from support.places import ROOT
 

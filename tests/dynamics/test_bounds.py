@@ -122,7 +122,7 @@ def test_other_norms_of_gravity(cea, norm, value):
 
 @pytest.mark.parametrize("what", KNOWN)
 def test_a_poor_search_is_corrected_by_the_proof(cea, what, monkeypatch):
-    """Start from a posture that is far from extreme: the proof must refute it and end at the true value."""
+    """Start from a configuration that is far from extreme: the proof must refute it and end at the true value."""
 
     def poor(problem, low, high, seed):
         q = np.clip(np.full(6, 0.3), low, high)

@@ -11,10 +11,13 @@ import pytest
 
 from armwright.cli import main
 from armwright.errors import ArmwrightError, InputError
-from armwright.exploration.compare import VARIANTS, compare_explorations
-from armwright.exploration.compare_report import draw_comparison, write_rows
 from armwright.exploration.explore import explore
-from armwright.exploration.many import Outcomes, random_cylinders, truth_about
+from armwright.exploration.grid.compare import VARIANTS, compare_explorations
+from armwright.exploration.grid.compare_report import draw_comparison, write_rows
+from armwright.exploration.grid.cylinder_worlds import ask_oracles, random_cylinders
+from armwright.exploration.grid.many_worlds import Outcomes
+from armwright.exploration.options import Budget, ControlLoop, GridTask, Sensing
+from armwright.world.world import load_world
 
 SLIDE, NOISE = "closed-loop, slide", "momentum with noise, back off"
 
@@ -53,7 +56,7 @@ def test_every_solvable_world_is_crossed(comparison):
     for outcome in comparison.outcomes:
         assert outcome.right and not outcome.missed()
         for row, seed in zip(outcome.rows, range(42, 45), strict=True):
-            assert row["world"] == f"random-{seed}" and row["truth"] == truth_about(random_cylinders(seed))
+            assert row["world"] == f"random-{seed}" and row["truth"] == ask_oracles(random_cylinders(seed))
     slide, bump = comparison.summaries()
     assert slide["compared"] == bump["compared"] == len(comparison.common()) > 0
     assert slide["largest_force_of_all_n"] < 45.0
@@ -129,7 +132,8 @@ def test_the_arm_goes_over_a_board_that_is_in_its_way():
     """World "shelf": the lower board fills the plane of 000; on a map with layers the way over it is shorter."""
     from armwright.cli.run_grid import grid_of
 
-    run = explore("ur5", "shelf", (2, 10, 2), (18, 9, 2), where=grid_of("volume"))
+    where = grid_of("volume", load_world("shelf").tool_task)
+    run = explore("ur5", "shelf", GridTask((2, 10, 2), (18, 9, 2), where))
     tool = run.recording["tool"]
     crossing = tool[np.abs(tool[:, 0] - 0.3868) < 0.006]
     assert run.outcome == "reached" and {c.shape for c in run.contacts} >= {"board"}
@@ -174,11 +178,9 @@ def test_an_alarm_in_the_last_tick_of_the_way_back_is_heard():
         load("ur5"),
         random_cylinders(56),
         reaction="slide",
-        slots=24,
-        duration=1200.0,
-        observer="momentum",
-        sensors=ur5_sensors(),
+        loop=ControlLoop(slots=24),
+        budget=Budget(1200.0),
+        sensing=Sensing("momentum", sensors=ur5_sensors(), learn_seed=0),
         seed=56,
-        learn_seed=0,
     )
     assert run.outcome == "reached" and run.metrics()["largest_force_n"] < 60.0

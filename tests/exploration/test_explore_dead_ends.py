@@ -12,16 +12,20 @@ from scipy import ndimage
 from armwright.cli import main
 from armwright.contact.ground_truth import clearance
 from armwright.errors import InputError
+from armwright.exploration.arm.touch_map import empty_map
 from armwright.exploration.explore import explore
-from armwright.exploration.joints.touch_map import empty_map
+from armwright.exploration.grid.cylinder_worlds import ask_oracles
+from armwright.exploration.options import ArmTask, Budget
 from armwright.exploration.result import OUTCOMES
-from armwright.exploration.worlds import truth_about
+from armwright.exploration.tasks import map_of
 from armwright.kinematics import fk, fk_all
-from armwright.planning import Hopfield, RRTConnect, patch_000, true_map
+from armwright.planning import Hopfield, RRTConnect, true_map
 from armwright.robot.load import load
 from armwright.robot.parts import Limits
 from armwright.world.shapes import Cylinder, Sphere
-from armwright.world.world import World
+from armwright.world.world import World, load_world
+
+PATCH = load_world("pillars").tool_task
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +57,15 @@ class Fails:
 
 
 class FailsOnGrids(Fails):
+    space = "grid"
+
     def __call__(self, where, start, goal):
         return self.plan(where, start, goal)
 
 
 class FailsInJoints(Fails):
+    space = "joint"
+
     def __call__(self, colliding, start, goal, lower, upper):
         return self.plan(colliding, start, goal, lower, upper)
 
@@ -65,7 +73,7 @@ class FailsInJoints(Fails):
 def test_an_error_on_the_way_keeps_what_was_recorded(flat):
     q0, q1 = [0.2, 0.6], [1.4, 0.6]
     with pytest.raises(ZeroDivisionError, match="has a fault") as caught:
-        explore(flat, ball_on_the_way(flat, q0, q1), q0, q1, planner=FailsInJoints(RRTConnect()))
+        explore(flat, ball_on_the_way(flat, q0, q1), ArmTask(q0, q1), planner=FailsInJoints(RRTConnect()))
     recording = caught.value.recording
     assert recording.time[-1] > 0.5 and np.abs(recording["q"][0] - q0).max() < 1e-9
     with pytest.raises(ZeroDivisionError, match="has a fault") as caught:
@@ -75,11 +83,8 @@ def test_an_error_on_the_way_keeps_what_was_recorded(flat):
 
 
 def test_the_command_writes_what_was_recorded(tmp_path, monkeypatch, capsys):
-    from armwright.exploration import names
-
     fault = FailsOnGrids(Hopfield())
-    monkeypatch.setattr(names, "find_planner", lambda *a, **k: fault)
-    monkeypatch.setattr("armwright.exploration.explore.find_planner", lambda *a, **k: fault)
+    monkeypatch.setattr("armwright.exploration.grid.explore_grid.find_grid_planner", lambda *a, **k: fault)
     assert main(["run", "collision", "--robot", "ur5-ragazzon", "-o", str(tmp_path / "kept")]) != 0
     assert (tmp_path / "kept" / "recording.npz").stat().st_size > 1000
     assert "recorded until the error" in capsys.readouterr().err
@@ -90,7 +95,7 @@ def test_an_arm_that_was_pushed_beyond_the_search_goes_on(flat):
     q0, q1 = np.array([0.2, 0.6]), np.array([1.4, 0.6])
     joints = (flat.joints[0], replace(flat.joints[1], limits=Limits(-2.0, 0.6)))
     arm = replace(flat, joints=joints)
-    run = explore(arm, ball_on_the_way(arm, q0, q1), q0, q1, planner="rrt-connect", duration=60.0)
+    run = explore(arm, ball_on_the_way(arm, q0, q1), ArmTask(q0, q1), budget=Budget(60.0))
     assert run.outcome in OUTCOMES and run.contacts
     assert (run.recording["q"][:, 1] > 0.6).any(), "it really was beyond"
 
@@ -98,18 +103,18 @@ def test_an_arm_that_was_pushed_beyond_the_search_goes_on(flat):
 def test_the_trainer_explores_or_is_refused_at_once():
     """Its tool moves on a circle only: a map of tool cells is refused, in joint space it runs."""
     arm = load("sdt")
-    with pytest.raises(InputError, match="seed_q must hold 4"):
+    with pytest.raises(InputError, match="has a configuration to start near for ur5"):
         explore(arm, "A")
     at = tuple(fk(arm, [0.5, 0.0, 0.0, 0.0])[:3, 3])
     world = World((Sphere(name="ball", centre=at, radius=0.05, damping=500.0),))
-    run = explore(arm, world, [0.0] * 4, [1.0, 0.5, 0.3, -0.4], planner="rrt-connect", duration=6.0)
+    run = explore(arm, world, ArmTask([0.0] * 4, [1.0, 0.5, 0.3, -0.4]), budget=Budget(6.0))
     assert run.outcome in OUTCOMES and len(run.contacts) and len(run.recording)
 
 
 def deep_u(seed):
     """A cup of upright cylinders on 000's patch that opens towards the start, the goal behind its bottom."""
     rng = np.random.default_rng([seed, 31])
-    grid = patch_000().grid
+    grid = map_of(PATCH).grid
     cell = float(grid.cell_size[0])
     while True:
         bottom, depth, width = rng.uniform(12.5, 15.5), rng.uniform(7.0, 11.0), rng.uniform(5.0, 9.0)
@@ -125,16 +130,16 @@ def deep_u(seed):
                 at = grid.centre((1, 1)) + cell * ((u - 1.0) * grid.axes[0] + (v - 1.0) * grid.axes[1])
                 name = f"post-{len(shapes)}"
                 shapes.append(Cylinder(name=name, centre=(at[0], at[1], 0.0), radius=0.6 * cell))
-        world = World(tuple(shapes), name=f"deep-u-{seed}")
-        if truth_about(world) == "solvable" and low < 11.0 < low + width:
+        world = World(tuple(shapes), name=f"deep-u-{seed}", tool_task=PATCH)
+        if ask_oracles(world) == "solvable" and low < 11.0 < low + width:
             return world
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_slide_finds_the_way_out_of_a_deep_cup(seed):
-    run = explore("ur5", deep_u(seed), reaction="slide", duration=240.0)
+    run = explore("ur5", deep_u(seed), reaction="slide", budget=Budget(240.0))
     assert run.outcome == "reached" and len(run.contacts) <= 12
-    felt, near = np.asarray(run.maps[-1].felt), np.asarray(true_map(patch_000(), run.world, touching=True).felt)
+    felt, near = np.asarray(run.maps[-1].felt), np.asarray(true_map(map_of(PATCH), run.world, touching=True).felt)
     assert not (felt.astype(bool) & ~grown(near.astype(bool))).any(), "nothing is marked where nothing stands"
 
 
@@ -144,7 +149,7 @@ def grown(mask):
 
 
 def pillar_in_the_goal(arm, seed):
-    """A pillar through the tool or the forearm of the goal posture, start and goal."""
+    """A pillar through the tool or the forearm of the goal configuration, start and goal."""
     rng = np.random.default_rng([seed, 77])
     while True:
         q0 = np.array(
@@ -156,7 +161,7 @@ def pillar_in_the_goal(arm, seed):
         at = tool if rng.uniform() < 0.5 else 0.5 * (T[2, :3, 3] + T[3, :3, 3])
         radius = float(
             rng.uniform(0.03, 0.05)
-        )  # thinner than the links: what is felt of it lies inside the goal posture
+        )  # thinner than the links: what is felt of it lies inside the goal configuration
         shape = Cylinder(
             name="pillar", centre=(at[0], at[1], 0.3), radius=radius, height=0.6, damping=200.0, friction=0.2
         )
@@ -173,13 +178,13 @@ def pillar_in_the_goal(arm, seed):
 def test_a_goal_inside_a_pillar_is_unreachable_and_that_is_confirmed(seed):
     arm = load("ur5")
     world, q0, q1 = pillar_in_the_goal(arm, seed)
-    run = explore(arm, world, q0, q1, planner="rrt-connect", duration=120.0)
-    assert run.outcome == "unreachable" and "goal posture" in run.message
+    run = explore(arm, world, ArmTask(q0, q1), budget=Budget(120.0))
+    assert run.outcome == "unreachable" and "goal configuration" in run.message
     assert 2 <= len(run.contacts) <= 20, "felt more than once, and not for ever"
 
 
 def test_one_mark_is_no_verdict():
-    """A single sure mark inside the goal posture, where nothing is: the arm tries past it and arrives."""
+    """A single sure mark inside the goal configuration, where nothing is: the arm tries past it and arrives."""
     arm = load("ur5")
     q0 = np.array([0.3, -1.2, 1.4, -0.5, 1.57, 0.0])
     q1 = q0 + np.array([1.2, 0.1, -0.1, 0.0, 0.0, 0.0])

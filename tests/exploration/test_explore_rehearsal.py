@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from armwright.exploration.explore import explore
+from armwright.exploration import ArmTask, ControlLoop, Sensing, explore
 from armwright.kinematics import fk
 from armwright.robot.load import load
 from armwright.world.shapes import Sphere
@@ -23,8 +23,8 @@ def first_contacts():
     ur5 = load("ur5")
     centre = fk(ur5, 0.5 * (START + GOAL))[:3, 3]
     world = World((Sphere(name="ball", centre=tuple(centre), radius=0.05, damping=200.0),), name="ball")
-    options = {"planner": "rrt-connect", "observer": "momentum", "reaction": "stop", "model": ur5, "seed": 1}
-    return [explore(arm, world, START, GOAL, **options) for arm in (ur5, ur5.with_payload(PAYLOAD))]
+    options = {"sensing": Sensing("momentum"), "reaction": "stop", "loop": ControlLoop(model=ur5), "seed": 1}
+    return [explore(arm, world, ArmTask(START, GOAL), **options) for arm in (ur5, ur5.with_payload(PAYLOAD))]
 
 
 def test_braking_with_a_payload_is_part_of_the_noise(first_contacts):

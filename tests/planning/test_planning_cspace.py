@@ -28,7 +28,6 @@ from armwright.planning import (
     free_motion,
     grid_map,
     obstacles_of,
-    patch_000,
     planner,
     point_clearance,
     rrt_connect,
@@ -36,6 +35,7 @@ from armwright.planning import (
     true_map,
     vertical_cylinders,
 )
+from armwright.studies.collision.patch import patch
 from armwright.world import LinkCapsules, link_capsules, link_ends
 from armwright.world.geometry import segment_box, segment_point, segment_segment
 
@@ -129,13 +129,13 @@ def test_clearance_against_sampled_surfaces(robot):
 
 
 def test_felt_cells_become_boxes_where_they_are(robot):
-    where = patch_000().with_felt((10, 11))
+    where = patch().with_felt((10, 11))
     boxes = cells_as_boxes(where, height=0.2)
     np.testing.assert_allclose(boxes.centre, [where.grid.centre((10, 11))])
     np.testing.assert_allclose(boxes.half, [[0.01315, 0.01315, 0.2]])
     solid = cells_as_boxes(grid_map((3, 3, 3), cell_size=(0.1, 0.2, 0.3)).with_felt((1, 1, 1)))
     np.testing.assert_allclose(solid.half, [[0.05, 0.1, 0.15]])
-    assert len(cells_as_boxes(patch_000())) == 0
+    assert len(cells_as_boxes(patch())) == 0
     pillar = vertical_cylinders([where.grid.centre((10, 11))[:2]], 0.03)
     tool = LinkCapsules([5], robot.T_tip_tool[None, :3, 3], robot.T_tip_tool[None, :3, 3], [0.0])
     q = START[None]
@@ -164,11 +164,11 @@ def test_worlds_become_obstacles_and_true_maps(robot):
     want = [min(signed_distance(shape, p) for shape in world) for p in P]
     np.testing.assert_allclose(point_clearance(obstacles, P), want, atol=1e-12)
     layout = load_world("layout-a")
-    known = true_map(patch_000(), layout)
+    known = true_map(patch(), layout)
     felt = {tuple(x) for x in (np.argwhere(known.felt) + 1).tolist()}
     assert {(10, v) for v in range(1, 13)} <= felt <= {(u, v) for u in (9, 10, 11) for v in range(1, 14)}
     assert Hopfield()(known, (2, 11), (18, 7)).ok
-    assert true_map(patch_000(), layout, touching=True).felt.sum() > known.felt.sum()
+    assert true_map(patch(), layout, touching=True).felt.sum() > known.felt.sum()
     default = WholeArm(robot, obstacles)
     assert default.capsules == contact_capsules(robot) and hash(default.capsules) == hash(contact_capsules(robot))
     default.clearance(START)

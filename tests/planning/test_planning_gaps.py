@@ -36,10 +36,10 @@ def arms(seed: int) -> list[WholeArm]:
     rng = np.random.default_rng(seed)
     robot = aw.load("ur5")
     links, around = contact_capsules(robot, link_capsules(robot, 0.04)), obstacles(rng)
-    postures, reach = rng.uniform(-2.0, 2.0, (4, 6)), rng.uniform(0.05, 1.0, 4)
+    configurations, reach = rng.uniform(-2.0, 2.0, (4, 6)), rng.uniform(0.05, 1.0, 4)
     return [
         WholeArm(robot, around, links, margin=0.01, pairs=((0, 3), (1, 5))),
-        KnownArm(robot, around, links, margin=0.02, postures=postures, reach=reach),
+        KnownArm(robot, around, links, margin=0.02, configurations=configurations, reach=reach),
         WholeArm(robot, floor(-0.3)),
         WholeArm(robot, Obstacles()),
     ]

@@ -14,34 +14,32 @@ from armwright.planning import (
     AStar,
     Dijkstra,
     Hopfield,
-    HopfieldPublished,
-    display,
     link_matrix,
     lyapunov,
     moore,
-    patch_000,
     stability,
 )
 from armwright.planning.grid.hopfield import path_cost
-from armwright.planning.grid.hopfield_published import inputs
 from armwright.planning.grid.neighbourhood import Neighbourhood, neighbourhood, von_neumann
 from armwright.planning.grid.path_plan import problem
 from armwright.planning.grid.sweeps import relax, sweep
+from armwright.studies.collision.hopfield_published import HopfieldPublished, display, inputs
+from armwright.studies.collision.patch import patch
 
 
 def serpentine():
     cells = []
     for u, gap in zip((4, 7, 10, 13, 16), (19, 2, 19, 2, 19), strict=True):
         cells += [(u, v) for v in range(1, 21) if v != gap]
-    return patch_000().with_felt(*cells)
+    return patch().with_felt(*cells)
 
 
 WALL = [(10, v) for v in range(1, 13)]
 U_TRAP = [(13, v) for v in range(6, 15)] + [(u, v) for v in (6, 14) for u in range(8, 13)]
 E2 = {
-    "empty": (patch_000(), (2, 11), (18, 7), 20, 1.60e-16),
-    "wall": (patch_000().with_felt(*WALL), (2, 11), (18, 7), 24, 2.01e-19),
-    "u-trap": (patch_000().with_felt(*U_TRAP), (2, 11), (18, 7), 24, 2.49e-20),
+    "empty": (patch(), (2, 11), (18, 7), 20, 1.60e-16),
+    "wall": (patch().with_felt(*WALL), (2, 11), (18, 7), 24, 2.01e-19),
+    "u-trap": (patch().with_felt(*U_TRAP), (2, 11), (18, 7), 24, 2.49e-20),
     "serpentine": (serpentine(), (2, 2), (19, 19), 102, 1.24e-94),
 }
 
@@ -63,18 +61,18 @@ def test_demo_maps_of_000(name):
 
 
 def test_published_tie_rule_walks_the_documents_zigzag():
-    plan = HopfieldPublished()(patch_000(), (2, 11), (18, 7))
+    plan = HopfieldPublished()(patch(), (2, 11), (18, 7))
     tail = ((14, 10), (15, 10), (15, 9), (16, 9), (16, 8), (17, 8), (17, 7), (18, 7))
     assert plan.path == tuple((u, 11) for u in range(2, 15)) + tail
-    picture = display(patch_000(), plan, (2, 11), (18, 7))
+    picture = display(patch(), plan, (2, 11), (18, 7))
     assert picture[17, 6] == 2 and picture[1, 10] == 0.75 and picture[5, 10] == 0.5 and picture[0, 0] == 0
-    straight = np.array(Hopfield()(patch_000(), (2, 11), (18, 7)).path)
+    straight = np.array(Hopfield()(patch(), (2, 11), (18, 7)).path)
     turns = np.abs(np.diff(straight, n=2, axis=0)).any(axis=1)
     assert turns.sum() == 1  # the corrected one keeps its direction where lengths are equal
 
 
 def test_boxed_in_start_goes_through_a_wall_as_published_and_is_refused_by_the_correct_planner():
-    box = patch_000().with_felt((3, 11), (2, 12), (2, 10))
+    box = patch().with_felt((3, 11), (2, 12), (2, 10))
     published = HopfieldPublished()(box, (2, 11), (18, 7))
     assert published.ok and published.path[1] == (2, 12) and "through obstacles: (2, 12)" in published.message
     for planner in (Hopfield(), Hopfield("sum"), Dijkstra(), AStar()):
@@ -83,7 +81,7 @@ def test_boxed_in_start_goes_through_a_wall_as_published_and_is_refused_by_the_c
 
 
 def test_published_gives_up_where_the_goal_is_walled_in_and_the_walk_meets_the_ring():
-    walled = patch_000().with_felt((17, 7), (19, 7), (18, 6), (18, 8))
+    walled = patch().with_felt((17, 7), (19, 7), (18, 6), (18, 8))
     assert HopfieldPublished()(walled, (2, 11), (18, 7)).status == "gave up"
     assert Hopfield()(walled, (2, 11), (18, 7)).status == "unreachable"
 

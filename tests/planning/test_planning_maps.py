@@ -18,18 +18,17 @@ from armwright.planning import (
     Grid,
     GridMap,
     back_off,
-    back_off_000,
     contact_point,
     grid_map,
     inflate,
     mark,
     nearest_free,
-    patch_000,
 )
+from armwright.studies.collision.patch import patch, step_back
 
 
 def test_patch_of_000_has_the_documents_formulas_and_rounding():
-    grid = patch_000().grid
+    grid = patch().grid
     u, v = np.meshgrid(np.arange(1, 21), np.arange(1, 21), indexing="ij")
     p = grid.centre(np.stack([u, v], axis=-1))
     np.testing.assert_array_equal(p[..., 0], 0.1238 + 0.0263 * u)
@@ -68,7 +67,7 @@ def test_belief_is_counted_and_maps_are_never_changed_in_place():
     assert swept.swept.sum() == 2 and swept.swept[0, 0] == swept.swept[1, 1] == 1
     with pytest.raises(ValueError, match="read-only"):
         felt.felt[0, 0] = 1
-    assert patch_000().blocked().sum() == 20 * 20 - 18 * 18 and not patch_000(ring=False).blocked().any()
+    assert patch().blocked().sum() == 20 * 20 - 18 * 18 and not patch(ring=False).blocked().any()
 
 
 def test_inflation_keeps_the_tool_off():
@@ -87,7 +86,7 @@ def test_inflation_keeps_the_tool_off():
 
 
 def test_marking_desired_or_contact_point():
-    where = patch_000()
+    where = patch()
     desired = where.grid.centre((10, 11))
     once = mark(where, desired)
     twice = mark(once.map, desired)
@@ -113,7 +112,7 @@ def test_marking_desired_or_contact_point():
     ],
 )
 def test_back_off_of_000(cell, velocity, back):
-    assert back_off_000(cell, velocity) == back
+    assert step_back(cell, velocity) == back
 
 
 def test_back_off_in_any_grid_ends_in_a_free_cell():
@@ -146,11 +145,11 @@ def test_back_off_in_any_grid_ends_in_a_free_cell():
         (lambda: Grid((3, 3), first=2), "first"),
         (lambda: Grid((3, 3.5)), "shape"),
         (lambda: Grid((3, 3)).cell([np.nan, 0, 0]), "finite"),
-        (lambda: patch_000().with_felt((0, 3)), "outside the grid"),
-        (lambda: patch_000(radius=-1.0), "radius"),
+        (lambda: patch().with_felt((0, 3)), "outside the grid"),
+        (lambda: patch(radius=-1.0), "radius"),
         (lambda: GridMap(Grid((3, 3)), felt=-np.ones((3, 3), dtype=int)), "counts"),
         (lambda: GridMap(Grid((3, 3)), felt=np.ones((3, 4), dtype=int)), "counts"),
-        (lambda: patch_000().blocked("maybe"), "rule"),
+        (lambda: patch().blocked("maybe"), "rule"),
         (lambda: GridMap(Grid((3, 3)), rule="maybe"), "rule"),
     ],
 )

@@ -14,21 +14,20 @@ from hypothesis import strategies as st
 import armwright as aw
 from armwright.errors import InputError
 from armwright.planning import (
-    GOAL_000,
-    START_000,
     Hopfield,
-    HopfieldPublished,
     blocked_on_the_way,
     cut_corners,
     densified,
     joint_waypoints,
-    patch_000,
     path_points,
     plan_motion,
     sees,
     segment_cells,
     waypoint_motion,
 )
+from armwright.studies.collision.hopfield_published import HopfieldPublished
+from armwright.studies.collision.patch import GOAL, START, generated, patch
+from armwright.studies.collision.setting import R_t
 
 Q0 = [2.5518, -1.1193, 2.5704, 0.1198, 1.5708, -0.5898]
 WALL = [(10, v) for v in range(1, 13)]
@@ -90,11 +89,11 @@ def test_corner_of_a_blocked_cell_is_not_free():
 
 
 def test_legs_through_the_patch_of_000():
-    where = patch_000().with_felt(*WALL)
-    plan = Hopfield()(where, START_000, GOAL_000)
+    where = patch().with_felt(*WALL)
+    plan = Hopfield()(where, START, GOAL)
     full = path_points(where, plan.path, cut=False)
     cut = path_points(where, plan.path)
-    near = path_points(where, plan.path, start=where.grid.centre(START_000) + np.array([0.004, -0.006, 0.0]))
+    near = path_points(where, plan.path, start=where.grid.centre(START) + np.array([0.004, -0.006, 0.0]))
     assert len(full) == 25 and len(cut) < 7 and np.linalg.norm(near[0] - full[0]) < 0.008
     length = [np.linalg.norm(np.diff(p, axis=0), axis=1).sum() for p in (full, cut)]
     assert length[1] < 0.85 * length[0]
@@ -109,35 +108,44 @@ def robot():
 
 
 def test_waypoints_stay_on_the_branch_of_000(robot):
-    where = patch_000()
+    where = patch()
     cells = np.array([(u, v) for u in range(1, 21) for v in (range(1, 21) if u % 2 else range(20, 0, -1))])
-    start = np.argwhere((cells == START_000).all(axis=1))[0, 0]
+    start = np.argwhere((cells == START).all(axis=1))[0, 0]
     points = where.grid.centre(cells)
     rows = np.concatenate(
-        [joint_waypoints(robot, points[start::-1], Q0)[::-1], joint_waypoints(robot, points[start:], Q0)[1:]]
+        [
+            joint_waypoints(robot, points[start::-1], Q0, R_tool=R_t)[::-1],
+            joint_waypoints(robot, points[start:], Q0, R_tool=R_t)[1:],
+        ]
     )
     T = aw.fk(robot, rows)
     assert np.abs(T[:, :3, 3] - points).max() < 1e-9 and np.abs(T[:, :3, 2] - [0, 0, -1]).max() < 1e-9
     np.testing.assert_allclose(rows[:, 4], np.pi / 2, atol=1e-9)  # 000: q5 = 90° throughout
-    goal = rows[(cells == GOAL_000).all(axis=1)][0]
+    goal = rows[(cells == GOAL).all(axis=1)][0]
     np.testing.assert_allclose(goal, [2.8072, -0.5362, 1.1447, 0.9623, 1.5708, -0.3344], atol=1e-4)
 
 
 def test_unreachable_and_jumping_waypoints_are_named(robot):
-    good = patch_000().grid.centre([(2, 11), (3, 11)])
+    good = patch().grid.centre([(2, 11), (3, 11)])
     with pytest.raises(InputError, match=r"waypoint 2 of 3 at \[2\.0, 0\.0, 0\.0\]"):
-        joint_waypoints(robot, [*good, [2.0, 0.0, 0.0]], Q0)
+        joint_waypoints(robot, [*good, [2.0, 0.0, 0.0]], Q0, R_tool=R_t)
     with pytest.raises(InputError, match=r"waypoint 1 of 2.*another branch"):
-        joint_waypoints(robot, patch_000().grid.centre([(2, 11), (19, 2)]), Q0, most_step=0.3)
+        joint_waypoints(robot, patch().grid.centre([(2, 11), (19, 2)]), Q0, R_tool=R_t, most_step=0.3)
+    with pytest.raises(InputError, match=r"the end at \[2\.0, 0\.0, 0\.0\] m cannot be reached"):
+        joint_waypoints(robot, [*good, [2.0, 0.0, 0.0]], Q0, R_tool=R_t, names=["a", "b", "the end"])
+    far = patch().grid.centre([(19, 2)])
+    assert np.abs(joint_waypoints(robot, far, Q0, R_tool=R_t, most_step=0.3, first_step=np.inf) - Q0).max() > 0.3
+    kept = aw.fk(robot, joint_waypoints(robot, good, Q0))[:, :3, :3]
+    assert np.abs(kept - aw.fk(robot, Q0)[:3, :3]).max() < 1e-9, "by default the tool is held as at the start"
     with pytest.raises(InputError, match="points"):
         joint_waypoints(robot, np.full((2, 3), np.nan), Q0)
     with pytest.raises(InputError, match="path: it is empty"):
-        path_points(patch_000(), ())
+        path_points(patch(), ())
 
 
 def test_motion_keeps_limits_takes_over_speed_and_stays_in_free_cells(robot):
-    where = patch_000().with_felt(*WALL)
-    plan = Hopfield()(where, START_000, GOAL_000)
+    where = patch().with_felt(*WALL)
+    plan = Hopfield()(where, START, GOAL)
     Q = joint_waypoints(robot, path_points(where, plan.path, spacing=0.0263), Q0)
     for qd0 in (None, [0.05, -0.02, 0.0, 0.1, 0.0, 0.0]):
         motion = waypoint_motion(robot, Q, velocity=0.5, acceleration=2.0, qd0=qd0)
@@ -148,26 +156,26 @@ def test_motion_keeps_limits_takes_over_speed_and_stays_in_free_cells(robot):
         assert blocked_on_the_way(robot, motion, where) == []
     straight = waypoint_motion(robot, Q[[0, -1]], velocity=0.5)
     assert blocked_on_the_way(robot, straight, where)  # the check can fail: this one drives through the wall
-    published = waypoint_motion(robot, Q, scheme="published")
-    assert published.duration == np.floor(len(Q) / 2 + 0.5)
-    repeated = waypoint_motion(robot, np.vstack([Q[:1], Q]), scheme="published")
-    assert repeated.duration == np.floor((len(Q) + 1) / 2 + 0.5)
+    times = np.linspace(0.0, 9.0, len(Q))
+    timed = waypoint_motion(robot, Q, times=times)
+    np.testing.assert_allclose(timed.evaluate(times).q, Q, atol=1e-12)
+    assert generated(Q).duration == np.floor(len(Q) / 2 + 0.5)
 
 
 def test_plan_motion_from_where_the_arm_is(robot):
-    where = patch_000().with_felt(*WALL)
-    planned = plan_motion(robot, where, Hopfield(), Q0, GOAL_000, velocity=0.5, acceleration=2.0)
+    where = patch().with_felt(*WALL)
+    planned = plan_motion(robot, where, Hopfield(), Q0, GOAL, velocity=0.5, acceleration=2.0)
     assert planned.ok and planned.waypoints[0].tolist() == Q0 and "free" not in planned.message
     end = aw.fk(robot, planned.motion.evaluate(planned.motion.duration).q)[:3, 3]
-    np.testing.assert_allclose(end, where.grid.centre(GOAL_000), atol=1e-9)
-    document = plan_motion(robot, where, HopfieldPublished(), Q0, GOAL_000, cut=False, scheme="published")
-    assert len(document.waypoints) == 26 and document.motion.duration == 13.0  # position + 25 cells, round(N/2) s
-    boxed = plan_motion(robot, where.with_felt((3, 11), (2, 12), (2, 10)), Hopfield(), Q0, GOAL_000)
+    np.testing.assert_allclose(end, where.grid.centre(GOAL), atol=1e-9)
+    document = plan_motion(robot, where, HopfieldPublished(), Q0, GOAL, cut=False, duration=13.0, R_tool=R_t)
+    assert len(document.waypoints) == 26 and generated(document.waypoints).duration == 13.0  # 25 cells, round(N/2) s
+    boxed = plan_motion(robot, where.with_felt((3, 11), (2, 12), (2, 10)), Hopfield(), Q0, GOAL)
     assert not boxed.ok and boxed.motion is None and boxed.plan.status == "unreachable"
-    inside = where.with_felt(START_000)
-    assert plan_motion(robot, inside, Hopfield(), Q0, GOAL_000).plan.status == "start blocked"
-    backed = plan_motion(robot, inside, Hopfield(), Q0, GOAL_000, start=(3, 11), velocity=0.5)
+    inside = where.with_felt(START)
+    assert plan_motion(robot, inside, Hopfield(), Q0, GOAL).plan.status == "start blocked"
+    backed = plan_motion(robot, inside, Hopfield(), Q0, GOAL, start=(3, 11), velocity=0.5)
     assert backed.ok and backed.plan.path[0] == (3, 11)
-    centre = joint_waypoints(robot, [where.grid.centre(START_000)], Q0)[0]
-    still = plan_motion(robot, where, Hopfield(), centre, START_000)
+    centre = joint_waypoints(robot, [where.grid.centre(START)], Q0)[0]
+    still = plan_motion(robot, where, Hopfield(), centre, START)
     assert still.ok and still.motion is None and still.message == "already there"

@@ -237,7 +237,7 @@ R_C = np.array([[0.0, 0, 1], [0, -1, 0], [1, 0, 0]])
         ((pi, 0, 0, pi, pi / 2, -pi), (-0.450, 0, 0.777), (0, -23.3478, -23.3478, 0, 0, 0)),
     ],
 )
-def test_irb140_postures(q: tuple[float, ...], flange: tuple[float, ...], g: tuple[float, ...]) -> None:
+def test_irb140_configurations(q: tuple[float, ...], flange: tuple[float, ...], g: tuple[float, ...]) -> None:
     robot = aw.load("irb140")
     near(aw.fk(robot, q)[:3, 3], flange, 1e-12)
     near(aw.gravity_torque(robot, q), g, 1e-9)

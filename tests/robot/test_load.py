@@ -24,7 +24,7 @@ def weight(robot, q, mass, com):
     return gravity_torque(robot, q) - gravity_torque(robot.with_payload(mass, com), q)
 
 
-def test_a_load_is_found_from_several_postures_and_compensated(ur5):
+def test_a_load_is_found_from_several_configurations_and_compensated(ur5):
     q = Q + 0.6 * np.random.default_rng(0).normal(size=(6, 6))
     com = np.array([0.03, -0.02, 0.11])
     found = estimate_load(ur5, q, weight(ur5, q, 2.0, com), 1e-3)
@@ -37,7 +37,7 @@ def test_a_load_is_found_from_several_postures_and_compensated(ur5):
 
 
 def test_its_uncertainty_is_what_it_says(ur5):
-    """Masses over their standard deviations are standard normal, in one posture, with noise of the stated size."""
+    """Masses over their standard deviations are standard normal, in one configuration, with noise as stated."""
     rng = np.random.default_rng(1)
     z, masses = [], []
     for _ in range(400):
@@ -48,7 +48,9 @@ def test_its_uncertainty_is_what_it_says(ur5):
         masses.append(found.mass_std)
     assert np.std(z) == pytest.approx(1.0, abs=0.15) and abs(np.mean(z)) < 0.2
     one = estimate_load(ur5, Q, weight(ur5, Q, 1.0, [0.0, 0.0, 0.0]), 0.3)
-    assert one.moment_std.max() > 1.0  # gravity in one posture leaves a direction of the centre as unsure as before
+    assert (
+        one.moment_std.max() > 1.0
+    )  # gravity in one configuration leaves a direction of the centre as unsure as before
 
 
 def test_the_warning_comes_with_a_load_and_not_with_noise(ur5):

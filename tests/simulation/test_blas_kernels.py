@@ -19,7 +19,7 @@ WIDE = ("avx512f", "avx512dq", "avx512bw", "avx512vl")
 NEEDS = {"Haswell": ("avx2", "fma"), "SkylakeX": WIDE, "Zen": ("avx2", "fma")}
 LAWS = (  # of long runs, in which a last bit grows into another run
     "contact/test_contact_isolation.py::test_certainty_is_the_share_of_right_places[150]",
-    "exploration/test_explore_joints.py::test_a_run_on_the_bench_is_what_it_says",
+    "exploration/test_explore_arm.py::test_a_run_on_the_bench_is_what_it_says",
 )
 ISOLATE = """
 import json, numpy as np, armwright as aw

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from armwright.dynamics import bias, mass_matrix
-from armwright.planning import Dijkstra, HopfieldPublished
+from armwright.planning import Dijkstra
 from armwright.studies.collision import (
     STUDY,
     actual_place,
@@ -24,6 +24,7 @@ from armwright.studies.collision import (
     runs,
     stolt,
 )
+from armwright.studies.collision.hopfield_published import HopfieldPublished
 from armwright.studies.collision.setting import arm, omega, postures, q_t, qd_t, reduced
 from armwright.studies.item import Claim, Numbers, Span
 from armwright.studies.recorded import changes, recorded

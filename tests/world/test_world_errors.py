@@ -14,7 +14,7 @@ from armwright.robot import Actuators, Body, Joint, Robot
 from armwright.world import LinkCapsule, LinkCapsules, Mesh, Sphere, World, link_capsules, tool_point
 from armwright.world.mesh import faces, files, ply
 from armwright.world.mesh.files import read_mesh_file
-from armwright.world.world import Errand
+from armwright.world.task import Task
 
 UR5 = aw.load("ur5")
 POINT = Robot("point", (Joint("j"),), (Body("b", -1, 0, np.eye(4)),), Actuators.none(1), tip=0)
@@ -42,8 +42,8 @@ BALL = Sphere(name="ball", centre=(1.0, 0.0, 0.0), radius=0.1)
             lambda: Mesh(name="m", vertices=((0, 0),), triangles=()),
             "'m': vertices and triangles must be lists",
         ),
-        (lambda: Errand("ur5", (0.0, 1.0), (0.0,)), "start has 2 joint coordinates, goal 1"),
-        (lambda: Errand("ur5", (0.0, np.nan), (0.0, 1.0)), "errand: start must be finite"),
+        (lambda: Task("ur5", (0.0, 1.0), (0.0,)), "start has 2 joint coordinates, goal 1"),
+        (lambda: Task("ur5", (0.0, np.nan), (0.0, 1.0)), "task: joint coordinates of start must be finite"),
         (lambda: World(3), "shapes must be a sequence of shapes, got 3"),
         (lambda: World((BALL,)).with_surface(colour=1.0), "unknown 'colour'; valid: stiffness, damping, friction"),
         (lambda: World((BALL,))["wall"], "no shape 'wall'; it has: ball"),

@@ -24,10 +24,11 @@ from armwright.control import computed_torque, inertia_gains, pd, pd_gravity
 from armwright.dynamics.newton_euler import rnea
 from armwright.dynamics.poe import poe_inverse, poe_mass
 from armwright.errors import ArmwrightWarning
-from armwright.exploration.explore import explore
+from armwright.exploration.options import Budget
 from armwright.motion import quintic_spline
 from armwright.robot.load import load
 from armwright.simulation import JointSensors, prepare, simulate, step_stages, system
+from armwright.studies.collision.rules import explore_published
 
 MANY = 1000
 LONG = 50.0
@@ -130,7 +131,7 @@ def _explore() -> None:
     """000's run through its first layout, planning, inverse kinematics and recording included; it ends on arrival."""
 
     def run() -> Any:
-        return explore("ur5-ragazzon-published", "A", published=True, duration=50.0)
+        return explore_published("ur5-ragazzon-published", "A", budget=Budget(50.0))
 
     found = run()
     got = np.array([len(found.contacts), found.arrival])
@@ -156,7 +157,7 @@ def _stiff() -> None:
 
 
 def _still(robot: Any, law: Any, goal: Any, options: dict[str, Any]) -> Callable[[], Any]:
-    """A run towards a constant posture; the reference stays what it was."""
+    """A run towards a constant configuration; the reference stays what it was."""
     session = prepare(robot, law, goal, **options)
     x = session.state
 

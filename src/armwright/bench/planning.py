@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.exploration.joints.many import random_world
+from armwright.exploration.arm.random_worlds import random_world
 from armwright.kinematics import fk_all
 from armwright.planning import RRTConnect, WholeArm, obstacles_of
 from armwright.planning.joint.plan import length
@@ -40,8 +40,8 @@ CHECKS = 64
 def problem(robot: Any, seed: int) -> tuple[WholeArm, Any, Any, Any, Any]:
     """Return arm and obstacles, start, goal and bounds of one random world."""
     world = random_world(robot, seed)
-    assert world.errand is not None
-    q0, q1 = np.array(world.errand.start), np.array(world.errand.goal)
+    assert world.task is not None
+    q0, q1 = np.array(world.task.start), np.array(world.task.goal)
     low, high = np.minimum(q0, q1) - AROUND, np.maximum(q0, q1) + AROUND
     arm = WholeArm(robot, obstacles_of(world))
     return arm, q0, q1, np.maximum(low, robot.lower), np.minimum(high, robot.upper)

@@ -62,7 +62,7 @@ def show(
 
 
 def draw_arm(arm: Robot, path: Path) -> None:
-    """Draw the arm at q = 0 and in a bent posture, with everything its sheet says about it."""
+    """Draw the arm at q = 0 and in a bent configuration, with everything its sheet says about it."""
     import numpy as np
 
     from armwright.kinematics import manipulability

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,7 @@ from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json
 from armwright.cli.output import table as print_table
 from armwright.cli.output import tell as remark
 from armwright.cli.run_detection import detection
-from armwright.cli.run_ends import ends_of, place_json
+from armwright.cli.run_ends import Asked, place_json, task_of
 from armwright.cli.run_grid import HELP
 from armwright.cli.run_worlds import worlds
 from armwright.cli.terminal import safe
@@ -25,6 +26,7 @@ from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
     from armwright.exploration.result import Exploration
+    from armwright.robot.model import Robot
 
 app = typer.Typer(
     name="run", help="Whole jobs from one command.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
@@ -41,19 +43,21 @@ def _jobs() -> None:
 @guarded
 def collision(
     world: Annotated[
-        str, typer.Option(help="A or B (the layouts of document 000), another world's name, or a .toml file.")
+        str, typer.Option(help="A or B (the layouts for document 000), another world's name, or a .toml file.")
     ] = "A",
     robot: Annotated[str | None, typer.Option(help=f"{WHICH} ur5 by default.")] = None,
     grid: Annotated[str | None, typer.Option(help=HELP)] = None,
     start: Annotated[
         str | None,
-        typer.Option(help="Cell to begin in: u,v or u,v,w; 2,11 by default. In joint space a posture [rad]."),
+        typer.Option(help="Cell to begin in: u,v or u,v,w. For the whole arm: joint coordinates [rad, m]."),
     ] = None,
     goal: Annotated[
         str | None,
-        typer.Option(
-            help="Cell to reach: u,v or u,v,w; 18,7 by default. In joint space a posture [rad] or tool position [m]."
-        ),
+        typer.Option(help="Cell to reach: u,v or u,v,w. For the whole arm: joint coordinates, or a tool position [m]."),
+    ] = None,
+    near: Annotated[
+        str | None,
+        typer.Option(help="On maps: joint coordinates [rad, m] near which the arm starts, its tool held as there."),
     ] = None,
     observer: Annotated[
         str | None,
@@ -67,8 +71,8 @@ def collision(
     planner: Annotated[
         str | None,
         typer.Option(
-            help="On maps: hopfield (default), hopfield-sum, hopfield-published, dijkstra or astar. In joint space, "
-            "with the whole arm: rrt-connect (default in worlds made for it) or ompl."
+            help="On maps: hopfield (default), hopfield-sum, dijkstra or astar. In joint space, with the whole arm: "
+            "rrt-connect (default in worlds made for it) or ompl."
         ),
     ] = None,
     reaction: Annotated[str, typer.Option(help="To a contact: back-off, retract, slide or stop.")] = "back-off",
@@ -93,7 +97,8 @@ def collision(
 ) -> None:
     """Send an arm through an unknown world: every bump becomes map, and it arrives anyway."""
     from armwright.exploration.explore import explore
-    from armwright.exploration.task import Published
+    from armwright.exploration.options import Budget, Sensing
+    from armwright.exploration.surroundings import find_world
     from armwright.simulation.detection.study import ur5_sensors
 
     if out is not None and out.exists() and not out.is_dir():
@@ -102,22 +107,22 @@ def collision(
         fail("--trigger and --table belong to document 000 as published: add --published")
     name = robot or ("ur5-ragazzon-published" if published else "ur5")
     arm = load_arm(name, implausible, base, tip)
+    place, asked = find_world(world), Asked(planner, contact, grid, start, goal, near)
+    how: dict[str, Any] = {"reaction": reaction.replace("-", " "), "planner": planner}
+    if published:
+        how |= _as_published(arm, asked, trigger, table, how["reaction"])
+    else:
+        how["task"] = task_of(arm, place, asked)
     options: dict[str, Any] = {
-        "observer": observer,
-        "detector": detector,
-        "reaction": reaction.replace("-", " "),
-        "contact": contact,
-        "published": Published(trigger, table) if published else False,  # type: ignore[arg-type]
-        "duration": duration,
-        "contact_budget": budget,
+        "sensing": Sensing(observer, detector, ur5_sensors() if noise else None),
+        "budget": Budget(duration, budget),
         "seed": seed,
-        "sensors": ur5_sensors() if noise else None,
-        **ends_of(arm, world, planner, contact, published, grid, start, goal),
+        **how,
     }
     began = time.perf_counter()
     try:
         with _bar(f"{name} in world {world}", json) as tell:
-            run = explore(arm, world, progress=tell, **options)
+            run = explore(arm, place, progress=tell, **options)
     except Exception as error:
         recording = getattr(error, "recording", None)
         if out is not None and recording is not None and len(recording):
@@ -163,6 +168,23 @@ def collision(
         raise ending
     if not run.reached and run.settings["reaction"] != "stop":
         raise typer.Exit(NEGATIVE)
+
+
+def _as_published(arm: Robot, asked: Asked, trigger: str, table: str, reaction: str) -> dict[str, Any]:
+    """Return task and rules of document 000, with other cells or another map where they are asked for."""
+    from armwright.cli.run_grid import cell_of, grid_of
+    from armwright.studies.collision.rules import Published, task_of
+    from armwright.world.world import load_world
+
+    if asked.planner is not None or asked.near is not None:
+        fail("--planner and --near do not go with --published: the document has its own")
+    task = task_of(arm)
+    if asked.contact is not None:
+        task = replace(task, contact=asked.contact)  # type: ignore[arg-type]  # it checks the word
+    where = grid_of(asked.grid or "patch", load_world("layout-a").tool_task)
+    start, goal = cell_of(asked.start, "--start", where, task.start), cell_of(asked.goal, "--goal", where, task.goal)
+    task = replace(task, where=where, start=start, goal=goal)
+    return {"task": task, "reaction": Published(trigger, table, reaction=reaction)}  # type: ignore[arg-type]
 
 
 app.command()(worlds)

@@ -15,10 +15,11 @@ import typer
 from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
 from armwright.cli.failures import fail, guarded
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table, tell
+from armwright.cli.run_ends import joint_numbers
 from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
-    from armwright.exploration.compare import Comparison
+    from armwright.exploration.grid.compare import Comparison
 
 Tell = Callable[[str, int, dict[str, Any]], None]
 OUTCOMES = ("reached", "declared unreachable", "gave up", "still in contact")
@@ -35,6 +36,9 @@ def worlds(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the first world; world N alone: --seed N --count 1.", min=0)] = 0,
     learn_seed: Annotated[int, typer.Option(help="Of the motions that thresholds are learned from.", min=0)] = 0,
+    near: Annotated[
+        str | None, typer.Option(help="Joint coordinates [rad, m] to start near, for other arms than a UR5.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(help="Processes; one a processor by default.", min=1, max=256)] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for runs.csv, runs.json, worlds.png.")] = None,
     implausible: Implausible = "refuse",
@@ -43,7 +47,8 @@ def worlds(
     json: Json = False,
 ) -> None:
     """Explore random worlds in several ways; compare with oracles that see everything, and with each other."""
-    from armwright.exploration.compare import VARIANTS, compare_explorations
+    from armwright.exploration.grid.compare import VARIANTS, compare_explorations
+    from armwright.exploration.options import GridTask
 
     if variant and variant == ["list"]:
         if json:
@@ -67,6 +72,7 @@ def worlds(
             seed=seed,
             learn_seed=learn_seed,
             jobs=processes,
+            task=GridTask(near=joint_numbers(near, "--near")),
             progress=done,
         )
     files = _write(found, out) if out is not None and found.outcomes else []
@@ -162,7 +168,7 @@ def _progress(variants: int, count: int) -> Iterator[Tell]:
 
 
 def _write(found: Comparison, out: Path) -> list[Path]:
-    from armwright.exploration.compare_report import draw_comparison, write_rows
+    from armwright.exploration.grid.compare_report import draw_comparison, write_rows
 
     files = write_rows(found, out)
     try:

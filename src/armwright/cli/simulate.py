@@ -74,11 +74,11 @@ def simulate(
         fail("--unknown-payload: there is no --payload")
     model = arm if unknown_payload else loaded
     follow = specs.reference(reference, arm)
-    start = None if q0 is None else specs.posture(q0, arm, "--q0")
-    chosen = find_law(law, model, specs.gains(gain or []), frequency, _posture_of(arm, follow, start))
+    start = None if q0 is None else specs.configuration(q0, arm, "--q0")
+    chosen = find_law(law, model, specs.gains(gain or []), frequency, _configuration_of(arm, follow, start))
     options: dict[str, Any] = {
         "q0": start,
-        "qd0": None if qd0 is None else specs.posture(qd0, arm, "--qd0"),
+        "qd0": None if qd0 is None else specs.configuration(qd0, arm, "--qd0"),
         "rate": rate,
         "substeps": substeps,
         "integrator": integrator,
@@ -133,7 +133,7 @@ def find_law(name: str, model: Robot, given: dict[str, Any], frequency: float, q
         model: the controller's arm.
         given: values by parameter name.
         frequency: [rad/s], critically damped.
-        q: posture (n,) at which the inertia scales the gains of laws that act in torques.
+        q: configuration (n,) at which the inertia scales the gains of laws that act in torques.
     """
     from armwright.control import LAWS, adaptation_rates, check_gains, frequency_gains, inertia_gains
 
@@ -163,7 +163,7 @@ def find_law(name: str, model: Robot, given: dict[str, Any], frequency: float, q
     return law
 
 
-def _posture_of(arm: Robot, follow: Any, start: Any) -> Any:
+def _configuration_of(arm: Robot, follow: Any, start: Any) -> Any:
     import numpy as np
 
     from armwright.motion import Trajectory

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words of the command line that mean numbers: postures, references, gains, payloads."""
+"""Words of the command line that mean numbers: configurations, references, gains, payloads."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-FORMS = "'hold', a posture '0,1,0,…', 'quintic:q0->q1:T', 'cubic:q0->q1:T', or a .toml or .json file of waypoints"
+FORMS = "'hold', a configuration '0,1,0,…', 'quintic:q0->q1:T', 'cubic:q0->q1:T', or a .toml or .json file of waypoints"
 UNITS = {"deg": np.pi / 180.0, "rad": 1.0}
 MAX_BYTES = 16 * 2**20  # of a file of waypoints
 
 
-def posture(text: str, robot: Robot, what: str) -> Array:
+def configuration(text: str, robot: Robot, what: str) -> Array:
     """Read 'a,b,c' as joint values (n,): radians (metres), or degrees with the suffix ``deg``.
 
     The unit is written once, after the last number, for all of them, or after every number. Degrees are meant for
@@ -54,7 +54,7 @@ def _number(word: str, what: str) -> float:
 
 
 def reference(text: str, robot: Robot) -> Any:
-    """Read a reference: None for 'hold', a posture (n,), or a `Trajectory`."""
+    """Read a reference: None for 'hold', a configuration (n,), or a `Trajectory`."""
     from armwright.motion import cubic, quintic
 
     if text.strip() == "hold":
@@ -67,13 +67,15 @@ def reference(text: str, robot: Robot) -> Any:
         if not (colon and arrow):
             raise InputError(f"--reference {text!r}: expected '{kind}:q0->q1:T', with T in seconds")
         duration = _number(length.strip().removesuffix("s"), f"--reference {text!r}")
-        return makers[kind](posture(start, robot, "--reference"), posture(goal, robot, "--reference"), duration)
+        return makers[kind](
+            configuration(start, robot, "--reference"), configuration(goal, robot, "--reference"), duration
+        )
     path = Path(text)
     if path.suffix.lower() in (".toml", ".json"):
         return waypoints(path, robot)
     if "," not in text and robot.n != 1:
         raise InputError(f"--reference {text!r}: expected {FORMS}")
-    return posture(text, robot, "--reference")
+    return configuration(text, robot, "--reference")
 
 
 def waypoints(path: Path, robot: Robot) -> Any:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Touch: contact models, observers of external torque, detectors, isolation."""
 
-from armwright.contact.cylinders_000 import tool_cylinders
 from armwright.contact.ground_truth import ContactReport, clearance, contact_report
 from armwright.contact.isolation.change import change_covariance, level_before
 from armwright.contact.isolation.isolate import Isolation, isolate
@@ -29,7 +28,6 @@ __all__ = [
     "level_before",
     "moved_towards",
     "run_monitors",
-    "tool_cylinders",
     "tool_wrench",
     "torque_covariance",
     "with_gains",

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import ArmwrightError, InputError
-from armwright.exploration.joints.result import JointExploration
-from armwright.exploration.joints.touch_map import RADIUS
-from armwright.exploration.pictures import ACTUAL, FELT_FILL, draw_map, ends
-from armwright.exploration.plan_view import plan_of
+from armwright.exploration.arm.arm_result import ArmExploration
+from armwright.exploration.arm.touch_map import RADIUS
+from armwright.exploration.figures import ACTUAL, FELT_FILL, draw_map, ends
+from armwright.exploration.grid.plan_view import plan_of
 from armwright.exploration.scene import balls, draw_outlines, outlines, seen
 from armwright.optional import need
 from armwright.recording.pictures.animation import write_gif
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from armwright.exploration.result import Exploration
     from armwright.types import Array
 
-FRAMES, FPS = 110, 10.0
-DPI = 100
+FRAMES, FPS = 110, 10.0  # eleven seconds of film: long enough to follow, a few megabytes
+DPI = 100  # pixels per inch
 
 
 def film(
@@ -132,7 +132,7 @@ def draw(
 
 def _squares(run: Exploration, index: int, view: Camera, turn: Any) -> list[Array]:
     """Felt cells of a map as flat squares in the picture; balls at the felt places of a run with the whole arm."""
-    if isinstance(run, JointExploration):
+    if isinstance(run, ArmExploration):
         known = run.touch_maps[min(index, len(run.touch_maps) - 1)]
         return balls(known.points[known.likely], RADIUS, view, turn)
     grid = run.maps[index].grid

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.exploration.joints.pictures import CAPTIONS as JOINT_CAPTIONS
-from armwright.exploration.joints.result import JointExploration
-from armwright.exploration.pictures import png, shown_contact
+from armwright.exploration.arm.arm_pictures import CAPTIONS as JOINT_CAPTIONS
+from armwright.exploration.arm.arm_result import ArmExploration
+from armwright.exploration.figures import png, shown_contact
 from armwright.recording.pictures.report import escaped, html_table, write_html
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def exploration_report(
     if len(run.recording):
         if animation:
             body.append("<h2>Film</h2>" + _film(run, frames, progress))
-        joints = isinstance(run, JointExploration)
+        joints = isinstance(run, ArmExploration)
         titles = {
             "path": "The way",
             "maps": "The map grows",
@@ -95,7 +95,7 @@ def sentence(run: Exploration) -> str:
 
 
 def _goal(run: Exploration) -> str:
-    if isinstance(run, JointExploration):
+    if isinstance(run, ArmExploration):
         return "with the tool at " + ", ".join(f"{x:.3f}" for x in run.goal_point) + " m"
     return str(run.goal)
 
@@ -115,7 +115,7 @@ def contact_table(run: Exploration) -> str:
     """One row a contact, truth beside estimate."""
     heads = (
         "no.",
-        "place" if isinstance(run, JointExploration) else "cell",
+        "place" if isinstance(run, ArmExploration) else "cell",
         "touch [s]",
         "alarm [s]",
         "delay [ms]",

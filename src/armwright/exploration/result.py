@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from armwright.exploration.joints.places import Places
+    from armwright.exploration.arm.places import Places
+    from armwright.exploration.run import Run
     from armwright.planning.grid.occupancy import GridMap
     from armwright.planning.grid.path_plan import PathPlan
     from armwright.recording.recording import Recording
@@ -43,8 +44,8 @@ class Contact(NamedTuple):
         desired, actual: tool positions (3,) at the alarm [m].
         felt, true: estimated and true contact force on the arm (3,) [N].
         link, shape: what really touched what; "" if nothing did.
-        q: posture (n,) in which it was felt, where the whole arm is explored with.
-        places: where it may have been, see `explore_places.Places`; None for contacts of the tool.
+        q: configuration (n,) in which it was felt, where the whole arm is explored with.
+        places: where it may have been, see `places.Places`; None for contacts of the tool.
         true_point: where it really was (3,) [m], None if nothing touched or only the tool could.
     """
 
@@ -130,19 +131,19 @@ class Exploration:
         }
 
     def report(self, path: str | Path, **options: Any) -> Path:
-        """Write a self-contained HTML page; see `exploration_report.exploration_report`."""
+        """Write a self-contained HTML page; see `report.exploration_report`."""
         from armwright.exploration.report import exploration_report
 
         return exploration_report(self, path, **options)
 
     def plot(self, what: str = "path", path: str | Path | None = None) -> Any:
-        """Draw "maps", "path", "forces", "zoom" or "errors"; see `exploration_pictures.draw`."""
-        from armwright.exploration.pictures import draw
+        """Draw "maps", "path", "forces", "zoom" or "errors"; see `figures.draw`."""
+        from armwright.exploration.figures import draw
 
         return draw(self, what, path)
 
     def animate(self, path: str | Path, **options: Any) -> Path:
-        """Draw the arm in motion among its obstacles with the growing map; see `exploration_film.film`."""
+        """Draw the arm in motion among its obstacles with the growing map; see `film.film`."""
         from armwright.exploration.film import film
 
         return film(self, path, **options)
@@ -153,3 +154,11 @@ def keep_recording(session: Session, error: Exception) -> None:
     session.outcome = "failed"
     error.recording = session.recording()  # type: ignore[attr-defined]
     error.add_note(f"at {session.time:.3f} s of an exploration; what was recorded until then is kept: error.recording")
+
+
+def arrival_of(run: Run[Any], recording: Recording) -> float:
+    """When the tool came within the tolerance of the goal for good [s]; NaN if it did not."""
+    if run.outcome != "reached":
+        return float("nan")
+    away = np.flatnonzero(np.linalg.norm(recording["tool"] - run.goal_point, axis=1) >= run.budget.tolerance)
+    return float(recording.time[min(away[-1] + 1 if len(away) else 0, len(recording) - 1)])

@@ -78,7 +78,7 @@ def _branches(robot: Robot, body: int | None, name: str, home: HomeAxes, goal: A
 
 
 def _gauge_factor(robot: Robot, body: int | None, name: str, home: HomeAxes, task: Task) -> float:
-    """Return |det J|/gauge, metres weighed: a constant of the arm, from the best of a few fixed postures."""
+    """Return |det J|/gauge, metres weighed: a constant of the arm, from the best of a few fixed configurations."""
     seed = np.random.default_rng(0).uniform(-2.0, 2.0, (SAMPLES, robot.n))
     found = _branches(robot, body, name, home, task.run(seed)[0], seed)
     gauge = np.where((found.ok > 0.5) & np.isfinite(found.gauge), found.gauge, 0.0)

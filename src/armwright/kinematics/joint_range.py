@@ -40,6 +40,10 @@ def middle(robot: Robot) -> Array:
 
 def turning(robot: Robot) -> Mask:
     """Return which coordinates (n,) may be changed by full turns without moving the arm."""
+    return robot.memo("turning", _turning)
+
+
+def _turning(robot: Robot) -> Mask:
     tree = robot.tree
     free = np.ones(robot.n, dtype=bool)
     for i in range(tree.nb):

@@ -9,17 +9,12 @@ from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.planning.grid.grid import Grid
 from armwright.planning.grid.hopfield import Hopfield
-from armwright.planning.grid.hopfield_published import HopfieldPublished, display
 from armwright.planning.grid.marking import (
-    GOAL_000,
-    START_000,
     Marked,
     back_off,
-    back_off_000,
     contact_point,
     mark,
     nearest_free,
-    patch_000,
 )
 from armwright.planning.grid.neighbourhood import Neighbourhood, moore, von_neumann
 from armwright.planning.grid.network import Stability, link_matrix, lyapunov, stability
@@ -42,7 +37,6 @@ from armwright.planning.joint.sampling import RRTConnect, rrt_connect
 from armwright.planning.motions import MotionPlan, free_motion, plan_motion
 from armwright.planning.obstacles import contact_capsules, obstacles_of, point_clearance, true_map
 from armwright.planning.waypoints import (
-    TOOL_DOWN_000,
     blocked_on_the_way,
     densified,
     joint_waypoints,
@@ -53,11 +47,10 @@ from armwright.planning.waypoints import (
 GRID_PLANNERS: dict[str, Any] = {
     "hopfield": Hopfield,
     "hopfield-sum": lambda **options: Hopfield(dynamics="sum", **options),
-    "hopfield-published": HopfieldPublished,
     "dijkstra": Dijkstra,
     "astar": AStar,
 }
-JOINT_PLANNERS: dict[str, Any] = {"rrt-connect": RRTConnect, "ompl-rrt-connect": OMPLConnect}
+JOINT_PLANNERS: dict[str, Any] = {"rrt-connect": RRTConnect, "ompl": OMPLConnect, "ompl-rrt-connect": OMPLConnect}
 
 
 @names_culprit
@@ -72,11 +65,8 @@ def planner(name: str, **options: Any) -> Any:
 __all__ = [
     "FELT",
     "FREE",
-    "GOAL_000",
     "GRID_PLANNERS",
     "JOINT_PLANNERS",
-    "START_000",
-    "TOOL_DOWN_000",
     "UNKNOWN",
     "AStar",
     "Dijkstra",
@@ -84,7 +74,6 @@ __all__ = [
     "GridMap",
     "GridPlanner",
     "Hopfield",
-    "HopfieldPublished",
     "JointPlan",
     "JointPlanner",
     "KnownArm",
@@ -98,7 +87,6 @@ __all__ = [
     "Stability",
     "WholeArm",
     "back_off",
-    "back_off_000",
     "blocked_on_the_way",
     "cells_as_boxes",
     "configuration_map",
@@ -106,7 +94,6 @@ __all__ = [
     "contact_point",
     "cut_corners",
     "densified",
-    "display",
     "floor",
     "free_motion",
     "grid_map",
@@ -118,7 +105,6 @@ __all__ = [
     "moore",
     "nearest_free",
     "obstacles_of",
-    "patch_000",
     "path_points",
     "plan_motion",
     "planner",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from armwright.kinematics.forward import fk
 from armwright.planning.grid.occupancy import GridMap
 from armwright.planning.grid.path_plan import GridPlanner, PathPlan
 from armwright.planning.waypoints import (
-    TOOL_DOWN_000,
+    apart,
     blocked_on_the_way,
     densified,
     joint_waypoints,
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-REFINEMENTS = 6
-SAME_PLACE = 1e-9
+REFINEMENTS = 6  # times that points are put twice as close: 64 times as many bring a spline onto the polyline
+SAME_PLACE = 1e-9  # [m]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,23 +70,23 @@ def plan_motion(
     goal: ArrayLike,
     *,
     start: ArrayLike | None = None,
-    R_tool: ArrayLike = TOOL_DOWN_000,
+    R_tool: ArrayLike | None = None,
     cut: bool = True,
     **motion_options: Any,
 ) -> MotionPlan:
-    """Plan from where the arm is to a cell and make the path a motion: 000's generator, with its corners cut.
+    """Plan from where the arm is to a cell and make the path a motion, its corners cut.
 
     Points on the legs are one cell apart. If the joint spline leaves the free cells between them, they are put closer.
 
     Args:
         robot: the arm.
         where: the map.
-        planner: `Hopfield()`, `HopfieldPublished()`, `Dijkstra()`, …
-        q_start: joint row (n,) where the motion begins (000: the **desired** one at the trigger).
+        planner: `Hopfield()`, `Dijkstra()`, …
+        q_start: joint row (n,) where the motion begins.
         goal: cell.
         start: cell where the path begins, for example after a back-off; the tool's own by default.
-        R_tool: orientation of the tool.
-        cut: cut corners; with False and ``scheme="published"`` this is 000 exactly: [present position; cell centres].
+        R_tool: orientation of the tool; that at `q_start` by default.
+        cut: cut corners; False goes through every cell's centre.
         **motion_options: of `waypoint_motion`: qd0, velocity, acceleration, duration, scheme.
     """
     q = frozen_numbers(q_start, (robot.n,), "q_start")
@@ -138,16 +139,43 @@ def free_motion(
     Q = np.asarray(path, dtype=np.float64)
     if Q.ndim != 2 or len(Q) < 2 or Q.shape[1] != robot.n:
         raise InputError(f"path: expected at least two rows of shape (N, {robot.n}), got {Q.shape}")
-    spacing = max(float(np.linalg.norm(np.diff(Q, axis=0), axis=1).max()), 1e-9)
-    rows = Q
-    for _ in range(REFINEMENTS + 1):
-        motion = waypoint_motion(robot, rows, **motion_options)
+    longest = max(float(np.linalg.norm(np.diff(Q, axis=0), axis=1).max()), 1e-9)
+    least = 0.0
+
+    def free(motion: Trajectory) -> bool:
+        nonlocal least
         least = float(arm.clearance(motion.evaluate(np.linspace(0.0, motion.duration, samples)).q).min())
-        if least > 0.0:
-            return motion, least
-        spacing /= 2.0
-        rows = densified(Q, spacing)
+        return least > 0.0
+
+    spacings = [longest / 2.0**k for k in range(REFINEMENTS + 1)]
+    motion, found = drawn_to(Q, spacings, lambda rows: waypoint_motion(robot, rows, **motion_options), free)
+    if found:
+        return motion, least
     raise InputError(
-        f"path: the arm comes {-least:.3g} m too close on the spline even with {len(rows)} waypoints; "
+        f"path: the arm comes {-least:.3g} m too close on the spline even with points {spacings[-1]:.3g} apart; "
         "plan with a larger margin"
     )
+
+
+def drawn_to(
+    path: Array,
+    spacings: Sequence[float],
+    make: Callable[[Array], Trajectory],
+    free: Callable[[Trajectory], bool],
+    *,
+    close: float = 0.0,
+) -> tuple[Trajectory, bool]:
+    """Return a motion drawn to a polyline by more and more points on it until it stays free, and whether it does.
+
+    Args:
+        path: polyline (N, n).
+        spacings: between points, one after the other; the last is kept if none will do.
+        make: the motion through points (m, n).
+        free: whether it is.
+        close: share of a spacing; of corners no farther apart one is kept, a spline through both would loop.
+    """
+    for spacing in spacings:
+        motion = make(densified(apart(path, close * spacing), spacing))
+        if free(motion):
+            return motion, True
+    return motion, False

@@ -17,7 +17,7 @@ from armwright.kinematics.ik_result import IKBatch, IKResult
 from armwright.kinematics.inverse import ik
 from armwright.kinematics.joint_range import fit_turns
 from armwright.motion.scaling import stretch, velocity_factor
-from armwright.motion.splines import piecewise_quintic, quintic_spline
+from armwright.motion.splines import quintic_spline
 from armwright.planning.grid.occupancy import GridMap
 from armwright.planning.grid.sight import cut_corners
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     Cell = tuple[int, ...]
 
-TOOL_DOWN_000 = ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0))  # R_t of 000 §3.10: flange z down
-MOST_STEP = 1.0
-BISECTIONS = 12
+MOST_STEP = 1.0  # [rad, m] between neighbours: branches of inverse kinematics lie farther apart, cells much nearer
+BISECTIONS = 12  # of the duration: 2⁻¹² of it is less than any limit is known to
+SAME = 1e-12  # [rad, m] rows that differ by less are one
 
 
 @names_culprit
@@ -49,8 +49,8 @@ def path_points(
     Args:
         where: the map on which the path was planned.
         path: cells, numbered as the map counts.
-        start: where the tool is (3,), put before the cell centres as 000 does; leave out if it is the first centre.
-        cut: cut corners; every leg then touches free cells only (see `sight`). False keeps every cell centre (000).
+        start: where the tool is (3,), put before the cell centres; leave out if it is the first centre.
+        cut: cut corners; every leg then touches free cells only (see `sight`). False keeps every cell centre.
         spacing: put further points on the legs so that neighbours are at most this far apart [m]; a joint motion
             between far waypoints leaves the straight line.
     """
@@ -83,14 +83,25 @@ def densified(points: ArrayLike, spacing: float) -> Array:
     return np.concatenate(parts)
 
 
+def apart(path: Array, least: float) -> Array:
+    """Return rows of a polyline (N, n), its ends among them, of which neighbours differ by `least` or more."""
+    kept = [0]
+    for k in range(1, len(path) - 1):
+        if min(np.abs(path[k] - path[other]).max() for other in (kept[-1], -1)) >= least:
+            kept.append(k)
+    return path[[*kept, len(path) - 1]]
+
+
 @names_culprit
 def joint_waypoints(
     robot: Robot,
     points: ArrayLike,
     q_start: ArrayLike,
     *,
-    R_tool: ArrayLike = TOOL_DOWN_000,
+    R_tool: ArrayLike | None = None,
     most_step: float = MOST_STEP,
+    first_step: float | None = None,
+    names: Sequence[str] | None = None,
 ) -> Array:
     """Return joint rows (N, n) that bring the tool to points (N, 3) with one orientation, without a branch jump.
 
@@ -100,8 +111,10 @@ def joint_waypoints(
         robot: the arm.
         points: tool positions, base frame [m].
         q_start: where the arm is (n,).
-        R_tool: tool orientation in the base frame (3, 3), kept throughout; 000's flange-down by default.
+        R_tool: tool orientation in the base frame (3, 3), kept throughout; that at `q_start` by default.
         most_step: largest change of a joint between neighbours [rad or m]; more counts as a jump.
+        first_step: the same for the change from `q_start` to the first row; `most_step` by default.
+        names: of the points, for messages.
 
     Raises:
         InputError: names the waypoint that cannot be reached, or only by a jump.
@@ -111,23 +124,34 @@ def joint_waypoints(
         raise InputError(f"points: expected finite positions of shape (N, 3), got {P.shape}")
     q = frozen_numbers(q_start, (robot.n,), "q_start")
     T = np.zeros((len(P), 4, 4))
-    T[:, :3, :3], T[:, :3, 3], T[:, 3, 3] = frozen_numbers(R_tool, (3, 3), "R_tool"), P, 1.0
+    R = fk(robot, q)[:3, :3] if R_tool is None else frozen_numbers(R_tool, (3, 3), "R_tool")
+    T[:, :3, :3], T[:, :3, 3], T[:, 3, 3] = R, P, 1.0
+
+    def place(k: int) -> str:
+        name = f"waypoint {k} of {len(P)}" if names is None else names[k]
+        return f"{name} at {np.round(P[k], 4).tolist()} m"
+
     closed = ik_class(robot).name != "general"
     batch = ik(robot, T, seed=q) if closed else None  # numeric searches start from the row before, one by one
+    solved = batch.ok if isinstance(batch, IKBatch) else None
     rows = []
     for k in range(len(P)):
-        place = f"waypoint {k} of {len(P)} at {np.round(P[k], 4).tolist()} m"
-        answer = batch[k] if isinstance(batch, IKBatch) else ik(robot, T[k], seed=q)
-        assert isinstance(answer, IKResult)
-        if not answer.ok:
-            raise InputError(f"{place}: {answer.message}")
-        fitted = fit_turns(robot, answer.solutions, np.broadcast_to(q, answer.solutions.shape), True)
+        if isinstance(batch, IKBatch) and solved is not None and solved[k]:
+            solutions = batch.solutions[k, : batch.count[k]]
+        else:
+            answer = batch[k] if isinstance(batch, IKBatch) else ik(robot, T[k], seed=q)
+            assert isinstance(answer, IKResult)
+            if not answer.ok:
+                raise InputError(f"{place(k)} cannot be reached: {answer.message}")
+            solutions = answer.solutions
+        fitted = fit_turns(robot, solutions, np.broadcast_to(q, solutions.shape), True)
         usable = fitted.q[fitted.inside]
         step = np.abs(usable - q).max(axis=1)
         best = int(np.argmin(step))
-        if step[best] > most_step:
+        most = most_step if k or first_step is None else first_step
+        if step[best] > most:
             raise InputError(
-                f"{place}: the nearest configuration is {step[best]:.3g} from the one before, more than {most_step}: "
+                f"{place(k)}: the nearest configuration is {step[best]:.3g} from the one before, more than {most}: "
                 "it lies on another branch; go around, or allow a larger most_step"
             )
         q = usable[best]
@@ -144,6 +168,7 @@ def waypoint_motion(
     velocity: ArrayLike | None = None,
     acceleration: ArrayLike | None = None,
     duration: float | None = None,
+    times: ArrayLike | None = None,
     scheme: str = "central",
 ) -> Trajectory:
     """Return a motion through joint rows (N, n).
@@ -154,23 +179,21 @@ def waypoint_motion(
         qd0: velocity that the arm already has (n,); taken over without a jump.
         velocity: joint limits, scalar or (n,); the robot's own by default.
         acceleration: joint limits; the robot's own by default.
-        duration: total time [s] instead of the limits; 000's round(N/2) s for "published".
-        scheme: "central" (quintic spline, central-difference velocities, jerk continuous), "smooth" (C4 spline, may
-            swing out more), or "published" (000 §3.12: equal times, zero acceleration at waypoints).
+        duration: total time [s] instead of the limits.
+        times: when to be at each waypoint (N,) [s] instead of the limits, from 0 on; then none is dropped.
+        scheme: "central" (quintic spline, central-difference velocities, jerk continuous) or "smooth" (C4 spline, may
+            swing out more).
     """
-    if scheme not in ("central", "smooth", "published"):
-        raise InputError(f"scheme must be 'central', 'smooth' or 'published', got {scheme!r}")
+    if scheme not in ("central", "smooth"):
+        raise InputError(f"scheme must be 'central' or 'smooth', got {scheme!r}")
     rows = np.asarray(Q, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != robot.n:
         raise InputError(f"Q: expected shape (N, {robot.n}), got {rows.shape}")
-    if scheme == "published" and duration is None:
-        duration = float(np.floor(0.5 * len(rows) + 0.5))  # counts repeated rows, as the document does
-    keep = np.concatenate([[True], np.abs(np.diff(rows, axis=0)).max(axis=1) > 1e-12])
-    rows = rows[keep]
+    if times is not None:
+        return quintic_spline(rows, times, velocities=scheme, qd0=qd0)
+    rows = rows[np.concatenate([[True], np.abs(np.diff(rows, axis=0)).max(axis=1) > SAME])]
 
     def build(T: float) -> Trajectory:
-        if scheme == "published":
-            return piecewise_quintic(rows, T, qd0=qd0)
         return quintic_spline(rows, T, velocities=scheme, qd0=qd0)
 
     if duration is not None:

@@ -31,7 +31,7 @@ def check(robot: Robot, *, samples: int = 64, seed: int = 0) -> list[Finding]:
     Args:
         robot: any robot, branches and mimic joints included.
         samples: configurations drawn within the joint limits for the mass matrix and the gravity torque.
-        seed: where in the sequence of postures to begin.
+        seed: where in the sequence of configurations to begin.
 
     Returns:
         Findings by severity: "error" (cannot be), "warning" (should be looked at), "info" (worth knowing).

@@ -219,7 +219,7 @@ def simulate(
         law: a control law (`armwright.control`) or a NumPy function of (q, qd, ref, …); zero torque if omitted. A
             function that cannot be traced is called from Python once a tick. A law that names ``wrench`` is given what
             a sensor at the wrist feels of `wrench`: (6,) at the tool, base axes.
-        reference: a `Trajectory`, a constant posture (n,), or None to hold the start.
+        reference: a `Trajectory`, a constant configuration (n,), or None to hold the start.
         duration: [s], rounded to whole ticks; the trajectory's by default. A longer run holds the trajectory's end.
         q0: initial position, (n,) or (B, n) [rad or m]; the reference's start by default.
         qd0: initial velocity, (n,) or (B, n) [rad/s or m/s]; at rest by default.

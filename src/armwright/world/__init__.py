@@ -5,19 +5,21 @@ from armwright.world.capsule_arrays import LinkCapsules, link_ends
 from armwright.world.distance import normal, signed_distance
 from armwright.world.link_capsules import LinkCapsule, beyond_tool, link_capsules, tool_point
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere
-from armwright.world.world import Errand, World, check_base, load_world, worlds
+from armwright.world.task import Task, ToolTask
+from armwright.world.world import World, check_base, load_world, worlds
 
 __all__ = [
     "Box",
     "Capsule",
     "Cylinder",
-    "Errand",
     "HalfSpace",
     "LinkCapsule",
     "LinkCapsules",
     "Mesh",
     "Shape",
     "Sphere",
+    "Task",
+    "ToolTask",
     "World",
     "beyond_tool",
     "check_base",

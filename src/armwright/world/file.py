@@ -22,10 +22,20 @@ The format by example::
     units = ["m", "m", "m"]
     rows = [[0.4, 0.1, 0.03], [0.4, 0.2, 0.03]]
 
-    [errand]                                      # if the world was made for one: postures of an arm
+    [task]                                        # if the world was made for one: configurations of an arm
     robot = "ur5"
     start = { value = [0, -90, 90, 0, 90, 0], unit = "deg" }
     goal = { value = [60, -90, 90, 0, 90, 0], unit = "deg" }
+
+    [tool_task]                                   # or one for the tool alone, on a map of cells counted from 1
+    robots = ["ur5"]                              # that near and rotation are meant for
+    cells = [20, 20]                              # along x and y (and z); the outermost bound it unless ring = false
+    origin = { value = [0.12, -0.28, 0], unit = "m" }   # cell c has its centre at origin + size · c
+    size = { value = 26, unit = "mm" }
+    start = [2, 11]
+    goal = [18, 7]
+    near = { value = [146, -64, 147, 7, 90, -34], unit = "deg" }    # the tool is near the start cell there
+    rotation = [[0, 1, 0], [1, 0, 0], [0, 0, -1]]       # of the tool, kept; that of near if absent
 
 Further kinds: ``sphere`` (centre, radius), ``capsule`` (start, end, radius), ``box`` (centre, size, and rpy or
 rotation), ``mesh`` (``file`` beside the world's with ``unit``, or vertices and triangles).
@@ -47,9 +57,10 @@ from armwright.robot.sheet.units import check_unit, to_si
 from armwright.robot.sheet.values import columns_of, listed, matrix, real, scalar, take, vector
 from armwright.spatial.euler import rotation_from_rpy
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere, kind_of
-from armwright.world.world import MAX_SHAPES, Errand, World
+from armwright.world.task_file import need, numbers, quoted, read_task, read_tool_task, task_lines
+from armwright.world.world import MAX_SHAPES, World
 
-SECTIONS = ("name", "title", "notes", "sources", "surface", "shapes", "errand")
+SECTIONS = ("name", "title", "notes", "sources", "surface", "shapes", "task", "tool_task")
 SURFACE = ("stiffness", "damping", "friction")
 _STIFFNESS_UNITS = {"N/m": 1.0, "N/mm": 1e3, "kN/m": 1e3}
 _KEYS = {
@@ -88,27 +99,9 @@ def world_from_text(content: str, file: str = "world", folder: Path | None = Non
             raise tree.refuse(f"at most {MAX_SHAPES} shapes", "size", "shapes")
     try:
         about = (tree.text_of("name"), tree.text_of("title", ""), tree.text_of("notes", ""))
-        return World(tuple(shapes), *about, _errand(tree.table("errand")))
+        return World(tuple(shapes), *about, read_task(tree.table("task")), read_tool_task(tree.table("tool_task")))
     except InputError as error:
         raise DescriptionError(str(error), where=tree.where("shapes"), rule="world") from None
-
-
-def _errand(table: Table | None) -> Errand | None:
-    if table is None:
-        return None
-    table.only("robot", "start", "goal")
-    rows = []
-    for key in ("start", "goal"):
-        q = _need(table, key)
-        unit = check_unit(q.entries.get("unit"), ("angle", "length"), q.refuse)
-        value = q.entries["value"]
-        if not isinstance(value, list) or not value:
-            raise q.refuse("must be a list of joint coordinates", "type")
-        rows.append(tuple(to_si(real(v, q), unit) for v in value))
-    try:
-        return Errand(table.text_of("robot"), *rows)
-    except InputError as error:
-        raise table.refuse(str(error), "errand") from None
 
 
 def _no_extends(name: str) -> tuple[str, str]:
@@ -138,19 +131,12 @@ def _surface(table: Table | None, default: dict[str, float], *, only: bool = Fal
     return out
 
 
-def _need(table: Table, key: str) -> Quantity:
-    q = take(table, key)
-    if q is None:
-        raise table.refuse(f"missing key {key!r}", "required key")
-    return q
-
-
 def _point(table: Table, key: str) -> Any:
-    return tuple(vector(_need(table, key), 3, ("length",)).tolist())
+    return tuple(vector(need(table, key), 3, ("length",)).tolist())
 
 
 def _size(table: Table, key: str) -> float:
-    q = _need(table, key)
+    q = need(table, key)
     value = scalar(q, ("length",))
     if value <= 0.0:
         raise q.refuse(f"must be > 0, got {value:g}", "range")
@@ -224,7 +210,7 @@ def _mesh(table: Table, surface: dict[str, Any], folder: Path | None) -> Mesh:
         if folder is None or "/" in file or "\\" in file or "\0" in file or file.startswith("."):
             raise table.refuse("file names a mesh in the folder of the world file, not a path", "file", "file")
         return load_mesh(folder / file, scale=to_si(1.0, unit), **surface)
-    q = _need(table, "vertices")
+    q = need(table, "vertices")
     unit = check_unit(q.entries.get("unit"), ("length",), q.refuse)
     rows = q.entries["value"] if isinstance(q.entries["value"], list) else []
     points = [tuple(to_si(real(v, q), unit) for v in listed(row, 3, q)) for row in rows]
@@ -236,29 +222,15 @@ def _mesh(table: Table, surface: dict[str, Any], folder: Path | None) -> Mesh:
     return Mesh(vertices=tuple(points), triangles=tuple(corners), **surface)  # type: ignore[arg-type]
 
 
-def _text(value: str) -> str:
-    quoted = []
-    for char in value:
-        plain = char not in '"\\' and (ord(char) >= 32 and ord(char) != 127)
-        quoted.append(char if plain else f"\\u{ord(char):04x}")
-    return '"' + "".join(quoted) + '"'
-
-
-def _numbers(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_numbers(v) for v in value) + "]"
-    return repr(value)
-
-
 def world_text(world: World) -> str:
     """Return the world as text; reading it back gives an equal world."""
     lines = [
-        f"{key} = {_text(getattr(world, key))}"
+        f"{key} = {quoted(getattr(world, key))}"
         for key in ("name", "title", "notes")
         if getattr(world, key) or key == "name"
     ]
     for shape in world.shapes:
-        lines += ["", f"[shapes.{_text(shape.name)}]", f'kind = "{kind_of(shape)}"']
+        lines += ["", f"[shapes.{quoted(shape.name)}]", f'kind = "{kind_of(shape)}"']
         for key in (*_KEYS[kind_of(shape)], *SURFACE):
             value = getattr(shape, key, None)
             if value is None or (key == "height" and math.isinf(value)):
@@ -266,10 +238,7 @@ def world_text(world: World) -> str:
             unit = {"stiffness": "N/m", "damping": "N s/m", "friction": "-"}.get(key, "m")
             plain = key in ("axis", "normal", "rotation", "triangles")
             lines.append(
-                f"{key} = {_numbers(value)}" if plain else f'{key} = {{ value = {_numbers(value)}, unit = "{unit}" }}'
+                f"{key} = {numbers(value)}" if plain else f'{key} = {{ value = {numbers(value)}, unit = "{unit}" }}'
             )
-    if world.errand is not None:
-        lines += ["", "[errand]", f"robot = {_text(world.errand.robot)}"]
-        for key in ("start", "goal"):
-            lines.append(f'{key} = {{ value = {_numbers(list(getattr(world.errand, key)))}, unit = "rad" }}')
+    lines += task_lines(world.task, world.tool_task)
     return "\n".join(lines) + "\n"

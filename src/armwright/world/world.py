@@ -18,6 +18,7 @@ from armwright.world.distance import signed_distance
 from armwright.world.link_capsules import LinkCapsule, fixed_column, link_capsules
 from armwright.world.segment import nearest_parameters
 from armwright.world.shapes import HalfSpace, Shape, kind_of
+from armwright.world.task import Task, ToolTask
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -28,39 +29,22 @@ MOST_NAMES = 8  # shapes that a line has room for
 
 
 @dataclass(frozen=True)
-class Errand:
-    """What an arm may be asked to do in a world: from posture `start` to posture `goal` [rad, m], for one robot."""
-
-    robot: str
-    start: tuple[float, ...]
-    goal: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        """Check that both are postures of one arm."""
-        for what in ("start", "goal"):
-            values = tuple(float(v) for v in getattr(self, what))
-            if not values or not np.isfinite(values).all():
-                raise InputError(f"errand: {what} must be finite joint coordinates, got {values}")
-            object.__setattr__(self, what, values)
-        if len(self.start) != len(self.goal):
-            raise InputError(f"errand: start has {len(self.start)} joint coordinates, goal {len(self.goal)}")
-
-
-@dataclass(frozen=True)
 class World:
     """What stands in the workspace.
 
     Attributes:
         shapes: with unique names, base frame.
         name, title, notes: as in the file.
-        errand: postures to begin and to end in, for which the world was made; None if it says nothing.
+        task: of the whole arm, for which the world was made; None if it says nothing.
+        tool_task: of the tool alone, on a map of cells; None if it says nothing.
     """
 
     shapes: tuple[Shape, ...] = ()
     name: str = "world"
     title: str = ""
     notes: str = ""
-    errand: Errand | None = None
+    task: Task | None = None
+    tool_task: ToolTask | None = None
 
     def __post_init__(self) -> None:
         """Check that the shapes are shapes and their names unique."""

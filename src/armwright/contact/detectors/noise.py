@@ -40,7 +40,7 @@ def standstill(
     Args:
         monitors: observer, or observer and detector.
         robot: the arm, taken for exactly known.
-        q: posture (n,).
+        q: configuration (n,).
         rate: control ticks per second.
         position_noise: standard deviation per sample, scalar or (n,).
         velocity_noise: standard deviation per sample, scalar or (n,).
@@ -49,20 +49,20 @@ def standstill(
         duration: [s].
         seed: of the noise.
     """
-    posture = np.asarray(q, dtype=np.float64)
-    if posture.shape != (robot.n,) or not np.isfinite(posture).all():
-        raise InputError(f"standstill: q must be ({robot.n},) finite numbers, got shape {posture.shape}")
+    configuration = np.asarray(q, dtype=np.float64)
+    if configuration.shape != (robot.n,) or not np.isfinite(configuration).all():
+        raise InputError(f"standstill: q must be ({robot.n},) finite numbers, got shape {configuration.shape}")
     ticks, rng = max(2, round(duration * rate)), np.random.default_rng(seed)
     still = np.zeros((ticks, robot.n))
     q_measured, qd_measured = (
         _rounded(base + np.asarray(noise) * rng.standard_normal(still.shape), np.asarray(step))
         for base, noise, step in (
-            (posture + still, position_noise, position_resolution),
+            (configuration + still, position_noise, position_resolution),
             (still, velocity_noise, velocity_resolution),
         )
     )
-    tau = still + gravity_torque(robot, posture)
-    ref = Reference(posture + still, still, still)
+    tau = still + gravity_torque(robot, configuration)
+    ref = Reference(configuration + still, still, still)
     return run_monitors(monitors, robot, np.arange(ticks) / rate, q_measured, qd_measured, tau, ref)
 
 
@@ -73,7 +73,7 @@ def _rounded(x: Array, step: Traced) -> Array:
 
 @names_culprit
 def noise_floor(observer: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLike, **sensors: Traced) -> Array:
-    """Standard deviation (n,) [N m] of ``tau_ext`` from sensor noise alone at posture q; options as `standstill`."""
+    """Standard deviation (n,) [N m] of ``tau_ext`` from sensor noise alone at q; options as `standstill`."""
     values = standstill(observer, robot, q, **sensors)["tau_ext"]
     return np.asarray(values[len(values) // 5 :].std(axis=0))
 
@@ -82,17 +82,17 @@ def noise_floor(observer: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLik
 def check_above_noise(
     observer: Monitor | Sequence[Monitor], detector: Monitor, robot: Robot, q: ArrayLike, **sensors: Traced
 ) -> float:
-    """Return the highest level that noise alone reaches (1 is the threshold) at the postures q, (n,) or (m, n).
+    """Return the highest level that noise alone reaches (1 is the threshold) at the configurations q, (n,) or (m, n).
 
     Raises:
         InputError: the detector fires on an arm at rest: its thresholds lie below the noise floor.
     """
     chain = as_chain([*((observer,) if isinstance(observer, Monitor) else observer), detector])
     highest = 0.0
-    for posture in np.atleast_2d(np.asarray(q, dtype=np.float64)):
-        highest = max(highest, float(standstill(chain, robot, posture, **sensors)["level"].max()))
+    for configuration in np.atleast_2d(np.asarray(q, dtype=np.float64)):
+        highest = max(highest, float(standstill(chain, robot, configuration, **sensors)["level"].max()))
     if highest >= 1.0:
-        floor = noise_floor(observer, robot, posture, **sensors)
+        floor = noise_floor(observer, robot, configuration, **sensors)
         raise InputError(
             f"detector {detector.name!r}: thresholds lie below the noise floor: with the arm at rest and untouched, "
             f"sensor noise alone reaches {highest:.2f} times the threshold (tau_ext of {chain[0].name!r} has a "

@@ -41,7 +41,7 @@ class Setting:
     """What all hypotheses share.
 
     Attributes:
-        robot: the arm. q: its posture (n,).
+        robot: the arm. q: its configuration (n,).
         W: whitens torques: W Σ Wᵀ = 1. y: the estimate (n,), whitened.
         friction: coefficient.
         levels: of force (l,) [N].

@@ -2,11 +2,12 @@
 """A load on the tool that the model does not know, from the external torques of an arm at rest.
 
 At rest the load's weight is all that the model misses: tau_ext = −Y(q) π with π = (m, m c) and Y the columns of the
-regressor (`body_regressor`) of the body that carries the tool. Y depends on the posture, π does not: postures add up.
+regressor (`body_regressor`) of the body that carries the tool. Y depends on the configuration, π does not: several
+add up.
 
-What gravity does not tell is, in one posture, how high along gravity the centre lies. The estimate is Gaussian with a
-wide prior, so that what is not seen keeps the prior's spread. Friction holds an arm at rest as weight does: take `std`
-as large as the Coulomb friction of the joints unless it was broken loose.
+What gravity does not tell is, in one configuration, how high along gravity the centre lies. The estimate is Gaussian
+with a wide prior, so that what is not seen keeps the prior's spread. Friction holds an arm at rest as weight does: take
+`std` as large as the Coulomb friction of the joints unless it was broken loose.
 """
 
 from __future__ import annotations
@@ -70,25 +71,27 @@ class Load(NamedTuple):
 
 
 def estimate_load(robot: Robot, q: ArrayLike, tau_ext: ArrayLike, std: ArrayLike) -> Load:
-    """Estimate the load on the tool from an observer's torques at rest, in one posture or several.
+    """Estimate the load on the tool from an observer's torques at rest, in one configuration or several.
 
     Args:
         robot: the observer's model.
-        q: postures (n,) or (k, n).
+        q: configurations (n,) or (k, n).
         tau_ext: external torque in each of them, settled: means over some time at rest; as q [N m].
         std: standard deviation of each entry of tau_ext by noise, errors of the model and friction at rest; > 0, scalar
             or (n,) [N m].
     """
     n = robot.n
-    postures, torque = (np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (q, tau_ext))
-    if postures.ndim != 2 or postures.shape[1] != n or torque.shape != postures.shape:
-        raise InputError(f"load: q and tau_ext must both be ({n},) or (k, {n}), got {postures.shape}, {torque.shape}")
+    configurations, torque = (np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (q, tau_ext))
+    if configurations.ndim != 2 or configurations.shape[1] != n or torque.shape != configurations.shape:
+        raise InputError(
+            f"load: q and tau_ext must both be ({n},) or (k, {n}), got {configurations.shape}, {torque.shape}"
+        )
     spread = np.broadcast_to(np.asarray(std, dtype=np.float64), (n,)) if np.ndim(std) <= 1 else np.zeros(n)
-    if not (np.isfinite(postures).all() and np.isfinite(torque).all()) or not (spread > 0.0).all():
+    if not (np.isfinite(configurations).all() and np.isfinite(torque).all()) or not (spread > 0.0).all():
         raise InputError("load: q and tau_ext must be finite, std positive, a scalar or one a joint")
     if robot.tip < 0:
         raise NotSupportedError(f"load: the tool of {robot.name!r} is on its fixed root link; no joint feels it")
-    Y = np.array([_tool_columns(robot, posture) for posture in postures])
+    Y = np.array([_tool_columns(robot, configuration) for configuration in configurations])
     A = (-Y / spread[:, None]).reshape(-1, 4)
     b = (torque / spread).ravel()
     covariance: Array = np.asarray(np.linalg.inv(A.T @ A + np.diag(PRIOR**-2)), dtype=np.float64)

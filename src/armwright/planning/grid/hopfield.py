@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,7 @@ class Hopfield:
         tolerance: relative change of σ at which the sum-network counts as at rest.
     """
 
+    space: ClassVar[str] = "grid"
     dynamics: str = "max"
     hood: Neighbourhood | str | Any = "von_neumann"
     beta: float | None = None

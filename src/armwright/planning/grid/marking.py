@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a bump to the map: the patch of 000, which cell to mark, and where to step back to."""
+"""From a bump to the map: which cell to mark, and where to step back to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from armwright.arguments import frozen_numbers, names_culprit
 from armwright.errors import InputError
-from armwright.planning.grid.grid import Grid
 from armwright.planning.grid.neighbourhood import moore
 from armwright.planning.grid.occupancy import GridMap
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 Cell = tuple[int, ...]
-START_000: Cell = (2, 11)
-GOAL_000: Cell = (18, 7)
 
 
 class Marked(NamedTuple):
@@ -33,19 +30,12 @@ class Marked(NamedTuple):
     inside: bool
 
 
-def patch_000(*, ring: bool = True, radius: float = 0.0) -> GridMap:
-    """Return the empty 20×20 map of 000 §3.10: x = 0.0263 u + 0.1238, y = 0.0263 v − 0.2762, z = 0; cells from 1."""
-    grid = Grid((20, 20), np.array([0.1238, -0.2762, 0.0]), None, 0.0263, 1)
-    return GridMap(grid, ring=ring, radius=radius)
-
-
 @names_culprit
 def mark(where: GridMap, point: ArrayLike) -> Marked:
     """Put a contact into the cell of `point` (3,) [m].
 
-    Policies differ in the point: 000 takes the **desired** flange position, which lies inside the object because
-    detection lags; the estimated contact point (`contact_point`) marks the surface. A point outside the grid marks
-    nothing, and says so.
+    Policies differ in the point: the **desired** tool position lies inside the object because detection lags; the
+    estimated contact point (`contact_point`) marks the surface. A point outside the grid marks nothing, and says so.
     """
     cell: Cell = tuple(int(c) for c in where.grid.cell(frozen_numbers(point, (3,), "point")))
     if not where.grid.inside(cell):
@@ -68,25 +58,6 @@ def contact_point(tool: ArrayLike, force: ArrayLike, radius: float = 0.0) -> Arr
     if size == 0.0:
         raise InputError("force: a zero force has no direction, so there is no contact point")
     return np.asarray(p - radius * f / size)
-
-
-@names_culprit
-def back_off_000(cell: ArrayLike, velocity: ArrayLike) -> Cell:
-    """Step one cell back against the dominant axis of the velocity, then c_u ≥ 2 and no other clamp (000 §3.10).
-
-    Args:
-        cell: (u, v), counted from 1.
-        velocity: desired flange velocity; its x and y count. Equal sizes go to v; sign(0) = 0, as in Matlab.
-    """
-    u, v = (int(c) for c in np.asarray(cell))
-    vx, vy = (float(x) for x in np.asarray(velocity, dtype=np.float64)[:2])
-    if not np.isfinite([vx, vy]).all():
-        raise InputError(f"velocity: must be finite, got {[vx, vy]}")
-    if abs(vx) > abs(vy):
-        u -= int(np.sign(vx))
-    else:
-        v -= int(np.sign(vy))
-    return max(u, 2), v
 
 
 @names_culprit

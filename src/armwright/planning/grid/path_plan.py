@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,8 +28,8 @@ class PathPlan:
     """The answer of a grid planner.
 
     Attributes:
-        status: "found", "unreachable" (proved: no path exists), "start blocked", "goal blocked", or "gave up" (the
-            published planner and limits of sampling; proves nothing).
+        status: "found", "unreachable" (proved: no path exists), "start blocked", "goal blocked", or "gave up" (proves
+            nothing).
         path: cells from start to goal, both included, numbered as the map counts; () if there is none.
         cost: sum of the steps' costs; inf if there is no path.
         expanded: cells (or updates of cells) that the planner worked through.
@@ -68,7 +68,9 @@ class PathPlan:
 
 
 class GridPlanner(Protocol):
-    """Anything that plans on a grid: ``planner(map or mask, start, goal)``."""
+    """Anything that plans on a grid: ``planner(map or mask, start, goal)``; it declares so by ``space = "grid"``."""
+
+    space: ClassVar[str]
 
     @property
     def name(self) -> str:

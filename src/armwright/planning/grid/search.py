@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class Dijkstra:
         hood: neighbourhood, by name, offsets or `Neighbourhood`.
     """
 
+    space: ClassVar[str] = "grid"
     hood: Neighbourhood | str | Any = "von_neumann"
 
     @property
@@ -50,6 +51,7 @@ class AStar:
         hood: neighbourhood, by name, offsets or `Neighbourhood`.
     """
 
+    space: ClassVar[str] = "grid"
     hood: Neighbourhood | str | Any = "von_neumann"
 
     @property

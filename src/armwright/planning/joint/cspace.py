@@ -73,10 +73,10 @@ class WholeArm(Rebuilt):
         """The smallest gap as one compiled function: ``gaps(q, most)`` stops looking where all gaps exceed `most`."""
         return self._gaps((0.0,) * self.robot.n, np.zeros((0, self.robot.n + 1)))
 
-    def _gaps(self, levers: tuple[float, ...], postures: Array) -> Least:
+    def _gaps(self, levers: tuple[float, ...], configurations: Array) -> Least:
         kernel = gap_kernel(self.robot, self._links, self.pairs, self.ignore_planes, levers)
         own = np.full((min(1, len(self.pairs)), 1), self.margin)
-        return kernel.over(*obstacle_items(self.obstacles, self.margin), own, postures)
+        return kernel.over(*obstacle_items(self.obstacles, self.margin), own, configurations)
 
     def clearance(self, q: ArrayLike) -> Array:
         """Return the smallest distance (...,) [m] between arm and obstacles for q (..., n), less `margin`.

@@ -29,7 +29,7 @@ def records(q: Any, arm: Any, links: LinkCapsules, own: Any, ignore: Any, levers
 
     Returns:
         Links (m, 8): both ends of the axis, radius, height above half-spaces that do not concern it. Gaps between
-        pairs `own` of the arm's capsules (p, 1). The posture in the metric of `levers` (1, n).
+        pairs `own` of the arm's capsules (p, 1). The configuration in the metric of `levers` (1, n).
     """
     ends = link_ends(link_poses(arm, q), links)
     rows = [
@@ -77,8 +77,8 @@ def own_gap(record: Any, item: Any) -> Any:
     return record[0] - item[0]
 
 
-def posture_gap(record: Any, item: Any) -> Any:
-    """Σ levers |q − p| less its reach, for a posture p times the levers, and the reach (n + 1,)."""
+def configuration_gap(record: Any, item: Any) -> Any:
+    """Σ levers |q − p| less its reach, for a configuration p times the levers, and the reach (n + 1,)."""
     away: Any = 0.0
     for k in range(len(record)):
         away = away + np.abs(record[k] - item[k])
@@ -92,7 +92,7 @@ def gap_kernel(
     ignore: tuple[int, ...],
     levers: tuple[float, ...],
 ) -> LeastKernel:
-    """Return the compiled gaps of an arm, made once for the same arguments; levers are those of `posture_gap`."""
+    """Return the compiled gaps of an arm, made once for the same arguments; levers are those of `configuration_gap`."""
     found: LeastKernel = robot.memo(("gaps", links, own, ignore, levers), _made, links, own, ignore, levers)
     return found
 
@@ -104,7 +104,7 @@ def _made(robot: Robot, links: LinkCapsules, own: Any, ignore: Any, levers: Any)
         Pairs(0, 17, box_gap, box_bound),
         Pairs(0, 4, plane_gap),
         Pairs(1, 1, own_gap),
-        Pairs(2, robot.n + 1, posture_gap),
+        Pairs(2, robot.n + 1, configuration_gap),
     )
     constants = {"arm": robot, "links": links, "own": own, "ignore": ignore, "levers": levers}
     return LeastKernel(records, robot.n, kinds, constants)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class OMPLConnect:
         seed: of the random numbers.
     """
 
+    space: ClassVar[str] = "joint"
     step: float = 0.3
     resolution: float = 0.02
     seconds: float = 10.0

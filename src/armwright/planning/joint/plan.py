@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -60,7 +60,9 @@ class Proof(Protocol):
 
 
 class JointPlanner(Protocol):
-    """Anything that plans in configuration space."""
+    """Anything that plans in configuration space; it declares so by ``space = "joint"``."""
+
+    space: ClassVar[str]
 
     def __call__(
         self, colliding: Colliding, start: ArrayLike, goal: ArrayLike, lower: ArrayLike, upper: ArrayLike

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -160,6 +160,7 @@ def connected(
 class RRTConnect:
     """`rrt_connect` with its options fixed: ``RRTConnect(seed=3)(colliding, start, goal, lower, upper)``."""
 
+    space: ClassVar[str] = "joint"
     step: float = 0.3
     resolution: float = 0.02
     seed: int = 0

@@ -76,7 +76,7 @@ def tool_moves(
         count: how many.
         speed: highest tool speed [m/s].
         travel: of the tool, roughly [m].
-        seed: of the postures.
+        seed: of the configurations.
     """
     if not (count >= 1 and speed > 0.0 and travel > 0.0):
         raise InputError(f"tool moves: count, speed and travel must be positive, got {count}, {speed}, {travel}")
@@ -231,9 +231,9 @@ def _check_noise(
 ) -> None:
     names = ("position_noise", "velocity_noise", "position_resolution", "velocity_resolution")
     values = {name: getattr(bench.sensors, name) for name in names}
-    postures = [trajectory.evaluate(0.0).q for trajectory in trajectories[:3]]
+    configurations = [trajectory.evaluate(0.0).q for trajectory in trajectories[:3]]
     for chain in chains.values():
-        check_above_noise(chain, detector, bench.robot, np.array(postures), rate=bench.rate, **values)
+        check_above_noise(chain, detector, bench.robot, np.array(configurations), rate=bench.rate, **values)
 
 
 def _shares(

@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 
 from armwright.dynamics import mass_matrix
-from armwright.exploration.motion import Hand
+from armwright.exploration.grid.tool_path import HeldTool
 from armwright.kinematics import jacobian
-from armwright.planning import patch_000
 from armwright.robot.model import Robot
+from armwright.studies.collision.patch import patch
 from armwright.studies.collision.runs import ARMS, HELD, LAYOUTS, SPLINE, Setting, fast_run, run
 from armwright.studies.collision.setting import K_0, R_t, arm, f_min, q_0
 from armwright.types import Array
@@ -29,8 +29,8 @@ def cells() -> tuple[tuple[int, int], ...]:
 @cache
 def postures() -> Array:
     """Postures (324, 6) of the report's branch with the flange at the centres of the cells."""
-    centres = np.array([patch_000().grid.centre(cell) for cell in cells()])
-    return Hand(arm(), R_t).postures(centres, q_0, [f"cell {cell}" for cell in cells()])
+    centres = np.array([patch().grid.centre(cell) for cell in cells()])
+    return HeldTool(arm(), R_t).configurations(centres, q_0, [f"cell {cell}" for cell in cells()])
 
 
 def compliance(robot: Robot, q: Array) -> Array:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from armwright.planning import Dijkstra, GridMap, Hopfield, HopfieldPublished, display, lyapunov, patch_000, stability
-from armwright.planning.grid.hopfield_published import inputs
+from armwright.planning import Dijkstra, GridMap, Hopfield, lyapunov, stability
 from armwright.planning.grid.path_plan import problem
+from armwright.studies.collision.hopfield_published import HopfieldPublished, display, inputs
+from armwright.studies.collision.patch import GOAL, START, patch
 from armwright.studies.collision.setting import beta
 from armwright.studies.item import Claim, Formula, Item, Numbers, Picture
 from armwright.studies.pictures import new_figure
@@ -20,7 +21,6 @@ from armwright.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-START, GOAL = (2, 11), (18, 7)
 SHAPE = (20, 20)
 MAPS_TRIED = 600
 EIGENVALUE = "§6.2.1: |λ_min| with self-links taken for the largest eigenvalue of T"
@@ -42,10 +42,10 @@ def demo() -> dict[str, Case]:
     gaps = zip((4, 7, 10, 13, 16), (19, 2, 19, 2, 19), strict=True)
     snake = [(u, v) for u, gap in gaps for v in range(1, 21) if v != gap]
     return {
-        "empty": Case(patch_000(), START, GOAL),
-        "wall": Case(patch_000().with_felt(*wall), START, GOAL),
-        "U-trap": Case(patch_000().with_felt(*trap), START, GOAL),
-        "serpentine": Case(patch_000().with_felt(*snake), (2, 2), (19, 19)),
+        "empty": Case(patch(), START, GOAL),
+        "wall": Case(patch().with_felt(*wall), START, GOAL),
+        "U-trap": Case(patch().with_felt(*trap), START, GOAL),
+        "serpentine": Case(patch().with_felt(*snake), (2, 2), (19, 19)),
     }
 
 
@@ -87,7 +87,7 @@ def longer_paths() -> tuple[int, int]:
 
 def boxed_in() -> GridMap:
     """A map whose start has obstacles on all sides."""
-    return patch_000().with_felt((3, 11), (2, 12), (2, 10))
+    return patch().with_felt((3, 11), (2, 12), (2, 10))
 
 
 def boxed_in_path_is_free(planner: Any) -> bool:
@@ -119,7 +119,7 @@ def cells_of_the_patch() -> NDArray[np.intp]:
 
 def map_is_its_inverse() -> bool:
     """Whether every cell comes back from its centre."""
-    grid, cells = patch_000().grid, cells_of_the_patch()
+    grid, cells = patch().grid, cells_of_the_patch()
     return bool(np.array_equal(grid.cell(grid.centre(cells)), cells))
 
 
@@ -275,8 +275,8 @@ ITEMS: tuple[Item, ...] = (
         "centres of the cells",
         Formula("x = 0.0263 u + 0.1238, y = 0.0263 v − 0.2762, z = 0", "m"),
         lambda: np.column_stack([0.0263 * cells_of_the_patch() + [0.1238, -0.2762], np.zeros(400)]),
-        lambda: patch_000().grid.centre(cells_of_the_patch()),
-        notes=lambda: ["goal cell (18, 7): (" + ", ".join(f"{x:.4f}" for x in patch_000().grid.centre(GOAL)) + ") m"],
+        lambda: patch().grid.centre(cells_of_the_patch()),
+        notes=lambda: ["goal cell (18, 7): (" + ", ".join(f"{x:.4f}" for x in patch().grid.centre(GOAL)) + ") m"],
     ),
     Item("6.inv", "cell of a point is the inverse of that", Claim("rounded"), None, map_is_its_inverse),
 )

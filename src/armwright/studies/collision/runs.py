@@ -14,18 +14,19 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from armwright.contact.cylinders_000 import upright_cylinders
 from armwright.contact.detectors import norm_detector
-from armwright.exploration.explore import explore
-from armwright.exploration.field import find_world
+from armwright.exploration.options import Budget, Sensing
 from armwright.exploration.result import Exploration
-from armwright.exploration.task import Published
+from armwright.exploration.surroundings import find_world
 from armwright.robot.model import Robot
+from armwright.studies.collision.rules import Published, explore_published
 from armwright.studies.collision.setting import arm, f_min, reduced
+from armwright.studies.collision.tool_cylinders import cylinders_of
 from armwright.types import Array
 from armwright.world.world import World
 
 LAYOUTS = "AB"
+LIMIT = Budget(duration=50.0)
 
 
 class Setting(NamedTuple):
@@ -54,13 +55,12 @@ class Timed(NamedTuple):
 def timed(robot: Robot, layout: str, setting: Setting = HELD) -> Timed:
     """One run by the report's own rules, 50 s and 200 contacts at most."""
     began = time.perf_counter()
-    found = explore(
+    found = explore_published(
         robot,
         layout,
-        kinematics=arm(),
-        published=Published(table=setting.table, place=setting.place),
-        duration=50.0,
-        detector=norm_detector(f_min, of="wrench_ext", release=setting.release),
+        Published(table=setting.table, place=setting.place),
+        budget=LIMIT,
+        sensing=Sensing(detector=norm_detector(f_min, of="wrench_ext", release=setting.release)),
     )
     return Timed(found, time.perf_counter() - began)
 
@@ -73,7 +73,7 @@ def run(robot: Robot, layout: str, setting: Setting = HELD) -> Exploration:
 @cache
 def free_run(robot: Robot, setting: Setting = HELD) -> Exploration:
     """The same motion with nothing in the way."""
-    return explore(robot, World(name="empty"), kinematics=arm(), published=Published(table=setting.table))
+    return explore_published(robot, World(name="empty"), Published(table=setting.table))
 
 
 def reaches(robot: Robot, setting: Setting = HELD) -> bool:
@@ -94,7 +94,7 @@ def counts(robot: Robot, setting: Setting = HELD) -> Array:
 def depth_of_corners(robot: Robot, layout: str, setting: Setting = HELD) -> Array:
     """How deep the least deep corner of each marked cell lies in the obstacles [m]; negative where a cell is cut."""
     found = run(robot, layout, setting)
-    obstacles = upright_cylinders(find_world(layout))
+    obstacles = cylinders_of(find_world(layout))
     grid = found.maps[0].grid
     corner = 0.5 * np.array(grid.cell_size)[:2] * np.array([(1, 1), (1, -1), (-1, 1), (-1, -1)])
     points = grid.centre(np.array(found.cells))[:, None, None, :2] + corner[:, None]
@@ -172,4 +172,4 @@ def follows(robot: Robot) -> bool:
 @cache
 def fast_run() -> Exploration:
     """Layout A with the momentum observer that the report gave up, thresholds learned from free motion."""
-    return explore(arm(), "A", observer="momentum", published=True, duration=50.0)
+    return explore_published(arm(), "A", budget=LIMIT, sensing=Sensing("momentum"))

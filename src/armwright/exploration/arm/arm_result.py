@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run with the whole arm leaves behind: an `Exploration` with exact knowledge and joint plans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.contact.ground_truth import clearance, contact_report
+from armwright.contact.isolation.surface import pushes
+from armwright.exploration.result import Exploration, arrival_of
+from armwright.kinematics import fk
+from armwright.recording.signals import Signal
+
+if TYPE_CHECKING:
+    from armwright.exploration.arm.arm_run import ArmRun
+    from armwright.exploration.arm.touch_map import TouchMap
+    from armwright.planning.joint.plan import JointPlan
+    from armwright.recording.recording import Recording
+    from armwright.types import Array
+
+WINDOW = 1.0  # [s] after an alarm in which the felt torque is taken for a push at the place that was found
+
+
+@dataclass(frozen=True, eq=False)
+class ArmExploration(Exploration):
+    """A run from configuration to configuration that began with an empty map.
+
+    The recording has further signals: ``clearance`` between arm and world (negative: it penetrates), ``force`` (the sum
+    of the true contact forces on all links) and ``force_felt`` (after an alarm: the push at the place that was found).
+    Its ``maps`` are 3-D grids for drawing, ``cell`` of a contact that of its likeliest place; there are no grid plans.
+
+    Attributes:
+        touch_maps: what was known before the first contact and after every contact, exactly.
+        joint_plans: the path planned with each.
+        q_start, q_goal: configurations (n,).
+    """
+
+    touch_maps: tuple[TouchMap, ...] = ()
+    joint_plans: tuple[JointPlan, ...] = ()
+    q_start: Any = None
+    q_goal: Any = None
+
+    def metrics(self) -> dict[str, Any]:
+        """Figures of the run as plain numbers."""
+        out = super().metrics()
+        true = [c for c in self.contacts if c.link and c.places is not None]
+        named = [c for c in true if c.places is not None and c.places.isolation.outcome in ("link", "located")]
+        sure = [c for c in true if c.places is not None and c.places.sure]
+        apart = [float(np.linalg.norm(c.places.points[0] - c.true_point)) for c in sure if c.places is not None]
+        out |= {
+            "links_touched": {link: sum(c.link == link for c in true) for link in dict.fromkeys(c.link for c in true)},
+            "link_named": len(named),
+            "link_right": sum(c.places.isolation.link == c.link for c in named if c.places is not None),
+            "located": len(sure),
+            "median_place_error_m": float(np.median(apart)) if apart else float("nan"),
+            "places_felt": len(self.touch_maps[-1].points),
+            "configurations_blocked": len(self.touch_maps[-1].configurations),
+            "planning_s": float(self.settings.get("planning_s", float("nan"))),
+        }
+        return out
+
+
+def exploration_of(run: ArmRun, q0: Array, settings: dict[str, Any]) -> ArmExploration:
+    """Make the result of a run that has ended."""
+    session, job = run.session, run.job
+    session.outcome = run.outcome
+    recording: Recording = session.recording(**settings)
+    q, axes = recording["q"], ("x", "y", "z")
+    tool = np.asarray(fk(job.robot, q)[..., :3, 3])
+    truth = contact_report(job.robot, job.world, q, recording["qd"])
+    recording = recording.with_signals(
+        tool=Signal(tool, "m", axes),
+        tool_ref=Signal(np.asarray(fk(job.believed, recording["q_ref"])[..., :3, 3]), "m", axes),
+        force=Signal(truth.total_force, "N", axes),
+        force_felt=Signal(_felt(run, recording), "N", axes),
+        clearance=Signal(_clearance(run, q), "m"),
+    )
+    grid = run.grids[0].grid
+    ends = [tuple(int(c) for c in grid.cell(p)) for p in (fk(job.believed, q0)[:3, 3], job.place)]
+    return ArmExploration(
+        recording,
+        tuple(run.grids),
+        (),
+        tuple(run.contacts),
+        ends[0],
+        ends[1],
+        job.place,
+        run.outcome == "reached",
+        arrival_of(run, recording),
+        run.outcome,
+        run.message,
+        job.world,
+        settings,
+        tuple(run.maps),
+        tuple(run.plans),
+        q0,
+        np.asarray(job.goals)[0],
+    )
+
+
+def _clearance(run: ArmRun, q: Array) -> Array:
+    """Distance (T,) [m] between the arm and the world, inf where nothing is within reach → the arm's own size."""
+    if not len(q):
+        return np.zeros(0)
+    distance: Array = np.minimum(clearance(run.job.robot, run.job.world, q), 10.0)
+    return distance
+
+
+def _felt(run: ArmRun, recording: Recording) -> Array:
+    """Felt force (T, 3) [N]: around each alarm, the push at its likeliest place that explains the torques."""
+    out = np.zeros((len(recording), 3))
+    if "tau_ext" not in recording:
+        return out
+    time, tau = recording.time, recording["tau_ext"]
+    borders = [c.time for c in run.contacts] + [np.inf]
+    for k, contact in enumerate(run.contacts):
+        if contact.places is None or not len(contact.places.points):
+            continue
+        before = 0.1 if k == 0 else min(0.1, 0.5 * (contact.time - borders[k - 1]))
+        span = np.flatnonzero((time >= contact.time - before) & (time < min(contact.time + WINDOW, borders[k + 1])))
+        # the push keeps its place on the link: the configuration changes little while it lasts
+        linear, _ = pushes(run.job.believed, contact.q, contact.places.body, contact.places.points[:1])
+        effect = -linear[0].T @ contact.places.normal  # of 1 N
+        sizes = np.maximum(tau[span] @ effect / max(float(effect @ effect), 1e-12), 0.0)
+        out[span] = -sizes[:, None] * contact.places.normal
+    return out

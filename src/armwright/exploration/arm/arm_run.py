@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run with the whole arm: plan in joint space, and block the configuration in which something was felt.
+
+Every contact blocks the configuration in which it was felt together with all within a fixed distance of motion, or
+blocks more around one that was blocked before. The space of configurations is bounded, so a run ends after finitely
+many contacts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.exploration.arm.arm_motion import arm_motion
+from armwright.exploration.arm.felt import Felt, contact_of, listen
+from armwright.exploration.arm.plan_arm import plan_anew
+from armwright.exploration.arm.react import go, retract, still_touching
+from armwright.exploration.arm.touch_map import TouchMap, link_ends, thinned
+from armwright.exploration.driving import measured
+from armwright.exploration.run import AT_ONCE, Progress, Run
+from armwright.kinematics import fk
+from armwright.motion.reference import Reference
+
+if TYPE_CHECKING:
+    from armwright.exploration.arm.arm_job import ArmJob
+    from armwright.exploration.options import Budget
+    from armwright.exploration.result import Contact
+    from armwright.planning.grid.occupancy import GridMap
+    from armwright.planning.joint.plan import JointPlan
+    from armwright.simulation.session import Session
+    from armwright.types import Array
+
+DOUBT = 0.05  # [s] before an alarm in which the arm may have touched already: ten times what a contact is felt after
+STEP = 0.01  # [m] of motion between configurations of the trail: two thirds of the ball about a felt place
+THIN = 5  # rows apart that are looked at: at 0.25 m/s and 500 Hz 2.5 mm
+ALONG = np.linspace(0.0, 1.0, 7)  # of a link's axis, for the grid that is drawn: 7 cm apart on a UR5's upper arm
+
+
+class ArmRun(Run[Felt]):
+    """The state of a run with the whole arm."""
+
+    def __init__(
+        self,
+        job: ArmJob,
+        session: Session,
+        known: TouchMap,
+        grid: GridMap,
+        reaction: str,
+        budget: Budget,
+        progress: Progress | None,
+    ) -> None:
+        """Begin at rest, knowing nothing."""
+        super().__init__(session, budget, progress)
+        self.job, self.reaction, self.goal_point = job, reaction, job.place
+        self.maps: list[TouchMap] = [known]
+        self.grids: list[GridMap] = [grid]
+        self.plans: list[JointPlan] = []
+        q0 = np.array(session.state[0][: session.parts.n])
+        self.trail: list[Array] = [q0]  # driven through without contact, the last one free as far as known
+        self.row = 0  # first recorded row of the present leg
+        self.planning = 0.0  # [s] of computing
+
+    @property
+    def map(self) -> TouchMap:
+        """What is known now."""
+        return self.maps[-1]
+
+    def tool(self) -> Array:
+        """Where the tool is."""
+        return np.asarray(fk(self.job.believed, measured(self.session))[:3, 3])
+
+    def begin(self) -> None:
+        """Listen before the arm moves."""
+        q0 = self.trail[0]
+        self.session.follow(Reference(q0, np.zeros(len(q0)), np.zeros(len(q0))))
+        if self.session.run(min(AT_ONCE, self.budget.duration)) == "alarm":
+            self.touched(self.place())
+
+    def set_out(self) -> float | None:
+        """Step back to where a plan begins, and follow it."""
+        found = plan_anew(self)
+        if found is None:
+            return None
+        if self.contacts:
+            end = len(self.trail) - found.back
+            go(self, np.array(self.trail[end - 1 :][::-1]))
+            del self.trail[end:]
+            if self.out_of_time() or self._still_touching():
+                return None
+        if self.out_of_time():
+            return None
+        self.plans[len(self.maps) - 1 :] = [found.plan]
+        motion = arm_motion(self.job.believed, self.map.links, found.plan.path, self.job.speed, found.known)
+        self.session.follow(motion)
+        self.row = self.session.log.count
+        return motion.duration
+
+    def _still_touching(self) -> bool:
+        """Whether the arm still touches after stepping back; boxed in if that is so all the way."""
+        if not still_touching(self):
+            return False
+        if not self.trail:
+            self.end("boxed in", "still in contact after going back all the way to the start")
+        return True
+
+    def place(self) -> Felt:
+        """Brake, listen, and find the places that explain the torques."""
+        return listen(self)
+
+    def record(self, felt: Felt) -> Contact:
+        """The contact; what the arm drove through until shortly before is free space."""
+        contact = contact_of(self, felt)
+        self._sweep(self.session.time - felt.time + DOUBT)
+        return contact
+
+    def loudness(self, felt: Felt) -> str:
+        """Torque of the joint that felt most."""
+        return f"{np.abs(felt.tau).max():.1f} N m"
+
+    def arrive(self) -> None:
+        """What the arm drove through is free space."""
+        self._sweep(0.0)
+
+    def _sweep(self, doubt: float) -> None:
+        """Take what the arm drove through in this leg for free space, and put it on the trail."""
+        session, n = self.session, self.session.parts.n
+        rows = session.log.rows(self.row)[0, :, : 1 + n]
+        rows = rows[rows[:, 0] < session.time - doubt][:, 1:]
+        rows = thinned(self.job.believed, self.map.links, rows[::THIN], STEP)
+        self.row = session.log.count
+        if not len(rows):
+            return
+        self.trail.extend(rows[1:])
+        self.maps[-1] = self.map.with_swept(rows)
+        ends = link_ends(self.job.believed, self.map.links, rows)
+        points = ends[:, :, 0, None] + ALONG[:, None] * (ends[:, :, 1] - ends[:, :, 0])[:, :, None]
+        grid = self.grids[-1]
+        inside = points.reshape(-1, 3)[grid.grid.inside(grid.grid.cell(points.reshape(-1, 3)))]
+        self.grids[-1] = grid.sweep(inside) if len(inside) else grid
+
+    def mark(self, felt: Felt) -> None:
+        """Put a new contact on new maps."""
+        self.maps.append(self.map)
+        self.grids.append(self.grids[-1])
+        self.mark_places(felt)
+
+    def mark_places(self, felt: Felt) -> None:
+        """Put what was felt on the present maps."""
+        places = felt.places
+        number, trail = len(self.contacts) - 1, np.array(self.trail)
+        known = self.map.with_contact(places.points, places.share, places.sure, number, felt.q, trail)
+        grid = self.grids[-1]
+        cells = [tuple(c) for c in grid.grid.cell(places.points).tolist()] if len(places.points) else []
+        cells = [c for c in dict.fromkeys(cells) if grid.grid.inside(np.array(c))]
+        self.maps[-1], self.grids[-1] = known, grid.with_felt(*cells) if cells else grid
+
+    def retract(self, felt: Felt) -> None:
+        """Give way to the felt torque first."""
+        retract(self, felt.q, felt.tau)
+
+    def slide(self, felt: Felt) -> None:
+        """Slide along the surface."""
+        from armwright.exploration.arm.arm_slide import slide
+
+        slide(self, felt)

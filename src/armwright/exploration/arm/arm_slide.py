@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sliding with the whole arm along what it touches, without knowing where it touches.
+
+The felt joint torques are tau_ext = J_cᵀF whatever the place c. A joint motion dq with tau_extᵀ dq = 0 does no work
+against the surface: it slides. So the motion towards the next piece of the planned way is projected on that plane, in
+the metric of the arm's levers, and the press is kept by the reference lying −K_0⁻¹ M⁻¹ tau_des off the configuration,
+with tau_des along the felt torques and its size corrected by what is missing (integral control).
+
+It ends when contact is lost, when the way leads off the surface, when something else is in the way, or when it makes no
+headway.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.contact.isolation.surface import pushes
+from armwright.exploration.arm.felt import Felt
+from armwright.exploration.arm.places import find_places
+from armwright.exploration.arm.plan_arm import plan_anew
+from armwright.exploration.arm.react import given_way, go, yielding
+from armwright.exploration.arm.touch_map import link_ends
+from armwright.exploration.driving import (
+    SLIDE_PATIENCE,
+    SLIDE_STEP,
+    SMOOTH,
+    glide,
+    measured,
+    reference_now,
+    torque,
+    wait,
+)
+from armwright.planning.waypoints import densified
+
+if TYPE_CHECKING:
+    from armwright.exploration.arm.arm_run import ArmRun
+    from armwright.types import Array
+
+STEP = SLIDE_STEP
+FORCE = 10.0  # [N] to press with where the place is known: below the 12 N that the tool's alarm is raised at
+LOUD = 6.0  # standard deviations of the torque to press with where it is not: clear of the noise …
+LEAST = 4.0  # … and not less than this [N m]: `FORCE` on a lever of 0.4 m, half of a UR5's reach
+LOST, LOST_STEPS = 0.2, 6  # share of the press below which, and how many steps, there is no contact: a quarter second
+HARDEST = 5.0  # times the press: something else is in the way
+INTEGRAL = 0.3  # share of the missing press that is corrected in a step: the arm follows a step late, so not all of it
+PACE = 0.3  # of the run's speed: 75 mm/s, at which a second surface stops the arm gently
+AHEAD = 0.20  # [m] on the planned way to aim at: farther than the surface bends within a step
+DENSE = 0.02  # [rad] between points of the planned way, as planners look at it
+LEAVE = 0.8  # cosine to the felt torque above which the way leads off: about 37 degrees
+HEADWAY = 0.02  # [m] of the way that must be gained within `SLIDE_PATIENCE`: a sixth of the pace
+LONGEST = 20.0  # [s] of sliding: 1.5 m at its pace, about a UR5's whole reach
+MARK = 0.03  # [m] of sliding between places that are put on the map: the balls about them touch
+OFF = 0.04  # [m] off the surface where the way back leads: as much as is not trusted where the arm still touches
+
+
+def slide(run: ArmRun, felt: Felt) -> None:
+    """Slide from a contact along the way that is planned around it; mark what is felt, and leave a way to go on."""
+    session, job, links = run.session, run.job, run.map.links
+    found = plan_anew(run)
+    if found is None:
+        return
+    path = densified(found.plan.path, DENSE)
+    way = _lengths(run, path)
+    u = felt.tau / np.linalg.norm(felt.tau)
+    wanted = _wanted(run, felt)
+    press = min(max(float(u @ (torque(session) - felt.level)), wanted), 2.0 * wanted)
+    A = 1.0 / np.maximum(found.known.levers, 1e-3) ** 2
+    began, lost, best, since = session.time, 0, np.inf, session.time
+    marked = link_ends(job.believed, links, measured(session))
+    while session.time < min(began + LONGEST, run.budget.duration - STEP):
+        q = measured(session)
+        k = int(np.argmin(np.abs(path - q) @ found.known.levers))
+        left = float(way[-1] - way[k])
+        if left < best - HEADWAY:
+            best, since = left, session.time
+        elif session.time - since > SLIDE_PATIENCE:
+            break
+        d = path[min(int(np.searchsorted(way, way[k] + AHEAD)), len(path) - 1)] - q
+        scale = float(np.sqrt((u @ (A * u)) * (d @ (d / A))))
+        if scale < 1e-9 or float(u @ d) > LEAVE * scale:
+            break
+        along = d - A * u * float(u @ d) / float(u @ (A * u))
+        along = along * _pace(run, q, along)
+        q1 = q + STEP * along - yielding(run, q, press * u)
+        if (q1 < job.lower).any() or (q1 > job.upper).any():
+            break
+        session.follow(glide(reference_now(session), q1, along, STEP))
+        wait(session, STEP)
+        run.tell()
+        tau = torque(session) - felt.level
+        size = float(u @ tau)
+        lost = lost + 1 if size < LOST * wanted else 0
+        if lost >= LOST_STEPS or float(np.linalg.norm(tau)) > HARDEST * wanted:
+            break
+        if size >= LOST * wanted:
+            u = (1.0 - SMOOTH) * u + SMOOTH * tau / np.linalg.norm(tau)
+            u = u / np.linalg.norm(u)
+            marked = _mark(run, felt, marked, tau)
+        press = float(np.clip(press + INTEGRAL * (wanted - size), 0.0, 2.0 * wanted))
+    q = measured(session)
+    target = given_way(run, q, u, OFF)
+    go(run, target[None])
+    run.trail.append(target)
+    run.row = session.log.count
+
+
+def _lengths(run: ArmRun, path: Array) -> Array:
+    """Way of the arm's fastest part along a path (N, n), (N,) [m]."""
+    ends = link_ends(run.job.believed, run.map.links, path).reshape(len(path), -1, 3)
+    return np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(ends, axis=0), axis=-1).max(axis=1))])
+
+
+def _wanted(run: ArmRun, felt: Felt) -> float:
+    """Size of the torque to press with [N m]."""
+    places = felt.places
+    if places.sure:
+        linear, _ = pushes(run.job.believed, felt.q, places.body, places.points[:1])
+        return max(FORCE * float(np.linalg.norm(linear[0].T @ places.normal)), LEAST)
+    return max(LOUD * float(np.sqrt(np.trace(run.job.noise.later))), LEAST)
+
+
+def _pace(run: ArmRun, q: Array, along: Array) -> float:
+    """Factor that makes the arm's fastest part move at the pace of sliding."""
+    size = float(np.abs(along).max())
+    if size < 1e-9:
+        return 0.0
+    h = 1e-3 / size
+    ends = link_ends(run.job.believed, run.map.links, np.stack([q, q + h * along]))
+    speed = float(np.linalg.norm(ends[1] - ends[0], axis=-1).max()) / h
+    return PACE * run.job.speed / max(speed, 1e-6)
+
+
+def _mark(run: ArmRun, felt: Felt, last: Array, tau: Array) -> Array:
+    """Put the surface on the map every few centimetres, and a configuration off it on the trail."""
+    job, q = run.job, measured(run.session)
+    ends = link_ends(job.believed, run.map.links, q)
+    if np.linalg.norm(ends - last, axis=-1).max() < MARK:
+        return last
+    places = find_places(run.map, q, tau, job.noise.later)
+    if places.sure:
+        run.mark_places(Felt(run.session.time, run.session.time, q, felt.level, tau, places))
+    run.trail.append(given_way(run, q, tau, OFF))
+    return ends

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From an alarm to a contact: brake, listen while the torques rise, find the place, put the truth beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from armwright.contact.ground_truth import contact_report
+from armwright.contact.isolation.change import GAP, WINDOW, level_before
+from armwright.exploration.arm.places import Places, find_places
+from armwright.exploration.driving import EPISODE, alarmed, glide, measured, reference_now, torque, wait
+from armwright.exploration.result import Contact
+from armwright.kinematics import fk
+from armwright.simulation.rows_to_recording import columns_of
+
+if TYPE_CHECKING:
+    from armwright.exploration.arm.arm_run import ArmRun
+    from armwright.simulation.session import Session
+    from armwright.types import Array
+
+BRAKE = 0.06  # [s] to a stand: what the arm runs on by (8 mm at 0.25 m/s) presses on what it touches
+LISTEN = 2.0 * BRAKE  # [s] from the alarm on in which the largest torque is waited for: the observer lags by 10 ms
+LOOK = 0.004  # [s] between looks: two ticks of 500 Hz, less than the observer's lag
+LOOK_BACK = 1.0  # [s] before an alarm in which the truth about a contact is looked for: longer than any delay
+AGAIN = 0.01  # [m] within which a place is one that was felt before
+
+
+class Felt(NamedTuple):
+    """What an alarm was about.
+
+    Attributes:
+        time: of the alarm [s]. heard: when it was loudest.
+        q: configuration then (n,).
+        level: felt torque before the contact (n,), zero where that is not known [N m].
+        tau: its change since then [N m].
+        places: that explain the change.
+    """
+
+    time: float
+    heard: float
+    q: Array
+    level: Array
+    tau: Array
+    places: Places
+
+
+def recent(session: Session, seconds: float) -> Array:
+    """External joint torque (T, n) as it was felt in the last `seconds` [N m]; fewer rows if less was recorded."""
+    since = session.log.count - round(seconds / session.parts.period)
+    rows, given = session.log.rows(max(since, session.log.first)), session.log.given(max(since, session.log.first))
+    return np.array(columns_of(session, rows, given)["tau_ext"][0][0])
+
+
+def brake(session: Session) -> Array:
+    """Bring the reference to a stand; return its velocity (n,) until now."""
+    now = reference_now(session)
+    session.follow(glide(now, now.q + 0.5 * BRAKE * now.qd, np.zeros(len(now.q)), BRAKE))
+    return np.asarray(now.qd)
+
+
+def listen(run: ArmRun) -> Felt:
+    """Brake to where the arm is and find the places that explain the largest change of torque felt while doing so."""
+    session, noise = run.session, run.job.noise
+    at = session.time
+    # without an alarm, something has been holding the arm for long: what was felt just before belongs to it
+    level = level_before(recent(session, WINDOW + GAP), session.parts.period) if alarmed(session) else None
+    covariance = noise.later if level is None else noise.soon
+    level = np.zeros(session.parts.n) if level is None else level
+    size = np.sqrt(np.diag(covariance))
+    q, tau, heard = measured(session), torque(session) - level, at
+    qd = brake(session)
+    while session.time < at + LISTEN - 0.5 * session.parts.period:
+        wait(session, max(LOOK, session.parts.period))
+        now = torque(session) - level
+        if np.linalg.norm(now / size) > np.linalg.norm(tau / size):
+            q, tau, heard = measured(session), now, session.time
+    return Felt(at, heard, q, level, tau, find_places(run.map, q, tau, covariance, qd=qd))
+
+
+def contact_of(run: ArmRun, felt: Felt) -> Contact:
+    """The contact as it is recorded, with what really happened."""
+    job, session, n = run.job, run.session, run.session.parts.n
+    rows = session.log.rows(run.row)[0, :, : 1 + 2 * n]
+    time = rows[:, 0]
+    rows = rows[time > felt.time - LOOK_BACK]
+    truth = contact_report(job.robot, job.world, rows[:, 1 : 1 + n], rows[:, 1 + n :])
+    began, link, shape, force, point = float("nan"), "", "", np.zeros(3), None
+    time = rows[:, 0]
+    touched = np.flatnonzero(truth.touching)
+    before = touched[time[touched] <= felt.time + 1e-9]
+    if len(before) and time[before[-1]] > felt.time - EPISODE:
+        gaps = np.flatnonzero(np.diff(time[before]) > EPISODE)
+        began = float(time[before[gaps[-1] + 1 if len(gaps) else 0]])
+        # the torque is heard through a filter: what touched hardest until then
+        span = np.flatnonzero((time[truth.step] >= began) & (time[truth.step] <= felt.heard + 1e-9))
+        main = span[int(np.argmax(np.linalg.norm(truth.force[span], axis=1)))]
+        link, shape = truth.links[truth.body[main]], truth.shapes[truth.shape[main]]
+        force, point = truth.total_force[truth.step[main]], truth.point[main]
+    desired = fk(job.believed, session.reference_at(np.array([felt.time])).q[0])[:3, 3]
+    likely = felt.places.points[0] if len(felt.places.points) else desired
+    cell = tuple(int(c) for c in run.grids[-1].grid.cell(likely))
+    again = bool(len(run.map.points) and np.linalg.norm(run.map.points - likely, axis=1).min() < AGAIN)
+    actual = fk(job.believed, felt.q)[:3, 3]
+    places = felt.places
+    return Contact(
+        felt.time, began, cell, again, desired, actual, places.force, force, link, shape, felt.q, places, point
+    )

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is learned before a run with the whole arm, by the same loop where nothing is in the way.
+
+Thresholds come from motion between configurations of the search. What the felt torque is worth comes from brakes as
+after an alarm: an arm whose masses or friction are not what it believes feels torques when it brakes, and where it
+never touched anything. Rehearsed, they enter the covariance that contacts are isolated with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from armwright.contact.isolation.change import Episode, change_covariance, level_before
+from armwright.exploration.arm.arm_motion import arm_motion
+from armwright.exploration.arm.felt import LISTEN, brake, recent
+from armwright.exploration.driving import reference_now
+from armwright.exploration.learning import MOTIONS, learned_from
+from armwright.simulation.session import Session
+
+if TYPE_CHECKING:
+    from armwright.contact.detectors import ThresholdFit
+    from armwright.exploration.setup import Setup
+    from armwright.motion import Trajectory
+    from armwright.planning.joint.capsules import LinkCapsules
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+POINTS = 6  # of every motion: five ways across the search, about half a minute together
+BRAKES = 30  # episodes of the covariance, five for each joint of a UR5
+AWAY = 0.8  # [rad] that configurations differ by at most from one to the next: the arm reaches its pace on the way
+SHORTEST = 0.3  # [s] of motion before a brake: longer than the time to reach the pace
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """Where the whole arm will be, and how fast.
+
+    Attributes:
+        robot: what the arm takes itself to be. links: its capsules, which set the pace.
+        lower, upper: bounds (n,) of the configurations that will be searched.
+        speed: pace of its fastest part [m/s].
+    """
+
+    robot: Robot
+    links: LinkCapsules
+    lower: Array
+    upper: Array
+    speed: float
+
+    def motion(self, rows: Array) -> Trajectory:
+        """A motion through configurations (N, n), with nothing in the way."""
+        return arm_motion(self.robot, self.links, rows, self.speed)
+
+
+def learned_in_joints(setup: Setup, search: Search) -> ThresholdFit:
+    """Move the arm about, where nothing is in its way, and learn what the observer says then; see `learn_thresholds`.
+
+    Args:
+        setup: the loop; its surroundings are left out.
+        search: all of it is rehearsed.
+    """
+    motions = []
+    for k in range(MOTIONS):
+        rng = np.random.default_rng([setup.learn_seed, 7, k])
+        motions.append(search.motion(rng.uniform(search.lower, search.upper, (POINTS, setup.robot.n))))
+    return learned_from(motions, setup)
+
+
+class TorqueNoise(NamedTuple):
+    """Covariances (n, n) [(N m)²] of felt torque less its level before a contact.
+
+    soon: while the arm brakes. later: anywhere else, as when it slides on for seconds.
+    """
+
+    soon: Array
+    later: Array
+
+
+def rehearsed(setup: Setup, search: Search, least: float) -> TorqueNoise:
+    """Move the arm about where nothing is in its way, brake now and then as at an alarm, and see what it feels.
+
+    Args:
+        setup: the loop; its surroundings are left out.
+        search: where and how fast.
+        least: standard deviation that torques are never more certain than [N m].
+    """
+    robot, lower, upper = setup.robot, search.lower, search.upper
+    rng = np.random.default_rng([setup.learn_seed, 9])
+    lanes = replace(setup.parts.lanes, values=np.asarray(setup.parts.lanes.values)[:1])
+    quiet = replace(setup.quiet(), lanes=lanes)
+    session = Session([robot], quiet, count=1, substeps=setup.substeps, every=1, seeds=[int(rng.integers(2**31))])
+    here = rng.uniform(lower, upper)
+    session.start(np.concatenate([here, np.zeros(quiet.size - robot.n)]), {}, lanes.values)
+    episodes = []
+    for _ in range(BRAKES):
+        there = np.clip(here + rng.uniform(-AWAY, AWAY, robot.n), lower, upper)
+        motion = search.motion(np.stack([here, there]))
+        session.follow(motion)
+        session.run(max(SHORTEST, rng.uniform(0.2, 0.9) * motion.duration))
+        before = recent(session, SHORTEST)
+        brake(session)
+        session.run(LISTEN)
+        episodes.append(Episode(before, recent(session, LISTEN)))
+        here = reference_now(session).q
+    period, floor = quiet.period, least**2 * np.eye(robot.n)
+    levels = np.array([level_before(episode.before, period) for episode in episodes])
+    rows = np.concatenate([part for episode in episodes for part in episode])
+    # any row less any level, however far apart: E (r − b)(r − b)ᵀ
+    apart = rows.mean(axis=0)[:, None] * levels.mean(axis=0)
+    later = _second(rows) + _second(levels) - apart - apart.T
+    return TorqueNoise(change_covariance(episodes, period) + floor, later + floor)
+
+
+def _second(rows: Array) -> Array:
+    return np.asarray(np.einsum("ti,tj->ij", rows, rows) / len(rows))

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an arm knows after some contacts: felt places, configurations that touch, and the space that it swept free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from armwright.kinematics import fk_all
+from armwright.planning.grid.occupancy import FELT, FREE, UNKNOWN
+from armwright.planning.joint.capsules import LinkCapsules, spheres
+from armwright.planning.joint.known_arm import KnownArm
+from armwright.planning.obstacles import contact_capsules
+from armwright.world.geometry import segment_segment
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.planning.joint.capsules import Obstacles
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+Trust = Literal["all", "likely", "sure", "confirmed"]
+RADIUS = 0.015  # [m] of the ball that stands for a felt place: half of what a sure place may be off by (3 cm)
+BLOCKS = 0.02  # of the arm's reach: motion about a configuration that touched; 2 cm on a UR5, about `RADIUS`
+HALF, LEAST = 0.5, 1e-3  # it is no more than half of the way driven, and no less than this share of the reach (1 mm)
+AGAIN = 2.0  # times that if a configuration within it touched again: doubling ends after a few contacts
+NEAR = 0.15  # of the arm's reach: motion within which configurations are one crowd; a link's width on a UR5
+CROWDED = 1.5  # times that for every configuration of the crowd: five of them reach `NEAR`
+SAME_PLACE = 0.04  # [m] within which one place explains what was felt at another: both may be off by `RADIUS` and more
+LIKELY = 0.5  # share of the probability from which a place was likelier than not
+DEEP = 0.004  # [m] inside a link that passed: a surface just scratched by is not free space; links yield by a few mm
+THROUGH = RADIUS  # [m] inside a link that passed: whatever was taken to be there is not
+INSIDE = 0.01  # [m] in the arm at the goal: a place so deep in it blocks the goal, though felt with some error
+AGREED = 4  # contacts that agree on a place of which none was sure: twice as many as of sure ones
+AT_ONCE = 200  # configurations looked at together: a few megabytes at a time
+
+
+@dataclass(frozen=True, eq=False)
+class TouchMap:
+    """What is known of the surroundings.
+
+    Attributes:
+        robot: the arm. links: its capsules. pairs: capsules of its own that it keeps apart.
+        points: (m, 3) where something was felt, base frame [m]. sure: (m,) whether that is the place, or only one of
+            several that explain what was felt. share: (m,) of the probability when it was felt. contact: (m,) which
+            contact told.
+        configurations: (k, n) in which something touched. reach: (k,) [m], see `KnownArm`. crowd: (k,) [m] the same
+            where many touched: steps get larger as long as there is a way.
+        swept: (r, n) configurations driven without contact: what their links filled is free.
+    """
+
+    robot: Robot
+    links: LinkCapsules
+    pairs: tuple[tuple[int, int], ...]
+    points: Array
+    sure: NDArray[np.bool_]
+    share: Array
+    contact: NDArray[np.int64]
+    configurations: Array
+    reach: Array
+    crowd: Array
+    swept: Array
+
+    def arm(self, *, margin: float, trust: Trust = "all", radius: float = RADIUS, crowded: bool = True) -> KnownArm:
+        """Return the arm among what is known, as planners see it.
+
+        Args:
+            margin: to keep to felt places [m].
+            trust: which places count: "all" that may have been touched, as few as are "likely" to explain everything,
+                those that are "sure", or those that are sure and were felt by another contact as well: "confirmed".
+            radius: of a felt place [m].
+            crowded: whether to keep farther away from configurations where many touched.
+        """
+        chosen = self.points[np.ones_like(self.sure) if trust == "all" else getattr(self, trust)]
+        known: Obstacles = spheres(chosen.reshape(-1, 3), radius) if len(chosen) else spheres(np.zeros((0, 3)), 0.0)
+        return KnownArm(
+            self.robot,
+            known,
+            self.links,
+            margin,
+            self.pairs,
+            configurations=self.configurations,
+            reach=np.maximum(self.reach, self.crowd) if crowded else self.reach,
+        )
+
+    @cached_property
+    def likely(self) -> NDArray[np.bool_]:
+        """(m,) the sure places, and of the others as few as explain all contacts: one place may explain several."""
+        out = self.sure.copy()
+        if not len(self.points):
+            return out
+        near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE
+        left = set(self.contact[~self.sure].tolist())
+        explains = [set(self.contact[row].tolist()) for row in near]
+        for k in np.flatnonzero(self.sure).tolist():
+            left -= explains[k]
+        while left:
+            best = max(range(len(self.points)), key=lambda k: (len(explains[k] & left), -k))
+            out[best] = True
+            left -= explains[best]
+        return out
+
+    @cached_property
+    def confirmed(self) -> NDArray[np.bool_]:
+        """(m,) the sure places where another contact was likelier than not, too: no verdict hangs on a single one."""
+        near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE
+        near &= self.sure | (self.share >= LIKELY)
+        another = (near & (self.contact[:, None] != self.contact)).any(axis=1)
+        return np.asarray(self.sure & another)
+
+    @cached_property
+    def _witnesses(self) -> NDArray[np.int64]:
+        """(m,) how many contacts one place would explain."""
+        near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE
+        return np.array([len(set(self.contact[row].tolist())) for row in near], dtype=np.int64)
+
+    def shut(self, goals: Array) -> bool:
+        """Whether the arm is blocked in all configurations (m, n) by places that several contacts agree on.
+
+        Sure places count from two contacts on, likely ones from `AGREED`; each has to lie well inside the arm there.
+        """
+        blocks = self.confirmed | (self.likely & (self._witnesses >= AGREED))
+        places = self.points[blocks]
+        return all((depth_in(self.robot, self.links, q[None], places) > INSIDE).any() for q in goals)
+
+    def with_contact(self, points: Array, share: Array, sure: bool, contact: int, q: Array, trail: Array) -> TouchMap:
+        """Return the map with one more contact.
+
+        Args:
+            points: places (m, 3) that explain it.
+            share: (m,) of the probability.
+            sure: whether that is the place.
+            contact: its number.
+            q: the configuration (n,) that touched.
+            trail: configurations (r, n) driven without contact: some of them stay free.
+        """
+        m = len(points)
+        arm = self.arm(margin=0.0)
+        span = float(arm.levers.max())
+        configurations, reach, crowd = self.configurations, np.array(self.reach), np.array(self.crowd)
+        away = arm.away(q) if len(configurations) else np.zeros(0)
+        if (away < reach).any():  # known already: more of what is around it has to be avoided
+            reach[int(np.argmin(away - reach))] *= AGAIN
+        else:
+            count = 0 if sure else int((away < NEAR * span).sum())
+            far = HALF * float((np.abs(trail - q) @ arm.levers).max(initial=0.0))
+            configurations, reach = (
+                np.vstack([configurations, q]),
+                np.append(reach, np.clip(far, LEAST * span, BLOCKS * span)),
+            )
+            crowd = np.append(crowd, min(BLOCKS * CROWDED**count, NEAR) * span)
+        return replace(
+            self,
+            points=np.vstack([self.points, points.reshape(m, 3)]),
+            sure=np.append(self.sure, np.full(m, sure)),
+            share=np.append(self.share, share),
+            contact=np.append(self.contact, np.full(m, contact)),
+            configurations=configurations,
+            reach=reach,
+            crowd=crowd,
+        )
+
+    def with_swept(self, rows: Array) -> TouchMap:
+        """Return the map with more configurations (r, n) driven without contact; places that they passed through go.
+
+        Those that were sure go if the arm passed well through them.
+        """
+        if not len(rows):
+            return self
+        grown = replace(self, swept=np.vstack([self.swept, rows]))
+        if not len(self.points):
+            return grown
+        keep = depth_in(self.robot, self.links, rows, self.points) <= np.where(self.sure, THROUGH, DEEP)
+        kept = {name: getattr(self, name)[keep] for name in ("points", "sure", "share", "contact")}
+        return replace(grown, **kept)
+
+    def belief(self, points: Any) -> NDArray[np.int8]:
+        """Return FELT, FREE or UNKNOWN (...,) for places (..., 3)."""
+        P = np.asarray(points, dtype=np.float64)
+        flat = P.reshape(-1, 3)
+        out = np.full(len(flat), UNKNOWN, dtype=np.int8)
+        out[depth_in(self.robot, self.links, self.swept, flat) > DEEP] = FREE
+        if len(self.points):
+            out[(np.linalg.norm(flat[:, None] - self.points, axis=-1) <= RADIUS).any(axis=1)] = FELT
+        return out.reshape(P.shape[:-1])
+
+
+def empty_map(robot: Robot, q: Array, goals: Array) -> TouchMap:
+    """Return the map of an arm that knows nothing but itself, at configuration q (n,).
+
+    Links three or more joints apart are kept apart where they are so at q and at the goals (m, n).
+    """
+    links = contact_capsules(robot)
+    ends, r, m = link_ends(robot, links, np.vstack([q, goals])), links.radius, len(links.body)
+    pairs = []
+    for i in range(m):
+        for j in range(i + 1, m):
+            if abs(int(links.body[i]) - int(links.body[j])) >= 3 and all(
+                segment_segment(*row[i], *row[j]) > r[i] + r[j] for row in ends
+            ):
+                pairs.append((i, j))
+    n = robot.n
+    return TouchMap(
+        robot,
+        links,
+        tuple(pairs),
+        np.zeros((0, 3)),
+        np.zeros(0, dtype=bool),
+        np.zeros(0),
+        np.zeros(0, dtype=np.int64),
+        np.zeros((0, n)),
+        np.zeros(0),
+        np.zeros(0),
+        np.zeros((0, n)),
+    )
+
+
+def link_ends(robot: Robot, links: LinkCapsules, q: Any) -> Array:
+    """Ends (..., m, 2, 3) of the links' capsules at q (..., n), base frame [m]."""
+    T = fk_all(robot, q)[..., links.body, :, :]
+    ends = np.stack([links.a, links.b], axis=1)
+    return np.asarray(np.einsum("...mij,mkj->...mki", T[..., :3, :3], ends) + T[..., None, :3, 3])
+
+
+def depth_in(robot: Robot, links: LinkCapsules, rows: Array, points: Array) -> Array:
+    """How deep (k,) [m] points (k, 3) were inside links at configurations (r, n) at most; negative: always outside."""
+    best = np.full(len(points), -np.inf)
+    if not len(points):
+        return best
+    for begin in range(0, len(rows), AT_ONCE):
+        ends = link_ends(robot, links, rows[begin : begin + AT_ONCE])
+        a, d = ends[:, :, 0], ends[:, :, 1] - ends[:, :, 0]
+        w = points - a[:, :, None]
+        s = np.clip(np.einsum("rmki,rmi->rmk", w, d) / np.maximum(np.sum(d * d, -1), 1e-30)[..., None], 0.0, 1.0)
+        gap = links.radius[:, None] - np.linalg.norm(w - s[..., None] * d[:, :, None], axis=-1)
+        best = np.maximum(best, gap.max(axis=(0, 1)))
+    return best
+
+
+def thinned(robot: Robot, links: LinkCapsules, rows: Array, step: float) -> Array:
+    """Rows (r, n) of a motion such that no end of a link moves more than about `step` [m] between two that are kept."""
+    if len(rows) < 2:
+        return rows
+    ends = link_ends(robot, links, rows).reshape(len(rows), -1, 3)
+    kept = [0]
+    for k in range(1, len(rows)):
+        if np.linalg.norm(ends[k] - ends[kept[-1]], axis=-1).max() >= step:
+            kept.append(k)
+    return rows[kept]

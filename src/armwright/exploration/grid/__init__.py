@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exploration with the tool on a map of cells."""

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exploration on a grid: the tool goes from cell to cell of a map, and what it bumps into blocks cells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.exploration.grid.grid_run import GridRun
+from armwright.exploration.grid.rehearse_cells import learned_on_grid
+from armwright.exploration.grid.rules import Rules
+from armwright.exploration.grid.tool_path import HeldTool
+from armwright.exploration.options import Budget, ControlLoop, GridTask, Sensing
+from armwright.exploration.result import Exploration, arrival_of
+from armwright.exploration.sensing import needs_learning
+from armwright.exploration.setup import arm_of, said, session_of, set_up
+from armwright.exploration.surroundings import Surroundings, find_world, surroundings_of
+from armwright.exploration.tasks import grid_task
+from armwright.kinematics import fk
+from armwright.planning import GRID_PLANNERS
+from armwright.recording.signals import Signal
+
+if TYPE_CHECKING:
+    from armwright.exploration.options import Reaction
+    from armwright.exploration.run import Progress
+    from armwright.planning.grid.path_plan import GridPlanner
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+POSED = 1e-3  # of the entries of a rotation, within which a configuration holds the tool as asked: 000 prints 4 digits
+
+
+def explore_grid(
+    robot: Robot | str,
+    world: Any,
+    task: GridTask | None = None,
+    *,
+    planner: str | GridPlanner | None = None,
+    reaction: Reaction | Rules = "back off",
+    sensing: Sensing | None = None,
+    budget: Budget | None = None,
+    loop: ControlLoop | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Exploration:
+    """Send the tool of an arm from one cell of a map to another; see `explore`."""
+    sensing, budget, loop = sensing or Sensing(), budget or Budget(), loop or ControlLoop()
+    rules = reaction if isinstance(reaction, Rules) else Rules(reaction)
+    arm, there = arm_of(robot), find_world(world)
+    task = grid_task(task or GridTask(), arm, there)
+    if rules.reaction == "slide" and task.contact == "links":
+        raise InputError(
+            "explore: on a grid of tool cells only the tool can slide (contact='tool'); with the whole arm plan in "
+            "joint space (planner='rrt-connect')"
+        )
+    chosen = find_grid_planner(planner, rules)
+    around = surroundings_of(arm, task.kinematics or arm, there, task.contact, slots=loop.slots)
+    tool = HeldTool(task.kinematics or arm, task.rotation)
+    q0 = _first_configuration(tool, task, rules)
+    listening = replace(sensing, observer="closed-loop" if sensing.observer is None else sensing.observer)
+    setup = set_up(arm, around, loop, listening, q0, held=rules.held, seed=seed)
+    fit = None
+    if needs_learning(sensing.detector, listening.observer):
+        assert task.where is not None
+        fit = learned_on_grid(setup, tool, task.where, task.pace)
+    session, watch = session_of(setup, fit, task.kinematics)
+    run = GridRun(task, tool, around, chosen, rules, session, budget, progress)
+    run.drive()
+    settings = said(setup, watch, around.world) | {
+        "planner": chosen.name,
+        **rules.settings(),
+        "contact": task.contact,
+        "seconds_per_cell": task.pace,
+        "contact_budget": budget.contacts,
+        "tolerance": budget.tolerance,
+        "start": list(task.start or ()),
+        "goal": list(task.goal or ()),
+    }
+    return _result(run, around, task, settings)
+
+
+def find_grid_planner(planner: str | GridPlanner | None, rules: Rules) -> GridPlanner:
+    """Return a grid planner: by name, as it is, or that of the rules."""
+    if planner is None:
+        return rules.planner()
+    if not isinstance(planner, str):
+        return planner
+    if planner not in GRID_PLANNERS:
+        raise InputError(f"planner must be one of {', '.join(GRID_PLANNERS)}, or a planner on grids; got {planner!r}")
+    found: GridPlanner = GRID_PLANNERS[planner]()
+    return found
+
+
+def _first_configuration(tool: HeldTool, task: GridTask, rules: Rules) -> Array:
+    """Check both ends and return the configuration (n,) to begin in."""
+    assert task.where is not None
+    g, start, goal = task.where.grid, tuple(task.start or ()), tuple(task.goal or ())
+    if max(g.shape) < 2:
+        raise InputError(f"explore: a grid of shape {g.shape} has one cell only; there is nowhere to go")
+    blocked = task.where.blocked()
+    for what, cell in (("start", start), ("goal", goal)):
+        index = g.index(cell, f"explore: {what} cell")
+        if blocked[index] and rules.free_ends:
+            bound = task.where.ring and not np.asarray(task.where.felt)[index]
+            known = "in the ring that bounds the map" if bound else "in a known obstacle"
+            raise InputError(f"explore: the {what} cell {cell} is {known}; choose a free one")
+    if start == goal:
+        raise InputError(f"explore: start and goal are the same cell {start}")
+    there = fk(tool.robot, task.near)
+    in_cell = tuple(int(c) for c in g.cell(there[:3, 3])) == start
+    posed = in_cell and np.abs(there[:3, :3] - tool.rotation).max() < POSED
+    offset = float(np.abs(there[:3, 3] - g.centre(g.cell(there[:3, 3]))).max()) if posed else 0.0
+    if posed and offset < 0.5 * float(np.min(np.asarray(g.cell_size))):
+        q0 = np.asarray(task.near, dtype=np.float64)
+    else:
+        q0 = tool.configurations(g.centre(start)[None], task.near, [f"start cell {start}"])[0]
+    tool.configurations(g.centre(goal)[None], q0, [f"goal cell {goal}"])
+    return q0
+
+
+def _result(run: GridRun, around: Surroundings, task: GridTask, settings: dict[str, Any]) -> Exploration:
+    session, tool = run.session, run.held_tool
+    session.outcome = run.outcome
+    recording = session.recording(**settings)
+    place, axes = tool.place(recording["q"]), ("x", "y", "z")
+    felt = recording["wrench_ext"][:, :3] if "wrench_ext" in recording else np.zeros((len(recording), 3))
+    recording = recording.with_signals(
+        tool=Signal(place, "m", axes),
+        tool_ref=Signal(tool.place(recording["q_ref"]), "m", axes),
+        force=Signal(around.truth(recording["q"], recording["qd"]).force, "N", axes),
+        force_felt=Signal(felt, "N", axes),
+    )
+    if tool.robot is not recording.robot and recording.robot is not None:
+        recording = replace(recording, robot=tool.robot)  # what is drawn is what FK and IK saw
+    return Exploration(
+        recording,
+        tuple(run.maps),
+        tuple(run.plans),
+        tuple(run.contacts),
+        tuple(task.start or ()),
+        run.goal,
+        run.goal_point,
+        run.outcome == "reached",
+        arrival_of(run, recording),
+        run.outcome,
+        run.message,
+        around.world,
+        settings,
+    )

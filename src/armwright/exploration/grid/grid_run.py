@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run on a grid of tool cells: the cell of the tool is where the arm may be, and what a contact blocks.
+
+Of two contacts at least one blocks one more cell, so that a run ends after finitely many.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.exploration.driving import EPISODE, SETTLE, measured, measured_state, reference_now, tool_force, wait
+from armwright.exploration.grid.marks import swept
+from armwright.exploration.grid.tool_path import HeldTool, paced
+from armwright.exploration.result import Contact
+from armwright.exploration.run import Progress, Run
+from armwright.planning.grid.marking import mark
+
+if TYPE_CHECKING:
+    from armwright.exploration.grid.rules import Rules
+    from armwright.exploration.options import Budget, GridTask
+    from armwright.exploration.surroundings import Surroundings
+    from armwright.planning.grid.occupancy import GridMap
+    from armwright.planning.grid.path_plan import GridPlanner, PathPlan
+    from armwright.simulation.session import Session
+    from armwright.types import Array
+
+RETRACT = 0.75  # cells along the felt force: more than half, so that it is the next cell, less than one
+WATCH = 0.1  # [s] between looks at the force while stepping back: at 50 mm/s the arm moves by 5 mm
+IN_PLANE = 0.3  # share of a force that lies in the plane of a 2-D map: less points out of it, by 73 degrees or more
+ENDS = {"unreachable": "unreachable", "goal blocked": "unreachable", "start blocked": "boxed in"}
+
+
+class GridRun(Run[Contact]):
+    """The state of a run on a grid."""
+
+    def __init__(
+        self,
+        task: GridTask,
+        tool: HeldTool,
+        around: Surroundings,
+        planner: GridPlanner,
+        rules: Rules,
+        session: Session,
+        budget: Budget,
+        progress: Progress | None,
+    ) -> None:
+        """Begin at rest in the start cell of an empty or known map; the task is complete."""
+        super().__init__(session, budget, progress)
+        assert task.where is not None
+        assert task.start is not None
+        assert task.goal is not None
+        self.held_tool, self.around, self.planner, self.rules = tool, around, planner, rules
+        self.links, self.pace, self.goal = task.contact == "links", task.pace, tuple(task.goal)
+        self.reaction, self.patience, self.at_once = rules.reaction, rules.patience, rules.at_once
+        grid = task.where.grid
+        self.goal_point = grid.centre(self.goal)
+        self.size = float(np.min(np.asarray(grid.cell_size)))
+        self.maps: list[GridMap] = [task.where]
+        self.plans: list[PathPlan] = []
+        self.cell = tuple(task.start)
+        q0 = np.array(session.state[0][: session.parts.n])
+        self.q, self.qd = q0, np.zeros(len(q0))  # where the next motion begins
+        self.trail: list[Array] = [q0]  # configurations passed, all of them free of contact
+        self.way: tuple[Array, Array] = (np.array([q0]), np.zeros(1))  # configurations planned, and when
+        self.row = 0  # first recorded row of the present leg
+        self.careful = False  # keep to the middle of the cells: the last contact taught nothing new
+        self.back_until = 0.0  # [s] when the present step back ends
+        self.stepping_back, self.bounces = False, 0
+        self.least, self.last = np.inf, np.inf  # [N] felt on the present way back: the least, and at the last look
+        self.ways: list[float] = []  # [m] to the goal as far as known, at every contact that was slid from
+        self.turned = 1.0  # −1: a surface that has to be followed is followed away from the planner's way
+
+    @property
+    def map(self) -> GridMap:
+        """What is known now."""
+        return self.maps[-1]
+
+    def tool(self) -> Array:
+        """Where the tool is."""
+        return self.held_tool.place(measured(self.session))
+
+    def set_out(self) -> float | None:
+        """Plan on the map, and follow the path."""
+        plan, back = self.rules.plan(self)
+        if plan is None:
+            self.end("boxed in", "every cell on the way back to the start has been felt to be blocked")
+            return None
+        self.plans[len(self.maps) - 1 :] = [plan]
+        if not plan.ok:
+            self._step_back(back)
+            self.end(ENDS.get(plan.status, plan.status), plan.message)
+            return None
+        try:
+            motion = self.rules.motion(self, plan, back)
+        except InputError as error:
+            self.end("out of reach", str(error).removeprefix("explore: "))
+            return None
+        self.session.follow(motion)
+        self.row = self.session.log.count
+        self.least = np.inf
+        self.last = float(np.linalg.norm(self.contacts[-1].felt)) if self.contacts else np.inf
+        return motion.duration
+
+    def _step_back(self, back: list[Array]) -> None:
+        """Leave what was touched, though there is nowhere to go."""
+        if back:
+            rows = np.concatenate([self.q[None], *(row[None] for row in back)])
+            motion, _ = paced(self.held_tool, rows, self.pace, self.size)
+            self.session.follow(motion)
+            wait(self.session, motion.duration + SETTLE)
+
+    def look(self) -> float:
+        """While stepping back the force is looked at more often."""
+        back = self.back_until - self.session.time
+        self.stepping_back = back > 0.5 * self.session.parts.period
+        return min(back, WATCH) if self.stepping_back else np.inf
+
+    def heard(self, event: str) -> Contact | None:
+        """What was felt, by the rules."""
+        return self.rules.heard(self, event)
+
+    def place(self) -> Contact:
+        """What an alarm says, with the truth beside it."""
+        session, n = self.session, self.session.parts.n
+        reference, seen = reference_now(session), measured_state(session)
+        self.q, self.qd = self.rules.goes_on_from(reference, seen)
+        desired, actual = self.held_tool.place(reference.q), self.held_tool.place(seen[:n])
+        rows, state = session.log.rows(self.row)[0, :, : 1 + 2 * n], session.state[0]
+        truth = self.around.truth(
+            np.vstack([rows[:, 1 : 1 + n], state[:n]]), np.vstack([rows[:, 1 + n :], state[n : 2 * n]])
+        )
+        time = np.append(rows[:, 0], session.time)
+        touched = np.flatnonzero(np.abs(truth.force).max(axis=1) > 0.0)
+        began, link, shape = float("nan"), "", ""
+        if len(touched) and time[touched[-1]] >= session.time - EPISODE:  # else let go of long ago
+            gaps = np.flatnonzero(np.diff(time[touched]) > EPISODE)
+            began = float(time[touched[gaps[-1] + 1 if len(gaps) else 0]])
+            link, shape = truth.touching[touched[-1]] or ("", "")
+        spot = mark(self.map, self.rules.marked_point(self, desired, actual))
+        felt = tool_force(session)
+        return Contact(session.time, began, spot.cell, spot.again, desired, actual, felt, truth.force[-1], link, shape)
+
+    def record(self, felt: Contact) -> Contact:
+        """The contact itself."""
+        self.bounces = 0
+        return felt
+
+    def loudness(self, felt: Contact) -> str:
+        """Force on the tool."""
+        return f"{np.linalg.norm(felt.felt):.1f} N"
+
+    def mark(self, felt: Contact) -> None:
+        """Mark a cell, by the rules; what was passed before is free."""
+        known = swept(self, self.map)
+        self.maps.append(self.rules.mark(self, known, felt))
+
+    def arrive(self) -> None:
+        """What was passed is free."""
+        self.maps[-1] = swept(self, self.map)
+
+    def back_off(self, felt: Contact) -> None:
+        """Step back, by the rules."""
+        self.rules.back_off(self, felt)
+
+    def retract(self, felt: Contact) -> None:
+        """Put a configuration away from the surface, along the felt force, on the trail, unless its cell is blocked."""
+        size = float(np.linalg.norm(felt.felt))
+        if size == 0.0:
+            return
+        grid = self.map.grid
+        n = grid.frame[:, : grid.dim] @ (grid.frame[:, : grid.dim].T @ (felt.felt / size))
+        if np.linalg.norm(n) < IN_PLANE:
+            return  # pushed out of the plane of a 2-D map
+        target = felt.actual + RETRACT * self.size * n / np.linalg.norm(n)
+        if grid.dim == 2:
+            normal = grid.frame[:, 2]
+            target = target - normal * float(normal @ (target - grid.origin))
+        cell = tuple(int(c) for c in grid.cell(target))
+        if not grid.inside(cell) or self.map.blocked()[grid.index(cell)]:
+            return
+        try:
+            row = self.held_tool.configurations(target[None], self.q, ["point to retract to"])[0]
+        except InputError:
+            return
+        self.trail.append(row)
+
+    def slide(self, felt: Contact) -> None:
+        """Slide along the surface."""
+        from armwright.exploration.grid.tool_slide import slide
+
+        slide(self, felt)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many runs through random worlds: how often the arm arrives, and whether it is right when it says that it cannot.
+
+The oracles that judge it are those of `cylinder_worlds`; `compare` does this for several variants at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import ArmwrightError
+from armwright.exploration.explore import explore
+from armwright.exploration.grid.cylinder_worlds import Oracle, ask_oracles, random_cylinders
+from armwright.exploration.options import Budget, ControlLoop, Sensing
+
+if TYPE_CHECKING:
+    from armwright.exploration.result import Exploration
+    from armwright.robot.model import Robot
+    from armwright.world.world import World
+
+OUTCOMES = ("reached", "declared unreachable", "gave up", "still in contact")
+TRUTHS: tuple[Oracle, ...] = ("solvable", "narrow", "unsolvable")
+COMPARED = ("contacts", "impulse_ns", "largest_force_n", "tool_path_m", "arrival_s", "median_delay_s")
+FIGURES = (*COMPARED[1:], "first_delay_s", "largest_felt_n", "simulated_s")
+PATIENT = Budget(duration=1200.0)  # [s] twenty minutes: a world that is left earlier was not given up for want of time
+
+
+def kind_of_end(run: Exploration) -> str:
+    """One of `OUTCOMES`: being in contact at the end counts for runs that neither arrived nor knew why."""
+    if run.reached:
+        return "reached"
+    if run.outcome in ("unreachable", "boxed in"):
+        return "declared unreachable"
+    return "still in contact" if run.metrics()["in_contact_at_end"] else "gave up"
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Outcomes of many runs.
+
+    Attributes:
+        label: of the variant. rows: one dictionary a run: world, truth, end, and the metrics.
+    """
+
+    label: str
+    rows: tuple[dict[str, Any], ...]
+
+    def table(self) -> dict[Oracle, dict[str, int]]:
+        """Runs by what the oracles say and how they ended."""
+        return {t: {o: sum(r["truth"] == t and r["end"] == o for r in self.rows) for o in OUTCOMES} for t in TRUTHS}
+
+    def missed(self) -> tuple[dict[str, Any], ...]:
+        """Runs that were wrong: a solvable world not reached, an unsolvable one not declared, an arrival in one."""
+        right = {"solvable": ("reached",), "unsolvable": ("declared unreachable",), "narrow": OUTCOMES[:2]}
+        return tuple(r for r in self.rows if r["end"] not in right[r["truth"]])
+
+    def arrived(self, among: Collection[str] | None = None) -> tuple[dict[str, Any], ...]:
+        """Runs that reached the goal, in the worlds named by `among` or in all."""
+        return tuple(r for r in self.rows if r["end"] == "reached" and (among is None or r["world"] in among))
+
+    def summary(self, among: Collection[str] | None = None) -> dict[str, Any]:
+        """Shares that were right, and medians and 95th percentiles over the runs that arrived (in worlds `among`)."""
+        table, arrived = self.table(), self.arrived(among)
+        solvable, unsolvable = sum(table["solvable"].values()), sum(table["unsolvable"].values())
+        medians = {name: _quantile(arrived, name, 0.5) for name in COMPARED}
+        high = {f"{name}_p95": _quantile(arrived, name, 0.95) for name in COMPARED}
+        return {
+            "label": self.label,
+            "runs": len(self.rows),
+            "compared": len(arrived),
+            "solvable_reached": table["solvable"]["reached"] / solvable if solvable else float("nan"),
+            "unsolvable_declared": table["unsolvable"]["declared unreachable"] / unsolvable
+            if unsolvable
+            else float("nan"),
+            "most_contacts": max((r["contacts"] for r in self.rows), default=0),
+            "largest_force_of_all_n": _quantile(self.rows, "largest_force_n", 1.0),
+            "false_alarms": sum(r["false_alarms"] for r in self.rows),
+            **medians,
+            **high,
+        }
+
+    @property
+    def right(self) -> bool:
+        """Whether more than 99 % of the solvable worlds were reached and every unsolvable one was declared."""
+        s = self.summary()
+        return not s["solvable_reached"] <= 0.99 and not s["unsolvable_declared"] < 1.0
+
+
+def _quantile(rows: Sequence[dict[str, Any]], name: str, q: float) -> float:
+    values = np.array([r[name] for r in rows], dtype=np.float64)
+    values = values[np.isfinite(values)]  # a run without a contact has no delay
+    return float(np.quantile(values, q)) if len(values) else float("nan")
+
+
+def explore_one(
+    robot: Robot,
+    world: World,
+    truth: Oracle,
+    *,
+    keep: Callable[[Exploration, Oracle], Any] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Explore one world; return its row of `Outcomes`.
+
+    Raises:
+        KeyboardInterrupt: the run was interrupted, which says nothing about the world.
+    """
+    try:
+        run = explore(robot, world, **{"budget": PATIENT, **options})
+    except ArmwrightError as error:  # one that is refused must not end the others
+        said = {"outcome": "refused", "message": str(error), "reached": False, "contacts": 0, "false_alarms": 0}
+        figures = dict.fromkeys(FIGURES, float("nan"))
+        return {"world": world.name, "truth": truth, "end": "gave up", **said, **figures}
+    if run.outcome == "interrupted":
+        raise KeyboardInterrupt
+    if keep is not None:
+        keep(run, truth)
+    return {"world": world.name, "truth": truth, "end": kind_of_end(run), **run.metrics()}
+
+
+def explore_many(
+    robot: Robot,
+    worlds: Iterable[World] | int = 200,
+    *,
+    label: str = "",
+    seed: int = 0,
+    sensing: Sensing | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+    keep: Callable[[Exploration, Oracle], Any] | None = None,
+    **options: Any,
+) -> Outcomes:
+    """Explore many worlds of upright cylinders: one compiled loop for all, thresholds learned once.
+
+    Args:
+        robot: the arm.
+        worlds: worlds with a task for the tool, or how many random ones.
+        label: for tables.
+        seed: of the first random world; the noise of world k has seed + k.
+        sensing: as in `explore`; thresholds are learned from motions of seed 0 unless it has another.
+        progress: called with (runs done, runs in all).
+        keep: called with every run and what the oracles say about its world.
+        **options: of `explore`.
+    """
+    chosen: Sequence[World] = (
+        [random_cylinders(seed + k) for k in range(worlds)] if isinstance(worlds, int) else list(worlds)
+    )
+    felt = sensing or Sensing()
+    felt = replace(felt, learn_seed=felt.learn_seed or 0)
+    slots = max((len(world) for world in chosen), default=1)
+    common = {"sensing": felt, "loop": ControlLoop(slots=slots), **options}
+    rows = []
+    for k, world in enumerate(chosen):
+        rows.append(explore_one(robot, world, ask_oracles(world), keep=keep, seed=seed + k, **common))
+        if progress is not None:
+            progress(k + 1, len(chosen))
+    return Outcomes(label or ", ".join(str(v) for v in options.values() if isinstance(v, str)), tuple(rows))

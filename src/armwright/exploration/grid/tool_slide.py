@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sliding along what was touched, under force control (the future work of 000's author).
+
+Hybrid position/force control by the reference: under computed torque the tool yields along the surface normal n like
+a spring of compliance c_n = nᵀ J K_0⁻¹ M⁻¹ Jᵀ n (000 §3.7). So a desired position that lies F·c_n behind the surface
+presses with F. Every `STEP` seconds the normal is taken from the felt force, the depth is corrected by what the felt
+force lacks (integral control), and the desired position moves along the tangent that the planner's way points to.
+
+A second surface (the corner between two walls, the notch between two cylinders) is met at the speed of sliding, and a
+stiff one turns speed into force: v √(k m). So the desired position moves on from where it is, not from where the tool
+bounced to; it never comes nearer to the surface faster than `APPROACH`, slows down as the felt force uses up the
+`MARGIN` above the wanted one, and leads the tool by no more than what presses with `FORCE` against whatever stops it.
+Every cell behind the surface is marked as it is passed: one contact shows a whole wall.
+
+It ends when contact is lost (the corner has been rounded), when the way leads off the surface, or when it makes no
+headway.
+
+In a deep pocket that does not end well: the shortest way through what is not felt yet leads from wall to wall. So when
+`STUCK` contacts in a row have not made the way shorter than it had been, the surface is followed to its end in one
+direction, whatever the planner's way says; in the other one if the arm got stuck in the first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.dynamics import mass_matrix
+from armwright.errors import InputError
+from armwright.exploration.driving import SLIDE_PATIENCE, SLIDE_STEP, SMOOTH, glide, tool_force, wait
+from armwright.exploration.sensing import FORCE as ALARM
+from armwright.kinematics import jacobian
+from armwright.motion.reference import Reference
+
+if TYPE_CHECKING:
+    from armwright.exploration.grid.grid_run import GridRun
+    from armwright.exploration.result import Contact
+
+STEP = SLIDE_STEP
+FORCE = 8.0  # [N] to press with: twice `FIRM`, and a third below the threshold of 12 N that made the alarm
+FIRM = 4.0  # [N], smoothed, below which there is no contact: the reference's own jerks are felt with as much at times
+LOST = 0.5 * FIRM  # [N] below which a force has no direction
+LOST_STEPS = 8  # steps without contact before it counts as lost: `SMOOTH` has then forgotten all but 6 %
+INTEGRAL = 0.25  # share of the missing depth that is corrected in a step: the arm follows a step late, so not all of it
+AHEAD = 3  # cells on the planned way to aim at: nearer ones make the tangent flicker between neighbours
+LEAVE = 0.6  # cosine to the normal above which the way leads off the surface: about 50 degrees
+HEADWAY = 0.25  # cells that must be gained within `SLIDE_PATIENCE`: a twelfth of the pace
+LONGEST = 60.0  # [s] of sliding: at half a second a cell farther than once around the UR5's map (68 cells)
+BEHIND = 1e-3  # [m] behind the tool where the surface is put on the map: more would mark cells that nothing touches
+AWAY = 0.5  # cosine to the normal of a way that leads off the surface: within 60 degrees of it
+OFF = 0.3  # cells off the surface where the way back leads: clear of it, and still in the cell or the next
+HARDEST = 2.0  # times `FORCE` that the desired position may press with at most: soft necks are not to be forced
+DEEPEST = 0.02  # [m] of the desired position behind the surface: a UR5 yields by less under the hardest press
+SHALLOWEST = -0.2  # cells; where a force is too large the desired position lies before the surface, by so much at most
+APPROACH, RETREAT = 0.5, 2.0  # of the sliding speed, along the normal, into the surface and away from it
+MARGIN = ALARM  # [N] above `FORCE` at which sliding has slowed down to
+SLOWEST = 0.2  # of its speed: enough to get away from what pushes
+STUCK = 3  # contacts that bring the goal no nearer, after which a surface is followed to its end
+ROUND = 3.0  # cells that the arm must have been away for before it can have come round: as far as it looks ahead
+AROUND = 2  # cells about the tool in which a free one is looked for
+SOFT = 1e-3  # [m/N] of a tool whose law says nothing about its stiffness: twice a UR5's under computed torque
+
+
+def compliance(run: GridRun, q: Any, n: Any) -> float:
+    """c_n [m/N] of the controlled tool along the unit vector n at configuration q; `SOFT` if the law has no K_0."""
+    kp = run.session.parts.law.gains.get("kp")
+    if kp is None:
+        return SOFT
+    J = jacobian(run.held_tool.robot, q)[:3]
+    return float(n @ J @ (np.linalg.solve(mass_matrix(run.session.robot, q), J.T @ n) / np.broadcast_to(kp, (len(q),))))
+
+
+def slide(run: GridRun, contact: Contact) -> None:
+    """Slide from a contact until free, off the planned way, or stuck; mark what is felt, and leave a way to go on."""
+    grid = run.map.grid
+    flat = grid.frame[:, : grid.dim] @ grid.frame[:, : grid.dim].T  # projector onto the map
+    n = _unit(flat @ contact.felt)
+    if n is None:
+        return
+    state = _Slide(run, contact, n, flat)
+    until = min(run.session.time + LONGEST, run.budget.duration - STEP)
+    while run.session.time < until:
+        tangent = state.tangent()
+        if tangent is None or not state.move(tangent) or not state.feel():
+            break
+    run.q, run.qd = state.q, 0.0 * state.q
+    _leave(run, state.point, state.n)
+
+
+class _Slide:
+    """A slide under way: the desired tool position `ref`, where the tool is, and what it feels."""
+
+    def __init__(self, run: GridRun, contact: Contact, n: Any, flat: Any) -> None:
+        self.run, self.n, self.flat = run, n, flat
+        self.speed = run.size / run.pace
+        self.q, self.qd = run.q, np.zeros(len(run.q))
+        self.ref, self.point, self.felt = run.held_tool.place(self.q), np.array(contact.actual), flat @ contact.felt
+        self.depth = min(max(float(n @ (self.point - self.ref)), 0.0), DEEPEST)
+        self.soft = compliance(run, self.q, n)
+        self.held, self.lost = max(float(n @ self.felt), FIRM), 0
+        self.left_at = self.passed = self.first = self.point
+        self.best, self.since, self.farthest = np.inf, run.session.time, 0.0
+        self.follow, self.along = _no_nearer(run, self.point), None  # to the surface's end, in the direction begun
+
+    def tangent(self) -> Any:
+        """Direction (3,) to go on in; None where sliding ends."""
+        run, n, size, time = self.run, self.n, self.run.size, self.run.session.time
+        aim, left = _aim(run, self.point)
+        if aim is None:
+            return None  # no way from here: step back and let the planner say so
+        tangent = _unit(aim - n * float(n @ aim))
+        if self.follow and self.along is not None:
+            tangent = _unit(self.along - n * float(n @ self.along))
+        elif self.follow and tangent is not None:
+            tangent = run.turned * tangent
+        if tangent is None or (not self.follow and float(n @ aim) > LEAVE * float(np.linalg.norm(aim))):
+            return None
+        gone = float(np.linalg.norm(self.point - self.first))
+        self.farthest = max(self.farthest, gone)
+        if self.follow and self.farthest > ROUND * size and gone < 0.5 * size:
+            return None  # all the way round
+        moved = np.linalg.norm(self.point - self.passed) > HEADWAY * size
+        if moved if self.follow else left < self.best - HEADWAY * size:
+            self.best, self.since, self.passed = left, time, self.point
+        elif time - self.since > SLIDE_PATIENCE:
+            run.turned = -run.turned if self.follow else run.turned
+            return None
+        self.along = tangent
+        return tangent
+
+    def _target(self, tangent: Any) -> Any:
+        """Where the tool shall be next (3,): along the tangent, and as deep behind the surface as presses enough."""
+        grid, step = self.run.map.grid, self.speed * STEP
+        over = (float(np.linalg.norm(self.felt)) - FORCE) / MARGIN
+        ahead = step * min(max(1.0 - over, SLOWEST), 1.0)
+        lead = float(tangent @ (self.ref - self.point))
+        most = FORCE * self.soft
+        ahead = min(max(min(ahead, most - lead), -most - lead, -RETREAT * step), RETREAT * step)
+        inward = min(max(float(self.n @ (self.ref - self.point)) + self.depth, -RETREAT * step), APPROACH * step)
+        target = self.ref + ahead * tangent - inward * self.n
+        if grid.dim == 2:
+            target = target - grid.frame[:, 2] * float(grid.frame[:, 2] @ (target - grid.origin))
+        return target
+
+    def move(self, tangent: Any) -> bool:
+        """Move the desired position on by a step; False where it must not or cannot."""
+        run, session, target = self.run, self.run.session, self._target(tangent)
+        if not all(_allowed(run, p) for p in (self.point, target, target + self.depth * self.n)):
+            return False  # along a surface it would get around the map's bounds
+        try:
+            q = run.held_tool.configurations(target[None], self.q, ["point to slide to"])[0]
+        except InputError:
+            return False
+        twist = np.concatenate([(target - self.ref) / STEP, np.zeros(3)])
+        qd = np.linalg.lstsq(jacobian(run.held_tool.robot, q), twist, rcond=None)[0]
+        session.follow(glide(Reference(self.q, self.qd, 0.0 * self.qd), q, qd, STEP))
+        wait(session, STEP)
+        run.tell()
+        self.q, self.qd, self.ref = q, qd, target
+        return True
+
+    def feel(self) -> bool:
+        """Learn normal and depth from the force, and mark the surface; False where contact is lost."""
+        run, n = self.run, self.n
+        self.point = run.tool()
+        self.felt = self.flat @ tool_force(run.session)
+        press = float(n @ self.felt)
+        self.held += SMOOTH * (press - self.held)
+        self.lost = self.lost + 1 if self.held < FIRM else 0
+        if self.lost >= LOST_STEPS:
+            return False
+        turned = _unit(self.felt)
+        if press >= LOST and turned is not None:
+            self.n = n = _unit((1.0 - SMOOTH) * n + SMOOTH * turned)
+            assert n is not None, "both point the same way"
+            if self.held >= FIRM:
+                _mark(run, self.point - BEHIND * n)
+        self.left_at = _remember(run, self.point, n, self.left_at)
+        self.soft = compliance(run, self.q, n)
+        deepest = min(DEEPEST, HARDEST * FORCE * self.soft)
+        depth = self.depth + INTEGRAL * (FORCE - press) * self.soft
+        self.depth = float(np.clip(depth, SHALLOWEST * run.size, deepest))
+        return True
+
+
+def _no_nearer(run: GridRun, point: Any) -> bool:
+    """Whether the last contacts, this one included, did not make the way to the goal shorter than it had been."""
+    run.ways.append(_aim(run, point)[1])
+    return min(run.ways[-STUCK:]) > min(run.ways[:-STUCK], default=np.inf) - run.size
+
+
+def _allowed(run: GridRun, point: Any) -> bool:
+    """Whether a point lies within the map, the ring that bounds it excluded."""
+    grid = run.map.grid
+    cell = grid.cell(point)
+    edge = np.asarray(grid.shape) - 1 + grid.first
+    on_ring = run.map.ring and bool(((cell == grid.first) | (cell == edge)).any())
+    return bool(grid.inside(cell)) and not on_ring
+
+
+def _aim(run: GridRun, point: Any) -> tuple[Any, float]:
+    """Vector (3,) to a place on the planned way a little ahead, and the length of the way; None if there is no way."""
+    grid = run.map.grid
+    cell = tuple(int(c) for c in grid.cell(point))
+    start = cell if grid.inside(cell) and not run.map.blocked()[grid.index(cell)] else _beside(run, point)
+    if start is None:
+        return None, np.inf
+    plan = run.planner(run.map, start, run.goal)
+    if not plan.ok:
+        return None, np.inf
+    ahead = plan.path[min(AHEAD, len(plan.path) - 1)]
+    return grid.centre(ahead) - point, plan.cost * run.size
+
+
+def _beside(run: GridRun, point: Any, n: Any = None) -> Any:
+    """The free cell whose centre is nearest to a point within `AROUND` cells, None if all are blocked.
+
+    With a surface normal n only cells that lie away from the surface count: others may be behind it.
+    """
+    grid = run.map.grid
+    cell, blocked = grid.cell(point), run.map.blocked()
+    steps = [np.arange(-AROUND, AROUND + 1)] * grid.dim
+    around = np.stack(np.meshgrid(*steps, indexing="ij"), -1).reshape(-1, grid.dim) + cell
+    around = around[grid.inside(around)]
+    free = around[~blocked[tuple((around - grid.first).T)]]
+    way = grid.centre(free) - point
+    away = (way**2).sum(axis=1)
+    if n is not None:
+        ahead = way @ n > AWAY * np.sqrt(away)
+        free, away = free[ahead], away[ahead]
+    if not len(free):
+        return None
+    return tuple(int(c) for c in free[int(np.argmin(away))])
+
+
+def _mark(run: GridRun, point: Any) -> None:
+    """Put the surface behind the tool on the map, unless that cell is known already."""
+    grid = run.map.grid
+    cell = tuple(int(c) for c in grid.cell(point))
+    if cell != run.goal and grid.inside(cell) and not np.asarray(run.map.felt)[grid.index(cell)]:
+        run.maps[-1] = run.map.with_felt(cell)
+
+
+def _remember(run: GridRun, point: Any, n: Any, last: Any) -> Any:
+    """Put a configuration just off the surface on the trail every half cell: the way back follows the surface."""
+    if np.linalg.norm(point - last) < 0.5 * run.size or not _allowed(run, point + OFF * run.size * n):
+        return last
+    try:
+        run.trail.append(
+            run.held_tool.configurations((point + OFF * run.size * n)[None], run.q, ["point beside the surface"])[0]
+        )
+    except InputError:
+        return last
+    return point
+
+
+def _leave(run: GridRun, point: Any, n: Any) -> None:
+    """Put the way off the surface on the trail: where the arm is, and the centre of the free cell beside it."""
+    cell = _beside(run, point, n)
+    if cell is None:
+        return
+    try:
+        run.trail.append(run.held_tool.configurations(run.map.grid.centre(cell)[None], run.q, [f"cell {cell}"])[0])
+    except InputError:
+        return
+
+
+def _unit(v: Any) -> Any:
+    size = float(np.linalg.norm(v))
+    return None if size < 1e-6 else v / size
