@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from armwright.motion.toppra_solver import largest_speeds_toppra
 
 import armwright as aw
 from armwright import motion
 from armwright.errors import InputError
 from armwright.motion import cartesian
 from armwright.motion.reachability import largest_speeds
+from armwright.motion.toppra_solver import largest_speeds_toppra
 
 PLANAR, UR5 = aw.load("planar2"), aw.load("ur5")
 Q = np.array([0.3, -1.1, 1.2, 0.4, 0.9, -0.5])

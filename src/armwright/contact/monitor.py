@@ -28,7 +28,7 @@ from armwright.arguments import names_culprit
 from armwright.control.tick_function import (
     TickFunction,
     call,
-    frozen_numbers,
+    finite_numbers,
     initial_memory,
     new_memory,
     refuse_unknown,
@@ -186,7 +186,7 @@ def evaluate(
     n = as_tree(arm).n
     values: dict[str, Any] = {"arm": arm}
     for label, value in signals.items():
-        array = frozen_numbers(value, label)
+        array = finite_numbers(value, label)
         wanted = () if label in ("t", "dt") else (n,)
         if array.shape != wanted:
             raise InputError(f"{label}: expected shape {wanted}, got {array.shape}")

@@ -29,7 +29,7 @@ from armwright.arguments import names_culprit
 from armwright.control.tick_function import (
     TickFunction,
     call,
-    frozen_numbers,
+    finite_numbers,
     initial_memory,
     new_memory,
     refuse_unknown,
@@ -194,12 +194,12 @@ def _instant(
             signals[label] = _sized(value, {"q": n, "qd": n, "wrench": 6}.get(label, 0), label)
     kept: dict[str, Any] = initial_memory(law, n)
     refuse_unknown(law, "memory", memory or {}, kept)
-    kept |= {label: frozen_numbers(value, label) for label, value in (memory or {}).items()}
+    kept |= {label: finite_numbers(value, label) for label, value in (memory or {}).items()}
     return signals, check_gains(law, n), kept
 
 
 def _sized(value: Any, size: int, what: str) -> Traced:
-    array = frozen_numbers(value, what)
+    array = finite_numbers(value, what)
     if array.shape != ((size,) if size else ()):
         raise InputError(f"{what}: expected {f'shape ({size},)' if size else 'a scalar'}, got {array.shape}")
     return array if size else float(array)

@@ -52,7 +52,7 @@ class TickFunction(Rebuilt):
             raise InputError(f"{self.title}: expected a function, got {type(self.function).__name__}")
         for what in ("gains", "memory"):
             given = getattr(self, what).items()
-            values = {label: frozen_numbers(value, f"{self.title}: {label}") for label, value in given}
+            values = {label: finite_numbers(value, f"{self.title}: {label}") for label, value in given}
             object.__setattr__(self, what, MappingProxyType(values))
         taken = [*self.signals, *self.gains, *self.memory, *self.further_names()]
         clash = sorted({label for label in taken if taken.count(label) > 1})
@@ -88,7 +88,7 @@ class TickFunction(Rebuilt):
         return f"{type(self).__name__}({self.name}: {values})"
 
 
-def frozen_numbers(value: ArrayLike, what: str) -> Array:
+def finite_numbers(value: ArrayLike, what: str) -> Array:
     """Return finite numbers as an array that cannot be written to; `what` names them in a message."""
     try:
         array = np.array(value, dtype=np.float64)

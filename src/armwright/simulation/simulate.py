@@ -85,7 +85,7 @@ def prepare(
         },
     )
     checks.check_functions(events, external)
-    if limits not in ("record", "clamp", "stop"):
+    if not isinstance(limits, str) or limits not in ("record", "clamp", "stop"):
         raise InputError(f"simulate: limits must be 'record', 'clamp' or 'stop', got {limits!r}")
     if continuous and sensors is not None:
         raise InputError("simulate: sensors sample once a tick; they need a law that is held (continuous=False)")
@@ -132,7 +132,7 @@ def prepare(
         clamp=(arm.lower, arm.upper) if limits == "clamp" else None,
         gains_vary=varying,
         model_key=model,
-        monitors=as_chain(monitors) if monitors else (),
+        monitors=() if isinstance(monitors, tuple | list) and not monitors else as_chain(monitors),
         stop_on_alarm=not batch,
     )
     seeds = seeds if len(seeds) == lanes else [seeds[0] + k for k in range(lanes)]
