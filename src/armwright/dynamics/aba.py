@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.dynamics.newton_euler import inertial_moment, rate_matrix
-from armwright.dynamics.terms import ZERO, Z, body_loads, cross, dot, friction_torque, is_plain
+from armwright.dynamics.terms import ZERO, Z, body_loads, friction_torque, is_plain
 from armwright.errors import NotSupportedError
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree, present
 from armwright.spatial.linear import ldl_inverse, ltdl_solve
 from armwright.spatial.rotations import skew
+from armwright.spatial.vectors import cross, dot
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

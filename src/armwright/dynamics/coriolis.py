@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.dynamics.crba import composites
-from armwright.dynamics.terms import ZERO, Z, cross, dot, gather_matrix, spread
+from armwright.dynamics.terms import ZERO, Z, gather_matrix, spread
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
 from armwright.spatial.rotations import skew
+from armwright.spatial.vectors import cross, dot
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.dynamics.newton_euler import bias
-from armwright.dynamics.terms import cross, gather_symmetric, with_rotors
+from armwright.dynamics.terms import gather_symmetric, with_rotors
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
 from armwright.spatial.linear import ltdl_solve
+from armwright.spatial.vectors import cross
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

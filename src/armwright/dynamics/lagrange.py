@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.dynamics.terms import (
-    cross,
-    dot,
     external_torque,
     gather,
     gather_matrix,
@@ -36,6 +34,7 @@ from armwright.dynamics.terms import (
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
 from armwright.spatial.linear import ltdl_solve
+from armwright.spatial.vectors import cross, dot
 
 if TYPE_CHECKING:
     from armwright.dynamics.terms import Frames, Masses

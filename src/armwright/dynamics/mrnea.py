@@ -21,8 +21,6 @@ import numpy as np
 
 from armwright.dynamics.terms import (
     ZERO,
-    cross,
-    dot,
     gather,
     gather_symmetric,
     jacobian_columns,
@@ -36,6 +34,7 @@ from armwright.dynamics.terms import (
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
 from armwright.spatial.linear import ltdl_solve
+from armwright.spatial.vectors import cross, dot
 
 if TYPE_CHECKING:
     from armwright.dynamics.terms import Frames, Masses

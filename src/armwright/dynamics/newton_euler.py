@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.dynamics.terms import ZERO, Load, body_loads, cross, gather, joint_torque, spread
+from armwright.dynamics.terms import ZERO, Load, body_loads, gather, joint_torque, spread
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
+from armwright.spatial.vectors import cross
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

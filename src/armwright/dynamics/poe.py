@@ -20,8 +20,6 @@ import numpy as np
 
 from armwright.dynamics.crba import shift_inertia
 from armwright.dynamics.terms import (
-    cross,
-    dot,
     external_torque,
     gather,
     gather_matrix,
@@ -35,6 +33,7 @@ from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
 from armwright.spatial.linear import ltdl_solve
 from armwright.spatial.rotations import skew
+from armwright.spatial.vectors import cross, dot
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

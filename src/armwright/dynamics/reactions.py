@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.dynamics.newton_euler import efforts, motions
-from armwright.dynamics.terms import body_loads, cross
+from armwright.dynamics.terms import body_loads
 from armwright.errors import InputError
 from armwright.robot.step import steps
 from armwright.spatial.poses import inverse
+from armwright.spatial.vectors import cross
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

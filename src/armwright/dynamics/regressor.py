@@ -14,10 +14,11 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.dynamics.newton_euler import motions
-from armwright.dynamics.terms import ZERO, Z, coulomb_sign, cross, gather
+from armwright.dynamics.terms import ZERO, Z, coulomb_sign, gather
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
 from armwright.spatial.rotations import skew
+from armwright.spatial.vectors import cross
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

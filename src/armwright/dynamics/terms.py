@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.robot.tree import present
+from armwright.spatial.vectors import cross, dot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,16 +25,6 @@ if TYPE_CHECKING:
 
 Z = np.array([0.0, 0.0, 1.0])
 ZERO = np.zeros(3)
-
-
-def cross(a: Traced, b: Traced) -> Traced:
-    """Cross product of two 3-vectors, written out: quicker than np.cross on single vectors and on symbols."""
-    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
-
-
-def dot(a: Traced, b: Traced) -> Traced:
-    """Scalar product of two 3-vectors."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def is_plain(tree: Tree) -> bool:

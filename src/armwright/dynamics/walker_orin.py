@@ -17,11 +17,12 @@ import numpy as np
 
 from armwright.dynamics.crba import shift_inertia
 from armwright.dynamics.newton_euler import bias, efforts, motions
-from armwright.dynamics.terms import cross, dot, gather_symmetric, root_frames, with_rotors
+from armwright.dynamics.terms import gather_symmetric, root_frames, with_rotors
 from armwright.errors import InputError
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
 from armwright.spatial.linear import ltdl_solve
+from armwright.spatial.vectors import cross, dot
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

@@ -14,7 +14,7 @@ from armwright.exploration.arm.arm_pictures import MAKERS as JOINT_MAKERS
 from armwright.exploration.arm.arm_result import ArmExploration
 from armwright.exploration.grid.plan_view import Plan, plan_of
 from armwright.optional import need
-from armwright.recording.pictures.plots import COLOURS, LIMIT, MUTED, STYLE
+from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE
 
 if TYPE_CHECKING:
     from armwright.exploration.result import Contact, Exploration

@@ -18,8 +18,8 @@ from armwright.exploration.scene import balls, draw_outlines, outlines, seen
 from armwright.optional import need
 from armwright.recording.pictures.animation import write_gif
 from armwright.recording.pictures.drawing import Scene, one
-from armwright.recording.pictures.plots import LIMIT, MUTED
 from armwright.recording.pictures.skeleton import Camera, camera_for, capsules, upright
+from armwright.recording.pictures.style import LIMIT, MUTED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.exploration.arm.touch_map import link_ends
+from armwright.exploration.arm.touch_map import ends_at
 from armwright.motion import time_scaled, velocity_factor
 from armwright.planning.motions import drawn_to
 from armwright.planning.waypoints import waypoint_motion
@@ -62,7 +62,7 @@ def arm_motion(
 
 def _times(robot: Robot, links: LinkCapsules, rows: Array, speed: float) -> Array:
     """When to be at rows (N,) [s], the pace rising and falling evenly at the ends."""
-    ends = link_ends(robot, links, rows).reshape(len(rows), -1, 3)
+    ends = ends_at(robot, links, rows).reshape(len(rows), -1, 3)
     turned = np.abs(np.diff(rows, axis=0)).max(axis=1)
     way = np.maximum(np.linalg.norm(np.diff(ends, axis=0), axis=-1).max(axis=1), TURNS * turned)
     s = np.concatenate([[0.0], np.cumsum(way)])

@@ -11,8 +11,8 @@ from armwright.exploration.arm.touch_map import RADIUS
 from armwright.exploration.scene import balls, draw_outlines, outlines, seen
 from armwright.optional import need
 from armwright.recording.pictures.drawing import Scene, one
-from armwright.recording.pictures.plots import COLOURS, LIMIT, MUTED
 from armwright.recording.pictures.skeleton import Camera, capsules, upright
+from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED
 
 if TYPE_CHECKING:
     from armwright.exploration.arm.arm_result import ArmExploration

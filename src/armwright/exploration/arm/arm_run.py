@@ -16,7 +16,7 @@ from armwright.exploration.arm.arm_motion import arm_motion
 from armwright.exploration.arm.felt import Felt, contact_of, listen
 from armwright.exploration.arm.plan_arm import plan_anew
 from armwright.exploration.arm.react import go, retract, still_touching
-from armwright.exploration.arm.touch_map import TouchMap, link_ends, thinned
+from armwright.exploration.arm.touch_map import TouchMap, ends_at, thinned
 from armwright.exploration.driving import measured
 from armwright.exploration.run import AT_ONCE, Progress, Run
 from armwright.kinematics import fk
@@ -133,7 +133,7 @@ class ArmRun(Run[Felt]):
             return
         self.trail.extend(rows[1:])
         self.maps[-1] = self.map.with_swept(rows)
-        ends = link_ends(self.job.believed, self.map.links, rows)
+        ends = ends_at(self.job.believed, self.map.links, rows)
         points = ends[:, :, 0, None] + ALONG[:, None] * (ends[:, :, 1] - ends[:, :, 0])[:, :, None]
         grid = self.grids[-1]
         inside = points.reshape(-1, 3)[grid.grid.inside(grid.grid.cell(points.reshape(-1, 3)))]

@@ -21,7 +21,7 @@ from armwright.exploration.arm.felt import Felt
 from armwright.exploration.arm.places import find_places
 from armwright.exploration.arm.plan_arm import plan_anew
 from armwright.exploration.arm.react import given_way, go, yielding
-from armwright.exploration.arm.touch_map import link_ends
+from armwright.exploration.arm.touch_map import ends_at
 from armwright.exploration.driving import (
     SLIDE_PATIENCE,
     SLIDE_STEP,
@@ -68,7 +68,7 @@ def slide(run: ArmRun, felt: Felt) -> None:
     press = min(max(float(u @ (torque(session) - felt.level)), wanted), 2.0 * wanted)
     A = 1.0 / np.maximum(found.known.levers, 1e-3) ** 2
     began, lost, best, since = session.time, 0, np.inf, session.time
-    marked = link_ends(job.believed, links, measured(session))
+    marked = ends_at(job.believed, links, measured(session))
     while session.time < min(began + LONGEST, run.budget.duration - STEP):
         q = measured(session)
         k = int(np.argmin(np.abs(path - q) @ found.known.levers))
@@ -108,7 +108,7 @@ def slide(run: ArmRun, felt: Felt) -> None:
 
 def _lengths(run: ArmRun, path: Array) -> Array:
     """Way of the arm's fastest part along a path (N, n), (N,) [m]."""
-    ends = link_ends(run.job.believed, run.map.links, path).reshape(len(path), -1, 3)
+    ends = ends_at(run.job.believed, run.map.links, path).reshape(len(path), -1, 3)
     return np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(ends, axis=0), axis=-1).max(axis=1))])
 
 
@@ -127,7 +127,7 @@ def _pace(run: ArmRun, q: Array, along: Array) -> float:
     if size < 1e-9:
         return 0.0
     h = 1e-3 / size
-    ends = link_ends(run.job.believed, run.map.links, np.stack([q, q + h * along]))
+    ends = ends_at(run.job.believed, run.map.links, np.stack([q, q + h * along]))
     speed = float(np.linalg.norm(ends[1] - ends[0], axis=-1).max()) / h
     return PACE * run.job.speed / max(speed, 1e-6)
 
@@ -135,7 +135,7 @@ def _pace(run: ArmRun, q: Array, along: Array) -> float:
 def _mark(run: ArmRun, felt: Felt, last: Array, tau: Array) -> Array:
     """Put the surface on the map every few centimetres, and a configuration off it on the trail."""
     job, q = run.job, measured(run.session)
-    ends = link_ends(job.believed, run.map.links, q)
+    ends = ends_at(job.believed, run.map.links, q)
     if np.linalg.norm(ends - last, axis=-1).max() < MARK:
         return last
     places = find_places(run.map, q, tau, job.noise.later)

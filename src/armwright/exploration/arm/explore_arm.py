@@ -14,7 +14,7 @@ from armwright.exploration.arm.arm_result import ArmExploration, exploration_of
 from armwright.exploration.arm.arm_run import ArmRun
 from armwright.exploration.arm.goals import configuration, goal_configurations
 from armwright.exploration.arm.rehearse_arm import Search, learned_in_joints, rehearsed
-from armwright.exploration.arm.touch_map import empty_map, link_ends
+from armwright.exploration.arm.touch_map import empty_map, ends_at
 from armwright.exploration.options import REACTIONS, ArmTask, Budget, ControlLoop, Sensing
 from armwright.exploration.sensing import needs_learning
 from armwright.exploration.setup import arm_of, said, session_of, set_up
@@ -135,7 +135,7 @@ def reach_grid(robot: Robot) -> GridMap:
     root, links = robot.T_base_root[:3, 3], contact_capsules(robot)
     low, high = (np.clip(bound, -np.pi, np.pi) for bound in (robot.lower, robot.upper))
     Q = np.random.default_rng(0).uniform(low, high, (SAMPLES, robot.n))
-    reach = float(np.linalg.norm(link_ends(robot, links, Q) - root, axis=-1).max()) + float(links.radius.max())
+    reach = float(np.linalg.norm(ends_at(robot, links, Q) - root, axis=-1).max()) + float(links.radius.max())
     cell = max(CELL, reach / ACROSS)
     count = 2 * int(np.ceil(reach / cell)) + 1
     return grid_map((count, count, count), root - 0.5 * (count - 1) * cell, cell)

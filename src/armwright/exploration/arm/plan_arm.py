@@ -10,7 +10,7 @@ import numpy as np
 
 from armwright.exploration.arm.caution import CAUTIONS
 from armwright.exploration.arm.react import go
-from armwright.exploration.arm.touch_map import link_ends
+from armwright.exploration.arm.touch_map import ends_at
 from armwright.exploration.driving import hold
 from armwright.planning.joint.sampling import connected
 
@@ -103,8 +103,8 @@ def _no_way(run: ArmRun, last: tuple[KnownArm, Array] | None, blocked: bool) -> 
         if known(q):
             continue
         nodes = connected(known.__call__, q, *_bounds(run, q))
-        here = link_ends(run.job.believed, run.map.links, q)
-        far = np.linalg.norm(link_ends(run.job.believed, run.map.links, nodes) - here, axis=-1).max()
+        here = ends_at(run.job.believed, run.map.links, q)
+        far = np.linalg.norm(ends_at(run.job.believed, run.map.links, nodes) - here, axis=-1).max()
         if far < CONFINED:
             where = "the arm" if what == "boxed in" else "around the goal it"
             return run.end(

@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.dynamics import mass_matrix
 from armwright.exploration.arm.arm_motion import arm_motion
-from armwright.exploration.arm.touch_map import link_ends
+from armwright.exploration.arm.touch_map import ends_at
 from armwright.exploration.driving import alarmed, reference_now, wait
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def given_way(run: ArmRun, q: Array, tau: Array, distance: float = OFF) -> Array
         return q
     d = d / size
     h = NUDGE
-    moved = np.linalg.norm(link_ends(job.believed, links, q + h * d) - link_ends(job.believed, links, q), axis=-1).max()
+    moved = np.linalg.norm(ends_at(job.believed, links, q + h * d) - ends_at(job.believed, links, q), axis=-1).max()
     step = min(distance * h / max(float(moved), 1e-9), MOST_TURN)
     return np.clip(q + step * d, job.lower, job.upper)
 
@@ -61,7 +61,7 @@ def still_touching(run: ArmRun) -> bool:
     """Whether the arm has not come free: then the end of the trail is given up."""
     if not alarmed(run.session):
         return False
-    ends = link_ends(run.job.believed, run.map.links, np.array(run.trail)).reshape(len(run.trail), -1, 3)
+    ends = ends_at(run.job.believed, run.map.links, np.array(run.trail)).reshape(len(run.trail), -1, 3)
     far = np.linalg.norm(ends - ends[-1], axis=-1).max(axis=1)
     keep = np.flatnonzero(far > TAKE_OFF)
     del run.trail[int(keep[-1]) + 1 if len(keep) else 0 :]

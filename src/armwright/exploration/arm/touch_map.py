@@ -195,7 +195,7 @@ def empty_map(robot: Robot, q: Array, goals: Array) -> TouchMap:
     Links three or more joints apart are kept apart where they are so at q and at the goals (m, n).
     """
     links = contact_capsules(robot)
-    ends, r, m = link_ends(robot, links, np.vstack([q, goals])), links.radius, len(links.body)
+    ends, r, m = ends_at(robot, links, np.vstack([q, goals])), links.radius, len(links.body)
     pairs = []
     for i in range(m):
         for j in range(i + 1, m):
@@ -219,7 +219,7 @@ def empty_map(robot: Robot, q: Array, goals: Array) -> TouchMap:
     )
 
 
-def link_ends(robot: Robot, links: LinkCapsules, q: Any) -> Array:
+def ends_at(robot: Robot, links: LinkCapsules, q: Any) -> Array:
     """Ends (..., m, 2, 3) of the links' capsules at q (..., n), base frame [m]."""
     T = fk_all(robot, q)[..., links.body, :, :]
     ends = np.stack([links.a, links.b], axis=1)
@@ -232,7 +232,7 @@ def depth_in(robot: Robot, links: LinkCapsules, rows: Array, points: Array) -> A
     if not len(points):
         return best
     for begin in range(0, len(rows), AT_ONCE):
-        ends = link_ends(robot, links, rows[begin : begin + AT_ONCE])
+        ends = ends_at(robot, links, rows[begin : begin + AT_ONCE])
         a, d = ends[:, :, 0], ends[:, :, 1] - ends[:, :, 0]
         w = points - a[:, :, None]
         s = np.clip(np.einsum("rmki,rmi->rmk", w, d) / np.maximum(np.sum(d * d, -1), 1e-30)[..., None], 0.0, 1.0)
@@ -245,7 +245,7 @@ def thinned(robot: Robot, links: LinkCapsules, rows: Array, step: float) -> Arra
     """Rows (r, n) of a motion such that no end of a link moves more than about `step` [m] between two that are kept."""
     if len(rows) < 2:
         return rows
-    ends = link_ends(robot, links, rows).reshape(len(rows), -1, 3)
+    ends = ends_at(robot, links, rows).reshape(len(rows), -1, 3)
     kept = [0]
     for k in range(1, len(rows)):
         if np.linalg.norm(ends[k] - ends[kept[-1]], axis=-1).max() >= step:

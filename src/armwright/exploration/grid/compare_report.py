@@ -13,7 +13,7 @@ import numpy as np
 
 from armwright.errors import ArmwrightError, InputError
 from armwright.optional import need
-from armwright.recording.pictures.plots import COLOURS, MUTED, STYLE
+from armwright.recording.pictures.style import COLOURS, MUTED, STYLE
 
 if TYPE_CHECKING:
     from armwright.exploration.grid.compare import Comparison

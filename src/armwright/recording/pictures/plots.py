@@ -12,11 +12,7 @@ import numpy as np
 
 from armwright.errors import ArmwrightError, InputError
 from armwright.optional import need
-from armwright.recording.pictures.style import COLOURS as COLOURS
-from armwright.recording.pictures.style import LIMIT as LIMIT
-from armwright.recording.pictures.style import MUTED as MUTED
-from armwright.recording.pictures.style import STYLE as STYLE
-from armwright.recording.pictures.style import mark_events
+from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, mark_events
 from armwright.recording.pictures.summary import limits_of
 from armwright.recording.pictures.tool_plot import draw_tool
 
