@@ -25,6 +25,7 @@ _ROOMS = (
     "dynamics",
     "exploration",
     "graph",
+    "identify",
     "kinematics",
     "motion",
     "planning",

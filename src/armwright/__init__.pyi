@@ -7,6 +7,7 @@ from armwright import control as control
 from armwright import dynamics as dynamics
 from armwright import exploration as exploration
 from armwright import graph as graph
+from armwright import identify as identify
 from armwright import kinematics as kinematics
 from armwright import motion as motion
 from armwright import planning as planning

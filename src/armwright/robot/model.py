@@ -303,3 +303,9 @@ class Robot(ByContent):
         from armwright.robot.payload import add_payload
 
         return add_payload(self, mass, com, inertia)
+
+    def with_parameters(self, parameters: ArrayLike, torque_constant: ArrayLike | None = None) -> Robot:
+        """Return the same arm with other inertias, friction and rotors; see `armwright.robot.with_parameters`."""
+        from armwright.robot.with_parameters import set_parameters
+
+        return set_parameters(self, parameters, torque_constant)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data to models: logs of joint motion and motor currents become an arm that predicts them, and feels contact.
+
+log = aw.identify.read_log("run.csv")
+model = aw.identify.fit(log, aw.load("my_arm.urdf"))
+aw.identify.predict_currents(model, log).error
+"""
+
+from armwright.identify.columns import LAYOUTS, Columns
+from armwright.identify.fit import fit
+from armwright.identify.gains import Free, FromTargets, Known, gains_from_targets
+from armwright.identify.identified import Estimate, Identified, Load, PayloadEstimate
+from armwright.identify.instruments import cross_check
+from armwright.identify.log import Dropped, Log
+from armwright.identify.payload import payload
+from armwright.identify.predict import Prediction, predict_currents
+from armwright.identify.prepare import Prepared, prepare
+from armwright.identify.read import read_log
+from armwright.identify.validate import Held, held_out, validate
+
+__all__ = [
+    "LAYOUTS",
+    "Columns",
+    "Dropped",
+    "Estimate",
+    "Free",
+    "FromTargets",
+    "Held",
+    "Identified",
+    "Known",
+    "Load",
+    "Log",
+    "PayloadEstimate",
+    "Prediction",
+    "Prepared",
+    "cross_check",
+    "fit",
+    "gains_from_targets",
+    "held_out",
+    "payload",
+    "predict_currents",
+    "prepare",
+    "read_log",
+    "validate",
+]

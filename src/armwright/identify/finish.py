@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From least squares to an `Identified`: consistent bodies, friction that goes with them, names and deviations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.identify.consistent import consistent_parameters
+from armwright.identify.friction import TERMS, GearFriction
+from armwright.identify.identified import Estimate, Identified, PayloadEstimate, friction_names
+from armwright.identify.solve import SINGULAR
+from armwright.identify.uncertainty import undetermined
+from armwright.robot.parts import Source
+
+if TYPE_CHECKING:
+    from armwright.identify.fit import Fit
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+MOST_LOAD = 0.5
+"""Largest load coefficient of friction that is believed; gears that rub more lock."""
+_UNITS = ("N m s/rad", "N m s²/rad²", "N m", "", "N m")
+_BASE_UNITS = (("mc", "kg m"), ("m", "kg"), ("I", "kg m²"), ("r", "kg m²"))
+
+
+def finished(fit: Fit, prior: float, dahl: float) -> Identified:
+    """Make the bodies consistent, move friction along, and name everything."""
+    model, layout, solution = fit.model, fit.layout, fit.solution
+    robot, rank, n = model.robot, model.rank, layout.n
+    nb = len(robot.bodies)
+    S, back = _profiled(solution.normal, layout.free, rank)
+    beta = solution.theta[:rank]
+    bodies = consistent_parameters(model.base.regrouping, beta, S, solution.rows, model.sheet(), bodies=nb, prior=prior)
+    shift = model.base.regrouping @ bodies.parameters - beta
+    theta = solution.theta.copy()
+    others = np.flatnonzero(layout.free)
+    others = others[others >= rank]
+    theta[others] -= back @ shift
+    kappa = theta[-n:]
+    free, free_kappa = solution.theta, solution.theta[-n:]  # estimates are those of least squares: no prior in them
+    coefficients = np.array([theta[layout.friction(j)] / kappa[j] for j in range(n)])
+    loaded = coefficients[:, 3].copy()
+    coefficients[:, 3] = np.clip(loaded, -MOST_LOAD, MOST_LOAD)
+    variance = np.diag(fit.covariance)
+    open_ = undetermined(layout, solution, variance)
+    alone = (model.base.regrouping != 0.0).sum(axis=1) == 1
+    names = [n if single else f"{n} (regrouped)" for n, single in zip(model.base.names, alone, strict=True)]
+    base = tuple(
+        _estimate(name, solution.theta[k], variance[k], open_[k], _unit(model.base.names[k]))
+        for k, name in enumerate(names)
+    )
+    frictions = []
+    for k, name in enumerate(friction_names(robot)):
+        j, term = divmod(k, len(TERMS))
+        at = layout.friction(j).start + term
+        found = _estimate(name, free[at] / free_kappa[j], variance[at] / free_kappa[j] ** 2, open_[at], _UNITS[term])
+        frictions.append(found)
+    remarks = list(fit.remarks)
+    remarks += [
+        f"{joint.name}: a load friction of {value:.2f} is not believed; {MOST_LOAD} is used"
+        for joint, value in zip(robot.joints, loaded, strict=True)
+        if abs(value) > MOST_LOAD
+    ]
+    gains = _gains(fit, free, variance, open_, remarks)
+    if len(solution.null):
+        remarks.append(
+            f"the motions leave {len(solution.null)} directions open (collinear excitation): "
+            f"{', '.join(e.name for e in base if e.value is None) or 'gains and friction'}"
+        )
+    return Identified(
+        robot=_robot(robot, bodies.parameters, coefficients, 1.0 / kappa, fit),
+        gains=1.0 / kappa,
+        friction=GearFriction(coefficients, dahl),
+        sigma=solution.sigma,
+        base=base,
+        gain_estimates=gains,
+        friction_estimates=tuple(frictions),
+        hidden=_hidden(fit),
+        payloads=_payloads(fit, free),
+        logs=tuple(p.name for p in fit.prepared),
+        remarks=tuple(remarks),
+        condition=_condition(solution.normal, layout.free),
+        misfit=bodies.misfit,
+    )
+
+
+def _profiled(H: Array, free: Array, rank: int) -> tuple[Array, Array]:
+    """Information of β with all else profiled out (Schur complement), and how the rest follows a change of β."""
+    others = np.flatnonzero(free)
+    others = others[others >= rank]
+    A = H[np.ix_(others, others)]
+    scale = np.sqrt(np.maximum(np.diag(A), 0.0))
+    scale = np.where(scale > 1e-150, scale, 1.0)
+    inverse = np.linalg.pinv(A / np.outer(scale, scale), rcond=SINGULAR, hermitian=True) / np.outer(scale, scale)
+    back = inverse @ H[others, :rank]
+    S = H[:rank, :rank] - H[:rank, others] @ back
+    return 0.5 * (S + S.T), back
+
+
+def _estimate(name: str, value: float, variance: float, is_open: bool, unit: str) -> Estimate:
+    if is_open:
+        return Estimate(name, None, None, unit)
+    return Estimate(name, float(value), float(np.sqrt(max(variance, 0.0))), unit)
+
+
+def _unit(name: str) -> str:
+    label = name.rsplit(".", 1)[-1]
+    return next(unit for start, unit in _BASE_UNITS if label.startswith(start))
+
+
+def _gains(fit: Fit, theta: Array, variance: Array, open_: Array, remarks: list[str]) -> tuple[Estimate, ...]:
+    layout, robot = fit.layout, fit.model.robot
+    out = []
+    for j, joint in enumerate(robot.joints):
+        k, gain = layout.gain(j), 1.0 / theta[layout.gain(j)]
+        name = f"{joint.name}.gain"
+        if layout.free_gains:
+            out.append(_estimate(name, gain, variance[k] * gain**4, open_[k], "N m/A"))
+            continue
+        out.append(Estimate(name, float(gain), 0.0, "N m/A"))
+        if fit.seen_gains is not None and not fit.seen_gains[j]:
+            remarks.append(
+                f"{joint.name}: the controller's targets do not show its drive gain; {gain:.4g} N m/A of its neighbour "
+                "is assumed"
+            )
+    return tuple(out)
+
+
+def _hidden(fit: Fit) -> tuple[str, ...]:
+    """Parameters of single links that enter the torques only in combinations, or not at all."""
+    R = fit.model.base.regrouping
+    alone = {int(np.flatnonzero(row)[0]) for row in R if (row != 0.0).sum() == 1}
+    return tuple(name for k, name in enumerate(fit.model.names) if k not in alone)
+
+
+def _payloads(fit: Fit, theta: Array) -> tuple[PayloadEstimate, ...]:
+    out = []
+    for k, g in enumerate(fit.layout.payloads):
+        if g is None:
+            continue
+        at = fit.layout.payload(g)
+        out.append(payload_estimate(fit.prepared[k].name, theta[at], fit.covariance[at, at]))
+    return tuple(out)
+
+
+def payload_estimate(log: str, p: Array, spread: Array) -> PayloadEstimate:
+    """Mass and centre with deviations from the ten parameters and their covariance."""
+    m = float(p[0])
+    mass = _estimate("mass", m, spread[0, 0], not np.isfinite(spread[0, 0]), "kg")
+    centre = []
+    for axis, label in enumerate("xyz", start=1):
+        slope = np.zeros(10)
+        slope[0], slope[axis] = -p[axis] / m**2, 1.0 / m
+        variance = float(slope @ np.where(np.isfinite(spread), spread, np.inf) @ slope) if m > 0.0 else np.inf
+        centre.append(_estimate(f"com_{label}", p[axis] / m, variance, not np.isfinite(variance), "m"))
+    return PayloadEstimate(log, mass, (centre[0], centre[1], centre[2]), np.array(p), np.array(spread))
+
+
+def _condition(H: Array, free: Array) -> float:
+    at = np.flatnonzero(free)
+    A = H[np.ix_(at, at)]
+    scale = np.sqrt(np.maximum(np.diag(A), 1e-300))
+    values = np.linalg.eigvalsh(A / np.outer(scale, scale))
+    return float(np.sqrt(values[-1] / max(values[0], 1e-300)))
+
+
+def _robot(robot: Robot, rigid: Array, friction: Array, gains: Array, fit: Fit) -> Robot:
+    """The arm with the found numbers; the sheet's friction keeps what viscous and Coulomb terms can say."""
+    nb, n = len(robot.bodies), robot.n
+    ratio = np.diag(robot.actuators.gear)
+    found = np.concatenate(
+        [
+            rigid[: 10 * nb],
+            np.maximum(friction[:, 0], 0.0),
+            np.maximum(friction[:, 2], 0.0),
+            rigid[10 * nb :] / ratio**2,
+            np.zeros(n),
+        ]
+    )
+    source = Source(f"identified from {', '.join(p.name for p in fit.prepared)}", "armwright identify")
+    sources = dict(robot.sources)
+    for body in robot.bodies:
+        sources |= {f"bodies.{body.name}.{part}": source for part in ("mass", "com", "inertia")}
+    sources |= {f"joints.{part}": source for part in ("viscous", "coulomb")}
+    sources |= {f"actuators.{part}": source for part in ("rotor_inertia", "torque_constant")}
+    return replace(robot.with_parameters(found, gains / np.abs(ratio)), sources=sources)

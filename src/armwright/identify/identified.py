@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a fit found: a model that predicts currents, how far each number can be trusted, and what stays unknown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.identify.friction import TERMS, GearFriction
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One number of a fit: value and standard deviation; both None where the logs leave it undetermined."""
+
+    name: str
+    value: float | None
+    deviation: float | None
+    unit: str = ""
+
+    def __str__(self) -> str:
+        """Return ``name = value ± two deviations unit``, or that it is undetermined."""
+        if self.value is None or self.deviation is None:
+            return f"{self.name}: undetermined"
+        return f"{self.name} = {self.value:.4g} ± {2.0 * self.deviation:.2g} {self.unit}".rstrip()
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A payload that a log carries; all of it is estimated, except a mass that is given [kg]."""
+
+    mass: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadEstimate:
+    """A payload found in one log, in the frame of the link that carries the tool.
+
+    Attributes:
+        log: name of the log.
+        mass: [kg], with its deviation; known if that is 0.
+        com: centre of mass, three numbers [m], link frame.
+        parameters: (10,) m, mc, I about the link origin.
+        covariance: (10, 10) of them.
+    """
+
+    log: str
+    mass: Estimate
+    com: tuple[Estimate, Estimate, Estimate]
+    parameters: Array
+    covariance: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Identified:
+    """An identified arm.
+
+    Attributes:
+        robot: with physically consistent bodies and rotors, joint friction (its viscous and Coulomb part) and torque
+            constants; the model that predicts.
+        gains: (n,) drive gains [N m/A at the joint].
+        friction: of the gears, with hysteresis and load.
+        sigma: (n,) rms of the residual currents of the training logs, moving joints [A].
+        base: estimates of the base parameters by least squares.
+        gain_estimates, friction_estimates: of the others; a gain that was given or assumed has no deviation.
+        hidden: parameters of single links that no motion of the joints can show by themselves.
+        payloads: of the loaded logs.
+        logs: names of the training logs.
+        remarks: sentences about what was noticed, assumed or dropped.
+        condition: condition number of the scaled normal matrix' square root.
+        misfit: growth of the residual's sum of squares by physical consistency, relative.
+    """
+
+    robot: Robot
+    gains: Array
+    friction: GearFriction
+    sigma: Array
+    base: tuple[Estimate, ...]
+    gain_estimates: tuple[Estimate, ...]
+    friction_estimates: tuple[Estimate, ...]
+    hidden: tuple[str, ...] = ()
+    payloads: tuple[PayloadEstimate, ...] = ()
+    logs: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    condition: float = np.nan
+    misfit: float = 0.0
+
+    @cached_property
+    def undetermined(self) -> tuple[str, ...]:
+        """Names of the estimates that the logs leave open."""
+        return tuple(e.name for e in (*self.base, *self.gain_estimates, *self.friction_estimates) if e.value is None)
+
+    @cached_property
+    def beta(self) -> Array:
+        """Base parameters (rank,) of the consistent robot."""
+        from armwright.identify.structure import structure
+
+        model = structure(self.robot)
+        return np.asarray(model.base.regrouping @ model.sheet())
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.robot.n
+
+    def vectors(self, beta: Array | None = None) -> Array:
+        """Return v (n, rank + 5 + 1) with î − i = C_j v_j (`accumulate`), for base parameters `beta`."""
+        b = self.beta if beta is None else beta
+        kappa = 1.0 / self.gains
+        phi = self.friction.coefficients * kappa[:, None]
+        return np.concatenate([kappa[:, None] * b, phi, -np.ones((self.n, 1))], axis=1)
+
+    def __repr__(self) -> str:
+        open_ = f", {len(self.undetermined)} undetermined" if self.undetermined else ""
+        return f"Identified({self.robot.name!r} from {', '.join(self.logs)}: {len(self.base)} base parameters{open_})"
+
+
+def friction_names(robot: Robot) -> list[str]:
+    """Names of the friction coefficients, joint by joint in the order of `TERMS`."""
+    return [f"{joint.name}.{term}" for joint in robot.joints for term in TERMS]

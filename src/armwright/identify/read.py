@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs from files. The only part of the room that knows about files of measurements.
+
+CSV by a mapping of columns, Parquet (ours or any table with our column names), MCAP (ours, or ``/joint_states``) and
+NPZ recordings. What is sound is kept; what is dropped is counted and shown with its place.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.arguments import names_culprit
+from armwright.errors import InputError, NotSupportedError
+from armwright.identify.columns import LAYOUTS, SIGNALS, Columns, named_columns
+from armwright.identify.log import Dropped, Log
+from armwright.identify.sound import sound_log
+from armwright.recording.recording import Recording
+from armwright.regular_file import read_regular
+
+if TYPE_CHECKING:
+    from armwright.types import Array
+
+MAX_BYTES = 2 * 2**30
+_CURRENTS = ("current", "motor_current", "i", "tau", "tau_measured", "tau_command", "effort")
+
+
+@names_culprit
+def read_log(source: str | Path | Recording, columns: Columns | str | None = None, *, name: str | None = None) -> Log:
+    """Read a log of joint motion and motor currents.
+
+    Args:
+        source: a .csv/.txt, .parquet, .mcap or .npz file, or a `Recording`.
+        columns: mapping of a table's columns, or the name of a built-in one (`LAYOUTS`). By default a CSV file with a
+            header is read by its names (t, q_0, qd_0, current_0, …), one of 31 columns without header as "ur10e".
+        name: of the log; the file's by default.
+
+    Returns:
+        The sound rows; `Log.dropped` says what was left out, where, and why.
+
+    Raises:
+        InputError: the file cannot be read, or nothing sound is in it.
+    """
+    if isinstance(source, Recording):
+        return _from_recording(source, name or "recording")
+    path = Path(source)
+    mapping = _mapping(columns)
+    title = name or path.stem
+    suffix = path.suffix.lower()
+    if suffix in (".mcap", ".npz"):
+        return _recorded(path, title)
+    if suffix == ".parquet":
+        return _parquet(path, mapping, title)
+    if mapping is None and path.with_name(path.name + ".meta").exists():
+        return _recorded(path, title)
+    return _csv(path, mapping, title)
+
+
+def _mapping(columns: Columns | str | None) -> Columns | None:
+    if not isinstance(columns, str):
+        return columns
+    if columns not in LAYOUTS:
+        raise InputError(f"read_log: no layout {columns!r}; there are {', '.join(LAYOUTS)}, or give Columns(...)")
+    return LAYOUTS[columns]
+
+
+def _csv(path: Path, mapping: Columns | None, name: str) -> Log:
+    try:
+        text = read_regular(path, MAX_BYTES).decode("utf-8", errors="replace")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    lines = text.splitlines()
+    cut = bool(text) and not text.endswith(("\n", "\r"))
+    first = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
+    if first is None:
+        raise InputError(f"{path}: no rows in it")
+    mark = max(",;\t", key=lines[first].count)
+    head = [cell.strip() for cell in lines[first].split(mark)]
+    has_header = all(_value(cell) is None for cell in head if cell)
+    if mapping is None:
+        mapping = named_columns(head) if has_header else LAYOUTS["ur10e"] if len(head) == 31 else None
+    if mapping is None:
+        shown = ", ".join(head[:8]) + (", …" if len(head) > 8 else "")
+        raise InputError(f"{path}, line {first + 1}: {len(head)} columns ({shown}); give columns=Columns(...) for them")
+    at = _positions(path, mapping, head if has_header else None, len(head))
+    begin, stop = first + has_header, len(lines) - cut
+    dropped: list[Dropped] = []
+    if cut:
+        last = f"line {len(lines)}"
+        dropped.append(Dropped(1, last, last, "no end of line: the file was cut short there"))
+    table, where, more = _rows(lines, begin, stop, mark, len(head))
+    dropped += more
+    signals = {label: table[:, where_] * mapping.factor(label) for label, where_ in at.items()}
+    signals["time"] = signals["time"][:, 0]
+    return sound_log(signals, lambda row: f"line {where[row]}", name, tuple(dropped))
+
+
+def _rows(lines: list[str], begin: int, stop: int, mark: str, width: int) -> tuple[Array, list[int], list[Dropped]]:
+    """Parse lines into a table (T, width), the line number of each row, and what was not a row."""
+    try:  # the usual file: every line is a whole row of numbers
+        table = np.loadtxt(lines[begin:stop], delimiter=mark, comments=None, ndmin=2)
+        if table.shape == (stop - begin, width):
+            return table, list(range(begin + 1, stop + 1)), []
+    except ValueError:
+        pass
+    values: list[list[float]] = []
+    where: list[int] = []
+    dropped: list[Dropped] = []
+    for k in range(begin, stop):
+        cells = lines[k].split(mark)
+        if not lines[k].strip() or lines[k].startswith("#"):
+            continue
+        if len(cells) != width:
+            dropped.append(Dropped(1, f"line {k + 1}", f"line {k + 1}", f"{len(cells)} columns instead of {width}"))
+            continue
+        values.append([np.nan if (x := _value(cell)) is None else x for cell in cells])
+        where.append(k + 1)
+    return np.array(values, dtype=np.float64).reshape(-1, width), where, dropped
+
+
+def _value(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def _positions(path: Path, mapping: Columns, header: list[str] | None, width: int) -> dict[str, list[int]]:
+    """Column numbers by signal, "time" included."""
+    out = {}
+    for label, wanted in (("time", (mapping.time,)), *((s, getattr(mapping, s)) for s in SIGNALS)):
+        numbers = []
+        for column in wanted:
+            if isinstance(column, str):
+                if header is None or column not in header:
+                    known = "no header" if header is None else ", ".join(header[:12])
+                    raise InputError(f"{path}: no column {column!r} for {label}; the file has {known}")
+                column = header.index(column)
+            if not 0 <= column < width:
+                raise InputError(f"{path}: {label} is column {column}, the file has {width} (counted from 0)")
+            numbers.append(column)
+        if numbers:
+            out[label] = numbers
+    return out
+
+
+def _parquet(path: Path, mapping: Columns | None, name: str) -> Log:
+    from armwright.optional import need
+
+    tables = need("pyarrow.parquet", "log", "reading .parquet")
+    try:
+        table = tables.read_table(path)
+    except Exception as error:  # noqa: BLE001 - pyarrow's errors are its own
+        raise InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0][:160]})") from None
+    if b"armwright.head" in (table.schema.metadata or {}):
+        return _recorded(path, name)
+    header = list(table.column_names)
+    mapping = mapping or named_columns(header)
+    if mapping is None:
+        raise InputError(f"{path}: columns {', '.join(header[:8])} …; give columns=Columns(...) for them")
+    at = _positions(path, mapping, header, len(header))
+    try:
+        read = {k: np.asarray(table.column(k).to_numpy(), dtype=np.float64) for c in at.values() for k in c}
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{path}: a column of the mapping does not hold numbers ({error})") from None
+    signals = {label: np.stack([read[k] for k in c], axis=1) * mapping.factor(label) for label, c in at.items()}
+    signals["time"] = signals["time"][:, 0]
+    return sound_log(signals, lambda row: f"row {row + 1}", name)
+
+
+def _recorded(path: Path, name: str) -> Log:
+    from armwright.recording.formats import load
+
+    if path.suffix.lower() == ".mcap":
+        from armwright.identify.read_mcap import holds_recording, joint_states
+
+        if not holds_recording(path):
+            return joint_states(path, name)
+    return _from_recording(load(path, recover=True), name)
+
+
+def _from_recording(recording: Recording, name: str) -> Log:
+    """Take q, qd and the first of the current or torque signals that is there."""
+    signals: dict[str, Array] = {"time": np.asarray(recording.time)}
+    missing = [label for label in ("q", "qd") if label not in recording]
+    effort = next((label for label in _CURRENTS if label in recording), None)
+    if missing or effort is None:
+        lacking = ", ".join([*missing, *(["current or tau"] if effort is None else [])])
+        raise NotSupportedError(f"{name}: this recording lacks {lacking}; it has {', '.join(recording)}")
+    signals |= {"q": recording["q"], "qd": recording["qd"], "current": recording[effort]}
+    signals |= {label: recording[label] for label in ("target_current", "target_torque") if label in recording}
+    widths: Any = {label: np.shape(value) for label, value in signals.items() if label != "time"}
+    if len(set(widths.values())) != 1:
+        raise InputError(f"{name}: the signals do not fit together: {widths}")
+    return sound_log(signals, lambda row: f"sample {row}", name)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The logs of a real UR10e: figures that the library promises, where the measurements are at hand."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.identify import Free, Known, Load, fit, gains_from_targets, payload, predict_currents, read_log
+from support.places import SHARED
+
+FOLDER = SHARED / "data" / "ur10e"
+pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason=f"the measurements of a UR10e are not in {FOLDER}")
+
+CONTROLLER = np.array([11.976, 11.976, 9.839, 10.763, 10.763, 10.763])  # [N m/A], joint 6 unseen
+HARM, LOADED, TWELVE, POINTS = (
+    "ur-20_02_19_14harm50sec",
+    "ur-20_02_19_14harm50secLoad",
+    "ur-20_02_12-50sec_12harm",
+    "ur-20_01_17-ptp_10_points",
+)
+
+
+@cache
+def log(name):
+    return read_log(FOLDER / f"{name}.csv")
+
+
+@cache
+def arm():
+    return aw.load(FOLDER / "ur10e.urdf")
+
+
+@cache
+def model():
+    return fit([log(HARM), log(LOADED)], arm(), payloads=[None, Load()])
+
+
+@pytest.mark.parametrize(
+    "test, bars", [(TWELVE, [5.6, 1.8, 2.6, 4.3, 6.0, 4.6]), (POINTS, [7.2, 1.8, 2.0, 4.0, 6.5, 6.5])]
+)
+def test_currents_of_logs_that_were_not_fitted(test, bars):
+    assert (100.0 * predict_currents(model(), log(test)).error <= bars).all()
+
+
+def test_the_controllers_gains_are_in_the_logs():
+    found = gains_from_targets([log(name) for name in (HARM, LOADED, POINTS)])
+    assert found.seen == (False, True, True, True, True, False)
+    np.testing.assert_allclose(found.values, CONTROLLER, rtol=2e-3)
+
+
+def test_gains_with_the_load_agree_with_the_controllers():
+    found = fit([log(HARM), log(LOADED)], arm(), gains=Free(), payloads=[None, Load(2.805)])
+    values = np.array([e.value for e in found.gain_estimates])
+    assert (np.abs(values / CONTROLLER - 1.0) < 0.08).all()
+
+
+def test_the_load_is_weighed_by_a_model_that_never_saw_it():
+    found = payload(fit(log(HARM), arm(), gains=Known(CONTROLLER)), log(LOADED))
+    assert abs(found.mass.value / 2.805 - 1.0) < 0.03
+    assert 0.0 < found.mass.deviation < 0.05
+
+
+def test_a_log_that_was_cut_short_says_so():
+    assert [d.reason for d in log(HARM).dropped] == ["no end of line: the file was cut short there"]
