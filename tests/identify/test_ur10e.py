@@ -9,7 +9,20 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.identify import Free, Known, Load, fit, gains_from_targets, payload, predict_currents, read_log
+from armwright.identify import (
+    Free,
+    Known,
+    Load,
+    feel,
+    fit,
+    gains_from_targets,
+    learn_bands,
+    payload,
+    predict_currents,
+    read_log,
+    residuals,
+    with_bands,
+)
 from support.places import SHARED
 
 FOLDER = SHARED / "data" / "ur10e"
@@ -66,3 +79,33 @@ def test_the_load_is_weighed_by_a_model_that_never_saw_it():
 
 def test_a_log_that_was_cut_short_says_so():
     assert [d.reason for d in log(HARM).dropped] == ["no end of line: the file was cut short there"]
+
+
+@cache
+def feeling():
+    carried = [None, model().payloads[0].parameters]
+    return with_bands(model(), learn_bands(model(), [log(HARM), log(LOADED)], payloads=carried))
+
+
+def test_four_pushes_and_no_more():
+    found = feel(feeling(), log("ur-20_01_22-push_pose_1"))
+    assert len(found.contacts) == 4
+    # the second was on the wrist; the last two load the first two joints only
+    assert found.contacts[1].link in ("wrist_2_link", "wrist_3_link")
+    assert [c.link for c in found.contacts[2:]] == ["upper_arm_link"] * 2
+    assert all(c.wrench is None for c in found.contacts[2:])
+
+
+@pytest.mark.parametrize("name", [TWELVE, POINTS, "ur-20_01_22-joint_1", "ur-20_01_22-joint_3"])
+def test_nothing_is_felt_where_nobody_pushed(name):
+    assert not feel(feeling(), log(name), isolate=False).contacts
+
+
+@pytest.mark.parametrize("name", [TWELVE, POINTS])
+def test_noise_of_the_observer_in_motion(name):
+    found = residuals(feeling(), log(name))
+    assert (found.rms <= [1.5, 1.9, 0.85, 0.22, 0.25, 0.22]).all()
+    J = aw.jacobian(arm(), found.q)
+    use = found.moving.all(axis=1) & (np.linalg.cond(J) < 20.0)
+    force = np.linalg.solve(np.swapaxes(J[use], 1, 2), found.tau_ext[use][..., None])[:, :3, 0]
+    assert np.sqrt(np.mean(force**2)) <= 3.3

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from armwright import __version__
-from armwright.cli import bench, compare, count, describe, export, reproduce, show_program, simulate, tour
+from armwright.cli import bench, compare, count, describe, export, identify, reproduce, show_program, simulate, tour
 from armwright.cli.campaign import app as campaigns
 from armwright.cli.failures import CommandError, guarded, outcome, report
 from armwright.cli.output import WRONG
@@ -39,6 +39,8 @@ for command in (
     count.count,
     export.export,
     simulate.simulate,
+    identify.identify,
+    identify.feel,
     reproduce.reproduce,
     bench.bench,
     tour.tour,

@@ -80,7 +80,9 @@ def run_monitors(
             raise InputError(f"monitors: {label} is {array.shape[:2]} (runs, ticks), expected ({runs}, {ticks})")
     time = _times(t, ticks)
     dt = float(time[-1] - time[0]) / (ticks - 1)
-    names, shapes, plan = _plan(chain, robot, dt, tuple(shared), tuple(lanes), None if keep is None else tuple(keep))
+    names, shapes, plan = monitor_plan(
+        chain, robot, dt, tuple(shared), tuple(lanes), None if keep is None else tuple(keep)
+    )
     loop = Loop(plan, runs)
     for k, monitor in enumerate(chain):
         for label, value in initial_memory(monitor, n).items():
@@ -124,7 +126,7 @@ def _times(t: Traced, ticks: int) -> Array:
     return time
 
 
-def _plan(
+def monitor_plan(
     chain: tuple[Monitor, ...], robot: Robot, dt: float, shared: tuple[str, ...], lanes: tuple[str, ...], keep: Any
 ) -> tuple[list[str], list[tuple[int, ...]], LoopPlan]:
     """Trace the chain into one stage, or take what an earlier call traced for this robot."""

@@ -6,23 +6,31 @@ model = aw.identify.fit(log, aw.load("my_arm.urdf"))
 aw.identify.predict_currents(model, log).error
 """
 
+from armwright.identify.bands import Bands, Residual, learn_bands, residuals, with_bands
 from armwright.identify.columns import LAYOUTS, Columns
+from armwright.identify.feel import Feeler, Felt, Ticks, feel, feel_stream
 from armwright.identify.fit import fit
 from armwright.identify.gains import Free, FromTargets, Known, gains_from_targets
 from armwright.identify.identified import Estimate, Identified, Load, PayloadEstimate
 from armwright.identify.instruments import cross_check
 from armwright.identify.log import Dropped, Log
+from armwright.identify.model_file import load_model, save_model
 from armwright.identify.payload import payload
 from armwright.identify.predict import Prediction, predict_currents
 from armwright.identify.prepare import Prepared, prepare
 from armwright.identify.read import read_log
+from armwright.identify.touch import Contact, ToolWrench
 from armwright.identify.validate import Held, held_out, validate
 
 __all__ = [
     "LAYOUTS",
+    "Bands",
     "Columns",
+    "Contact",
     "Dropped",
     "Estimate",
+    "Feeler",
+    "Felt",
     "Free",
     "FromTargets",
     "Held",
@@ -33,13 +41,23 @@ __all__ = [
     "PayloadEstimate",
     "Prediction",
     "Prepared",
+    "Residual",
+    "Ticks",
+    "ToolWrench",
     "cross_check",
+    "feel",
+    "feel_stream",
     "fit",
     "gains_from_targets",
     "held_out",
+    "learn_bands",
+    "load_model",
     "payload",
     "predict_currents",
     "prepare",
     "read_log",
+    "residuals",
+    "save_model",
     "validate",
+    "with_bands",
 ]

@@ -12,6 +12,7 @@ import numpy as np
 from armwright.identify.friction import TERMS, GearFriction
 
 if TYPE_CHECKING:
+    from armwright.identify.bands import Bands
     from armwright.robot.model import Robot
     from armwright.types import Array
 
@@ -75,6 +76,7 @@ class Identified:
         logs: names of the training logs.
         remarks: sentences about what was noticed, assumed or dropped.
         condition: condition number of the scaled normal matrix' square root.
+        bands: what does not count as contact; None until `learn_bands`.
         misfit: growth of the residual's sum of squares by physical consistency, relative.
     """
 
@@ -91,6 +93,7 @@ class Identified:
     remarks: tuple[str, ...] = ()
     condition: float = np.nan
     misfit: float = 0.0
+    bands: Bands | None = None
 
     @cached_property
     def undetermined(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 
 from armwright.contact.detectors.adaptive import adaptive_detector
 from armwright.contact.detectors.cusum import cusum_detector
+from armwright.contact.detectors.friction_band import friction_band_detector
 from armwright.contact.detectors.joints import joint_detector
 from armwright.contact.detectors.learning import ThresholdFit, learn_from_recordings, learn_thresholds
 from armwright.contact.detectors.noise import check_above_noise, noise_floor
@@ -19,6 +20,7 @@ __all__ = [
     "adaptive_detector",
     "check_above_noise",
     "cusum_detector",
+    "friction_band_detector",
     "joint_detector",
     "learn_from_recordings",
     "learn_thresholds",

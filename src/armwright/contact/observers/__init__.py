@@ -4,6 +4,7 @@
 from armwright.contact.observers.closed_loop_error import closed_loop_error_observer, scaled_error_observer
 from armwright.contact.observers.disturbance import disturbance_observer
 from armwright.contact.observers.friction_drift import friction_drift
+from armwright.contact.observers.geared_momentum import geared_momentum_observer
 from armwright.contact.observers.generalised_momentum import generalised_momentum
 from armwright.contact.observers.load import Load, estimate_load
 from armwright.contact.observers.losses import DeadZoneFriction
@@ -19,6 +20,7 @@ __all__ = [
     "disturbance_observer",
     "estimate_load",
     "friction_drift",
+    "geared_momentum_observer",
     "generalised_momentum",
     "momentum_kalman_observer",
     "momentum_observer",

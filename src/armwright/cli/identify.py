@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``armwright identify`` and ``armwright feel``: logs to a model, a model and a log to contacts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from armwright.cli.arms import Base, Implausible, RobotName, Tip, load_arm
+from armwright.cli.failures import fail
+from armwright.cli.output import Json, say, say_json, table, tell, write_text
+
+if TYPE_CHECKING:
+    from armwright.identify.feel import Felt
+    from armwright.identify.gains import Gains
+    from armwright.identify.identified import Identified, Load
+    from armwright.identify.log import Log
+    from armwright.identify.validate import Held
+
+Layout = Annotated[
+    str | None, typer.Option("--columns", metavar="LAYOUT", help="Built-in layout of the CSV files, such as ur10e.")
+]
+
+
+def identify(
+    robot: RobotName,
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="CSV, Parquet, MCAP or NPZ files.")],
+    gains: Annotated[
+        str, typer.Option(metavar="targets|free|K1,K2,…", help="Drive gains: the controller's, estimated, or given.")
+    ] = "targets",
+    load: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LOG[=KG]", help="This log carries a payload, of this mass if it is known. Repeatable."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the model (JSON) for `armwright feel`.")
+    ] = None,
+    sheet: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the arm as a TOML sheet.")] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the whole report as Markdown.")] = None,
+    validate: Annotated[
+        bool, typer.Option("--validate", help="Leave one log out after another and judge on it.")
+    ] = False,
+    columns: Layout = None,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
+    json: Json = False,
+) -> None:
+    """Identify an arm from logs of its joints and motor currents: base parameters, friction, gains, payloads."""
+    from armwright.identify.bands import learn_bands, with_bands
+    from armwright.identify.fit import fit
+    from armwright.identify.model_file import save_model
+    from armwright.identify.report import held_rows, markdown, summary
+    from armwright.identify.validate import validate as leave_out
+
+    arm = load_arm(robot, implausible, base, tip)
+    read = [_read(path, columns) for path in logs]
+    carried = _loads(read, logs, load or [])
+    how = _gains(gains)
+    model = fit(read, arm, gains=how, payloads=carried)
+    found = {p.log: p.parameters for p in model.payloads}
+    model = with_bands(model, learn_bands(model, read, payloads=[found.get(log.name) for log in read]))
+    held: tuple[Held, ...] = leave_out(read, arm, gains=how, payloads=carried) if validate else ()
+    if out is not None:
+        save_model(model, out)
+    if sheet is not None:
+        write_text(sheet, model.robot.to_sheet())
+    if report is not None:
+        write_text(report, markdown(model, held))
+    if json:
+        left = [{"log": h.log, "error": h.error, "controller": h.controller, "floor": h.floor} for h in held]
+        say_json(summary(model) | {"left_out": left})
+        return
+    _print_model(model)
+    if held:
+        names = [joint.name for joint in arm.joints]
+        table("left out, error in % of the current", ["log", "", *names], held_rows(held), left=2)
+
+
+def _print_model(model: Identified) -> None:
+    from armwright.identify.friction import TERMS
+    from armwright.identify.report import cell, joint_rows
+
+    table(f"{model.robot.name}, two deviations", ["joint", "gain N m/A", *TERMS, "residual A"], joint_rows(model))
+    for p in model.payloads:
+        say(f" {cell(p.mass)} kg at {', '.join(cell(e) for e in p.com)} m of the tool's link", lead=f"{p.log}:")
+    say(f"{len(model.base)} base parameters, condition {model.condition:.0f}; --report lists them")
+    if model.undetermined:
+        say(", ".join(model.undetermined), lead="undetermined: ")
+    for text in model.remarks:
+        tell(f"armwright: {text}")
+
+
+def _read(path: Path, columns: str | None) -> Log:
+    from armwright.identify.read import read_log
+
+    log = read_log(path, columns)
+    for dropped in log.dropped:
+        tell(f"armwright: {path}: dropped {dropped}")
+    return log
+
+
+def _loads(logs: list[Log], paths: list[Path], words: list[str]) -> list[Load | None]:
+    from armwright.identify.identified import Load
+
+    out: list[Load | None] = [None] * len(logs)
+    for word in words:
+        name, _, mass = word.partition("=")
+        matches = [k for k, path in enumerate(paths) if name in (str(path), path.name, path.stem)]
+        if not matches:
+            fail(f"--load {name}: no such log; there are {', '.join(path.name for path in paths)}")
+        try:
+            out[matches[0]] = Load(float(mass)) if mass else Load()
+        except ValueError:
+            fail(f"--load {word}: the mass must be a number [kg]")
+    return out
+
+
+def _gains(word: str) -> Gains:
+    from armwright.identify.gains import Free, FromTargets, Known
+
+    if word == "targets":
+        return FromTargets()
+    if word == "free":
+        return Free()
+    try:
+        return Known([float(part) for part in word.split(",")])
+    except ValueError:
+        fail(f"--gains {word}: expected targets, free, or one number a joint, separated by commas")
+
+
+def feel(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="CSV, Parquet, MCAP or NPZ file.")],
+    model: Annotated[
+        Path, typer.Option("--model", metavar="FILE", help="Model that `armwright identify --out` wrote.")
+    ],
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the timeline with its bands.")] = None,
+    columns: Layout = None,
+    json: Json = False,
+) -> None:
+    """Feel the contacts in a log: when, which link, which force."""
+    from armwright.identify.feel import feel as feel_log
+    from armwright.identify.model_file import load_model
+
+    felt = feel_log(load_model(model), _read(log, columns))
+    if plot is not None:
+        from armwright.identify.pictures import timeline
+
+        timeline(felt, load_model(model), plot)
+    if json:
+        say_json(_felt(felt))
+        return
+    start = felt.ticks.t[0]
+    rows = [
+        [f"{c.start - start:.2f}", f"{c.end - start:.2f}", c.joint, c.link or "–", c.level, _force(c)]
+        for c in felt.contacts
+    ]
+    title = f"{log.name}: {len(felt.contacts)} contacts in {60.0 * felt.minutes:.1f} s"
+    table(title, ["from s", "to s", "joint", "link", "level", "force N"], rows, left=4)
+
+
+def _force(contact: Any) -> str:
+    if contact.wrench is not None and contact.wrench.valid:
+        return " ".join(f"{x:.0f}" for x in contact.wrench.wrench[:3])
+    return "near a singularity" if contact.wrench is not None else "not at the tool"
+
+
+def _felt(felt: Felt) -> dict[str, Any]:
+    out = []
+    for c in felt.contacts:
+        entry: dict[str, Any] = {
+            "start": c.start,
+            "end": c.end,
+            "peak": c.peak,
+            "joint": c.joint,
+            "tau_ext": c.tau_ext,
+            "level": c.level,
+            "link": c.link,
+            "links": [{"link": name, "probability": p} for name, p in c.links],
+            "said": c.said,
+            "wrench": None,
+        }
+        if c.wrench is not None:
+            w = c.wrench
+            entry["wrench"] = {"valid": w.valid, "values": w.wrench if w.valid else None, "condition": w.condition}
+            entry["wrench"] |= {"deviation": w.covariance.diagonal() ** 0.5 if w.valid else None, "lost": w.lost}
+        out.append(entry)
+    return {"seconds": 60.0 * felt.minutes, "contacts": out}

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contact where an external torque leaves what friction can hide (at rest) or what the model gets wrong (in motion).
+
+A resting joint holds anything within its Coulomb band c + l |g(q)| without a trace in its current's mean, so only more
+than that is a contact, and only if it lasts: an arm that stops within one sample shows an impulse that its currents
+miss. A moving joint's friction is known, and the band is a multiple of the residual that contact-free
+motion has shown. Between rest and motion the wider band holds until the observer has settled.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.arguments import names_culprit
+from armwright.contact.detectors.joints import worst
+from armwright.contact.monitor import Monitor
+from armwright.dynamics.newton_euler import gravity_torque
+from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+SETTLING = 0.3
+"""[s] A joint counts as moving after so long without rest."""
+LASTING = 0.08
+"""[s] A resting joint's torque must stay outside its band for longer to be a contact."""
+HOLD = 0.2
+"""[s] An alarm ends after so long below `RELEASE`."""
+RELEASE = 0.6
+"""Share of the bands below which an alarm begins to end."""
+
+
+def _detect(
+    arm: Any,
+    dt: float,
+    q: Any,
+    tau_ext: Any,
+    resting: Any,
+    motion: Any,
+    coulomb: Any,
+    load: Any,
+    factor: Any,
+    going: Any,
+    over: Any,
+    quiet: Any,
+    on: Any,
+) -> Any:
+    going = np.where(resting > 0.0, 0.0 * going, going + dt)
+    hanging = gravity_torque(arm, q)
+    bands, n = [], len(motion)
+    for j in range(n):
+        still = np.maximum(factor * (coulomb[j] + load[j] * np.abs(hanging[j])), motion[j])
+        bands.append(np.where(going[j] > SETTLING, motion[j], still))
+    band = np.array(bands)
+    shares = np.abs(tau_ext) / band
+    level = worst(shares)
+    over = np.where(shares > 1.0, over + dt, 0.0 * over)
+    counted = [np.where(going[j] > SETTLING, shares[j], np.where(over[j] > LASTING, shares[j], 0.0)) for j in range(n)]
+    lasting = worst(np.array(counted))
+    quiet = np.where(level < RELEASE, quiet + dt, 0.0 * quiet)
+    on = np.where(lasting > 1.0, 0.0 * on + 1.0, np.where(quiet > HOLD, 0.0 * on, on))
+    alarm = on[0] - 0.5
+    return {"band": band, "level": level, "alarm": alarm, "going": going, "over": over, "quiet": quiet, "on": on}
+
+
+@names_culprit
+def friction_band_detector(
+    motion: ArrayLike, coulomb: ArrayLike, load: ArrayLike, *, rest_factor: float = 1.4
+) -> Monitor:
+    """Detect contacts against the Coulomb band at rest and a learned band in motion; reads a geared observer.
+
+    Args:
+        motion: (n,) band of moving joints [N m].
+        coulomb: (n,) Coulomb friction [N m].
+        load: (n,) friction per load [-].
+        rest_factor: band of resting joints, in Coulomb bands.
+
+    Outputs: band (n,) [N m]; level, the largest |tau_ext|/band; alarm, +0.5 during a contact, else −0.5.
+    """
+    parts = {"motion": motion, "coulomb": coulomb, "load": load}
+    values = {label: np.array(value, dtype=np.float64) for label, value in parts.items()}
+    if not all(np.isfinite(v).all() and v.ndim == 1 and (v >= 0.0).all() for v in values.values()):
+        raise InputError("friction band: motion, coulomb and load must be (n,), finite and ≥ 0")
+    if not (values["motion"] > 0.0).all() or not rest_factor > 0.0:
+        raise InputError("friction band: motion and rest_factor must be > 0")
+    return Monitor(
+        "friction band",
+        _detect,
+        {**values, "factor": float(rest_factor)},
+        {"going": 0.0, "over": 0.0, "quiet": [0.0], "on": [0.0]},
+        ("band", "level", "alarm"),
+        friction_band_detector.__doc__ or "",
+    )

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Momentum observer for arms that know only their motor currents: friction with memory and load inside.
+
+A gear takes τ_f = f(q̇) + (c + l |τ_out|) h from what the motor gives, h Dahl's hysteresis. So what comes out is
+
+    τ_out = u / (1 + l h sgn u),   u = tau − f(q̇) − c h
+
+which needs no acceleration, and holds with contact, too: the contact is part of what loads the teeth. Then the momentum
+observer works on τ_out as if there were no friction. Torque is measured here, not commanded: both ends of a tick count
+half.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.arguments import names_culprit
+from armwright.contact.monitor import Monitor
+from armwright.contact.observers.momentum import explained
+from armwright.control.checks import gain as checked
+from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+RESTING = 0.02
+"""[rad/s] Slower joints rest."""
+UNDECIDED = 0.2
+"""[s] After so long at rest, and at this rate, a joint forgets on which side of its friction it stopped."""
+
+
+def gear_output(tau: Any, qd: Any, h: Any, coefficients: Any) -> Any:
+    """What a gear passes on (n,) of the motor torque tau (n,), both at the joint side; coefficients (n, 5).
+
+    Args:
+        tau: drive gain times motor current (n,) [N m].
+        qd: joint speeds (n,).
+        h: hysteresis (n,), −1 to 1.
+        coefficients: columns viscous, degressive, coulomb, load, offset.
+    """
+    viscous, degressive, coulomb, load, offset = (coefficients[:, k] for k in range(5))
+    u = tau - viscous * qd - degressive * qd * np.abs(qd) - coulomb * h - offset
+    return u / (1.0 + load * h * np.sign(u))
+
+
+def _observe(
+    arm: Any,
+    dt: float,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    gain: Any,
+    coefficients: Any,
+    dahl: Any,
+    r: Any,
+    carry: Any,
+    h: Any,
+    rest: Any,
+    started: Any,
+) -> Any:
+    rest = np.where(np.abs(qd) > RESTING, 0.0 * rest, rest + dt)
+    keep = np.exp(-np.abs(qd) * (dt / dahl))
+    h = keep * h + (1.0 - keep) * np.sign(qd)
+    h = np.where(rest > UNDECIDED, np.exp(-dt / UNDECIDED) * h, h)
+    out = gear_output(tau, qd, h, coefficients)
+    p, e = explained(arm, q, qd, False)
+    push = 0.5 * dt * (e + out)
+    d = p - push - carry
+    a = np.exp(-gain * dt)
+    r = np.where(started[0] > 0.0, a * r + (1.0 - a) / dt * d, 0.0 * r)
+    return {
+        "tau_ext": r,
+        "resting": rest,
+        "r": r,
+        "carry": p + push,
+        "h": h,
+        "rest": rest,
+        "started": 0.0 * started + 1.0,
+    }
+
+
+@names_culprit
+def geared_momentum_observer(gain: ArrayLike, coefficients: ArrayLike, *, dahl: float = 2e-4) -> Monitor:
+    """Generalised-momentum observer with gear friction that has memory and depends on load.
+
+    Claim, for an exact model: each moving joint's estimate obeys ṙ = K (tau_ext − r). A resting joint's friction is
+    unknown within ±(coulomb + load·|τ|), and so is its estimate.
+
+    Args:
+        gain: K > 0 [1/s], scalar or (n,).
+        coefficients: (n, 5) viscous, degressive, coulomb, load, offset
+            [N m s/rad, N m s²/rad², N m, -, N m] of each joint.
+        dahl: way within which friction reverses [rad].
+
+    Outputs: tau_ext (n,) [N m]; resting (n,), time for which each joint has been at rest [s], 0 while it moves.
+    """
+    c = np.array(coefficients, dtype=np.float64)
+    if c.ndim != 2 or c.shape[1] != 5 or not np.isfinite(c).all() or (np.abs(c[:, 3]) >= 0.9).any():
+        raise InputError(f"geared observer: coefficients must be finite, (n, 5), load below 0.9; got shape {c.shape}")
+    if not (np.isfinite(dahl) and dahl > 0.0):
+        raise InputError(f"geared observer: dahl must be > 0, got {dahl}")
+    return Monitor(
+        "geared momentum",
+        _observe,
+        {"gain": checked(gain, "gain", positive=True), "coefficients": c, "dahl": float(dahl)},
+        {"r": 0.0, "carry": 0.0, "h": 0.0, "rest": 0.0, "started": [0.0]},
+        ("tau_ext", "resting"),
+        geared_momentum_observer.__doc__ or "",
+    )

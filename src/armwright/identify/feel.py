@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts in a log or a stream of positions, speeds and motor currents.
+
+One class does both: `Feeler` takes samples as they come. `feel` pushes a whole log through it at once, `feel_stream`
+one sample after another; the numbers are the same, bit for bit, because interpolation and the compiled loop treat every
+tick alike however many come at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.arguments import names_culprit
+from armwright.contact.stream import MonitorStream
+from armwright.errors import InputError
+from armwright.identify.bands import OBSERVER, RATE, Bands, carrying, detector_of, observer_of
+from armwright.identify.checks import check_log
+from armwright.identify.even import Evenly
+from armwright.identify.identified import Identified
+from armwright.identify.log import Log
+from armwright.identify.touch import Contact, contacts_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from armwright.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Ticks:
+    """What was felt, K ticks of 10 ms.
+
+    Attributes:
+        t: (K,) [s]. q: (K, n).
+        tau_ext: (K, n) what the world does to the joints [N m].
+        band: (K, n) what does not count as contact [N m].
+        level: (K,) largest |tau_ext|/band.
+        alarm: (K,) whether a contact is felt.
+        resting: (K, n) time for which each joint has rested [s], 0 while it moves.
+    """
+
+    t: Array
+    q: Array
+    tau_ext: Array
+    band: Array
+    level: Array
+    alarm: Any
+    resting: Array
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+@dataclass(frozen=True, eq=False)
+class Felt:
+    """What a whole log felt: its ticks and the contacts in them."""
+
+    ticks: Ticks
+    contacts: tuple[Contact, ...]
+
+    @property
+    def minutes(self) -> float:
+        """Length of the log."""
+        return float(self.ticks.t[-1] - self.ticks.t[0]) / 60.0 if len(self.ticks) else 0.0
+
+
+class Feeler:
+    """Feels as samples come in; causal."""
+
+    def __init__(
+        self,
+        identified: Identified,
+        *,
+        bands: Bands | None = None,
+        payload: ArrayLike | None = None,
+        gain: float = OBSERVER,
+    ) -> None:
+        """Prepare for an arm; arguments as `feel`."""
+        known = bands or identified.bands
+        if known is None:
+            raise InputError("feel: this model has no bands; learn_bands(model, contact_free_logs) gives them")
+        if len(known.motion) != identified.n:
+            raise InputError(f"feel: bands of {len(known.motion)} joints, the arm has {identified.n}")
+        self.identified = identified
+        monitors = (observer_of(identified, gain), detector_of(identified, known))
+        self._even = Evenly(RATE)
+        self._stream = MonitorStream(monitors, carrying(identified, payload), 1.0 / RATE)
+
+    def push(self, t: ArrayLike, q: ArrayLike, qd: ArrayLike, current: ArrayLike) -> Ticks:
+        """Take the next samples, t (k,) [s] and q, qd, current (k, n); return the ticks that are known by now."""
+        n = self.identified.n
+        stamps = np.atleast_1d(np.asarray(t, dtype=np.float64))
+        parts = [np.asarray(x, dtype=np.float64).reshape(-1, n) for x in (q, qd, current)]
+        if any(len(part) != len(stamps) for part in parts):
+            raise InputError(
+                f"feel: {len(stamps)} stamps, but {', '.join(str(len(p)) for p in parts)} rows of q, qd, i"
+            )
+        ticks, at, speed, i = self._even.push(stamps, *parts)
+        out = self._stream.push(ticks, at, speed, i * self.identified.gains)
+        alarm = out["alarm"] > 0.0
+        return Ticks(ticks, at, out["tau_ext"], out["band"], out["level"], alarm, out["resting"])
+
+
+@names_culprit
+def feel(
+    identified: Identified,
+    log: Log,
+    *,
+    bands: Bands | None = None,
+    payload: ArrayLike | None = None,
+    gain: float = OBSERVER,
+    isolate: bool = True,
+) -> Felt:
+    """Feel the contacts in a log.
+
+    Args:
+        identified: the model, with bands.
+        log: as read.
+        bands: what does not count as contact; those of the model by default.
+        payload: (10,) parameters of what the tool carries (`PayloadEstimate.parameters`).
+        gain: of the observer [1/s].
+        isolate: find the touched link and, where it carries the tool, the wrench.
+    """
+    check_log(log, identified.robot)
+    feeler = Feeler(identified, bands=bands, payload=payload, gain=gain)
+    ticks = feeler.push(log.t, log.q, log.qd, log.current)
+    known = bands or identified.bands
+    assert known is not None
+    return Felt(ticks, contacts_of(identified, known, ticks, isolate=isolate))
+
+
+def feel_stream(
+    identified: Identified,
+    samples: Iterable[tuple[float, ArrayLike, ArrayLike, ArrayLike]],
+    *,
+    bands: Bands | None = None,
+    payload: ArrayLike | None = None,
+    gain: float = OBSERVER,
+) -> Iterator[Ticks]:
+    """Feel as samples (t, q, qd, current) come; yields the ticks that each sample completes. Arguments as `feel`."""
+    feeler = Feeler(identified, bands=bands, payload=payload, gain=gain)
+    for t, q, qd, current in samples:
+        ticks = feeler.push(np.atleast_1d(t), q, qd, current)
+        if len(ticks):
+            yield ticks

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Feeling: what is pushed is felt, what is not is not, offline and sample by sample alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.contact.observers import geared_momentum_observer
+from armwright.contact.offline import run_monitors
+from armwright.contact.stream import MonitorStream
+from armwright.errors import InputError
+from armwright.identify import (
+    Feeler,
+    Known,
+    Log,
+    feel,
+    feel_stream,
+    fit,
+    learn_bands,
+    load_model,
+    residuals,
+    save_model,
+    with_bands,
+)
+from armwright.identify.even import Evenly
+from armwright.identify.friction import hysteresis
+from armwright.identify.touch import wrench_at
+from support.simulated_logs import gear_friction, sheet_of, simulated_log, true_arm
+
+GAINS = np.full(6, 11.0)
+ARM, FRICTION = true_arm(), gear_friction(6)
+PUSH = np.array([25.0, -10.0, 30.0, 0.0, 0.0, 0.0])
+
+
+def pushes(seconds, times, rate=100.0):
+    """Wrench on the tool (T, 6): half-sine pushes of one second that begin at `times`."""
+    t = np.arange(round(seconds * rate) + 1) / rate
+    shape = sum(np.where((t > a) & (t < a + 1.0), np.sin(np.pi * (t - a)), 0.0) for a in times)
+    return np.asarray(shape)[:, None] * PUSH
+
+
+@cache
+def model():
+    log = simulated_log(ARM, FRICTION, GAINS, 30.0, noise=0.02)
+    found = fit(log, sheet_of(), gains=Known(GAINS))
+    return with_bands(found, learn_bands(found, log))
+
+
+@cache
+def pushed():
+    return simulated_log(ARM, FRICTION, GAINS, 20.0, seed=5, noise=0.02, wrench=pushes(20.0, (4.0, 9.0, 14.0)))
+
+
+def test_each_push_is_one_contact_and_the_free_log_has_none():
+    free = simulated_log(ARM, FRICTION, GAINS, 20.0, seed=5, noise=0.02)
+    assert not feel(model(), free).contacts
+    found = feel(model(), pushed()).contacts
+    assert len(found) == 3
+    for contact, begin in zip(found, (4.0, 9.0, 14.0), strict=True):
+        assert begin < contact.start < contact.peak < contact.end < begin + 1.6
+
+
+def test_the_observer_follows_the_torque_of_the_push():
+    found = residuals(model(), pushed())
+    J = aw.jacobian(ARM, found.q)
+    exact = np.einsum("tij,ti->tj", J, pushes(20.0, (4.0, 9.0, 14.0))[: len(found.t)])
+    lagged = np.zeros_like(exact)
+    for k in range(1, len(exact)):  # the observer is a first-order filter of 20 rad/s
+        lagged[k] = lagged[k - 1] + (1.0 - np.exp(-0.2)) * (0.5 * (exact[k] + exact[k - 1]) - lagged[k - 1])
+    error = np.where(found.moving, found.tau_ext - lagged, 0.0)
+    assert (np.sqrt(np.mean(error**2, axis=0)) < 0.06 * np.abs(exact).max(axis=0) + 0.1).all()
+
+
+def test_samples_one_by_one_give_the_bits_of_the_whole_log():
+    log = pushed()
+    uneven = log.rows(np.sort(np.random.default_rng(0).choice(len(log), 1500, replace=False)))
+    whole = feel(model(), uneven, isolate=False).ticks
+    samples = zip(uneven.t, uneven.q, uneven.qd, uneven.current, strict=True)
+    single = list(feel_stream(model(), samples))
+    feeler, parts = Feeler(model()), []
+    for rows in np.array_split(np.arange(len(uneven)), 23):
+        parts.append(feeler.push(uneven.t[rows], uneven.q[rows], uneven.qd[rows], uneven.current[rows]))
+    for name in ("t", "q", "tau_ext", "band", "level", "alarm", "resting"):
+        expected = getattr(whole, name)
+        assert np.array_equal(np.concatenate([getattr(x, name) for x in single]), expected), name
+        assert np.array_equal(np.concatenate([getattr(x, name) for x in parts]), expected), name
+
+
+def test_what_is_felt_does_not_depend_on_the_future():
+    log = pushed()
+    some = feel(model(), log.rows(slice(0, 900)), isolate=False).ticks
+    whole = feel(model(), log, isolate=False).ticks
+    assert np.array_equal(some.tau_ext, whole.tau_ext[: len(some)])
+
+
+def test_a_stream_of_monitors_is_the_offline_run():
+    log = pushed()
+    observer = geared_momentum_observer(20.0, FRICTION.coefficients)
+    offline = run_monitors(observer, ARM, log.t, log.q, log.qd, log.current * GAINS)
+    stream = MonitorStream(observer, ARM, 0.01)
+    parts = [stream.push(*(x[k::1][:1] for x in (log.t, log.q, log.qd, log.current * GAINS))) for k in range(200)]
+    assert np.array_equal(np.concatenate([p["tau_ext"] for p in parts]), offline["tau_ext"][:200])
+
+
+def resting(tau, seconds=4.0):
+    """A log of the resting arm whose motors give `tau` (T, n) beside gravity."""
+    t = np.arange(round(seconds * 100)) / 100.0
+    q = np.tile([0.3, -1.0, 1.2, -0.4, 0.8, 0.1], (len(t), 1))
+    current = (aw.gravity_torque(model().robot, q) + tau(t)) / GAINS
+    return Log(t, q, np.zeros_like(q), current)
+
+
+def test_at_rest_the_coulomb_band_hides_and_more_is_felt_if_it_lasts():
+    band = model().friction.band(aw.gravity_torque(model().robot, resting(lambda t: 0.0 * t[:, None]).q[0]))
+    only = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+
+    def contacts(size, begin=1.0, end=2.0):
+        log = resting(lambda t: np.where((t > begin) & (t < end), size, 0.0)[:, None] * band * only)
+        return feel(model(), log).contacts
+
+    assert not contacts(1.1)
+    assert not contacts(5.0, 1.0, 1.03)  # shorter than a hand can push: an arm that stops at once does this
+    found = contacts(3.0)
+    assert len(found) == 1 and found[0].joint == ARM.joints[2].name
+
+
+def test_gear_output_inverts_the_friction_that_was_identified():
+    from armwright.contact.observers.geared_momentum import gear_output
+
+    rng = np.random.default_rng(1)
+    v, out = rng.normal(size=(2, 50, 6))
+    h = hysteresis(v, 0.01)
+    motor = 30.0 * out + FRICTION.torque(v, h, 30.0 * out)
+    for k in range(50):
+        np.testing.assert_allclose(gear_output(motor[k], v[k], h[k], FRICTION.coefficients), 30.0 * out[k], atol=1e-9)
+
+
+def test_a_push_on_the_tool_is_read_as_a_wrench_and_near_a_singularity_the_lost_direction_is_named():
+    q = np.array([0.3, -1.6, 1.7, -1.6, 1.5, 0.1])
+    tau = aw.jacobian(ARM, q).T @ PUSH
+    noise = 0.01 * np.eye(6)
+    seen = wrench_at(ARM, q, tau, noise)
+    assert seen.valid and seen.lost is None
+    np.testing.assert_allclose(seen.wrench, PUSH, atol=1e-9)
+    J = np.linalg.inv(aw.jacobian(ARM, q).T)
+    np.testing.assert_allclose(seen.covariance, J @ noise @ J.T, atol=1e-9)
+    stretched = q.copy()
+    stretched[4] = 1e-4  # wrist axes 4 and 6 in line
+    lost = wrench_at(ARM, stretched, tau, noise)
+    assert not lost.valid
+    weight = np.array([1.0, 1.0, 1.0, 0.5, 0.5, 0.5])
+    felt = (aw.jacobian(ARM, stretched) / weight[:, None]).T @ lost.lost
+    assert np.linalg.norm(felt) < 1e-3 * np.linalg.norm(aw.jacobian(ARM, stretched))
+
+
+def test_even_ticks_refuse_time_that_does_not_rise_and_long_pauses():
+    one = np.ones((2, 1))
+    with pytest.raises(InputError, match="rise"):
+        Evenly(100.0).push(np.array([0.0, 0.0]), one)
+    with pytest.raises(InputError, match="pause"):
+        Evenly(100.0).push(np.array([0.0, 60.0]), one)
+
+
+def test_a_model_comes_back_from_its_file(tmp_path):
+    path = save_model(model(), tmp_path / "arm.json")
+    back = load_model(path)
+    np.testing.assert_allclose(back.beta, model().beta, rtol=1e-9, atol=1e-9)
+    assert np.array_equal(back.gains, model().gains)
+    assert np.array_equal(back.friction.coefficients, model().friction.coefficients)
+    assert back.base == model().base and back.undetermined == model().undetermined
+    first, second = (feel(m, pushed(), isolate=False).ticks for m in (model(), back))
+    np.testing.assert_allclose(second.tau_ext, first.tau_ext, atol=1e-8)
+    sheet = back.robot.to_sheet()
+    assert "identified from simulated" in sheet
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        (lambda c: c.update(format="x"), "not a model"),
+        (lambda c: c.update(version=99), "version"),
+        (lambda c: c["gains"].update(values=[1.0] * 5), "gains.values"),
+        (lambda c: c["gains"].update(values=[-1.0] * 6), "gains.values"),
+        (lambda c: c["friction"].update(dahl=-1.0), "dahl"),
+        (lambda c: c["friction"]["coefficients"][0].__setitem__(2, -5.0), "Coulomb"),
+        (lambda c: c["friction"]["coefficients"][0].__setitem__(0, "much"), "friction.coefficients"),
+        (lambda c: c.pop("residual_current"), "residual_current"),
+        (lambda c: c["bands"].update(motion=[0.0] * 6), "motion"),
+        (lambda c: c.update(sheet="mass = 1"), "sheet"),
+        (lambda c: c.update(sheet=c["sheet"].replace("mass = { value = ", "mass = { value = 0.0001")), "sheet"),
+    ],
+)
+def test_a_model_file_edited_into_nonsense_is_refused_with_the_place(tmp_path, change, said):
+    import json
+
+    path = save_model(model(), tmp_path / "arm.json")
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=said) as refused:
+        load_model(path)
+    assert "arm.json" in str(refused.value)
+    path.write_text("{")
+    with pytest.raises(InputError, match="JSON"):
+        load_model(path)
+
+
+def test_feeling_needs_bands_and_says_so():
+    bare = replace(model(), bands=None)
+    with pytest.raises(InputError, match="learn_bands"):
+        feel(bare, pushed())
+    with pytest.raises(InputError, match="at least one log"):
+        learn_bands(model(), [])
