@@ -26,6 +26,7 @@ ROOMS = [
     "simulation",
     "exploration",
     "programs",
+    "identify",
     "campaigns",
 ]
 MORE = {

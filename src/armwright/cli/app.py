@@ -41,6 +41,7 @@ for command in (
     simulate.simulate,
     identify.identify,
     identify.feel,
+    identify.excite,
     reproduce.reproduce,
     bench.bench,
     tour.tour,

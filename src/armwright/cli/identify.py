@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``armwright identify`` and ``armwright feel``: logs to a model, a model and a log to contacts."""
+"""``armwright identify``, ``feel``, ``excite``: logs to a model, a model and a log to contacts, an arm to a motion."""
 
 from __future__ import annotations
 
@@ -188,3 +188,46 @@ def _felt(felt: Felt) -> dict[str, Any]:
             entry["wrench"] |= {"deviation": w.covariance.diagonal() ** 0.5 if w.valid else None, "lost": w.lost}
         out.append(entry)
     return {"seconds": 60.0 * felt.minutes, "contacts": out}
+
+
+def excite(
+    robot: RobotName,
+    seconds: Annotated[float, typer.Option(min=1.0, help="Period of the motion.")] = 25.0,
+    harmonics: Annotated[int, typer.Option(min=2, max=40, help="Of that period.")] = 5,
+    world: Annotated[Path | None, typer.Option(metavar="FILE", help="World file with shapes to keep clear of.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Write t, q, qd, qdd at 100 Hz, with a line of names.")
+    ] = None,
+    starts: Annotated[int, typer.Option(min=1, help="Random starting motions.")] = 2,
+    iterations: Annotated[int, typer.Option(min=1, help="Of the optimiser, each start.")] = 60,
+    seed: Annotated[int, typer.Option(help="Seed of the starting motions.")] = 0,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
+    json: Json = False,
+) -> None:
+    """Propose a motion that identifies an arm well, within its limits and clear of itself and given shapes."""
+    import numpy as np
+
+    from armwright.identify.excite import excite as propose
+    from armwright.world import load_world
+
+    arm = load_arm(robot, implausible, base, tip)
+    around = load_world(world) if world is not None else None
+    found = propose(
+        arm, seconds=seconds, harmonics=harmonics, world=around, starts=starts, iterations=iterations, seed=seed
+    )
+    if out is not None:
+        t = np.arange(round(100.0 * seconds) + 1) / 100.0
+        names = ["t", *(f"{part}_{j}" for part in ("q", "qd", "qdd") for j in range(arm.n))]
+        rows = np.concatenate([t[:, None], *found.reference(t)], axis=1)
+        write_text(out, "\n".join([",".join(names), *(",".join(map(repr, row)) for row in rows.tolist())]) + "\n")
+    low, high, speed, push = found.peaks()
+    if json:
+        peaks = {"lower": low, "upper": high, "velocity": speed, "acceleration": push}
+        series = {"period": found.period, "centre": found.centre, "sine": found.sine, "cosine": found.cosine}
+        say_json(series | {"peaks": peaks, "condition": found.condition, "clearance": found.clearance})
+        return
+    rows_ = [[joint.name, *values] for joint, *values in zip(arm.joints, low, high, speed, push, strict=True)]
+    table(f"{arm.name}: {seconds:g} s, {harmonics} harmonics", ["joint", "from", "to", "speed", "acceleration"], rows_)
+    say(f"condition {found.condition:.0f}, at least {1e3 * found.clearance:.0f} mm clear")

@@ -8,6 +8,8 @@ aw.identify.predict_currents(model, log).error
 
 from armwright.identify.bands import Bands, Residual, learn_bands, residuals, with_bands
 from armwright.identify.columns import LAYOUTS, Columns
+from armwright.identify.excitation import Excitation
+from armwright.identify.excite import excite
 from armwright.identify.feel import Feeler, Felt, Ticks, feel, feel_stream
 from armwright.identify.fit import fit
 from armwright.identify.gains import Free, FromTargets, Known, gains_from_targets
@@ -29,6 +31,7 @@ __all__ = [
     "Contact",
     "Dropped",
     "Estimate",
+    "Excitation",
     "Feeler",
     "Felt",
     "Free",
@@ -45,6 +48,7 @@ __all__ = [
     "Ticks",
     "ToolWrench",
     "cross_check",
+    "excite",
     "feel",
     "feel_stream",
     "fit",
