@@ -153,8 +153,7 @@ def test_a_push_on_the_tool_is_read_as_a_wrench_and_near_a_singularity_the_lost_
     stretched[4] = 1e-4  # wrist axes 4 and 6 in line
     lost = wrench_at(ARM, stretched, tau, noise)
     assert not lost.valid
-    weight = np.array([1.0, 1.0, 1.0, 0.5, 0.5, 0.5])
-    felt = (aw.jacobian(ARM, stretched) / weight[:, None]).T @ lost.lost
+    felt = aw.jacobian(ARM, stretched).T @ lost.lost
     assert np.linalg.norm(felt) < 1e-3 * np.linalg.norm(aw.jacobian(ARM, stretched))
 
 

@@ -12,8 +12,8 @@ from armwright.identify.log import Log
 RATE = 100.0
 
 
-def motion(n: int, seconds: float, seed: int = 0, rate: float = RATE):
-    """Fourier motion q, qd, qdd (T, n) of 5 harmonics of 0.1 Hz that begins and ends at rest."""
+def motion(n: int, seconds: float, seed: int = 0, rate: float = RATE, centre=0.0, reach: float = 1.2):
+    """Fourier motion q, qd, qdd (T, n) of 5 harmonics of 0.1 Hz about `centre` that begins and ends at rest."""
     rng = np.random.default_rng(seed)
     t = np.arange(round(seconds * rate) + 1) / rate
     a, b = rng.normal(size=(2, 5, n))
@@ -23,8 +23,8 @@ def motion(n: int, seconds: float, seed: int = 0, rate: float = RATE):
     q = s @ a + c @ b
     qd = (w * c) @ a - (w * s) @ b
     qdd = -(w**2 * s) @ a - (w**2 * c) @ b
-    size = 1.2 / np.abs(q).max(axis=0)
-    return t, q * size, qd * size, qdd * size
+    size = reach / np.abs(q).max(axis=0)
+    return t, centre + q * size, qd * size, qdd * size
 
 
 def true_arm(name: str = "ur5", seed: int = 1):
@@ -56,9 +56,11 @@ def gear_friction(n: int, *, load: float = 0.05) -> GearFriction:
     return GearFriction(np.array([[8.0, -2.0, 6.0, 0.0, 0.1]]) * size + np.array([[0.0, 0.0, 0.0, load, 0.0]]))
 
 
-def simulated_log(robot, friction, gains, seconds=20.0, *, seed=0, noise=0.0, name="simulated", rate=RATE, wrench=None):
+def simulated_log(
+    robot, friction, gains, seconds=20.0, *, seed=0, noise=0.0, name="simulated", rate=RATE, wrench=None, **where
+):
     """A log of `robot` along `motion`, currents with white noise [A]; `wrench` (T, 6) acts on the tool."""
-    t, q, qd, qdd = motion(robot.n, seconds, seed, rate)
+    t, q, qd, qdd = motion(robot.n, seconds, seed, rate, **where)
     tau = aw.inverse_dynamics(robot, q, qd, qdd, wrench)
     rb = aw.inverse_dynamics(robot, q, qd, qdd)
     tau = tau + friction.torque(qd, hysteresis(qd, 1.0 / rate, friction.dahl), rb)

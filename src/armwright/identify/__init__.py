@@ -8,16 +8,19 @@ aw.identify.predict_currents(model, log).error
 
 from armwright.identify.bands import Bands, Residual, learn_bands, residuals, with_bands
 from armwright.identify.columns import LAYOUTS, Columns
+from armwright.identify.direct import Wrenches, direct_residuals, tool_wrenches
 from armwright.identify.excitation import Excitation
 from armwright.identify.excite import excite
 from armwright.identify.feel import Feeler, Felt, Ticks, feel, feel_stream
 from armwright.identify.fit import fit
 from armwright.identify.gains import Free, FromTargets, Known, gains_from_targets
 from armwright.identify.identified import Estimate, Identified, Load, PayloadEstimate
+from armwright.identify.imu import ImuCheck, check_accelerometer
 from armwright.identify.instruments import cross_check
 from armwright.identify.log import Dropped, Log
 from armwright.identify.model_file import load_model, save_model
 from armwright.identify.payload import payload
+from armwright.identify.pd_gains import PdGains, pd_gains
 from armwright.identify.predict import Prediction, predict_currents
 from armwright.identify.prepare import Prepared, prepare
 from armwright.identify.read import read_log
@@ -38,16 +41,21 @@ __all__ = [
     "FromTargets",
     "Held",
     "Identified",
+    "ImuCheck",
     "Known",
     "Load",
     "Log",
     "PayloadEstimate",
+    "PdGains",
     "Prediction",
     "Prepared",
     "Residual",
     "Ticks",
     "ToolWrench",
+    "Wrenches",
+    "check_accelerometer",
     "cross_check",
+    "direct_residuals",
     "excite",
     "feel",
     "feel_stream",
@@ -57,11 +65,13 @@ __all__ = [
     "learn_bands",
     "load_model",
     "payload",
+    "pd_gains",
     "predict_currents",
     "prepare",
     "read_log",
     "residuals",
     "save_model",
+    "tool_wrenches",
     "validate",
     "with_bands",
 ]

@@ -22,7 +22,7 @@ class LowPass:
         rate: samples a second [Hz].
         cutoff: half power of one pass [Hz].
         order: N of one pass.
-        sections: (N/2, 6) second-order sections.
+        sections: (⌈N/2⌉, 6) second-order sections.
     """
 
     rate: float
@@ -35,7 +35,7 @@ class LowPass:
         """Samples after which what lies beyond an edge is forgotten to about 1e-9."""
         if not len(self.sections):
             return 0
-        radius = float(np.abs(np.roots(self.sections[-1, 3:])).max())
+        radius = max(float(np.abs(np.roots(section[3:])).max()) for section in self.sections)
         return int(np.ceil(np.log(1e-9) / np.log(radius)))
 
     @property
@@ -93,8 +93,8 @@ def low_pass(rate: float, cutoff: float | None, order: int = 4) -> LowPass:
         raise InputError(f"low-pass: rate must be > 0, got {rate}")
     if not (np.isfinite(rate) and 0.0 < cutoff < 0.5 * rate):
         raise InputError(f"low-pass: need 0 < cutoff < rate/2, got cutoff {cutoff} Hz at {rate} Hz")
-    if order < 2 or order % 2:
-        raise InputError(f"low-pass: order must be even and ≥ 2, got {order}")
+    if order < 1:
+        raise InputError(f"low-pass: order must be ≥ 1, got {order}")
     return LowPass(float(rate), float(cutoff), order, np.asarray(butter(order, cutoff, fs=rate, output="sos")))
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 BEFORE = 15
 """Ticks before an alarm in which its peak may lie: at rest an alarm comes only after a torque has lasted."""
 WELL_SEEN = 20.0
-"""Condition number of the Jacobian (moments weighed by half a metre) up to which a wrench is given as valid."""
+"""Condition number of the Jacobian in SI units up to which a wrench is given as valid."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class ToolWrench:
         covariance: (6, 6) J⁻ᵀ Σ J⁻¹.
         condition: of the Jacobian.
         valid: False near a singularity: `lost` then is the direction (6,) that the joints hardly feel.
-        lost: unit direction, moments in units of half a metre; None where valid.
+        lost: unit direction in SI units; None where valid.
     """
 
     wrench: Array
@@ -123,10 +123,10 @@ def _located(identified: Identified, bands: Bands, ticks: Ticks, k: int) -> dict
 def wrench_at(robot: Robot, q: Array, tau_ext: Array, noise: Array) -> ToolWrench:
     """Wrench at the tool with covariance; near a singularity flagged, with the direction that is lost."""
     found = tool_wrench(robot, q, tau_ext)
-    weight = np.array([1.0, 1.0, 1.0, 0.5, 0.5, 0.5])
     J = np.asarray(kernel(robot, frame_jacobian)(q))
-    U, s, _ = np.linalg.svd(J / weight[:, None], full_matrices=True)
+    U, s, _ = np.linalg.svd(J, full_matrices=True)
+    least = s[5] if len(s) > 5 else 0.0
+    condition = float(s[0] / least) if least > 0.0 else np.inf
     inverse = np.linalg.pinv(J.T, rcond=1e-6)
-    valid = bool(float(found.condition) < WELL_SEEN)
-    lost = None if valid else U[:, min(len(s), 6) - 1]
-    return ToolWrench(found.wrench, inverse @ noise @ inverse.T, float(found.condition), valid, lost)
+    valid = condition < WELL_SEEN
+    return ToolWrench(found.wrench, inverse @ noise @ inverse.T, condition, valid, None if valid else U[:, 5])
