@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the items share: the models, a path in place of the one that was not printed, friction and the current map."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from armwright.dynamics import inverse_dynamics
+from armwright.robot.load import load
+from armwright.robot.model import Robot
+from armwright.types import Array
+
+FIRST = np.array([2.181661, -2.135061, -1.745329, 0.275936, -6.021385, 0.0])
+"""[rad] The one waypoint that is printed (4.11 of our digest: the screenshot of the start)."""
+SECOND = FIRST + np.array([-1.2, 0.35, 0.55, -0.6, 0.9, 1.2])
+THIRD = FIRST + np.array([-0.6, -0.25, 0.25, 0.5, 0.3, -1.0])
+ROUTE = (FIRST, SECOND, FIRST, THIRD, FIRST, SECOND, THIRD, FIRST)
+MOVE, REST, RATE = 2.6, 0.6, 125.0
+PATH = "the thesis lists no trajectory: seven moves of 3.2 s between the printed waypoint and two of ours stand for it"
+
+K = np.array([7.5, 6.8, 7.1, 2.8, 3.2, 3.4])
+B = np.array([-0.61, 16.0, 4.5, 0.84, 0.064, 0.099])
+NU = np.array([7.2, 5.5, 5.7, 0.7, 0.7, 0.65])
+"""(6.2): Coulomb [N m] and viscous [N m s/rad] coefficients share their numbers."""
+DEAD = 0.02
+CURRENT_NOISE = 0.15
+"""[A] ours: nothing is printed."""
+
+
+class Motion(NamedTuple):
+    """A motion: t (T,), q, qd, qdd (T, 6)."""
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+
+
+@cache
+def model(name: str) -> Robot:
+    """Model "a", "b", "c" of the thesis, or "legacy": the reduced arm of the older report."""
+    return load("ur5-ragazzon-published" if name == "legacy" else f"ur5-kufieta-{name}")
+
+
+@cache
+def path() -> Motion:
+    """The route as trapezoids: a third accelerating, a third cruising, a third braking, then a rest; 22.4 s."""
+    step, third = 1.0 / RATE, MOVE / 3.0
+    s = np.arange(round((MOVE + REST) * RATE)) * step
+    speed = np.interp(s, [0.0, third, 2.0 * third, MOVE, MOVE + REST], [0.0, 1.5 / MOVE, 1.5 / MOVE, 0.0, 0.0])
+    top = 1.5 / MOVE / third
+    push = np.where(s < third, top, np.where(s < 2.0 * third, 0.0, np.where(s < MOVE, -top, 0.0)))
+    share = np.where(
+        s < third,
+        0.5 * top * s**2,
+        np.where(
+            s < 2.0 * third,
+            0.5 * top * third**2 + 1.5 / MOVE * (s - third),
+            1.0 - 0.5 * top * np.maximum(MOVE - s, 0.0) ** 2,
+        ),
+    )
+    q, qd, qdd = [], [], []
+    for a, b in pairwise(ROUTE):
+        q.append(a + share[:, None] * (b - a))
+        qd.append(speed[:, None] * (b - a))
+        qdd.append(push[:, None] * (b - a))
+    t: Array = np.asarray(np.arange(len(s) * len(q)) * step, dtype=np.float64)
+    return Motion(t, np.concatenate(q), np.concatenate(qd), np.concatenate(qdd))
+
+
+def torque(robot: Robot, m: Motion) -> Array:
+    """Rigid-body torque τ_μ (T, 6), no friction, no rotors (3.8)."""
+    return np.asarray(inverse_dynamics(robot, m.q, m.qd, m.qdd, friction=False, rotors=False))
+
+
+def friction(qd: Array, scale: float = 1.0) -> Array:
+    """τ_fr (3.12, 6.4), Coulomb part times `scale`."""
+    return np.asarray(NU * qd + scale * NU * np.sign(qd) * (np.abs(qd) > DEAD))
+
+
+@cache
+def currents(seed: int = 0) -> Array:
+    """Motor currents (T, 6) of the contact-free path, plant = model C, (6.6) with noise."""
+    rng = np.random.default_rng(seed)
+    m = path()
+    exact = (torque(model("c"), m) + friction(m.qd) - B) / K
+    return np.asarray(exact + CURRENT_NOISE * rng.normal(size=exact.shape))
