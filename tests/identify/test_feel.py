@@ -157,12 +157,27 @@ def test_a_push_on_the_tool_is_read_as_a_wrench_and_near_a_singularity_the_lost_
     assert np.linalg.norm(felt) < 1e-3 * np.linalg.norm(aw.jacobian(ARM, stretched))
 
 
-def test_even_ticks_refuse_time_that_does_not_rise_and_long_pauses():
-    one = np.ones((2, 1))
+def test_even_ticks_refuse_time_that_does_not_rise():
     with pytest.raises(InputError, match="rise"):
-        Evenly(100.0).push(np.array([0.0, 0.0]), one)
-    with pytest.raises(InputError, match="pause"):
-        Evenly(100.0).push(np.array([0.0, 60.0]), one)
+        Evenly(100.0).push(np.array([0.0, 0.0]), np.ones((2, 1)))
+    feeler = Feeler(model())
+    log = pushed()
+    feeler.push(log.t[:5], log.q[:5], log.qd[:5], log.current[:5])
+    with pytest.raises(InputError, match="rise"):
+        feeler.push(log.t[:5], log.q[:5], log.qd[:5], log.current[:5])
+
+
+def test_a_pause_in_the_log_is_no_contact_and_none_is_lost_behind_it():
+    free = simulated_log(ARM, FRICTION, GAINS, 20.0, seed=5, noise=0.02)
+    for begin in np.arange(3.0, 18.0, 1.3):
+        keep = (free.t < begin) | (free.t > begin + 0.37)
+        assert not feel(model(), free.rows(keep), isolate=False).contacts, begin
+    log = pushed()
+    cut = log.rows((log.t < 6.0) | (log.t > 6.4))
+    assert len(feel(model(), cut, isolate=False).contacts) == 3
+    samples = zip(cut.t, cut.q, cut.qd, cut.current, strict=True)
+    single = np.concatenate([x.tau_ext for x in feel_stream(model(), samples)])
+    assert np.array_equal(single, feel(model(), cut, isolate=False).ticks.tau_ext)
 
 
 def test_a_model_comes_back_from_its_file(tmp_path):

@@ -37,8 +37,13 @@ class MonitorStream:
         self._names, self._shapes, plan = monitor_plan(chain, robot, dt, (), self._lanes, kept)
         self._loop = Loop(plan, 1)
         self._n = robot.n
-        for k, monitor in enumerate(chain):
-            for label, value in initial_memory(monitor, robot.n).items():
+        self._chain = chain
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything: for samples that do not follow those before them."""
+        for k, monitor in enumerate(self._chain):
+            for label, value in initial_memory(monitor, self._n).items():
                 self._loop.set(f"memory_{k}_{label}", np.ravel(value))
 
     def push(self, t: Array, q: Array, qd: Array, tau: Array) -> dict[str, Array]:

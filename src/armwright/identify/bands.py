@@ -12,10 +12,9 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.contact.detectors.friction_band import SETTLING, friction_band_detector
 from armwright.contact.observers.geared_momentum import geared_momentum_observer
-from armwright.contact.stream import MonitorStream
 from armwright.errors import InputError
 from armwright.identify.checks import check_log
-from armwright.identify.even import Evenly
+from armwright.identify.even import Ticking
 from armwright.identify.identified import Identified
 from armwright.identify.log import Log
 
@@ -122,21 +121,18 @@ def residuals(
         gain: of the observer [1/s].
     """
     check_log(log, identified.robot)
-    stream = MonitorStream(observer_of(identified, gain), carrying(identified, payload), 1.0 / RATE)
-    t, q, qd, i = Evenly(RATE).push(log.t, log.q, log.qd, log.current)
-    out = stream.push(t, q, qd, i * identified.gains)
-    return _settled(t, q, out)
+    ticking = Ticking(observer_of(identified, gain), carrying(identified, payload), RATE)
+    t, q, out = ticking.push(log.t, log.q, log.qd, log.current * identified.gains)
+    return Residual(t, out["tau_ext"], q, _settled(t, out["resting"] > 0.0))
 
 
-def _settled(t: Array, q: Array, out: dict[str, Array]) -> Residual:
-    """Mark what lies more than `SETTLING` behind a rest."""
+def _settled(t: Array, resting: Any) -> Any:
+    """Mark what lies more than `SETTLING` behind a rest, or behind the beginning of an unbroken part, (K, n)."""
     ticks = int(SETTLING * RATE) + 1
-    resting = out["resting"] > 0.0
-    count = np.cumsum(resting, axis=0)
+    begins = np.concatenate([[True], np.diff(t) > 1.5 / RATE])
+    count = np.cumsum(resting | begins[:, None], axis=0)
     before = np.concatenate([np.zeros((ticks, resting.shape[1])), count])[: len(t)]
-    moving = count - before == 0
-    moving[:ticks] = False
-    return Residual(t, out["tau_ext"], q, moving)
+    return count == before
 
 
 @names_culprit

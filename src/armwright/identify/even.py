@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Even ticks from uneven stamps, causally: a tick comes out as soon as a sample at or behind it has come in."""
+"""Even ticks from uneven stamps, causally: a tick comes out as soon as a sample at or behind it has come in.
+
+What happened during a pause nobody knows: monitors begin anew behind it.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.contact.stream import MonitorStream
 from armwright.errors import InputError
+from armwright.identify.prepare import GAP
 
 if TYPE_CHECKING:
-    from armwright.types import Array
+    from collections.abc import Sequence
 
-LONGEST = 10.0
-"""[s] A longer pause is not filled with ticks: the log has to be fed in two parts."""
+    from armwright.contact.monitor import Monitor
+    from armwright.robot.model import Robot
+    from armwright.types import Array
 
 
 class Evenly:
@@ -43,14 +49,41 @@ class Evenly:
         if not (steps > 0.0).all():
             k = int(np.argmin(steps))
             raise InputError(f"even ticks: stamps must rise, but {stamps[k + 1]:g} s follows {stamps[k]:g} s")
-        if (steps > LONGEST).any():
-            raise InputError(f"even ticks: a pause of {steps.max():.1f} s; feel the parts before and behind it apart")
         self._last = (stamps[-1:], *(s[-1:] for s in parts))
-        stop = int(np.floor((stamps[-1] - self._first) * self.rate + 1e-6)) + 1
+        stop = int(np.floor((stamps[-1] - self._first) * self.rate)) + 2
         ticks = self._first + np.arange(self._next, stop) / self.rate
-        self._next = max(self._next, stop)
+        ticks = ticks[ticks <= stamps[-1]]  # compared as numbers: no tick may depend on how many samples came at once
+        self._next += len(ticks)
         if len(stamps) == 1:
             return (ticks, *(np.repeat(s, len(ticks), axis=0) for s in parts))
         before = np.clip(np.searchsorted(stamps, ticks, side="left") - 1, 0, len(stamps) - 2)
         share = ((ticks - stamps[before]) / (stamps[before + 1] - stamps[before]))[:, None]
         return (ticks, *(s[before] + share * (s[before + 1] - s[before]) for s in parts))
+
+
+class Ticking:
+    """Monitors behind uneven samples of motion and torque; begins anew after every pause longer than `GAP`."""
+
+    def __init__(self, monitors: Monitor | Sequence[Monitor], robot: Robot, rate: float) -> None:
+        """Compile the monitors for ticks at `rate` [Hz]."""
+        self._monitors = MonitorStream(monitors, robot, 1.0 / rate)
+        self._even = Evenly(rate)
+        self._last: float | None = None
+
+    def push(self, t: Array, q: Array, qd: Array, tau: Array) -> tuple[Array, Array, dict[str, Array]]:
+        """Take the next samples, t (k,) and (k, n); return the ticks (m,), q there (m, n) and the outputs by name."""
+        before = t[:1] if self._last is None else np.array([self._last])
+        cuts = np.flatnonzero(np.diff(np.concatenate([before, t])) > GAP) if len(t) else np.zeros(0, dtype=int)
+        parts = []
+        for start, stop in zip([0, *cuts], [*cuts, len(t)], strict=True):
+            if start in cuts:
+                self._monitors.reset()
+                self._even = Evenly(self._even.rate)
+            rows = slice(int(start), int(stop))
+            ticks, at, speed, torque = self._even.push(t[rows], q[rows], qd[rows], tau[rows])
+            parts.append((ticks, at, self._monitors.push(ticks, at, speed, torque)))
+        if len(t):
+            self._last = float(t[-1])
+        names = parts[0][2]
+        out = {name: np.concatenate([part[2][name] for part in parts]) for name in names}
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]), out

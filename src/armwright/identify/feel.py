@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.stream import MonitorStream
 from armwright.errors import InputError
 from armwright.identify.bands import OBSERVER, RATE, Bands, carrying, detector_of, observer_of
 from armwright.identify.checks import check_log
-from armwright.identify.even import Evenly
+from armwright.identify.even import Ticking
 from armwright.identify.identified import Identified
 from armwright.identify.log import Log
 from armwright.identify.touch import Contact, contacts_of
@@ -87,8 +86,7 @@ class Feeler:
             raise InputError(f"feel: bands of {len(known.motion)} joints, the arm has {identified.n}")
         self.identified = identified
         monitors = (observer_of(identified, gain), detector_of(identified, known))
-        self._even = Evenly(RATE)
-        self._stream = MonitorStream(monitors, carrying(identified, payload), 1.0 / RATE)
+        self._ticking = Ticking(monitors, carrying(identified, payload), RATE)
 
     def push(self, t: ArrayLike, q: ArrayLike, qd: ArrayLike, current: ArrayLike) -> Ticks:
         """Take the next samples, t (k,) [s] and q, qd, current (k, n); return the ticks that are known by now."""
@@ -99,8 +97,7 @@ class Feeler:
             raise InputError(
                 f"feel: {len(stamps)} stamps, but {', '.join(str(len(p)) for p in parts)} rows of q, qd, i"
             )
-        ticks, at, speed, i = self._even.push(stamps, *parts)
-        out = self._stream.push(ticks, at, speed, i * self.identified.gains)
+        ticks, at, out = self._ticking.push(stamps, parts[0], parts[1], parts[2] * self.identified.gains)
         alarm = out["alarm"] > 0.0
         return Ticks(ticks, at, out["tau_ext"], out["band"], out["level"], alarm, out["resting"])
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SETTLING = 0.3
 """[s] A joint counts as moving after so long without rest."""
+BRIEF = 0.025
+"""[s] A moving joint's torque must stay outside its band for longer: has the joint stopped meanwhile?"""
 LASTING = 0.08
 """[s] A resting joint's torque must stay outside its band for longer to be a contact."""
 HOLD = 0.2
@@ -57,8 +59,8 @@ def _detect(
     shares = np.abs(tau_ext) / band
     level = worst(shares)
     over = np.where(shares > 1.0, over + dt, 0.0 * over)
-    counted = [np.where(going[j] > SETTLING, shares[j], np.where(over[j] > LASTING, shares[j], 0.0)) for j in range(n)]
-    lasting = worst(np.array(counted))
+    needed = [np.where(going[j] > SETTLING, BRIEF, LASTING) for j in range(n)]
+    lasting = worst(np.array([np.where(over[j] > needed[j], shares[j], 0.0) for j in range(n)]))
     quiet = np.where(level < RELEASE, quiet + dt, 0.0 * quiet)
     on = np.where(lasting > 1.0, 0.0 * on + 1.0, np.where(quiet > HOLD, 0.0 * on, on))
     alarm = on[0] - 0.5
