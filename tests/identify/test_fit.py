@@ -18,6 +18,7 @@ from armwright.identify import (
     fit,
     payload,
     predict_currents,
+    repeat_floor,
     validate,
 )
 from armwright.identify.accumulate import accumulate
@@ -194,6 +195,21 @@ def test_leaving_a_log_out_judges_every_log_once():
     assert all((h.error < 0.1).all() and h.controller is None for h in held)
     with pytest.raises(InputError, match="two"):
         validate([log_of(0)], SHEET)
+
+
+def test_the_floor_is_the_noise_between_two_runs_of_a_path():
+    noise = 0.3
+    one = log_of(0, noise=noise)
+    rng = np.random.default_rng(9)
+    clean = log_of(0).current
+    two = Log(one.t + 5.0, one.q, one.qd, clean + noise * rng.normal(size=clean.shape)).rows(slice(137, None))
+    found = repeat_floor(one, two)
+    # white noise behind 8 Hz of 50 Hz keeps about a seventh of its power
+    level = np.sqrt(np.mean(clean**2, axis=0))
+    assert (found > 0.2 * noise / level).all() and (found < 0.6 * noise / level).all()
+    # a motion of 10 s repeats itself within 20 s; another motion does not
+    assert repeat_floor(one) is not None
+    assert repeat_floor(one, log_of(7)) is None
 
 
 def test_joints_that_never_move_stay_unknown_and_are_named():

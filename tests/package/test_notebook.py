@@ -50,3 +50,21 @@ def test_it_is_stored_without_outputs(cells):
         assert not cell.get("outputs")
         assert cell.get("execution_count") is None
     assert len({cell["id"] for cell in cells}) == len(cells)
+
+
+FORCE = ROOT / "docs" / "notebooks" / "force.ipynb"
+
+
+def test_from_a_log_to_a_force(capsys):
+    plt = pytest.importorskip("matplotlib.pyplot", reason="the notebook draws")
+    plt.switch_backend("Agg")
+    cells = json.loads(FORCE.read_text(encoding="utf-8"))["cells"]
+    assert not any(cell.get("outputs") for cell in cells)
+    names: dict = {"__name__": "__main__"}
+    for index, cell in enumerate(cells):
+        if cell["cell_type"] == "code":
+            exec(compile(source(cell), f"<{FORCE.name}, cell {index}>", "exec"), names)
+    plt.close("all")
+    assert len(names["felt"].contacts) == 2
+    assert names["peak"] == pytest.approx(40.0, abs=6.0)
+    assert "undetermined" in capsys.readouterr().out

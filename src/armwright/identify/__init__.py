@@ -13,6 +13,7 @@ from armwright.identify.excitation import Excitation
 from armwright.identify.excite import excite
 from armwright.identify.feel import Feeler, Felt, Ticks, feel, feel_stream
 from armwright.identify.fit import fit
+from armwright.identify.floor import repeat_floor
 from armwright.identify.gains import Free, FromTargets, Known, gains_from_targets
 from armwright.identify.identified import Estimate, Identified, Load, PayloadEstimate
 from armwright.identify.imu import ImuCheck, check_accelerometer
@@ -69,6 +70,7 @@ __all__ = [
     "predict_currents",
     "prepare",
     "read_log",
+    "repeat_floor",
     "residuals",
     "save_model",
     "tool_wrenches",

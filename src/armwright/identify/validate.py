@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a model holds on motions it has not seen: leave one log out, beside the controller's own model.
+"""Whether a model holds on motions it has not seen: leave one log out, beside the controller's own model and the floor.
 
-The floor is what no model of this kind can beat: where the arm runs the same path twice, the difference of the two
-currents, over √2, is noise, drift and ripple.
+The floor (`repeat_floor`) is what no model of this kind can beat.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.identify.accumulate import MOVING
 from armwright.identify.fit import fit
+from armwright.identify.floor import repeat_floor
 from armwright.identify.gains import Gains
 from armwright.identify.identified import Identified, Load
 from armwright.identify.log import Log
@@ -46,12 +46,17 @@ class Held:
     floor: Array | None
 
 
-def held_out(identified: Identified, log: Log, load: Load | None = None) -> Held:
-    """Judge a model on a log; a payload is weighed in the log itself, as its mounting is not known beforehand."""
+def held_out(identified: Identified, log: Log, load: Load | None = None, again: Sequence[Log] = ()) -> Held:
+    """Judge a model on a log; a payload is weighed in the log itself, as its mounting is not known beforehand.
+
+    `again` are logs with the same payload that may run the same path: they give the floor.
+    """
     carried = payload(identified, log).parameters if load is not None else None
     prepared = prepare(log)
     found = predict_currents(identified, prepared, payload=carried)
-    return Held(log.name, found.error, found.torque_error, controller_error(log), repeat_floor(log))
+    floors = (repeat_floor(log, other) for other in (None, *again))
+    floor = next((x for x in floors if x is not None), None)
+    return Held(log.name, found.error, found.torque_error, controller_error(log), floor)
 
 
 @names_culprit
@@ -66,7 +71,8 @@ def validate(
     for k, log in enumerate(logs):
         rest = [other for i, other in enumerate(logs) if i != k]
         loads = [load for i, load in enumerate(carried) if i != k]
-        out.append(held_out(fit(rest, robot, gains=gains, payloads=loads), log, carried[k]))
+        again = [other for other, load in zip(rest, loads, strict=True) if load is None and carried[k] is None]
+        out.append(held_out(fit(rest, robot, gains=gains, payloads=loads), log, carried[k], again))
     return tuple(out)
 
 
@@ -84,37 +90,3 @@ def controller_error(log: Log) -> Array | None:
         bottom += np.sum(i**2 * moving, axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.sqrt(top / bottom))
-
-
-SAME = 0.01
-"""Positions [rad] and tenths of speeds [rad/s] this close are the same point of a path run twice."""
-
-
-def repeat_floor(log: Log, *, least: int = 200) -> Array | None:
-    """Difference of currents, over √2 and rms(i), between two runs of one path (n,); None if none repeats.
-
-    The lag of the second run is where positions of the log repeat best.
-    """
-    prepared = prepare(log)
-    piece = max(prepared.pieces, key=lambda p: len(p.t))
-    T = len(piece.t)
-    moving = np.abs(piece.qd) > MOVING
-    best, lag = np.inf, 0
-    for shift in range(least, T - least, 5):
-        apart = np.abs(piece.q[shift:] - piece.q[:-shift]).max(axis=1)
-        share = float(np.mean(apart < SAME))
-        if share > 0.5 and float(np.median(apart)) < best:
-            best, lag = float(np.median(apart)), shift
-    if not lag:
-        return None
-    fine = [s for s in range(max(1, lag - 5), lag + 6) if s < T]
-    lag = min(fine, key=lambda s: float(np.median(np.abs(piece.q[s:] - piece.q[:-s]).max(axis=1))))
-    same = (np.abs(piece.q[lag:] - piece.q[:-lag]).max(axis=1) < SAME)[:, None]
-    same = same & (np.abs(piece.qd[lag:] - piece.qd[:-lag]) < 10.0 * SAME) & moving[lag:] & moving[:-lag]
-    if same.any(axis=1).sum() < least:
-        return None
-    i = prepared.filter.without_phase(piece.current)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        change = np.sqrt(np.sum((i[lag:] - i[:-lag]) ** 2 * same, axis=0) / np.sum(same, axis=0) / 2.0)
-        level = np.sqrt(np.sum(i[lag:] ** 2 * same, axis=0) / np.sum(same, axis=0))
-    return np.asarray(change / level)
