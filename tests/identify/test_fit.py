@@ -142,6 +142,9 @@ def test_a_payload_is_weighed_by_a_model_without_it_and_together_with_it():
     both = fit([bare, with_load], SHEET, gains=Known(GAINS), payloads=[None, Load()]).payloads[0]
     T = ARM.T_tip_tool
     centre = T[:3, :3] @ np.array((0.05, -0.02, 0.1)) + T[:3, 3]
+    nothing = payload(model, log_of(2, noise=0.05))
+    assert abs(nothing.mass.value) < 4.0 * nothing.mass.deviation + 0.05
+    assert "undetermined" in str(nothing.com[0]) or nothing.mass.value > 2.0 * nothing.mass.deviation
     for found in (alone, both):
         assert found.log == "loaded"
         assert abs(found.mass.value - 2.0) < 4.0 * found.mass.deviation + 0.01
@@ -222,6 +225,8 @@ def test_joints_that_never_move_stay_unknown_and_are_named():
     assert any(elbow in text and "never moves" in text for text in found.remarks)
     assert f"{elbow}.coulomb" in found.undetermined
     assert any("collinear" in text for text in found.remarks)
+    # a joint that never moved has no residual of its own, and must not outweigh the others when a load is weighed
+    assert found.sigma[2] == found.sigma[:2].max()
     for e in found.friction_estimates:
         if e.name in found.undetermined:
             assert "undetermined" in str(e) and not any(c.isdigit() for c in str(e).split(":")[1])

@@ -60,8 +60,9 @@ def identify(
     carried = _loads(read, logs, load or [])
     how = _gains(gains)
     model = fit(read, arm, gains=how, payloads=carried)
-    found = {p.log: p.parameters for p in model.payloads}
-    model = with_bands(model, learn_bands(model, read, payloads=[found.get(log.name) for log in read]))
+    weighed = iter(model.payloads)
+    on_tool = [next(weighed).parameters if load is not None else None for load in carried]
+    model = with_bands(model, learn_bands(model, read, payloads=on_tool))
     held: tuple[Held, ...] = leave_out(read, arm, gains=how, payloads=carried) if validate else ()
     if out is not None:
         save_model(model, out)

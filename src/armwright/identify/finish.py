@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_LOAD = 0.5
 """Largest load coefficient of friction that is believed; gears that rub more lock."""
+LEAST_MASS = 1e-3
+"""[kg] A lighter payload has no centre of mass to speak of."""
 _UNITS = ("N m s/rad", "N m s²/rad²", "N m", "", "N m")
 _BASE_UNITS = (("mc", "kg m"), ("m", "kg"), ("I", "kg m²"), ("r", "kg m²"))
 
@@ -47,7 +49,7 @@ def finished(fit: Fit, prior: float, dahl: float) -> Identified:
     variance = np.diag(fit.covariance)
     open_ = undetermined(layout, solution, variance)
     alone = (model.base.regrouping != 0.0).sum(axis=1) == 1
-    names = [n if single else f"{n} (regrouped)" for n, single in zip(model.base.names, alone, strict=True)]
+    names = [x if single else f"{x} (regrouped)" for x, single in zip(model.base.names, alone, strict=True)]
     base = tuple(
         _estimate(name, solution.theta[k], variance[k], open_[k], _unit(model.base.names[k]))
         for k, name in enumerate(names)
@@ -74,7 +76,7 @@ def finished(fit: Fit, prior: float, dahl: float) -> Identified:
         robot=_robot(robot, bodies.parameters, coefficients, 1.0 / kappa, fit),
         gains=1.0 / kappa,
         friction=GearFriction(coefficients, dahl),
-        sigma=solution.sigma,
+        sigma=_residuals(fit),
         base=base,
         gain_estimates=gains,
         friction_estimates=tuple(frictions),
@@ -85,6 +87,12 @@ def finished(fit: Fit, prior: float, dahl: float) -> Identified:
         condition=_condition(solution.normal, layout.free),
         misfit=bodies.misfit,
     )
+
+
+def _residuals(fit: Fit) -> Array:
+    """Rms residual of each joint [A]; of joints that never moved, the largest of the others."""
+    moved = np.sum([g.rows for g in fit.grams], axis=0) > 0
+    return np.where(moved, fit.solution.sigma, fit.solution.sigma[moved].max())
 
 
 def _profiled(H: Array, free: Array, rank: int) -> tuple[Array, Array]:
@@ -150,12 +158,17 @@ def payload_estimate(log: str, p: Array, spread: Array) -> PayloadEstimate:
     """Mass and centre with deviations from the ten parameters and their covariance."""
     m = float(p[0])
     mass = _estimate("mass", m, spread[0, 0], not np.isfinite(spread[0, 0]), "kg")
+    # what weighs nothing has no centre
+    weighs = np.isfinite(spread).all() and m > 2.0 * np.sqrt(spread[0, 0]) and m > LEAST_MASS
     centre = []
     for axis, label in enumerate("xyz", start=1):
         slope = np.zeros(10)
-        slope[0], slope[axis] = -p[axis] / m**2, 1.0 / m
-        variance = float(slope @ np.where(np.isfinite(spread), spread, np.inf) @ slope) if m > 0.0 else np.inf
-        centre.append(_estimate(f"com_{label}", p[axis] / m, variance, not np.isfinite(variance), "m"))
+        if weighs:
+            slope[0], slope[axis] = -p[axis] / m**2, 1.0 / m
+        value = p[axis] / m if weighs else 0.0
+        centre.append(
+            _estimate(f"com_{label}", value, float(slope @ spread @ slope) if weighs else 0.0, not weighs, "m")
+        )
     return PayloadEstimate(log, mass, (centre[0], centre[1], centre[2]), np.array(p), np.array(spread))
 
 
