@@ -230,3 +230,23 @@ def test_feeling_needs_bands_and_says_so():
         feel(bare, pushed())
     with pytest.raises(InputError, match="at least one log"):
         learn_bands(model(), [])
+
+
+def test_pictures_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib", reason="the extra [plot] is not installed")
+    from armwright.identify import pictures, predict_currents
+
+    felt = feel(model(), pushed(), isolate=False)
+    pictures.timeline(felt, model(), tmp_path / "a.png")
+    pictures.currents(predict_currents(model(), pushed()), model(), tmp_path / "b.png")
+    pictures.load_friction(model(), pushed(), tmp_path / "c.png")
+    pictures.deviations(model(), tmp_path / "d.png")
+    assert all((tmp_path / f"{name}.png").stat().st_size > 5000 for name in "abcd")
+
+
+def test_numbers_that_cannot_be_told_from_zero_are_bounds():
+    from armwright.identify import Estimate
+
+    assert "2 ± 0.4" in str(Estimate("x", 2.0, 0.2, "kg"))
+    assert "within ±0.5 of 0" in str(Estimate("x", 0.1, 0.2, "kg"))
+    assert str(Estimate("x", None, None, "kg")) == "x: undetermined"

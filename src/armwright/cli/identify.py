@@ -82,11 +82,11 @@ def identify(
 
 def _print_model(model: Identified) -> None:
     from armwright.identify.friction import TERMS
-    from armwright.identify.report import cell, joint_rows
+    from armwright.identify.report import joint_rows
 
     table(f"{model.robot.name}, two deviations", ["joint", "gain N m/A", *TERMS, "residual A"], joint_rows(model))
     for p in model.payloads:
-        say(f" {cell(p.mass)} kg at {', '.join(cell(e) for e in p.com)} m of the tool's link", lead=f"{p.log}:")
+        say(f" {p.mass.cell} kg at {', '.join(e.cell for e in p.com)} m of the tool's link", lead=f"{p.log}:")
     say(f"{len(model.base)} base parameters, condition {model.condition:.0f}; --report lists them")
     if model.undetermined:
         say(", ".join(model.undetermined), lead="undetermined: ")

@@ -26,11 +26,20 @@ class Estimate:
     deviation: float | None
     unit: str = ""
 
-    def __str__(self) -> str:
-        """Return ``name = value ± two deviations unit``, or that it is undetermined."""
+    @property
+    def cell(self) -> str:
+        """The number as a table shows it: with two deviations, a bound where it cannot be told from 0, or neither."""
         if self.value is None or self.deviation is None:
-            return f"{self.name}: undetermined"
-        return f"{self.name} = {self.value:.4g} ± {2.0 * self.deviation:.2g} {self.unit}".rstrip()
+            return "undetermined"
+        if self.deviation == 0.0:
+            return f"{self.value:.4g} (given)"
+        if abs(self.value) <= 2.0 * self.deviation:
+            return f"within ±{abs(self.value) + 2.0 * self.deviation:.2g} of 0"
+        return f"{self.value:.4g} ± {2.0 * self.deviation:.2g}"
+
+    def __str__(self) -> str:
+        """Return ``name: cell unit``."""
+        return f"{self.name}: {self.cell} {self.unit if self.value is not None else ''}".rstrip()
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,13 +44,6 @@ def _plain(e: Estimate) -> dict[str, Any]:
     return {"name": e.name, "value": e.value, "deviation": e.deviation, "unit": e.unit}
 
 
-def cell(e: Estimate) -> str:
-    """``value ± two deviations``, ``value`` where given, or ``undetermined``."""
-    if e.value is None or e.deviation is None:
-        return "undetermined"
-    return f"{e.value:.4g} ± {2.0 * e.deviation:.2g}" if e.deviation > 0.0 else f"{e.value:.4g} (given)"
-
-
 def joint_rows(identified: Identified) -> list[list[str]]:
     """One row a joint: name, gain, the five friction terms, residual current [A]."""
     rows = []
@@ -58,7 +51,7 @@ def joint_rows(identified: Identified) -> list[list[str]]:
     for j, joint in enumerate(identified.robot.joints):
         friction = identified.friction_estimates[terms * j : terms * (j + 1)]
         rows.append(
-            [joint.name, cell(identified.gain_estimates[j]), *(cell(e) for e in friction), f"{identified.sigma[j]:.3g}"]
+            [joint.name, identified.gain_estimates[j].cell, *(e.cell for e in friction), f"{identified.sigma[j]:.3g}"]
         )
     return rows
 
@@ -79,13 +72,13 @@ def markdown(identified: Identified, held: Sequence[Held] = ()) -> str:
     lines = [f"# {identified.robot.name}, identified", "", f"Logs: {', '.join(identified.logs)}.", ""]
     lines += _table(["joint", "gain N m/A", *TERMS, "residual A"], joint_rows(identified))
     if identified.payloads:
-        rows = [[p.log, cell(p.mass), *(cell(e) for e in p.com)] for p in identified.payloads]
+        rows = [[p.log, p.mass.cell, *(e.cell for e in p.com)] for p in identified.payloads]
         lines += ["", "## Payloads", "", *_table(["log", "mass kg", "x m", "y m", "z m"], rows)]
     if held:
         title = "## On logs that were left out (error, % of the current, moving joints)"
         lines += ["", title, "", *_table(["log", "", *names], held_rows(held))]
     lines += ["", f"## Base parameters (condition {identified.condition:.0f})", ""]
-    lines += _table(["parameter", "value", "unit"], [[e.name, cell(e), e.unit] for e in identified.base])
+    lines += _table(["parameter", "value", "unit"], [[e.name, e.cell, e.unit] for e in identified.base])
     lines += ["", "## Bodies (consistent; only their base parameters are known)", ""]
     bodies = [[b.name, f"{b.mass:.3f}", " ".join(f"{x:.4f}" for x in b.com)] for b in identified.robot.bodies]
     lines += _table(["body", "mass kg", "centre m"], bodies)
