@@ -64,6 +64,18 @@ def test_broken_rows_are_dropped_with_their_place_and_the_rest_is_kept(tmp_path)
     assert (np.diff(log.t) > 0.0).all()
 
 
+def test_rows_without_a_stamp_or_off_the_path_at_the_ends_are_dropped(tmp_path):
+    data = table()
+    data[:, 0] += 800.0
+    zeros = np.zeros((2, data.shape[1]))
+    zeros[1, 0] = 0.01
+    data[0, 2] += 2.0
+    data[-2:, 4] -= 1.0
+    log = read_log(lines_of(tmp_path, [text_of(np.concatenate([zeros, data]))]))
+    assert [(d.count, d.first) for d in log.dropped] == [(2, "line 1"), (1, "line 3"), (2, "line 401")]
+    assert len(log) == 397 and log.t[0] > 800.0
+
+
 def test_a_header_of_our_names_and_a_mapping_with_units_read_the_same(tmp_path):
     data = table(n=2)[:, :7]
     head = "t,q_0,q_1,qd_0,qd_1,current_0,current_1\n"

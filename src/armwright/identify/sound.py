@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 LEAST_ORDERED = 0.5
 """Share of rows that must be in order of time; below, the column is not a time."""
+FAR = 5.0
+"""[s] A few rows further from all others in time were not stamped."""
 JUMP = 0.05
 """[rad] Positions that leave the path that the speeds tell by more, for a few rows, are not positions."""
 LONGEST_JUMP = 3
@@ -54,8 +57,11 @@ def sound_log(
     dropped += grouped(rows[~ordered & twice], place, "the stamp of the row before once more")
     dropped += grouped(rows[~ordered & ~twice], place, "its stamp is out of order")
     rows = rows[ordered]
+    lonely = alone(table["time"][rows])
+    dropped += grouped(rows[lonely], place, "its stamp is far from all others")
+    rows = rows[~lonely]
     strange = jumps(table["time"][rows], table["q"][rows], table["qd"][rows])
-    dropped += grouped(rows[strange], place, "positions jump away from the path and return")
+    dropped += grouped(rows[strange], place, "positions jump away from the path")
     rows = rows[~strange]
     signals = {label: values[rows] for label, values in table.items() if label != "time"}
     return Log(table["time"][rows], **signals, name=name, dropped=tuple(dropped))
@@ -99,6 +105,17 @@ def in_order(time: Array) -> Any:
     return keep
 
 
+def alone(time: Array) -> Any:
+    """Mask (T,) of a few rows that are far in time from all others: stamps that were not set."""
+    steps = np.diff(time)
+    far = max(FAR, 100.0 * float(np.median(steps))) if len(steps) else FAR  # whatever the unit of time is
+    edges = np.concatenate([[0], np.flatnonzero(steps > far) + 1, [len(time)]])
+    out = np.zeros(len(time), bool)
+    for start, stop in pairwise(edges.tolist()):
+        out[start:stop] = stop - start <= LONGEST_JUMP < len(time) // 2
+    return out
+
+
 def departures(time: Array, q: Array, qd: Array, span: int = 1) -> Array:
     """Largest distance (T − span,) between a step of `span` rows and what the speeds at its ends tell."""
     dt = (time[span:] - time[:-span])[:, None]
@@ -107,7 +124,7 @@ def departures(time: Array, q: Array, qd: Array, span: int = 1) -> Array:
 
 
 def jumps(time: Array, q: Array, qd: Array) -> Any:
-    """Mask (T,) of rows that leave the path and return within `LONGEST_JUMP` rows."""
+    """Mask (T,) of rows that leave the path and return within `LONGEST_JUMP` rows, or that begin or end off it."""
     strange = np.zeros(len(time), bool)
     far = departures(time, q, qd) > JUMP if len(time) > 1 else np.zeros(0, bool)
     for k in np.flatnonzero(far):
@@ -118,4 +135,9 @@ def jumps(time: Array, q: Array, qd: Array) -> Any:
             if stop < len(time) and departures(time[[k, stop]], q[[k, stop]], qd[[k, stop]])[0] <= JUMP:
                 strange[k + 1 : stop] = True
                 break
+        else:
+            if k < LONGEST_JUMP:
+                strange[: k + 1] = True
+            elif k >= len(time) - 1 - LONGEST_JUMP:
+                strange[k + 1 :] = True
     return strange
