@@ -18,11 +18,13 @@ from armwright.identify import (
     fit,
     payload,
     predict_currents,
+    refit_friction,
     repeat_floor,
     validate,
 )
 from armwright.identify.accumulate import accumulate
 from armwright.identify.consistent import consistent_parameters, pseudo_inertia
+from armwright.identify.friction import GearFriction
 from armwright.identify.prepare import prepare
 from armwright.identify.structure import structure
 from support.simulated_logs import gear_friction, motion, sheet_of, simulated_log, true_arm
@@ -273,3 +275,18 @@ def test_parameters_of_a_robot_come_back():
     np.testing.assert_allclose(aw.parameters(ARM.with_parameters(p)), p, atol=1e-12)
     with pytest.raises(InputError, match="mass"):
         ARM.with_parameters(-p)
+
+
+def test_friction_that_has_changed_is_fitted_anew_and_only_it():
+    model = fit([log_of(0, noise=0.05), log_of(1, noise=0.05)], SHEET, gains=Known(GAINS))
+    c = FRICTION.coefficients.copy()
+    c[:, 2] *= 0.8
+    c[:, 0] *= 0.9
+    warm = [simulated_log(ARM, GearFriction(c), GAINS, 20.0, seed=k, noise=0.05) for k in (4, 5)]
+    again = refit_friction(model, warm[0], seconds=15.0)
+    before, after = (predict_currents(m, warm[1]).error for m in (model, again))
+    assert (after < 0.5 * before).all()
+    assert again.robot == model.robot and "anew" in again.remarks[-1]
+    still = Log(warm[0].t, 0.0 * warm[0].q, 0.0 * warm[0].qd, warm[0].current)
+    with pytest.raises(InputError, match="no joint moves"):
+        refit_friction(model, still)

@@ -25,6 +25,7 @@ from armwright.identify.pd_gains import PdGains, pd_gains
 from armwright.identify.predict import Prediction, predict_currents
 from armwright.identify.prepare import Prepared, prepare
 from armwright.identify.read import read_log
+from armwright.identify.refit import refit_friction
 from armwright.identify.touch import Contact, ToolWrench
 from armwright.identify.validate import Held, held_out, validate
 
@@ -70,6 +71,7 @@ __all__ = [
     "predict_currents",
     "prepare",
     "read_log",
+    "refit_friction",
     "repeat_floor",
     "residuals",
     "save_model",

@@ -2,7 +2,7 @@
 """Time: the loop of reference, law, drive, arm and sensors, compiled into one step, and what it recorded."""
 
 from armwright.simulation.drives import Drive, drive_of
-from armwright.simulation.friction import Frictionless, FrictionModel, LuGre, Stribeck
+from armwright.simulation.friction import Dahl, Frictionless, FrictionModel, LuGre, Stribeck
 from armwright.simulation.integrators import METHODS as INTEGRATORS
 from armwright.simulation.rows_to_recording import with_acceleration, with_energy, with_storage
 from armwright.simulation.sensor import Sensor
@@ -13,6 +13,7 @@ from armwright.simulation.wrist import with_wrench
 
 __all__ = [
     "INTEGRATORS",
+    "Dahl",
     "Drive",
     "FrictionModel",
     "Frictionless",

@@ -121,3 +121,35 @@ class LuGre(FrictionModel):
         level = stribeck_curve(qd, self.coulomb, self.static, self.stribeck_speed)
         zd = qd - self.sigma0 * np.abs(qd) / level * z
         return self.sigma0 * z + self.sigma1 * zd + self.sigma2 * qd, {"bristle": zd}
+
+
+@dataclass(frozen=True, eq=False)
+class Dahl(FrictionModel):
+    """Friction of a gear as identification finds it: viscous, degressive, and Coulomb friction with memory of the way.
+
+    ḣ = (v − |v| h)/δ,   τ = viscous·v + degressive·v|v| + coulomb·h + offset (Dahl 1968). What grows with load is not
+    in it: a friction model sees speeds only. |v|/δ is a rate of thousands a second: take "rodas3", or a larger δ.
+    """
+
+    viscous: Any
+    coulomb: Any
+    degressive: Any = 0.0
+    offset: Any = 0.0
+    dahl: Any = 2e-4
+    state_names = ("hysteresis",)
+
+    def __post_init__(self) -> None:
+        """Check the parameters; the degressive part and the offset may have any sign."""
+        _checked(self, viscous=False, coulomb=False, dahl=True)
+        for name in ("degressive", "offset"):
+            value = numbers(getattr(self, name), f"Dahl: {name}")
+            if not np.isfinite(value).all():
+                raise InputError(f"Dahl: {name} must be finite, got {value}")
+            object.__setattr__(self, name, value)
+
+    def torque(self, qd: Any, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Any, dict[str, Any]]:
+        """See the class."""
+        h = states["hysteresis"]
+        hd = (qd - np.abs(qd) * h) / self.dahl
+        smooth = self.viscous * qd + self.degressive * qd * np.abs(qd) + self.offset
+        return smooth + self.coulomb * h, {"hysteresis": hd}
