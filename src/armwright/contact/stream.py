@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.contact.monitor import Monitor, as_chain, initial_memory
+from armwright.contact.monitor import Monitor, as_chain
 from armwright.contact.offline import monitor_plan
+from armwright.control.tick_function import initial_memory
 from armwright.errors import InputError
 from armwright.graph.loop import Loop
 

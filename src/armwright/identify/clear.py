@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.dynamics.api import random_states
+from armwright.kinematics.forward import link_poses
 from armwright.planning.joint.capsules import Obstacles
 from armwright.planning.joint.cspace import WholeArm
-from armwright.planning.joint.distances import segment_segment
-from armwright.planning.joint.gaps import link_ends
 from armwright.planning.obstacles import contact_capsules, obstacles_of
 from armwright.robot.kernels import compile as compiled
+from armwright.world.capsule_arrays import link_ends
+from armwright.world.geometry import segment_segment
 
 if TYPE_CHECKING:
-    from armwright.planning.joint.capsules import LinkCapsules
     from armwright.robot.model import Robot
     from armwright.world import World
+    from armwright.world.capsule_arrays import LinkCapsules
 
 TRIES = 500
 OFTEN_APART = 0.5
@@ -45,7 +46,7 @@ def own_pairs(robot: Robot, capsules: LinkCapsules) -> tuple[tuple[int, int], ..
         return ()
 
     def gaps(arm: Any, q: Any) -> Any:
-        ends = link_ends(arm, q, capsules)
+        ends = link_ends(link_poses(arm, q), capsules)
         r = capsules.radius
         return np.array([segment_segment(*ends[i], *ends[j]) - r[i] - r[j] for i, j in tried])
 

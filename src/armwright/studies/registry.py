@@ -9,8 +9,7 @@ import importlib.util
 from armwright.errors import InputError
 from armwright.studies.item import Study
 
-MODULES = {"003": "rob315", "002": "irb140", "000": "collision", "001": "erfd"}
-MODULES = {"003": "rob315", "002": "irb140", "000": "collision", "004": "force"}
+MODULES = {"003": "rob315", "002": "irb140", "000": "collision", "001": "erfd", "004": "force"}
 """Document number → module of this package that holds ``STUDY``. Modules that are not there are not offered."""
 
 
