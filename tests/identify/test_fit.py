@@ -24,7 +24,7 @@ from armwright.identify import (
 )
 from armwright.identify.accumulate import accumulate
 from armwright.identify.consistent import consistent_parameters, pseudo_inertia
-from armwright.identify.friction import GearFriction
+from armwright.identify.friction import GearFriction, hysteresis
 from armwright.identify.prepare import prepare
 from armwright.identify.structure import structure
 from support.simulated_logs import gear_friction, motion, sheet_of, simulated_log, true_arm
@@ -287,6 +287,14 @@ def test_friction_that_has_changed_is_fitted_anew_and_only_it():
     before, after = (predict_currents(m, warm[1]).error for m in (model, again))
     assert (after < 0.5 * before).all()
     assert again.robot == model.robot and "anew" in again.remarks[-1]
+    # a joint that moves one way only keeps its friction: viscous, Coulomb and offset look alike
+    t, q, qd, qdd = motion(3, 10.0)
+    q[:, 2], qd[:, 2], qdd[:, 2] = 0.15 * t - 0.7, 0.15, 0.0
+    rigid = aw.inverse_dynamics(ARM, q, qd, qdd)
+    tau = rigid + GearFriction(c).torque(qd, hysteresis(qd, 0.01), rigid)
+    kept = refit_friction(model, Log(t, q, qd, tau / GAINS))
+    np.testing.assert_array_equal(kept.friction.coefficients[2], model.friction.coefficients[2])
+    assert (kept.friction.coefficients[:2, 2] != model.friction.coefficients[:2, 2]).all()
     still = Log(warm[0].t, 0.0 * warm[0].q, 0.0 * warm[0].qd, warm[0].current)
     with pytest.raises(InputError, match="no joint moves"):
         refit_friction(model, still)

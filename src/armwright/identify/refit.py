@@ -23,6 +23,8 @@ from armwright.identify.structure import structure
 
 LEAST_ROWS = 200
 """Moving samples (two seconds) from which a joint's friction is fitted anew."""
+APART = 0.02
+"""Smallest against largest eigenvalue of the three scaled columns from which they are told apart."""
 REFITTED = (0, 2, 4)
 """Viscous, Coulomb and offset; a short log does not show the others."""
 
@@ -49,9 +51,11 @@ def refit_friction(
     coefficients = identified.friction.coefficients.copy()
     done = []
     for j, joint in enumerate(identified.robot.joints):
-        if gram.rows[j] < LEAST_ROWS:
-            continue
         G = gram.matrices[j]
+        scale = np.sqrt(np.maximum(np.diag(G)[columns], 1e-300))
+        spread = np.linalg.eigvalsh(G[np.ix_(columns, columns)] / np.outer(scale, scale))
+        if gram.rows[j] < LEAST_ROWS or spread[0] < APART * spread[-1]:
+            continue  # in one direction at one speed, all three look alike
         known = v[j].copy()
         known[columns] = 0.0
         found = np.linalg.lstsq(G[np.ix_(columns, columns)], -(G[columns] @ known), rcond=1e-10)[0]
@@ -60,7 +64,7 @@ def refit_friction(
             coefficients[j, list(REFITTED)] = found
             done.append(joint.name)
     if not done:
-        raise InputError(f"refit_friction: no joint moves for {LEAST_ROWS / rate:g} s in log {log.name!r}")
+        raise InputError(f"refit_friction: no joint moves for {LEAST_ROWS / rate:g} s, to and fro, in log {log.name!r}")
     remark = f"viscous, Coulomb and offset terms of {', '.join(done)} fitted anew to {log.name}"
     friction = GearFriction(coefficients, identified.friction.dahl)
     return replace(identified, friction=friction, remarks=(*identified.remarks, remark))
