@@ -49,9 +49,9 @@ def identify(
     json: Json = False,
 ) -> None:
     """Identify an arm from logs of its joints and motor currents: base parameters, friction, gains, payloads."""
-    from armwright.identify.bands import learn_bands, with_bands
     from armwright.identify.fit import fit
     from armwright.identify.model_file import save_model
+    from armwright.identify.observe import learn_bands, with_bands
     from armwright.identify.report import held_rows, markdown, summary
     from armwright.identify.validate import validate as leave_out
 

@@ -15,11 +15,11 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.contact.wrench_estimate import tool_wrench
 from armwright.identify.accumulate import chunks
-from armwright.identify.bands import Residual
 from armwright.identify.checks import check_log
 from armwright.identify.friction import TERMS
 from armwright.identify.identified import Identified
 from armwright.identify.log import Log
+from armwright.identify.observe import Residual
 from armwright.identify.prepare import prepare
 from armwright.identify.structure import structure
 from armwright.identify.touch import WELL_SEEN

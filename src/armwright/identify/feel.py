@@ -10,48 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
-from armwright.identify.bands import OBSERVER, RATE, Bands, carrying, detector_of, observer_of
+from armwright.identify.bands import Bands
 from armwright.identify.checks import check_log
 from armwright.identify.even import Ticking
 from armwright.identify.identified import Identified
 from armwright.identify.log import Log
+from armwright.identify.observe import OBSERVER, RATE, carrying, detector_of, observer_of
+from armwright.identify.ticks import Ticks
 from armwright.identify.touch import Contact, contacts_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from armwright.types import Array
-
-
-@dataclass(frozen=True, eq=False)
-class Ticks:
-    """What was felt, K ticks of 10 ms.
-
-    Attributes:
-        t: (K,) [s]. q: (K, n).
-        tau_ext: (K, n) what the world does to the joints [N m].
-        band: (K, n) what does not count as contact [N m].
-        level: (K,) largest |tau_ext|/band.
-        alarm: (K,) whether a contact is felt.
-        resting: (K, n) time for which each joint has rested [s], 0 while it moves.
-    """
-
-    t: Array
-    q: Array
-    tau_ext: Array
-    band: Array
-    level: Array
-    alarm: Any
-    resting: Array
-
-    def __len__(self) -> int:
-        return len(self.t)
 
 
 @dataclass(frozen=True, eq=False)

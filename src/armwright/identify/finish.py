@@ -16,7 +16,7 @@ from armwright.identify.uncertainty import undetermined
 from armwright.robot.parts import Source
 
 if TYPE_CHECKING:
-    from armwright.identify.fit import Fit
+    from armwright.identify.least_squares import Fit
     from armwright.robot.model import Robot
     from armwright.types import Array
 

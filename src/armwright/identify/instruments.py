@@ -18,9 +18,9 @@ from armwright.arguments import names_culprit
 from armwright.identify import friction
 from armwright.identify.accumulate import chunks
 from armwright.identify.filters import derivative, low_pass
-from armwright.identify.fit import Fit, least_squares
 from armwright.identify.gains import Gains
 from armwright.identify.identified import Load
+from armwright.identify.least_squares import Fit, least_squares
 from armwright.identify.log import Log
 from armwright.identify.prepare import Prepared
 

@@ -19,8 +19,8 @@ from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
     from armwright.identify.bands import Bands
-    from armwright.identify.feel import Ticks
     from armwright.identify.identified import Identified
+    from armwright.identify.ticks import Ticks
     from armwright.robot.model import Robot
     from armwright.types import Array
 
