@@ -32,15 +32,13 @@ class Structure:
         robot: the arm; its gears must not couple joints.
         names: of all 10 nb + n rigid parameters (`rigid_regressor`).
         base: their identifiable combinations.
-        load: columns of the body that carries the tool, where a payload adds (10,).
-        loads: (rank, 10) base parameters of a unit of each of these.
+        loads: (rank, 10) base parameters of a unit of each parameter of a payload, which adds to the tool's body.
         seen: for each joint, which base columns can be other than zero.
     """
 
     robot: Robot
     names: tuple[str, ...]
     base: BaseParameters
-    load: Any
     loads: Array
     seen: tuple[Any, ...]
 
@@ -84,4 +82,4 @@ def _found(robot: Robot) -> Structure:
     kept = Y[..., base.independent]
     scale = np.abs(kept).max(axis=(0, 1))
     seen = tuple(np.flatnonzero(np.abs(kept[:, j]).max(axis=0) > 1e-12 * scale) for j in range(robot.n))
-    return Structure(robot, tuple(names), base, load, base.regrouping[:, load], seen)
+    return Structure(robot, tuple(names), base, base.regrouping[:, load], seen)
