@@ -48,7 +48,7 @@ print(
     np.abs(other["error"][-1]).max().round(5),
 )
 
-# What cannot be traced still runs: it is called once a tick, and you are told.
+# What cannot be traced still runs: it is called once per tick, and you are told.
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     aw.simulate(robot, lambda q, qd, ref: 20.0 * (ref.q - q) if q[0] < 1.0 else 0.0 * q, path, 0.01)

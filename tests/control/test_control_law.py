@@ -190,7 +190,7 @@ def test_held_loop_grows_as_the_radius_says():
         (lambda: control.as_law(lambda q, t: q, t=1.0), "already a signal"),
         (lambda: control.as_law(control.pd(1.0, 1.0), ki=1.0), "no gain ki; it has kp, kd"),
         (lambda: control.as_law(3.0), "expected a Law or a function"),
-        (lambda: control.as_law(lambda q: q[:3]), r"must return a torque a joint, shape \(6,\), got \(3,\)"),
+        (lambda: control.as_law(lambda q: q[:3]), r"must return a torque per joint, shape \(6,\), got \(3,\)"),
         (lambda: control.as_law(lambda q: (q, {"z": q})), "must hold the memory"),
         (
             lambda: control.as_law(lambda q, z: (q, {"z": 1.0}), memory={"z": 0.0}),

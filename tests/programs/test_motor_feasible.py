@@ -26,7 +26,7 @@ from support.motors import DT, one_joint, point_to_point, rl15, with_motors
 
 
 def smooth(goal, duration, dt=DT, moves=1):
-    """Quintics there and back, one a move, at rest between them; goal (n,), duration a move [s]."""
+    """Quintics there and back, one per move, at rest between them; goal (n,), duration a move [s]."""
     x = np.linspace(0.0, 1.0, round(duration / dt) + 1)
     s = 10 * x**3 - 15 * x**4 + 6 * x**5
     up = np.outer(s, goal)

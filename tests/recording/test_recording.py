@@ -134,7 +134,7 @@ def test_a_batch_gives_single_recordings() -> None:
     assert [len(run) for run in runs] == [10, 10, 3, 10]
     assert runs[-1].seed == 8
     assert [run.seed for run in runs.select([3, 0])] == [8, 5]
-    with pytest.raises(InputError, match="outcomes needs one entry a run"):
+    with pytest.raises(InputError, match="outcomes needs one entry per run"):
         Recordings(time, {"q": Signal(q)}, outcomes=("ok",))
     with pytest.raises(InputError, match=r"\(4, 10"):
         Recordings(time, {"q": Signal(q), "x": Signal(q[:3])})

@@ -29,9 +29,9 @@ STONE = aw.Robot("stone", (), (), aw.Actuators.none(0))
     [
         (lambda: Recordings(T, {}), "at least one signal is needed"),
         (lambda: Recordings(T[:2], MANY), r"signal 'x' is \(2, 3\), expected \(2, 2, ...\)"),
-        (lambda: Recordings(T, MANY, robots=(ARM,) * 3), r"no robot, one, or one a run \(2\), got 3"),
-        (lambda: Recordings(T, MANY, each={"kp": [1.0]}), r"each\['kp'\] needs one entry a run \(2\), got 1"),
-        (lambda: Recordings(T, MANY, seeds=(1, 2, 3)), r"seeds needs one entry a run \(2\), got 3"),
+        (lambda: Recordings(T, MANY, robots=(ARM,) * 3), r"no robot, one, or one per run \(2\), got 3"),
+        (lambda: Recordings(T, MANY, each={"kp": [1.0]}), r"each\['kp'\] needs one entry per run \(2\), got 1"),
+        (lambda: Recordings(T, MANY, seeds=(1, 2, 3)), r"seeds needs one entry per run \(2\), got 3"),
         (lambda: BATCH["y"], "no signal 'y' in these recordings; they have: x"),
         (lambda: BATCH.select([0, 5]), r"run numbers within 0…1, got \[0, 5\]"),
         (lambda: Recording("now", ONE), "time: expected an array of numbers, got str"),

@@ -48,7 +48,7 @@ def test_free_arm_with_prismatic_joints_keeps_its_energy(seed, prismatic):
 
 
 def test_energy_error_falls_with_the_step():
-    """Two steps a tick make the drift sixteen times smaller or more: it is the integrator, not the model."""
+    """Two steps per tick make the drift sixteen times smaller or more: it is the integrator, not the model."""
     robot, q0 = load("ur5"), [0.3, -1.0, 0.5, 0.2, 0.4, 0.1]
     drift = []
     for substeps in (1, 2):

@@ -44,7 +44,7 @@ def test_called_law_equals_the_traced_one(robot):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         traced = simulate(robot, as_law(law, **options), PATH, 3.0, substeps=2)
-    with pytest.warns(ArmwrightWarning, match="cannot be traced.*called from Python once a tick"):
+    with pytest.warns(ArmwrightWarning, match="cannot be traced.*called from Python once per tick"):
         called = simulate(robot, as_law(untraceable, **options), PATH, 3.0, substeps=2)
     assert (traced.time == called.time).all()
     for name in ("q", "qd"):
@@ -116,7 +116,7 @@ def test_wrong_answers_of_a_called_law(robot, answer):
 
 
 def test_wrong_shape_of_a_traced_law(robot):
-    with pytest.raises(InputError, match=r"must return a torque a joint, shape \(2,\)"):
+    with pytest.raises(InputError, match=r"must return a torque per joint, shape \(2,\)"):
         simulate(robot, lambda q, qd, ref: np.concatenate([q, qd]), None, 0.1, q0=[0.0, 0.0])
 
 

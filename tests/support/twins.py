@@ -36,7 +36,7 @@ def mujoco_twin(mujoco, robot, text=None, **options):
 
 
 def pinocchio_forces(pin, robot, model, q, wrench=None, wrenches=None):
-    """Our wrenches (tool, or one a link; base axes) as Pinocchio's: joint axes, about the joint origin."""
+    """Our wrenches (tool, or one per link; base axes) as Pinocchio's: joint axes, about the joint origin."""
     data = model.createData()
     pin.forwardKinematics(model, data, q)
     forces = [np.zeros(6) for _ in range(model.njoints)]

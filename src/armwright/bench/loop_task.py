@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The closed loop that every peer runs: a UR5 under computed torque, 2 s, torque held for 1 ms, RK4 steps of 1 ms.
 
-The reference is a quintic spline; peers get it as arrays, one row a tick.
+The reference is a quintic spline; peers get it as arrays, one row per tick.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ def _gains(word: str) -> Gains:
     try:
         return Known([float(part) for part in word.split(",")])
     except ValueError:
-        fail(f"--gains {word}: expected targets, free, or one number a joint, separated by commas")
+        fail(f"--gains {word}: expected targets, free, or one number per joint, separated by commas")
 
 
 def feel(

@@ -28,7 +28,7 @@ EVERY = 20.0  # [s] between lines where there is no terminal
 
 @guarded
 def worlds(
-    count: Annotated[int, typer.Option(help="Random worlds a variant.", min=1, max=100_000)] = 200,
+    count: Annotated[int, typer.Option(help="Random worlds per variant.", min=1, max=100_000)] = 200,
     robot: Annotated[str, typer.Option(help=WHICH)] = "ur5",
     variant: Annotated[
         list[str] | None,

@@ -49,7 +49,7 @@ def adaptive(
         lam: Λ > 0 [1/s], scalar or (n,).
         gamma: adaptation rates Γ > 0, scalar or (m,), in units of the parameters squared over those of V;
             `adaptation_rates` gives rates in proportion.
-        form: "links", ten parameters a body, or "base", the combinations that torques can show (fewer states).
+        form: "links", ten parameters per body, or "base", the combinations that torques can show (fewer states).
         friction: "known" (the model's is cancelled at q̇), "adapt" (viscous and Coulomb coefficients a joint join
             π), or "none".
         start: first estimate (m,), see `adaptive_parameters`.

@@ -29,7 +29,7 @@ KINDS = ("m", "h", "h", "h", "I", "I", "I", "I", "I", "I")
 
 
 def link_parameters(arm: Robot | Tree) -> Array:
-    """Ten inertial parameters a body (10 nb,), about the link frame's origin.
+    """Ten inertial parameters per body (10 nb,), about the link frame's origin.
 
     They stand in the order of `armwright.dynamics.regressor`. A regrouped tree gives other numbers, the same torques.
     """

@@ -168,7 +168,7 @@ def run(law: Law, signals: Mapping[str, Any], gains: Mapping[str, Any], memory: 
     tau, kept = value if isinstance(value, tuple) else (value, {})
     n = np.shape(signals["q"])
     if np.shape(tau) != n:
-        raise InputError(f"{law.title}: must return a torque a joint, shape {n}, got {np.shape(tau)}")
+        raise InputError(f"{law.title}: must return a torque per joint, shape {n}, got {np.shape(tau)}")
     if not isinstance(kept, Mapping) or set(kept) - set(memory):
         raise InputError(
             f"{law.title}: the second return value must hold the memory ({', '.join(memory) or 'none declared'})"

@@ -55,8 +55,8 @@ def task_space(
     (rotation vector: with equal K_0 on its axes).
 
     Args:
-        kp: K_0 ≥ 0 [1/s²], scalar or one an axis, (6,).
-        kd: K_1 ≥ 0 [1/s], scalar or one an axis, (6,).
+        kp: K_0 ≥ 0 [1/s²], scalar or one per axis, (6,).
+        kd: K_1 ≥ 0 [1/s], scalar or one per axis, (6,).
         orientation: "rotation vector" or the name of an Euler set, "zyz" in the document.
         axes: rows of X that are controlled, 0–2 position, 3–5 orientation; all six by default. Arms with fewer
             joints need fewer.

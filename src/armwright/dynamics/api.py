@@ -64,7 +64,7 @@ def _place(robot: Robot, wrench: Any, *others: Any) -> str | None:
         return "bodies"
     if shape[-1:] == (6,):
         return "tool"
-    raise InputError(f"wrench: expected shape (..., 6) at the tool or (..., {bodies}, 6), one a body, got {shape}")
+    raise InputError(f"wrench: expected shape (..., 6) at the tool or (..., {bodies}, 6), one per body, got {shape}")
 
 
 def _call(robot: Robot, name: str, function: Any, wrench: Any, *arrays: Any, regroup: bool, **constants: Any) -> Any:

@@ -46,7 +46,7 @@ Twist = tuple[Any, Any]
 
 
 class Home(NamedTuple):
-    """Constants of the home pose, one a body: screws (v, ω), and inertias (m, h, J) about the root's origin."""
+    """Constants of the home pose, one per body: screws (v, ω), and inertias (m, h, J) about the root's origin."""
 
     screws: list[Twist]
     inertias: list[tuple[Any, Any, Any]]

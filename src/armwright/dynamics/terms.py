@@ -99,7 +99,7 @@ def with_rotors(tree: Tree, M: Traced, *, rotors: bool) -> Traced:
 
 
 class Frames(NamedTuple):
-    """Where the bodies are, in root axes: rotations R (3, 3), origins p (3,), joint axes z (3,), one of each a body."""
+    """Where the bodies are, in root axes: rotations R (3, 3), origins p (3,), joint axes z (3,), one of each per body."""
 
     R: list[Any]
     p: list[Any]
@@ -208,7 +208,7 @@ def root_loads(tree: Tree, frames: Frames, wrench: Traced = None, wrenches: Trac
 
 
 def external_torque(tree: Tree, frames: Frames, wrench: Traced = None, wrenches: Traced = None) -> list[Traced]:
-    """Joint torques that external wrenches are equal to, one a body: Σ Jᵀ w. The actuators' tau falls by them."""
+    """Joint torques that external wrenches are equal to, one per body: Σ Jᵀ w. The actuators' tau falls by them."""
     out: list[Any] = [0.0] * tree.nb
     for i, load in enumerate(root_loads(tree, frames, wrench, wrenches)):
         if load is None:

@@ -112,7 +112,7 @@ def place_of(contact: Contact) -> str:
 
 
 def contact_table(run: Exploration) -> str:
-    """One row a contact, truth beside estimate."""
+    """One row per contact, truth beside estimate."""
     heads = (
         "no.",
         "place" if isinstance(run, ArmExploration) else "cell",

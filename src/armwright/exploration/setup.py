@@ -92,7 +92,7 @@ def set_up(
     plain = sensing.sensors is None and not held and sensing.observer == "closed-loop"
     continuous = plain if loop.continuous is None else loop.continuous
     if continuous and sensing.sensors is not None:
-        raise InputError("explore: sensors sample once a tick; they need a law that is held (continuous=False)")
+        raise InputError("explore: sensors sample once per tick; they need a law that is held (continuous=False)")
     observers = find_observer(sensing.observer, believed, q0, law.gains.get("kp", w * w), loop.rate)
     parts = Ingredients(
         lanes=around.lanes,

@@ -17,8 +17,8 @@ class Columns:
 
     Attributes:
         time: of the stamps.
-        q, qd, current: one a joint.
-        target_current, target_torque: one a joint, empty if the log has none.
+        q, qd, current: one per joint.
+        target_current, target_torque: one per joint, empty if the log has none.
         units: factors to SI by signal, e.g. ``{"time": 1e-3, "q": pi / 180}`` for milliseconds and degrees.
     """
 

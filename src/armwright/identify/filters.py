@@ -19,7 +19,7 @@ class LowPass:
     """Butterworth low-pass, |H|² = 1/(1 + (f/cutoff)^2N), at a sampling rate; without sections, everything passes.
 
     Attributes:
-        rate: samples a second [Hz].
+        rate: samples per second [Hz].
         cutoff: half power of one pass [Hz].
         order: N of one pass.
         sections: (⌈N/2⌉, 6) second-order sections.

@@ -36,7 +36,7 @@ MOST = 0.8
 
 @dataclass(frozen=True)
 class Known:
-    """Gains from a data sheet or an earlier fit, one a joint [N m/A]. Logs of joint torques have gains of 1."""
+    """Gains from a data sheet or an earlier fit, one per joint [N m/A]. Logs of joint torques have gains of 1."""
 
     values: tuple[float, ...]
 

@@ -76,11 +76,11 @@ class Prepared:
         """Which frequencies were kept, in words."""
         f = self.filter
         if not f.order:
-            return f"everything up to {0.5 * f.rate:g} Hz: no filter, {f.rate:g} samples a second"
+            return f"everything up to {0.5 * f.rate:g} Hz: no filter, {f.rate:g} samples per second"
         half = f.cutoff * (np.sqrt(2.0) - 1.0) ** (0.5 / f.order)
         return (
             f"0 to {half:.2g} Hz (half power; {2 * f.order} poles without delay) of {0.5 * f.rate:g} Hz at "
-            f"{f.rate:g} samples a second"
+            f"{f.rate:g} samples per second"
         )
 
 

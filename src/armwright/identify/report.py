@@ -45,7 +45,7 @@ def _plain(e: Estimate) -> dict[str, Any]:
 
 
 def joint_rows(identified: Identified) -> list[list[str]]:
-    """One row a joint: name, gain, the five friction terms, residual current [A]."""
+    """One row per joint: name, gain, the five friction terms, residual current [A]."""
     rows = []
     terms = len(TERMS)
     for j, joint in enumerate(identified.robot.joints):

@@ -46,7 +46,7 @@ class PathLimits:
     """Parts of inertia·u + curve·x + viscous·√x + gravity + Coulomb ≤ 1, each (N, 2, k): N intervals, both ends.
 
     Limits to both sides are two rows. Acceleration limits are rows of the same form without the last three; `coulomb`
-    is (N, 2, k, n), a column a joint.
+    is (N, 2, k, n), a column per joint.
     """
 
     h: Array
@@ -162,7 +162,7 @@ def path_limits(
 
 
 class _Share(NamedTuple):
-    """Torque on a path by parts, each (N, 2, n) of joints or (N, 2, k) of limits; coulomb with a column a joint."""
+    """Torque on a path by parts, each (N, 2, n) of joints or (N, 2, k) of limits; coulomb with a column per joint."""
 
     inertia: Array
     curve: Array

@@ -140,7 +140,7 @@ def _rows(value: ArrayLike, what: str, shape: tuple[int, ...], ends: tuple[Array
 def piecewise_quintic(
     waypoints: ArrayLike, duration: float | None = None, *, qd0: ArrayLike | None = None
 ) -> Trajectory:
-    """Return the waypoint motion of 000 §3.12: equal time a segment, zero acceleration at every waypoint.
+    """Return the waypoint motion of 000 §3.12: equal time per segment, zero acceleration at every waypoint.
 
     Args:
         waypoints: (N, n) joint rows, the first where the arm is; neighbours different.

@@ -92,7 +92,7 @@ def spline_segments(
     Args:
         points: neighbours must differ.
         rotations: (N − 1, 3, 3) at the starts.
-        turns: (N − 1, 3) rotation vectors, base axes, one a segment.
+        turns: (N − 1, 3) rotation vectors, base axes, one per segment.
         tangents: unit directions at both ends; None leaves the end free of curvature.
     """
     from scipy.interpolate import CubicSpline

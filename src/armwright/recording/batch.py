@@ -31,7 +31,7 @@ class Recordings(Rebuilt):
         robots: one arm for all, or B arms, or none.
         settings: common settings; `each` holds what differs, by name, B entries each (gains, initial states).
         lengths: samples kept of every run (a run may stop early; the rest of its rows means nothing); () for all.
-        events, outcomes, seeds: one entry a run, or ().
+        events, outcomes, seeds: one entry per run, or ().
     """
 
     time: Array
@@ -63,13 +63,15 @@ class Recordings(Rebuilt):
             put(self, what, tuple(getattr(self, what)))
             if len(getattr(self, what)) not in (0, len(self)):
                 raise InputError(
-                    f"recordings: {what} needs one entry a run ({len(self)}), got {len(getattr(self, what))}"
+                    f"recordings: {what} needs one entry per run ({len(self)}), got {len(getattr(self, what))}"
                 )
         if len(self.robots) not in (0, 1, len(self)):
-            raise InputError(f"recordings: expected no robot, one, or one a run ({len(self)}), got {len(self.robots)}")
+            raise InputError(
+                f"recordings: expected no robot, one, or one per run ({len(self)}), got {len(self.robots)}"
+            )
         for name, values in self.each.items():
             if len(values) != len(self):
-                raise InputError(f"recordings: each[{name!r}] needs one entry a run ({len(self)}), got {len(values)}")
+                raise InputError(f"recordings: each[{name!r}] needs one entry per run ({len(self)}), got {len(values)}")
 
     def __len__(self) -> int:
         return int(next(iter(self.signals.values())).values.shape[0])

@@ -59,7 +59,7 @@ class RecordingWriter:
             robot: the arm.
             settings: what the run was asked to do; anything JSON can hold.
             seed: of the random numbers.
-            chunk: samples a chunk.
+            chunk: samples per chunk.
             sync_every: seconds between forced writes to disk; None leaves them to the system.
         """
         if chunk < 1:

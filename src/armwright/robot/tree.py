@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arm as the recursions see it: canonical frames, ten inertial parameters a body.
+"""The arm as the recursions see it: canonical frames, ten inertial parameters per body.
 
 `Robot` keeps the frames of its document; the recursions want frames in which most numbers are 0 or ±1.
 `tree_of` re-expresses a robot in modified Denavit–Hartenberg frames wherever the geometry allows it:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A law that cannot be traced: called from Python once a tick, the rest of the loop stays compiled."""
+"""A law that cannot be traced: called from Python once per tick, the rest of the loop stays compiled."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ class Caller:
         except (TypeError, ValueError) as error:
             raise InputError(f"law {self.law.name!r} must return {self.n} torques, got {answer!r}") from error
         if tau.shape != (self.n,):
-            raise InputError(f"law {self.law.name!r}: must return a torque a joint, shape ({self.n},), got {tau.shape}")
+            raise InputError(
+                f"law {self.law.name!r}: must return a torque per joint, shape ({self.n},), got {tau.shape}"
+            )
         return tau
 
     def _sense(self, x: Array) -> Array:

@@ -59,7 +59,7 @@ def rate_of(rate: Any) -> float:
 
 
 def check_parts(arm: Robot, parts: Mapping[str, tuple[Any, type]]) -> None:
-    """Check kind and size of drive, friction, sensors and model: parameters are scalars or one a joint."""
+    """Check kind and size of drive, friction, sensors and model: parameters are scalars or one per joint."""
     for name, (part, kind) in parts.items():
         if part is None:
             continue

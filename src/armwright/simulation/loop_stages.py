@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a loop is made of, and its stages that run once a tick: sense, law, monitors."""
+"""What a loop is made of, and its stages that run once per tick: sense, law, monitors."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def law_stage(parts: Ingredients) -> Stage:
 
 
 def monitor_stage(parts: Ingredients) -> Stage:
-    """Watch: every monitor once a tick, after the law, on what the controller measures and commands."""
+    """Watch: every monitor once per tick, after the law, on what the controller measures and commands."""
     n = parts.n
     shapes: dict[str, tuple[int, ...]] = {"t": (1,), "ref": (3 * n,), "tau": (n,)}
     shapes |= {"x": (parts.size,)} if parts.sensors is None else {"measured": (2 * n,)}

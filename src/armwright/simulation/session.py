@@ -56,7 +56,7 @@ class Session(RunningLoop):
         seeds: Sequence[int],
         batch: bool | None = None,
     ) -> None:
-        """Compile the loop; a law that cannot be traced is called once a tick instead, which the user is told.
+        """Compile the loop; a law that cannot be traced is called once per tick instead, which the user is told.
 
         Several simulations are a batch; `batch` says it of one as well.
         """
@@ -201,7 +201,7 @@ def _plan(robot: Robot, parts: Ingredients, count: int) -> tuple[LoopPlan, bool]
         frozen = isinstance(error, StatefulError)
         why = "" if frozen else f"law {parts.law.name!r} cannot be traced "
         warnings.warn(
-            f"{why}{error if frozen else f'({error})'}; it is called from Python once a tick, "
+            f"{why}{error if frozen else f'({error})'}; it is called from Python once per tick, "
             "which costs microseconds a tick instead of a fraction of one",
             ArmwrightWarning,
             stacklevel=5,

@@ -88,7 +88,7 @@ def prepare(
     if not isinstance(limits, str) or limits not in ("record", "clamp", "stop"):
         raise InputError(f"simulate: limits must be 'record', 'clamp' or 'stop', got {limits!r}")
     if continuous and sensors is not None:
-        raise InputError("simulate: sensors sample once a tick; they need a law that is held (continuous=False)")
+        raise InputError("simulate: sensors sample once per tick; they need a law that is held (continuous=False)")
     chosen = as_law(law) if law is not None else zero()
     start = start_positions(reference, q0, n)
     x0 = start_states(start, qd0, n)
@@ -217,7 +217,7 @@ def simulate(
     Args:
         robot: the plant; a sequence of robots that differ in numbers only gives a batch.
         law: a control law (`armwright.control`) or a NumPy function of (q, qd, ref, …); zero torque if omitted. A
-            function that cannot be traced is called from Python once a tick. A law that names ``wrench`` is given what
+            function that cannot be traced is called from Python once per tick. A law that names ``wrench`` is given what
             a sensor at the wrist feels of `wrench`: (6,) at the tool, base axes.
         reference: a `Trajectory`, a constant configuration (n,), or None to hold the start.
         duration: [s], rounded to whole ticks; the trajectory's by default. A longer run holds the trajectory's end.
@@ -227,7 +227,7 @@ def simulate(
         substeps: integrator steps per tick.
         integrator: "rk4", "semi-implicit" (dry friction that holds), "dopri5" (adaptive), "rodas3" and
             "rodas3-adaptive" (stiff).
-        continuous: let the law act continuously instead of once a tick.
+        continuous: let the law act continuously instead of once per tick.
         model: the controller's own model of the arm; the plant itself by default (each its own in a batch of robots).
         drive: motors (`drive_of`); ideal torque sources by default.
         friction: a friction model replacing the robot's.
@@ -236,7 +236,7 @@ def simulate(
             axes.
         external: external joint torque, a function of (arm, t, q, qd) → (n,); for forces known as torques.
         events: name → function of (arm, t, q, qd); the run stops where one rises through zero.
-        monitors: observers and detectors (`armwright.contact`), once a tick after the law; their outputs are recorded,
+        monitors: observers and detectors (`armwright.contact`), once per tick after the law; their outputs are recorded,
             and an "alarm" that rises through zero stops the run (of a single simulation).
         limits: what to do at joint limits: "record", "clamp" (mechanical stop) or "stop".
         count: number of simulations if the inputs do not tell; with it the result is a batch, of one as well.

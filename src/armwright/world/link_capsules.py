@@ -98,7 +98,7 @@ def link_capsules(
 
     Args:
         robot: the arm. The axis of the last link's capsule ends at the tool point.
-        radius: one for all links, one a link (nb), or by link name (the others as by default) [m]. By default that of
+        radius: one for all links, one per link (nb), or by link name (the others as by default) [m]. By default that of
             the solid cylinder with the link's mass and moment about the segment, within 3 … 7 % of the stretched
             arm's length; 4.5 % for links without inertia.
 

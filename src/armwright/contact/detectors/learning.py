@@ -98,7 +98,7 @@ def learn_thresholds(
     """Learn adaptive thresholds from an observer's output on contact-free runs.
 
     Args:
-        tau_ext: (B, T, n), B ≥ 2 runs; or a list of such stacks, one a motion; B ≥ 1 with four motions or more.
+        tau_ext: (B, T, n), B ≥ 2 runs; or a list of such stacks, one per motion; B ≥ 1 with four motions or more.
         ref: desired motion, each part (T, n) or (B, T, n); or a list of them, as `tau_ext`.
         dt: control period [s].
         robot: the model, for its gravity torques.
@@ -128,7 +128,7 @@ def learn_thresholds(
 
 
 def motions(tau_ext: Traced, ref: Reference | Sequence[Reference]) -> tuple[list[Traced], list[Reference]]:
-    """Stacks of runs and their references as lists, one entry a motion."""
+    """Stacks of runs and their references as lists, one entry per motion."""
     stacks = [tau_ext] if isinstance(ref, Reference) else list(tau_ext)
     refs = [ref] if isinstance(ref, Reference) else list(ref)
     if not stacks or len(stacks) != len(refs):

@@ -37,7 +37,7 @@ def norm_detector(threshold: float, *, of: str = "tau_ext", release: float = REL
     """Alarm while the Euclidean norm of an estimate exceeds a threshold (000 §3.7: f_min = 12 N on F̂).
 
     000 does not say how its trigger fires; a level test fires at every sample in contact. The rising edge of this
-    alarm fires once an episode, which ends when the norm falls below release·threshold.
+    alarm fires once per episode, which ends when the norm falls below release·threshold.
 
     Args:
         threshold: [N m] for tau_ext, [N] for wrench_ext; > 0.

@@ -41,7 +41,7 @@ def block_peaks(level: ArrayLike, length: int) -> Array:
 
 
 def tail_margin(peaks: ArrayLike, hours: float, *, rate: float, confidence: float) -> float:
-    """Factor on thresholds at which alarms without cause come at most `rate` times an hour.
+    """Factor on thresholds at which alarms without cause come at most `rate` times per hour.
 
     Args:
         peaks: largest level (k,) of every block; k ≥ 2.

@@ -115,7 +115,7 @@ def isolate(
         robot: the arm.
         q: joint coordinates (n,).
         tau_ext: external joint torque, what the world does to the arm (n,) [N m].
-        noise: of that estimate: a standard deviation, one a joint (n,), or a covariance (n, n) (`torque_covariance`).
+        noise: of that estimate: a standard deviation, one per joint (n,), or a covariance (n, n) (`torque_covariance`).
         capsules: surfaces of the links; `link_capsules(robot)` by default.
         friction: coefficient that bounds how far forces lean from the normal [-].
         confidence: probability from which the link counts as known, and the place.

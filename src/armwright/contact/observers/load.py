@@ -88,7 +88,7 @@ def estimate_load(robot: Robot, q: ArrayLike, tau_ext: ArrayLike, std: ArrayLike
         )
     spread = np.broadcast_to(np.asarray(std, dtype=np.float64), (n,)) if np.ndim(std) <= 1 else np.zeros(n)
     if not (np.isfinite(configurations).all() and np.isfinite(torque).all()) or not (spread > 0.0).all():
-        raise InputError("load: q and tau_ext must be finite, std positive, a scalar or one a joint")
+        raise InputError("load: q and tau_ext must be finite, std positive, a scalar or one per joint")
     if robot.tip < 0:
         raise NotSupportedError(f"load: the tool of {robot.name!r} is on its fixed root link; no joint feels it")
     Y = np.array([_tool_columns(robot, configuration) for configuration in configurations])

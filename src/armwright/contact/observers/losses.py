@@ -32,8 +32,8 @@ class DeadZoneFriction:
     """Viscous and Coulomb friction with a dead zone (004 eq. 3.12, 6.4): ν_v q̇ + ν_c sgn(q̇), no dry part for |q̇| ≤ δ.
 
     Attributes:
-        coulomb: ν_c [N m], one a joint.
-        viscous: ν_v [N m s/rad], one a joint.
+        coulomb: ν_c [N m], one per joint.
+        viscous: ν_v [N m s/rad], one per joint.
         dead_zone: δ [rad/s].
         smoothing: where > 0, sgn is replaced by tanh((|q̇| − δ)/smoothing): measured velocities are noisy.
     """

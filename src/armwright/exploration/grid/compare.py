@@ -2,7 +2,7 @@
 """Observers, planners and reactions side by side on the same random worlds, on several processes.
 
 Every run depends on its variant and its world alone, so the result does not depend on how many processes share the
-work. What the oracles say about a world is asked once, not once a variant.
+work. What the oracles say about a world is asked once, not once per variant.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Comparison:
     """Several variants on the same worlds.
 
     Attributes:
-        outcomes: one a variant, in the order asked for. interrupted: whether somebody stopped it before the end.
+        outcomes: one per variant, in the order asked for. interrupted: whether somebody stopped it before the end.
     """
 
     outcomes: tuple[Outcomes, ...]
@@ -85,7 +85,7 @@ def compare_explorations(
         robot: an arm, or a catalogue name or sheet.
         variants: options of `explore` and of its `Sensing` by label, and ``noise`` for the sensors of a UR5; `VARIANTS`
             by default.
-        count: worlds a variant.
+        count: worlds per variant.
         seed: of the first world; that of world k is seed + k, and so is the noise in it. A world runs the same whatever
             others are asked for.
         learn_seed: of the motions that thresholds are learned from, once a variant and process.

@@ -36,7 +36,7 @@ PANELS = (
 
 
 def write_rows(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write runs.csv (one row a run) and runs.json (the same with the summaries) into a folder."""
+    """Write runs.csv (one row per run) and runs.json (the same with the summaries) into a folder."""
     rows = [{"variant": o.label, **row} for o in comparison.outcomes for row in o.rows]
     table, document = folder / "runs.csv", folder / "runs.json"
     content = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source code and equations from a program: one file a target."""
+"""Source code and equations from a program: one file per target."""
 
 from __future__ import annotations
 

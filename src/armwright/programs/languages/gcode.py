@@ -78,7 +78,7 @@ class _Reader:
             if letter.key in "gm":
                 codes.append((name, letter))
             elif letter.key in self.block:
-                cursor.fail(f"{letter.text} stands twice in this block", at=letter, valid="each letter once a line")
+                cursor.fail(f"{letter.text} stands twice in this block", at=letter, valid="each letter once per line")
             else:
                 self.block[letter.key] = (value, letter)
         for name, at in sorted(codes, key=lambda code: code[0] not in ("G20", "G21")):  # lengths need their unit

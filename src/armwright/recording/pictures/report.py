@@ -131,7 +131,7 @@ def _cards(figures: dict[str, Any]) -> str:
 
 
 def _joint_table(recording: Recording, figures: dict[str, Any]) -> str:
-    """One row a figure, one column a joint; shares of limits beyond 100 % stand out."""
+    """One row a figure, one column per joint; shares of limits beyond 100 % stand out."""
     if "q" not in recording or not any(key in figures for key, _, _ in _ROWS):
         return ""
     names = recording.labels("q")

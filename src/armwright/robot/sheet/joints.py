@@ -54,7 +54,7 @@ _CURVE: dict[str, Dimension] = {"curve_speed": "angular speed", "curve_torque": 
 def _names(table: Table, key: str, n: int) -> list[str]:
     value: Any = table.entries.get(key)
     if not isinstance(value, list) or len(value) != n or any(not isinstance(v, str) or not v for v in value):
-        raise table.refuse(f"{key} must be a list of {n} texts, one a joint", "length", key)
+        raise table.refuse(f"{key} must be a list of {n} texts, one per joint", "length", key)
     twice = sorted({v for v in value if value.count(v) > 1})
     if key == "names" and twice:
         raise table.refuse(f"joint names must be unique, repeated: {', '.join(twice)}", "unique names", key)
@@ -133,7 +133,7 @@ def read_actuators(tree: Table, n: int, sources: dict[str, Source]) -> Actuators
 
 
 def _curve(table: Table, key: str, n: int, sources: dict[str, Source]) -> Array:
-    """One row of points a motor, or one row for all motors; (n, 0) where there is none."""
+    """One row of points per motor, or one row for all motors; (n, 0) where there is none."""
     q = take(table, key)
     if q is None:
         return np.zeros((n, 0))

@@ -128,7 +128,7 @@ def columns_of(q: Quantity, columns: Mapping[str, Dimensions | None]) -> list[di
     if not isinstance(names, list) or any(not isinstance(n, str) for n in names) or sorted(names) != sorted(columns):
         raise q.refuse(f"columns must name each of {', '.join(columns)} once, in any order", "columns")
     if not isinstance(units, list) or len(units) != len(names):
-        raise q.refuse(f"units must have {len(names)} entries, one a column", "length")
+        raise q.refuse(f"units must have {len(names)} entries, one per column", "length")
     for name, unit in zip(names, units, strict=True):
         check_unit(unit, columns[name] or ("number",), q.refuse)
     if not isinstance(rows, list) or len(rows) > MAX_ROWS:

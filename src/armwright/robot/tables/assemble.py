@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serial chains from and to lists, one entry a joint: what the DH, modified DH and screw readers and writers share."""
+"""Serial chains from and to lists, one entry per joint: what the DH, modified DH and screw readers and writers share."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def joint_kinds(kinds: Sequence[str] | None, n: int) -> tuple[JointKind, ...]:
     if kinds is None:
         return (_REVOLUTE,) * n
     if len(kinds) != n:
-        raise InputError(f"kinds: expected {n} entries, one a joint, got {len(kinds)}")
+        raise InputError(f"kinds: expected {n} entries, one per joint, got {len(kinds)}")
     for kind in kinds:
         if kind not in _KINDS:
             raise InputError(f"kinds: expected 'revolute' or 'prismatic' (or 'R', 'P'), got {kind!r}")
@@ -56,7 +56,7 @@ def _listed(values: Sequence[T] | None, n: int, what: str, default: Callable[[in
     if values is None:
         return [default(i) for i in range(n)]
     if len(values) != n:
-        raise InputError(f"{what}: expected {n} entries, one a joint, got {len(values)}")
+        raise InputError(f"{what}: expected {n} entries, one per joint, got {len(values)}")
     return list(values)
 
 

@@ -98,7 +98,7 @@ class Bench:
 
         Args:
             trajectory: to follow.
-            seeds: one a run, whatever `numpy.random.default_rng` takes.
+            seeds: one per run, whatever `numpy.random.default_rng` takes.
             kind: of contact.
             horizon: [s].
         """

@@ -258,7 +258,7 @@ def _rehearse(
     progress: Callable[[float], None] | None,
     total: int,
 ) -> tuple[dict[str, list[Traced]], list[Traced]]:
-    """What every observer says on runs without contact, a stack a motion, and the references."""
+    """What every observer says on runs without contact, a stack per motion, and the references."""
     said: dict[str, list[Any]] = {name: [] for name in chains}
     refs = []
     for i, (trajectory, items) in enumerate(_shares(trajectories, max(runs, 2 * len(trajectories)), (seed, 0))):

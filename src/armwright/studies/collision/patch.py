@@ -61,7 +61,7 @@ def held_table(motion: Trajectory, tick: float) -> Trajectory:
     there.
 
     Args:
-        motion: splines, `SAMPLES` samples a piece.
+        motion: splines, `SAMPLES` samples per piece.
         tick: control period [s].
     """
     step = motion.duration / (SAMPLES * (len(motion.breaks) - 1))

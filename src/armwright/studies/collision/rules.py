@@ -41,7 +41,7 @@ class Published(Rules):
     Attributes:
         trigger: "edge": an alarm fires when it rises; "level": at every tick while it lasts. A re-plan at every tick
             never lets the arm leave, so the report's run cannot have been "level" at the rate of its simulation.
-        table: "spline": the desired motion is the spline itself; "hold": its table of 100 samples a segment, each
+        table: "spline": the desired motion is the spline itself; "hold": its table of 100 samples per segment, each
             held until the next, which explains the tracking error of 1e-3 rad in free motion that the report shows.
             The torque is then held between ticks, too. The estimate jitters across the threshold: without hysteresis
             (``norm_detector(12.0, of="wrench_ext", release=1.0)``) contacts are counted many times over.

@@ -64,7 +64,7 @@ def _run(name: str, kind: str = "plain", amount: float = 0.0, duration: float = 
     elif kind in ("viscous", "coulomb"):
         parts = (amount, 0.0) if kind == "viscous" else (0.0, amount)
         friction = Stribeck(parts[0], parts[1], parts[1], 1.0, 1e-2)
-    elif kind == "integral":  # its memory advances once a tick
+    elif kind == "integral":  # its memory advances once per tick
         options = {"rate": 20_000.0, "check_step": False, "every": 10}
     q_init, q_ref = RUNS[name]
     options.update({"q0": q_init, "drive": drive, "friction": friction})

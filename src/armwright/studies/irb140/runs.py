@@ -13,7 +13,7 @@ from armwright.simulation import simulate, with_storage
 from armwright.studies.irb140.setting import RUNS, K_d, K_p, arm
 from armwright.types import Array
 
-RATE = 10_000.0  # samples a second: the peaks of joints 5 and 6 come within half a millisecond
+RATE = 10_000.0  # samples per second: the peaks of joints 5 and 6 come within half a millisecond
 BAND, STILL = 0.02, 0.02
 """Settled: within 2 % of the joint's step, or 0.02 rad for a joint that should not move."""
 

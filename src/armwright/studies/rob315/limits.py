@@ -30,7 +30,7 @@ LAST = "Q14: the search returns the last point of its grid"
 
 
 def grid_as_published(points: int) -> Array:
-    """The report's grid: `points` values a joint over [q_min, q_max], all combinations (points⁶, 6)."""
+    """The report's grid: `points` values per joint over [q_min, q_max], all combinations (points⁶, 6)."""
     axes: list[Array] = [np.linspace(low, high, points) for low, high in zip(arm().lower, arm().upper, strict=True)]
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 6)
 

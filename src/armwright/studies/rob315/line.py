@@ -37,7 +37,7 @@ def line() -> Array:
 
 @cache
 def _plan(update: Callable[..., Any]) -> LoopPlan:
-    """One tick a sample: the IGM of Q8, compiled, repeated until its error is at most ε_x."""
+    """One tick per sample: the IGM of Q8, compiled, repeated until its error is at most ε_x."""
     robot = arm()
 
     def begin(x: Any) -> Any:
