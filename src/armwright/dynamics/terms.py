@@ -99,7 +99,7 @@ def with_rotors(tree: Tree, M: Traced, *, rotors: bool) -> Traced:
 
 
 class Frames(NamedTuple):
-    """Where the bodies are, in root axes: rotations R (3, 3), origins p (3,), joint axes z (3,), one of each per body."""
+    """Where the bodies are, in root axes, per body: rotation R (3, 3), origin p (3,), joint axis z (3,)."""
 
     R: list[Any]
     p: list[Any]

@@ -217,7 +217,7 @@ def simulate(
     Args:
         robot: the plant; a sequence of robots that differ in numbers only gives a batch.
         law: a control law (`armwright.control`) or a NumPy function of (q, qd, ref, …); zero torque if omitted. A
-            function that cannot be traced is called from Python once per tick. A law that names ``wrench`` is given what
+            function that cannot be traced is called from Python once per tick. A law that names ``wrench`` gets what
             a sensor at the wrist feels of `wrench`: (6,) at the tool, base axes.
         reference: a `Trajectory`, a constant configuration (n,), or None to hold the start.
         duration: [s], rounded to whole ticks; the trajectory's by default. A longer run holds the trajectory's end.
@@ -236,7 +236,7 @@ def simulate(
             axes.
         external: external joint torque, a function of (arm, t, q, qd) → (n,); for forces known as torques.
         events: name → function of (arm, t, q, qd); the run stops where one rises through zero.
-        monitors: observers and detectors (`armwright.contact`), once per tick after the law; their outputs are recorded,
+        monitors: observers and detectors (`armwright.contact`), once per tick after the law; outputs are recorded,
             and an "alarm" that rises through zero stops the run (of a single simulation).
         limits: what to do at joint limits: "record", "clamp" (mechanical stop) or "stop".
         count: number of simulations if the inputs do not tell; with it the result is a batch, of one as well.

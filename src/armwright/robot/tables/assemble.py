@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serial chains from and to lists, one entry per joint: what the DH, modified DH and screw readers and writers share."""
+"""Serial chains from and to lists, one entry per joint: what DH, modified DH and screw readers and writers share."""
 
 from __future__ import annotations
 
