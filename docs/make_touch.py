@@ -185,10 +185,12 @@ if __name__ == "__main__":
         "isolation": isolation,
         "certainty": certainty,
         "plants": plants,
-        "worlds": worlds,
+        "arm-worlds": worlds,
     }
-    made = words[word](given)
     begin, end = f"<!-- {word}: begin -->", f"<!-- {word}: end -->"
+    if PAGE.read_text(encoding="utf-8").count(begin) != 1:  # found before hours of computing, not after
+        sys.exit(f"{PAGE.name} must have {begin} once")
+    made = words[word](given)
     command = f"python docs/make_touch.py {word} {' '.join(sys.argv[2:])}"
     before, rest = PAGE.read_text(encoding="utf-8").split(begin)
     table = "\n".join(["```sh", command, "```", "", *made])
