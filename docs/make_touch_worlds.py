@@ -7,6 +7,7 @@ Used by ``make_touch.py arm-worlds``; every world has a seed of its own, made of
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def worlds(seeds: list[int]) -> list[str]:
     for seed in seeds:
         for k in range(WORLDS):
             rows.append(one_world(arm, 1000 * seed + k, ("back off", "slide")[k % 2]))
-            print(json.dumps(rows[-1]), flush=True)
+            sys.stderr.write(f"{json.dumps(rows[-1])}\n")
     return table(rows)
 
 
