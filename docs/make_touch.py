@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Put figures about touch into the documentation: ``python docs/make_touch.py detection 101 102 103``.
 
-The other words are ``isolation``, ``certainty``, ``plants``, ``worlds`` and ``learning``. Seeds follow; every run and
-every push has one of its own, made of the seed and its number. The tables of howto/explore.md are replaced; figures are
-never typed by hand.
+The other words are ``isolation``, ``certainty``, ``plants``, ``arm-worlds`` and ``learning``. Seeds follow; every run
+and every push has one of its own, made of the seed and its number. The tables of howto/explore.md are replaced; figures
+are never typed by hand.
 """
 
 from __future__ import annotations

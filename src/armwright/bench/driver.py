@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interleaved measurement: one process a peer, one active at a time, random order, best of many rounds.
+"""Interleaved measurement: one process per peer, one active at a time, random order, best of many rounds.
 
 A machine's speed drifts over seconds. Measuring all of one library and then all of the next would compare
 different machines; here every round visits every (peer, case) in a new random order.

@@ -74,11 +74,17 @@ def _grid_task(arm: Robot, world: World, asked: Asked) -> GridTask:
     known = world.tool_task
     near = joint_numbers(asked.near, "--near")
     if near is None and (known is None or arm.name not in known.robots):
+        if asked.start is not None or asked.goal is not None:
+            given = f"--start {asked.start}" if asked.start is not None else f"--goal {asked.goal}"
+            fail(
+                f"{given} is a cell of a map: also give --near, {arm.n} joint coordinates of {arm.name!r} with "
+                "the tool in the cell to begin in" + (", and --grid" if known is None and asked.grid is None else "")
+            )
         robots = [world.task.robot] if world.task is not None else []
         robots += known.robots if known is not None else []
-        made = f"tasks for {' and '.join(robots)}" if robots else "no task of its own"
+        made = f"tasks for {' and '.join(robots)}, none for {arm.name!r}" if robots else "no task of its own"
         fail(
-            f"world {world.name!r} has {made}, none for {arm.name!r}: give --start and --goal, {arm.n} joint "
+            f"world {world.name!r} has {made}: give --start and --goal, {arm.n} joint "
             "coordinates each [rad, m], for the whole arm; or, for its tool on a map, --near, "
             f"{arm.n} joint coordinates with the tool in the cell to begin in"
             + (", --grid and --goal" if known is None else "")

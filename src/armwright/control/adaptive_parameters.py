@@ -51,7 +51,7 @@ class Parameters:
         columns: of the full regressor (n, 10 nb) that are used. regrouping: (len(columns), 10 nb), π = regrouping @
             (10 nb values).
         friction: "known", "adapt" or "none".
-        names: of the parameters. kinds: "m", "h", "I", "viscous" or "coulomb", one a parameter.
+        names: of the parameters. kinds: "m", "h", "I", "viscous" or "coulomb", one per parameter.
     """
 
     columns: NDArray[np.intp]

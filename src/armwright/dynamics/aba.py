@@ -191,7 +191,7 @@ def aba(
         qd: joint velocities (n,).
         tau: actuator torques (n,).
         wrench: (6,) what the world exerts on the tool, at the tool origin, base axes; none if omitted.
-        wrenches: (nb, 6), one a body at the origin of its link frame, base axes; none if omitted.
+        wrenches: (nb, 6), one per body at the origin of its link frame, base axes; none if omitted.
         gravity: whether gravity acts.
         friction: whether viscous and Coulomb friction is included.
         rotors: whether rotor inertia is included.

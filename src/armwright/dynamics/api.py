@@ -198,7 +198,7 @@ def inverse_dynamics(
         qd: joint velocities (..., n).
         qdd: joint accelerations (..., n).
         wrench: what the world does to the arm, linear first [f; n], base axes: (..., 6) at the tool origin, or
-            (..., nb, 6) one a body at the origin of its link frame (the batch axes of q, then nb).
+            (..., nb, 6) one per body at the origin of its link frame (the batch axes of q, then nb).
         method: one of `METHODS`; all agree.
         gravity: let gravity act.
         friction: include viscous and Coulomb friction.

@@ -140,7 +140,7 @@ def mrnea(
         q: joint coordinates (n,).
         qd: joint velocities (n,).
         wrench: (6,) what the world exerts on the tool (minus the document's f_e, n_e), tool origin, base axes.
-        wrenches: (nb, 6), one a body at its link frame's origin, base axes.
+        wrenches: (nb, 6), one per body at its link frame's origin, base axes.
         expanded: form every b_ikj, d_ikj as published instead of the lean recursion; same result.
         gravity: whether gravity acts.
     """

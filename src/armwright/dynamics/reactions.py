@@ -49,7 +49,7 @@ def reactions(
         qd: joint velocities (n,).
         qdd: joint accelerations (n,).
         wrench: (6,) what the world exerts on the tool, tool origin, base axes; none if omitted.
-        wrenches: (nb, 6), one a body at its link frame's origin, base axes; none if omitted.
+        wrenches: (nb, 6), one per body at its link frame's origin, base axes; none if omitted.
         frame: "joint", "link" or "parent".
         gravity: whether gravity acts.
     """

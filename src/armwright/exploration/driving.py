@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 SETTLE = 0.5  # [s] in which the controlled arm comes to rest: eleven time constants of its slowest joint (22.5 rad/s)
-SLIDE_STEP = 0.04  # [s] between corrections of a slide: in it the tool moves by 2 mm at half a second a cell
+SLIDE_STEP = 0.04  # [s] between corrections of a slide: in it the tool moves by 2 mm at half a second per cell
 SLIDE_PATIENCE = 1.5  # [s] without headway after which a slide is given up: three times what it takes to settle
 SMOOTH = 0.3  # share of a new direction while sliding: noise is averaged over three steps
 EPISODE = 0.1  # [s] a shorter gap between touches belongs to the same contact: two time constants of that joint

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from armwright.notebook import html_table
+
 if TYPE_CHECKING:
     from armwright.exploration.arm.places import Places
     from armwright.exploration.run import Run
@@ -69,7 +71,7 @@ class Contact(NamedTuple):
         return self.time - self.began
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Exploration:
     """A run from start to goal that began with an empty map.
 
@@ -99,6 +101,18 @@ class Exploration:
     message: str = ""
     world: World | None = None
     settings: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """One line: who, where, how it ended."""
+        who = self.settings.get("robot", "an arm")
+        where = f" in {self.world.name!r}" if self.world is not None else ""
+        end = f"{len(self.contacts)} contacts, {self.recording.duration:.1f} s"
+        return f"{type(self).__name__}({who!r}{where}: {self.outcome}, {end})"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the line, and a row per contact."""
+        rows = [(k + 1, c.cell, f"{c.time:.2f}", c.link or "nothing") for k, c in enumerate(self.contacts)]
+        return html_table(repr(self), ("contact", "cell", "time [s]", "truly touched"), rows)
 
     @property
     def cells(self) -> list[Cell]:

@@ -48,7 +48,9 @@ def grid_task(task: GridTask, arm: Robot, world: Any) -> GridTask:
     there = fk(task.kinematics or arm, q)
     start, goal = task.start, task.goal
     if known is not None and not own_map:
-        start, goal = known.start if start is None else start, known.goal if goal is None else goal
+        goal = known.goal if goal is None else goal
+        if start is None and task.near is None:  # another configuration begins where it has the tool
+            start = known.start
     if start is None:
         start = tuple(int(c) for c in where.grid.cell(there[:3, 3]))
     if goal is None:

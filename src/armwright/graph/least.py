@@ -82,7 +82,7 @@ class LeastKernel:
         return self._functions[driver, width]
 
     def over(self, *items: Traced) -> Least:
-        """Return the function of q alone, for items (count, size), one array a kind."""
+        """Return the function of q alone, for items (count, size), one array per kind."""
         return Least(self, items)
 
 

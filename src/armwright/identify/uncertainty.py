@@ -23,7 +23,7 @@ WIDE = 0.25
 
 
 def covariance(layout: Layout, solution: Solution, blocks: Sequence[Array]) -> Array:
-    """Covariance (size, size) of θ from block sums Cᵀr, one array (blocks, n, m) a log; 0 where θ is fixed.
+    """Covariance (size, size) of θ from block sums Cᵀr, one array (blocks, n, m) per log; 0 where θ is fixed.
 
     Directions that the data do not determine have infinite variance; they show as ``inf`` on the diagonal of the
     unknowns that take part in them.

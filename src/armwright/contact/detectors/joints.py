@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One threshold a joint: the alarm is the joint that exceeds its own the most."""
+"""One threshold per joint: the alarm is the joint that exceeds its own the most."""
 
 from __future__ import annotations
 

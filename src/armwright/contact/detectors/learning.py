@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Thresholds from contact-free runs: an envelope a + b|q̇_ref| + c|q̈_ref| + d|g(q_ref)| of what was observed, × margin.
 
-Half of the motions shape the envelope (a linear programme a joint: least mean threshold that no sample exceeds); the
+Half of the motions shape the envelope (a linear programme per joint: least mean threshold that no sample exceeds); the
 other half, which it has not seen, tells how far it has to be raised for the rate of false alarms that is asked for
 (`tail_margin`). Runs of one motion share its errors, so a stretch of motion is one piece of evidence, however many runs
 went through it. Where there are fewer than four motions, the runs of each are halved instead: that gives thresholds for

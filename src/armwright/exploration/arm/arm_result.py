@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 WINDOW = 1.0  # [s] after an alarm in which the felt torque is taken for a push at the place that was found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ArmExploration(Exploration):
     """A run from configuration to configuration that began with an empty map.
 

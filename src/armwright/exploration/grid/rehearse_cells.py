@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-POINTS = 40  # of a motion: at half a second a cell a minute at most, and an eighth of the UR5's 324 cells
+POINTS = 40  # of a motion: at half a second per cell a minute at most, and an eighth of the UR5's 324 cells
 STRIDE = 3  # cells between configurations at most: longer ways leave the map between them
 TRIES = 10  # times the points that are looked for: inverse kinematics may find none at many of them
 

@@ -161,7 +161,7 @@ def tables(tree: Table, *, empty: bool = False) -> dict[str, Table]:
     if bodies is None or not bodies.entries:
         if empty:
             return {}
-        raise tree.refuse("missing section [bodies.NAME], one a moving body, in chain order", "required section")
+        raise tree.refuse("missing section [bodies.NAME], one per moving body, in chain order", "required section")
     if len(bodies.entries) > MAX_ROWS:
         raise bodies.refuse(f"at most {MAX_ROWS} bodies", "rows")
     for name, body in bodies.entries.items():
