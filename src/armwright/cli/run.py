@@ -20,6 +20,7 @@ from armwright.cli.output import tell as remark
 from armwright.cli.run_detection import detection
 from armwright.cli.run_ends import Asked, place_json, task_of
 from armwright.cli.run_grid import HELP
+from armwright.cli.run_program import program
 from armwright.cli.run_worlds import worlds
 from armwright.cli.terminal import safe
 from armwright.errors import NotSupportedError
@@ -189,6 +190,7 @@ def _as_published(arm: Robot, asked: Asked, trigger: str, table: str, reaction: 
 
 app.command()(worlds)
 app.command()(detection)
+app.command()(program)
 
 
 @contextmanager

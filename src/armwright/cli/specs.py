@@ -136,8 +136,14 @@ def gains(words: Sequence[str]) -> dict[str, Any]:
 
 def payload(text: str, robot: Robot) -> Robot:
     """Load an arm with 'mass' [kg] at the tool origin, or 'mass@x,y,z' [m] in the tool frame."""
+    mass, com = mass_and_place(text)
+    return robot.with_payload(mass, com=com)
+
+
+def mass_and_place(text: str) -> tuple[float, list[float]]:
+    """Read 'mass' or 'mass@x,y,z' as a mass [kg] and its centre [m], the origin if omitted."""
     mass, at, place = text.partition("@")
     com = [_number(word, f"--payload {text!r}") for word in place.split(",")] if at else [0.0] * 3
     if len(com) != 3:
         raise InputError(f"--payload {text!r}: expected mass, or mass@x,y,z")
-    return robot.with_payload(_number(mass, f"--payload {text!r}"), com=com)
+    return _number(mass, f"--payload {text!r}"), com

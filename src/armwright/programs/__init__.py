@@ -3,6 +3,7 @@
 
 from armwright.programs.compare import program_differences
 from armwright.programs.fit import check_program
+from armwright.programs.outcome import Event, MoveOutcome, ProgramRun, WhatWorks, run_program
 from armwright.programs.plan import MovePlan, Plan, plan_program
 from armwright.programs.program import (
     Acceleration,
@@ -33,25 +34,30 @@ __all__ = [
     "BySpeed",
     "Distance",
     "Duration",
+    "Event",
     "Fraction",
     "Joints",
     "LeadingAxis",
     "Move",
+    "MoveOutcome",
     "MovePlan",
     "Note",
     "Payload",
     "Plan",
     "Pose",
     "Program",
+    "ProgramRun",
     "Share",
     "Speed",
     "Stop",
     "Tangent",
     "Target",
     "ToolRate",
+    "WhatWorks",
     "check_program",
     "plan_program",
     "program_differences",
     "read_program",
+    "run_program",
     "write_program",
 ]

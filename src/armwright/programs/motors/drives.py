@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What drives an arm and how far it may go: its motors, or, where a sheet knows none, the efforts of its joints.
 
-A program is checked against motors unless the caller asks for joints in so many words: the answer of the two is not of
-the same worth, and every report says which one it is.
+Where it knows not even those, speeds are left to check. A program is checked against motors unless the caller asks for
+another basis in so many words: the answers are not of the same worth, and every report says which one it is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-Basis = Literal["motors", "joints"]
+Basis = Literal["motors", "joints", "speeds"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,8 @@ class Drives:
     """Limits of one arm's drives.
 
     Attributes:
-        basis: "motors", or "joints" where torques and speeds below are those of the joints themselves.
+        basis: "motors"; "joints" where torques and speeds below are those of the joints themselves; "speeds" is the
+            same without limits of torque.
         actuators: gears, rotors, friction, limits; gear 1 and no rotor for "joints".
         speed: (n,) of the joints [rad/s or m/s], inf where none.
         reflected, drag: for "joints", rotor inertia (n, n) and viscous friction (n, n) of the motors as the joints
@@ -105,7 +106,8 @@ def drives_of(robot: Robot, basis: Basis = "motors") -> Drives:
 
     Args:
         robot: the arm.
-        basis: "motors" checks motor torques and speeds; "joints" checks joint efforts, for arms without motor data.
+        basis: "motors" checks motor torques and speeds; "joints" checks joint efforts and speeds, for arms without
+            motor data; "speeds" checks joint speeds alone.
 
     Raises:
         InputError: if the sheet lacks what `basis` needs; the message lists it and says what would work.
@@ -113,17 +115,29 @@ def drives_of(robot: Robot, basis: Basis = "motors") -> Drives:
     a, n = robot.actuators, robot.n
     speed = np.array([joint.limits.velocity for joint in robot.joints])
     effort = np.array([joint.limits.effort for joint in robot.joints])
-    if basis not in ("motors", "joints"):
-        raise InputError(f"basis: expected 'motors' or 'joints', got {basis!r}")
-    if basis == "joints":
-        if np.isinf(effort).any():
+    if basis not in get_args(Basis):
+        raise InputError(f"basis: expected {', '.join(get_args(Basis))}, got {basis!r}")
+    if basis != "motors":
+        if basis == "joints" and np.isinf(effort).any():
             raise InputError(
                 f"robot {robot.name!r}: no effort limit for {_named(robot, np.isinf(effort))}; "
                 "give limits.effort in its sheet"
             )
+        if basis == "speeds" and np.isinf(speed).any():
+            raise InputError(
+                f"robot {robot.name!r}: no speed limit for {_named(robot, np.isinf(speed))}; "
+                "give limits.velocity in its sheet"
+            )
+        if basis == "speeds":
+            effort = np.full(n, np.inf)
         ideal = Actuators.none(n)
         joints = Actuators(**{**_parts(ideal), "torque_limit": effort})
-        says = "checked against the joint efforts of the sheet; torque, speed and heat of the motors are not known"
+        says = (
+            "checked against the joint efforts and speeds of the sheet; of the motors nothing is known"
+            if basis == "joints"
+            else "checked against the joint speeds of the sheet alone; it has neither motor torques "
+            "(actuators.torque_limit) nor joint efforts (limits.effort)"
+        )
         K = a.gear
         reflected, drag = K.T @ np.diag(a.rotor_inertia) @ K, K.T @ np.diag(a.viscous) @ K
         return Drives(basis, joints, speed, reflected, drag, np.zeros(n), np.full(n, np.inf), says, ("motors",))

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.errors import InputError
 from armwright.programs.motors.cycle import Algorithm
-from armwright.programs.motors.payload import point_mass
+from armwright.programs.motors.payload import SIZE
 from armwright.programs.motors.rules import unlimited
 from armwright.programs.motors.run import run_columns, run_variants
 
@@ -135,29 +134,29 @@ def largest_payload(
     Args:
         robot: the arm.
         demand: the program; the mass comes on top of its own payload, at every moment.
-        com: where the mass sits, tool frame (3,) [m]; the program's own payload must be none or a point mass there.
+        com: where the mass sits, tool frame (3,) [m].
         basis: what is checked.
         most: largest mass to look at [kg].
     """
-    own = np.zeros(demand.cycles) if demand.payload is None else demand.payload[:, 0]
-    if demand.payload is not None and (
-        demand.payload[:, 4:].any() or not np.allclose(demand.payload[own > 0.0, 1:4], np.asarray(com))
-    ):
-        raise InputError("largest_payload: the program's own payload must be a point mass at `com`")
+    own = np.zeros((demand.cycles, SIZE)) if demand.payload is None else np.asarray(demand.payload)
+    at = np.asarray(com, dtype=np.float64)
 
     def flagged(masses: Array) -> NDArray[np.bool_]:
-        at = point_mass(1.0, com)[1:]
-        loads = [np.column_stack([own + m, np.tile(at, (demand.cycles, 1))]) for m in masses]
-        return np.array([bool(f.any()) for f in _exact_flags(robot, _carrying(demand, loads), basis)])
+        return flagged_any(robot, _carrying(demand, [_joined(own, float(m), at) for m in masses]), basis)
 
-    return _least_flagged(flagged, np.concatenate([[0.0], np.geomspace(1e-3 * most, most, 2 * LOOKS)]))
+    return least_flagged(flagged, np.concatenate([[0.0], np.geomspace(1e-3 * most, most, 2 * LOOKS)]))
+
+
+def flagged_any(robot: Robot, demands: Sequence[Demand], basis: Basis = "motors") -> NDArray[np.bool_]:
+    """Whether anything is flagged in each of some demands with the arm exactly on its way, (B,)."""
+    return np.array([bool(flags.any()) for flags in _exact_flags(robot, demands, basis)])
 
 
 def _carrying(demand: Demand, loads: list[Array]) -> list[Demand]:
     return [replace(demand, payload=load) for load in loads]
 
 
-def _least_flagged(flagged: Callable[[Array], NDArray[np.bool_]], grid: Array) -> float:
+def least_flagged(flagged: Callable[[Array], NDArray[np.bool_]], grid: Array) -> float:
     """Largest value that is not flagged below the first one that is; NaN if the first is, the last if none is."""
     for _ in range(ROUNDS):
         hit = np.flatnonzero(flagged(grid))
@@ -203,12 +202,16 @@ def sensitivity(
     """
     out = []
     for factor in periods:
-        run = exact(robot, demand.at_period(factor * demand.dt), basis)[0]
-        out.append(_summed("dt", factor * demand.dt, run))
-    own = np.zeros((demand.cycles, 10)) if demand.payload is None else np.asarray(demand.payload)
+        out.append(sensitivity_to_cycle(robot, demand.at_period(factor * demand.dt), basis))
+    own = np.zeros((demand.cycles, SIZE)) if demand.payload is None else np.asarray(demand.payload)
     loads = [_joined(own, mass, np.asarray(com, dtype=np.float64)) for mass in payloads]
     runs = exact(robot, _carrying(demand, loads), basis) if loads else []
     return out + [_summed("payload", mass, run) for mass, run in zip(payloads, runs, strict=True)]
+
+
+def sensitivity_to_cycle(robot: Robot, demand: Demand, basis: Basis = "motors") -> Sensitivity:
+    """Tell how much of every motor a demand uses, as the row of its own cycle time."""
+    return _summed("dt", demand.dt, exact(robot, demand, basis)[0])
 
 
 def _summed(what: str, value: float, run: MotorRun) -> Sensitivity:

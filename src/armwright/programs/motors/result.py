@@ -141,7 +141,7 @@ class MotorRun:
             groups = [(self.robot, np.arange(self.demand.cycles))]
         else:
             kinds, which = np.unique(payload, axis=0, return_inverse=True)
-            groups = [(_loaded(self.robot, kind), np.flatnonzero(which == k)) for k, kind in enumerate(kinds)]
+            groups = [(loaded_robot(self.robot, kind), np.flatnonzero(which == k)) for k, kind in enumerate(kinds)]
         for robot, rows in groups:
             wrench = None if self.demand.wrench is None else self.demand.wrench[rows]
             out[rows] = joint_reactions(robot, q[rows], qd[rows], self.qdd[rows], wrench)
@@ -162,7 +162,8 @@ class MotorRun:
         return Deviation(position, angle, _from_path(got[:, :3, 3], before[:, :3, 3], there[:, :3, 3], position))
 
 
-def _loaded(robot: Robot, payload: Array) -> Robot:
+def loaded_robot(robot: Robot, payload: Array) -> Robot:
+    """Return the robot with a load (10,) of `payload` on its tool; itself where that has no mass."""
     m, x, y, z, xx, yy, zz, xy, xz, yz = (float(v) for v in payload)
     return robot.with_payload(m, (x, y, z), [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) if m else robot
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from armwright.errors import ArmwrightError
+from armwright.recording.interrupts import Uninterrupted
 from armwright.recording.pictures.plots import GROUPS, png
 
 if TYPE_CHECKING:
@@ -171,7 +172,8 @@ def write_html(path: str | Path, title: str, body: Sequence[str], css: str = CSS
     )
     file = Path(path)
     try:
-        file.write_text(page, encoding="utf-8")
+        with Uninterrupted():  # a page is whole, or not begun
+            file.write_text(page, encoding="utf-8")
     except OSError as error:
         raise ArmwrightError(f"{file}: the report could not be written ({error.strerror or error})") from error
     return file

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``armwright run program``: a robot program against what the motors can really do."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
+from armwright.cli.failures import CommandError, error_object, fail, guarded
+from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table
+from armwright.cli.output import tell as remark
+from armwright.cli.show_program import LanguageName
+from armwright.cli.simulate import progress
+from armwright.errors import NotSupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from armwright.programs.outcome import ProgramRun
+
+SHOWN = 12  # events in the terminal; the report and --json have them all
+
+
+@guarded
+def program(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Robot program: L-IRL, URScript, RAPID, KRL or G-code.")],
+    robot: Annotated[str, typer.Option(help=WHICH)],
+    language: LanguageName = None,
+    override: Annotated[float, typer.Option(help="How many times as fast as planned.")] = 1.0,
+    cycle: Annotated[float, typer.Option(help="Length of a controller cycle [s].")] = 0.01,
+    payload: Annotated[
+        str | None, typer.Option(help="Load of moves that name none: kg, or kg@x,y,z in metres from the flange.")
+    ] = None,
+    start: Annotated[str | None, typer.Option(help="Posture at first, a,b,…; radians, or degrees with deg.")] = None,
+    rule: Annotated[str, typer.Option(help="At a torque limit: full or partitioned (001).")] = "full",
+    basis: Annotated[
+        str | None, typer.Option(help="motors, joints (efforts) or speeds; what the sheet has by default.")
+    ] = None,
+    law: Annotated[str, typer.Option(help="words (of the program) or fastest (motors at their limits).")] = "words",
+    csv: Annotated[Path | None, typer.Option(help="File for the cycles: .csv, .npz, .parquet or .mcap.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Report, one HTML page.")] = None,
+    film: Annotated[bool, typer.Option("--film/--no-film", help="Draw the film (takes longest).")] = True,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
+    json: Json = False,
+) -> None:
+    """Check a robot program against what the motors can do: where, when and why they cannot follow, what would work.
+
+    Exit code 0 if they can, 1 if they cannot.
+    """
+    from armwright.cli import specs
+    from armwright.programs import Payload, read_program
+    from armwright.programs.outcome import run_program
+
+    _check_files(csv, out)
+    arm = load_arm(robot, implausible, base, tip)
+    began = time.perf_counter()
+    outcome: ProgramRun | None = None
+    files: list[Path] = []
+    ending = None
+    try:
+        with progress(f"{file.name} on {arm.name}", json) as bar:
+            tell: Callable[[float], Any] = bar or (lambda _: None)
+            text = read_program(file, language)
+            tell(0.05)
+            load = None if payload is None else Payload(*specs.mass_and_place(payload))  # type: ignore[arg-type]
+            options: dict[str, Any] = {
+                "override": override,
+                "payload": load,
+                "start_q": None if start is None else specs.posture(start, arm, "--start"),
+            }
+            outcome = run_program(arm, text, cycle, rule=rule, basis=basis, law=law, **options)  # type: ignore[arg-type]
+            tell(0.2)
+            if csv is not None:  # first what cannot be made again without the run
+                files.append(outcome.recording.save(csv))
+            outcome.works  # noqa: B018 - made here, where there is a bar
+            tell(0.5)
+            if out is not None:
+                files += _report(outcome, out, film, lambda done: tell(0.5 + 0.5 * done))
+    except KeyboardInterrupt:
+        if outcome is None:
+            raise
+        ending = CommandError("interrupted; the verdict stands", INTERRUPTED, kind="Interrupted", answered=json)
+    _answer(outcome, files, time.perf_counter() - began, ending, json)
+    if ending is not None:
+        raise ending
+    if not outcome.feasible:
+        raise typer.Exit(NEGATIVE)
+
+
+def _check_files(csv: Path | None, out: Path | None) -> None:
+    """Find out before the run whether its results can be kept."""
+    from armwright.recording.formats import module_for
+
+    if csv is not None:
+        module_for(csv)
+    if out is not None and out.suffix.lower() not in (".html", ".htm"):
+        fail(f"{out}: expected a name that ends in .html")
+    for path in (csv, out):
+        if path is not None and not path.parent.is_dir():
+            fail(f"{path}: no such folder")
+        if path is not None and path.is_dir():
+            fail(f"{path}: is a folder")
+
+
+def _report(outcome: ProgramRun, out: Path, film: bool, tell: Callable[[float], Any]) -> list[Path]:
+    try:
+        return [outcome.report(out, animation=film, progress=tell)]
+    except NotSupportedError as error:
+        remark(f"armwright: no report: {error}")  # stdout may be for JSON
+        return []
+
+
+def _answer(outcome: ProgramRun, files: list[Path], took: float, ending: CommandError | None, json: bool) -> None:
+    """Print what was found; of an interrupted run the verdict, which is known."""
+    wrote = [str(file) for file in files]
+    if json:
+        found = outcome.figures() if ending is None else {"feasible": outcome.feasible, "verdict": outcome.verdict}
+        say_json({**found, "seconds": took, "files": wrote, "error": error_object(ending) if ending else None})
+        return
+    if ending is None:
+        print_tables(outcome)
+    else:
+        say(outcome.verdict)
+    for file in wrote:
+        say(f"wrote {file}")
+    say(f"{outcome.plan.duration:.3f} s of program in {took:.3g} s, compiling included")
+
+
+def print_tables(outcome: ProgramRun) -> None:
+    """Print the verdict, one row a move, events, one row a motor, and what would work."""
+    from armwright.programs.outcome.rows import MOTOR_HEADS, MOVE_HEADS, motor_cells, move_cells
+    from armwright.programs.outcome.words import event_words, works_words
+
+    say(outcome.verdict)
+    say()
+    title = f"{outcome.program.name or outcome.program.file} on {outcome.robot.name}"
+    table(title, MOVE_HEADS, [move_cells(outcome, move) for move in outcome.moves], left=3)
+    for event in outcome.events[:SHOWN]:
+        say(event_words(outcome, event))
+    if len(outcome.events) > SHOWN:
+        say(f"… and {len(outcome.events) - SHOWN} events more (--json and the report have all of them)")
+    what = "motors" if outcome.basis == "motors" else "joints"
+    table(what, MOTOR_HEADS, motor_cells(outcome))
+    for words in works_words(outcome):
+        say(words)
+    for note in outcome.plan.notes:
+        say(note.message, lead=f"line {note.line}: " if note.line else "note: ")

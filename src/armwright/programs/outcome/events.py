@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where, when and why a motor could not follow: runs of flagged cycles, each with what its torque was wanted for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from armwright.dynamics.actuator_side import joint_side
+from armwright.programs.motors.result import loaded_robot
+from armwright.robot.tree import tree_of
+
+if TYPE_CHECKING:
+    from armwright.programs.motors import MotorRun
+    from armwright.programs.outcome.run import ProgramRun
+    from armwright.types import Array
+
+APART = 3  # cycles without a flag that still belong to one event: motors at their limit flicker
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """One motor that could not follow for a while.
+
+    Attributes:
+        joint: index of the joint that the motor drives before all others.
+        cause: "torque" or "speed".
+        move: index of the move in the program.
+        start, end: [s]. cycles: how many of them were flagged.
+        asked, limit: what the program asks at the worst cycle, and what there is: torque of the motor [N m] or speed of
+            the joint [rad/s, m/s].
+        worst: time of that cycle [s]. place: (3,) wished tool position there, base frame [m].
+        catching_up: the program itself asks no more than there is; the arm only makes up for what it missed before, and
+            `asked` is what that would take at once.
+        parts: for torques, what the worst cycle's torque was for [N m]: acceleration, gravity, motion (Coriolis and
+            centrifugal forces), world (the wrench on the tool), friction; they sum up to what was asked.
+    """
+
+    joint: int
+    cause: Literal["torque", "speed"]
+    move: int
+    start: float
+    end: float
+    cycles: int
+    asked: float
+    limit: float
+    worst: float
+    place: Array
+    catching_up: bool
+    parts: dict[str, float]
+
+    @property
+    def use(self) -> float:
+        """What was asked over what there was."""
+        return abs(self.asked) / self.limit if self.limit else float("inf")
+
+    @property
+    def mostly(self) -> str:
+        """What the larger part of a torque was for; empty for speeds."""
+        sense = np.sign(self.asked)
+        return max(self.parts, key=lambda name: sense * self.parts[name]) if self.parts else ""
+
+
+def events_of(outcome: ProgramRun) -> tuple[Event, ...]:
+    """Return the events of a run in order of time."""
+    run = outcome.motors
+    found = []
+    for j in range(run.robot.n):
+        for first, last in _stretches(run.saturated[:, j]):
+            found.append(_torque_event(outcome, j, first, last))
+        for first, last in _stretches(run.clipped[:, j]):
+            found.append(_speed_event(outcome, j, first, last))
+    return tuple(sorted(found, key=lambda event: (event.start, event.joint, event.cause)))
+
+
+def _stretches(flags: Array) -> list[tuple[int, int]]:
+    """First and last index of every stretch of flags with gaps of at most `APART`."""
+    at = np.flatnonzero(flags)
+    if not at.size:
+        return []
+    cuts = np.flatnonzero(np.diff(at) > APART + 1)
+    return list(zip(at[np.r_[0, cuts + 1]].tolist(), at[np.r_[cuts, at.size - 1]].tolist(), strict=True))
+
+
+def _torque_event(outcome: ProgramRun, j: int, first: int, last: int) -> Event:
+    stretch = slice(first, last + 1)
+    wished = outcome.wished.torque_use[stretch, j]
+    own = bool(wished.max() > 1.0)  # asked too much by itself; else the arm only tries to make up for another event
+    run = outcome.wished if own else outcome.motors
+    worst = first + int(np.argmax(run.torque_use[stretch, j]))
+    return Event(
+        cause="torque",
+        asked=float(run.wanted[worst, j]),
+        limit=float(run.limit[worst, j]),
+        parts={name: float(value[j]) for name, value in torque_parts(run, worst).items()},
+        cycles=int(outcome.motors.saturated[stretch, j].sum()),
+        catching_up=not own,
+        **_common(outcome, j, first, last, worst),
+    )
+
+
+def _speed_event(outcome: ProgramRun, j: int, first: int, last: int) -> Event:
+    stretch = slice(first, last + 1)
+    use = outcome.wished.speed_use[stretch, j]
+    own = bool(use.max() > 1.0)
+    worst = first + int(np.argmax(use))
+    if own:
+        asked = float(outcome.wished.qd[worst, j])
+        limit = abs(asked) / float(use.max())
+    else:
+        run = outcome.motors
+        rates = (run.demand.q[1:] - run.starts[0])[stretch] / run.demand.dt
+        worst = first + int(np.argmax(np.abs(rates[:, j])))
+        asked = float(rates[worst - first, j])
+        limit = float(abs(run.drives.within_speeds(rates[worst - first])[j]))
+    return Event(
+        cause="speed",
+        asked=asked,
+        limit=limit,
+        parts={},
+        cycles=int(outcome.motors.clipped[stretch, j].sum()),
+        catching_up=not own,
+        **_common(outcome, j, first, last, worst),
+    )
+
+
+def _common(outcome: ProgramRun, j: int, first: int, last: int, worst: int) -> dict[str, Any]:
+    dt = outcome.motors.demand.dt
+    return {
+        "joint": j,
+        "move": int(outcome.motors.demand.moves[worst]),
+        "start": first * dt,
+        "end": (last + 1) * dt,
+        "worst": worst * dt,
+        "place": outcome.tool_positions[0][worst],
+    }
+
+
+def torque_parts(run: MotorRun, cycle: int) -> dict[str, Array]:
+    """Split the motor torques (n,) that a cycle wanted into what they were for [N m]; the parts sum up to `wanted`."""
+    demand, drives, dt = run.demand, run.drives, run.demand.dt
+    q, qd = (rows[cycle] for rows in run.starts)
+    asked = (demand.q[cycle + 1] - q) / dt
+    qdd = (drives.within_speeds(asked) if run.algorithm.clip else asked) - qd
+    qdd = np.asarray(qdd / dt, dtype=np.float64)
+    robot = run.robot if demand.payload is None else loaded_robot(run.robot, demand.payload[cycle])
+    tree = tree_of(robot, regroup=True)
+    wrench = None if demand.wrench is None else demand.wrench[cycle]
+    still = np.zeros_like(qd)
+    H, gravity = joint_side(tree, q, still)
+    moving = joint_side(tree, q, qd)[1]
+    loaded = moving if wrench is None else joint_side(tree, q, qd, wrench)[1]
+    if drives.reflected is not None:
+        H = H + drives.reflected
+    K = drives.actuators.gear
+    to_motor = np.linalg.inv(K).T
+    parts = {
+        "acceleration": to_motor @ (H @ qdd) + drives.actuators.rotor_inertia * (K @ qdd),
+        "gravity": to_motor @ gravity,
+        "motion": to_motor @ (moving - gravity),
+        "world": to_motor @ (loaded - moving),
+    }
+    parts["friction"] = run.wanted[cycle] - sum(parts.values())
+    return {name: np.asarray(value, dtype=np.float64) for name, value in parts.items()}
