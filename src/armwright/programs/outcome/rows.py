@@ -59,9 +59,19 @@ def move_cells(outcome: ProgramRun, move: MoveOutcome, width: int = 34) -> list[
         f"{joint} {move.cause}",
         f"{100 * move.use:.1f}",
         override_cell(move.override),
-        *(f"{value:.3g}" for value in (1e3 * off.position, math.degrees(off.angle), 1e3 * off.path)),
+        *(off_cell(value) for value in (1e3 * off.position, math.degrees(off.angle), 1e3 * off.path)),
         str(move.flagged) if move.flagged else "–",
     ]
+
+
+def plain(value: float) -> str:
+    """A force or moment: three digits, no powers of ten."""
+    return f"{value:.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
+
+
+def off_cell(value: float) -> str:
+    """A deviation [mm or °]; rounding errors are none."""
+    return "0" if value < 1e-6 else f"{value:.3g}"
 
 
 def override_cell(value: float | None) -> str:
@@ -116,9 +126,9 @@ def reaction_cells(outcome: ProgramRun) -> list[list[str]]:
     return [
         [
             row["body"],
-            f"{row['force_n']:.4g}",
-            f"{row['moment_nm']:.4g}",
-            *(f"{row[name][0]:.3g} … {row[name][1]:.3g}" for name in COMPONENTS),
+            plain(row["force_n"]),
+            plain(row["moment_nm"]),
+            *(f"{plain(row[name][0])} … {plain(row[name][1])}" for name in COMPONENTS),
         ]
         for row in reaction_rows(outcome)
     ]
