@@ -11,14 +11,8 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError
 from armwright.programs.motors.demand import Demand
-from armwright.programs.motors.feasible import (
-    FASTEST,
-    exact,
-    feasible_override,
-    largest_payload,
-    needed_motors,
-    sensitivity,
-)
+from armwright.programs.motors.feasible import exact, largest_payload, needed_motors, sensitivity
+from armwright.programs.motors.override import FASTEST, feasible_override
 from armwright.programs.motors.payload import point_mass
 from armwright.programs.motors.run import run_motors, run_variants
 from armwright.programs.motors.summary import by_move, summarise, verdict
@@ -93,8 +87,11 @@ def test_payload_that_just_fits():
     carrying = replace(demand, payload=point_mass(2.0, com))
     assert abs(largest_payload(rl15(), carrying, com) - (mass - 2.0)) < 0.01 * mass
     assert np.isnan(largest_payload(rl15(), point_to_point(4.0), com))
-    with pytest.raises(InputError, match="point mass at `com`"):
-        largest_payload(rl15(), carrying, (0.0, 0.0, 0.0))
+    elsewhere = replace(demand, payload=point_mass(2.0, (0.0, 0.1, 0.0)))  # joined with the load that is there
+    more = largest_payload(rl15(), elsewhere, com)
+    both = [2.0 + more, 0.0, 0.2 / (2.0 + more), 0.1 * more / (2.0 + more)]
+    apart = 2.0 * more / (2.0 + more) * np.array([0.02, 0.01, 0.01, 0.0, 0.0, 0.01])
+    assert run_motors(rl15(), replace(demand, payload=np.array([*both, *apart]))).feasible
 
 
 def test_sensitivity_tells_corners_from_loads():

@@ -35,6 +35,9 @@ def program(
     payload: Annotated[
         str | None, typer.Option(help="Load of moves that name none: kg, or kg@x,y,z in metres from the flange.")
     ] = None,
+    tool: Annotated[
+        str | None, typer.Option(help="Tool of moves that name none: x,y,z in metres from the flange, or x,y,z,A,B,C.")
+    ] = None,
     start: Annotated[str | None, typer.Option(help="Posture at first, a,b,…; radians, or degrees with deg.")] = None,
     rule: Annotated[str, typer.Option(help="At a torque limit: full or partitioned (001).")] = "full",
     basis: Annotated[
@@ -72,6 +75,7 @@ def program(
             options: dict[str, Any] = {
                 "override": override,
                 "payload": load,
+                "tool": None if tool is None else specs.tool(tool),
                 "start_q": None if start is None else specs.posture(start, arm, "--start"),
             }
             outcome = run_program(arm, text, cycle, rule=rule, basis=basis, law=law, **options)  # type: ignore[arg-type]

@@ -134,6 +134,17 @@ def gains(words: Sequence[str]) -> dict[str, Any]:
     return out
 
 
+def tool(text: str) -> Array:
+    """Read 'x,y,z' [m] or 'x,y,z,A,B,C' with angles Rz(A) Ry(B) Rx(C) [deg] as a pose (4, 4)."""
+    from armwright.spatial import pose, rotation_from_euler
+
+    values = [_number(word, f"--tool {text!r}") for word in text.split(",")]
+    if len(values) not in (3, 6):
+        raise InputError(f"--tool {text!r}: expected x,y,z in metres, or x,y,z,A,B,C with angles in degrees")
+    angles = np.radians([*values[3:], 0.0, 0.0, 0.0][:3])
+    return np.asarray(pose(rotation_from_euler(angles, "zyx"), np.array(values[:3])))
+
+
 def payload(text: str, robot: Robot) -> Robot:
     """Load an arm with 'mass' [kg] at the tool origin, or 'mass@x,y,z' [m] in the tool frame."""
     mass, com = mass_and_place(text)

@@ -4,8 +4,9 @@
 from armwright.programs.motors.cycle import Algorithm
 from armwright.programs.motors.demand import Demand
 from armwright.programs.motors.drives import Drives, drives_of
-from armwright.programs.motors.feasible import feasible_override, largest_payload, needed_motors, sensitivity
+from armwright.programs.motors.feasible import largest_payload, needed_motors, sensitivity
 from armwright.programs.motors.monitor import MotorMonitor, Reading
+from armwright.programs.motors.override import Override, feasible_override
 from armwright.programs.motors.payload import point_mass
 from armwright.programs.motors.plan import cycle_kernel, cycle_plan
 from armwright.programs.motors.result import MotorRun
@@ -22,6 +23,7 @@ __all__ = [
     "MotorMonitor",
     "MotorRun",
     "MoveSummary",
+    "Override",
     "Reading",
     "Sample",
     "by_move",

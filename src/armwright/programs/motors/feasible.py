@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would work: how fast, with what load, with which motors a program can be run as it was meant.
+"""What would work: with what load, with which motors a program can be run as it was meant; for how fast see `override`.
 
 All questions are put to one compiled loop in which the arm follows the wish exactly, whatever it takes: then a flag in
 one move has nothing to do with a lag from another. Where it flags nothing, Algorithm 1 returns the wish unchanged.
@@ -8,7 +8,7 @@ one move has nothing to do with a lag from another. Where it flags nothing, Algo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -29,23 +29,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 EXACT = Algorithm(rule=unlimited, clip=False)
-SLOWEST, SLOW, FASTEST = 0.02, 0.2, 8.0
 ROUNDS, LOOKS = 3, 12  # each round puts LOOKS values into the bracket: 13³ of its width
-
-
-@dataclass(frozen=True, slots=True)
-class Override:
-    """Largest override at which nothing is flagged.
-
-    Attributes:
-        program: of the whole program; 0 if even `SLOWEST` is flagged.
-        moves: number of a move → the largest override of the program at which none of its own cycles is flagged.
-        limited_by: number of the move and index of the motor that come first beyond `program`; None if nothing does.
-    """
-
-    program: float
-    moves: dict[int, float]
-    limited_by: tuple[int, int] | None
 
 
 def exact(robot: Robot, demands: Demand | Sequence[Demand], basis: Basis = "motors") -> list[MotorRun]:
@@ -53,57 +37,7 @@ def exact(robot: Robot, demands: Demand | Sequence[Demand], basis: Basis = "moto
     return run_variants(robot, demands, "unlimited", algorithm=EXACT, basis=basis)
 
 
-@names_culprit
-def feasible_override(robot: Robot, demand: Demand, basis: Basis = "motors") -> Override:
-    """Find how fast a program can be run, and each of its moves, on the same path.
-
-    From slow to fast, the first override that is flagged ends the search; it is found to about 1e-4 of itself. Standing
-    still must be possible: gravity alone may be more than the motors have. In a path with corners it is partly chance
-    whether a cycle meets one, so that its overrides are rough.
-    """
-    moves = [int(m) for m in np.unique(demand.moves)]
-    grid = np.geomspace(SLOW, FASTEST, 2 * LOOKS)
-    flagged = _flagged(robot, demand, grid, moves, basis)
-    if flagged[0].any():  # slow programs are long ones: looked at only if it must be
-        slower = np.geomspace(SLOWEST, SLOW, LOOKS + 1)[:-1]
-        grid = np.concatenate([slower, grid])
-        flagged = np.concatenate([_flagged(robot, demand, slower, moves, basis), flagged])
-    low, high = np.zeros(len(moves)), np.full(len(moves), np.inf)
-    for k in range(len(moves)):
-        hit = np.flatnonzero(flagged[:, k])
-        first = hit[0] if hit.size else len(grid)
-        low[k] = grid[first - 1] if first else 0.0
-        high[k] = grid[first] if hit.size else np.inf
-    for _ in range(ROUNDS):
-        open_ones = [k for k in range(len(moves)) if low[k] > 0.0 and np.isfinite(high[k])]
-        if not open_ones:
-            break
-        looks = {k: np.linspace(low[k], high[k], LOOKS + 2)[1:-1] for k in open_ones}
-        every = np.concatenate(list(looks.values()))
-        found = _flagged(robot, demand, every, moves, basis)
-        for place, k in enumerate(open_ones):
-            hit = np.flatnonzero(found[place * LOOKS : (place + 1) * LOOKS, k])
-            steps = np.concatenate([[low[k]], looks[k], [high[k]]])
-            first = hit[0] + 1 if hit.size else LOOKS + 1
-            low[k], high[k] = steps[first - 1], steps[first]
-    slowest = int(np.argmin(low))
-    by = None
-    if np.isfinite(high[slowest]):
-        run = exact(robot, demand.at_override(high[slowest]), basis)[0]
-        worst = np.maximum(run.torque_use, run.speed_use) * (run.demand.moves == moves[slowest])[:, None]
-        by = (moves[slowest], int(np.argmax(worst.max(axis=0))))
-    reach = np.where(np.isfinite(high), low, FASTEST)
-    return Override(float(reach.min()), dict(zip(moves, reach.tolist(), strict=True)), by)
-
-
-def _flagged(robot: Robot, demand: Demand, overrides: Array, moves: list[int], basis: Basis) -> NDArray[np.bool_]:
-    """Whether a cycle of each move is flagged at each override, (overrides, moves)."""
-    demands = [demand.at_override(float(x)) for x in overrides]
-    flags = [np.asarray(flag.any(axis=1)) for flag in _exact_flags(robot, demands, basis)]
-    return np.array([[bool(f[d.moves == m].any()) for m in moves] for f, d in zip(flags, demands, strict=True)])
-
-
-def _exact_flags(robot: Robot, demands: Sequence[Demand], basis: Basis) -> list[NDArray[np.bool_]]:
+def exact_flags(robot: Robot, demands: Sequence[Demand], basis: Basis) -> list[NDArray[np.bool_]]:
     """Torque and speed flags of every cycle of each demand, (T, 2n)."""
     return [rows > 0.5 for rows in run_columns(robot, demands, EXACT, basis, ("saturated", "clipped"))]
 
@@ -149,7 +83,7 @@ def largest_payload(
 
 def flagged_any(robot: Robot, demands: Sequence[Demand], basis: Basis = "motors") -> NDArray[np.bool_]:
     """Whether anything is flagged in each of some demands with the arm exactly on its way, (B,)."""
-    return np.array([bool(flags.any()) for flags in _exact_flags(robot, demands, basis)])
+    return np.array([bool(flags.any()) for flags in exact_flags(robot, demands, basis)])
 
 
 def _carrying(demand: Demand, loads: list[Array]) -> list[Demand]:

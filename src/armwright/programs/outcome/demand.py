@@ -14,30 +14,68 @@ from armwright.programs.motors import Demand
 from armwright.programs.motors.payload import point_mass
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from armwright.programs.plan import Plan
     from armwright.programs.program import Payload
     from armwright.types import Array
 
+AROUND = 3  # cycles before and behind a move: the first ones of a demand begin at rest
+
 
 def demand_of(plan: Plan) -> Demand:
-    """Return what a plan asks of the motors.
+    """Return what a plan asks of the motors; see `Demands`."""
+    return Demands(plan).all()
+
+
+class Demands:
+    """What a plan asks of the motors, as it is or at another override.
 
     A cycle belongs to the move under way at its end. Wrenches are those at its beginning, where its forces are taken.
     """
-    q, move = plan.q, plan.move[1:]
-    if len(q) < 2:
-        q, move = np.repeat(q, 2, axis=0), plan.move
-    moves = plan.program.moves
-    loads: Any = [m.payload for m in moves]
-    tools = np.array([tool_of(m) for m in moves])
-    return Demand(
-        plan.cycle,
-        q,
-        wrench=flange_wrench(plan.robot, plan.program, q[:-1], move),
-        payload=np.array([payload_row(load) for load in loads])[move] if any(loads) else None,
-        move=move,
-        tool=None if (tools == np.eye(4)).all() else tools[move],
-    )
+
+    def __init__(self, plan: Plan) -> None:
+        """Collect tools and loads of the moves."""
+        moves = plan.program.moves
+        self.plan = plan
+        self.moving = np.abs(plan.time.coefficients[:, 1:]).any(axis=(1, 2))
+        tools = np.array([tool_of(move) for move in moves])
+        self.tools = None if (tools == np.eye(4)).all() else tools
+        loads: Any = [move.payload for move in moves]
+        self.loads = np.array([payload_row(load) for load in loads]) if any(loads) else None
+        self.pushed = any(move.wrench is not None and move.wrench.any() for move in moves)
+
+    def all(self) -> Demand:
+        """Return the whole program as it was planned."""
+        return self._demand(self.plan.q, self.plan.move)
+
+    def at(self, override: float, move: int | None = None) -> Demand:
+        """Return the whole program at another override, or the cycles of one move and a few around it.
+
+        It is what `plan_program` would plan with that override on top: everything runs faster, but for the waits.
+        """
+        plan, breaks = self.plan, self.plan.time.breaks
+        faster = np.concatenate([[0.0], np.cumsum(np.diff(breaks) / np.where(self.moving, override, 1.0))])
+        first, last = 0, int(np.ceil(faster[-1] / plan.cycle - 1e-9))
+        if move is not None:
+            ends = np.interp([plan.moves[move].start, plan.moves[move].end], breaks, faster) / plan.cycle
+            first, last = max(0, int(ends[0]) - AROUND), min(last, int(ends[1]) + 1 + AROUND)
+        t = np.interp(plan.cycle * np.arange(first, last + 1), faster, breaks)
+        q, _, _, owner = plan.at(t)
+        return self._demand(q, owner)
+
+    def _demand(self, q: Array, owner: NDArray[np.int64]) -> Demand:
+        if len(q) < 2:
+            q, owner = np.repeat(q, 2, axis=0), np.repeat(owner, 2)
+        move, plan = owner[1:], self.plan
+        return Demand(
+            plan.cycle,
+            q,
+            wrench=flange_wrench(plan.robot, plan.program, q[:-1], move) if self.pushed else None,
+            payload=None if self.loads is None else self.loads[move],
+            move=move,
+            tool=None if self.tools is None else self.tools[move],
+        )
 
 
 def payload_row(load: Payload | None) -> Array:

@@ -13,6 +13,8 @@ from armwright.programs.motors.result import loaded_robot
 from armwright.robot.tree import tree_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from armwright.programs.motors import MotorRun
     from armwright.programs.outcome.run import ProgramRun
     from armwright.types import Array
@@ -75,7 +77,7 @@ def events_of(outcome: ProgramRun) -> tuple[Event, ...]:
     return tuple(sorted(found, key=lambda event: (event.start, event.joint, event.cause)))
 
 
-def _stretches(flags: Array) -> list[tuple[int, int]]:
+def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """First and last index of every stretch of flags with gaps of at most `APART`."""
     at = np.flatnonzero(flags)
     if not at.size:

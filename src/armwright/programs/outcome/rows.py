@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.programs.motors.feasible import FASTEST
+from armwright.programs.motors.override import FASTEST
 from armwright.programs.outcome.tables import COMPONENTS, motor_rows, reaction_rows
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.programs.fit import check_program
-from armwright.programs.motors import Demand, find_rule, run_motors
-from armwright.programs.motors.feasible import Override, exact
+from armwright.programs.motors import Demand, Override, find_rule, run_motors
+from armwright.programs.motors.feasible import exact
 from armwright.programs.outcome.basis import basis_of
 from armwright.programs.outcome.demand import demand_of
 from armwright.programs.outcome.events import Event, events_of

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError, ProgramError
-from armwright.programs.motors import feasible_override, largest_payload, needed_motors, sensitivity
+from armwright.programs.motors import Override, feasible_override, largest_payload, needed_motors, sensitivity
 from armwright.programs.motors.feasible import (
     LOOKS,
     Needed,
-    Override,
     Sensitivity,
     flagged_any,
     least_flagged,
     sensitivity_to_cycle,
 )
-from armwright.programs.outcome.demand import demand_of, sampled
+from armwright.programs.outcome.demand import Demands, demand_of, sampled
 from armwright.programs.plan import plan_program
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ class WhatWorks:
 
 def override_of(outcome: ProgramRun) -> Override:
     """How fast the program, and each of its moves, can be run."""
-    return feasible_override(outcome.robot, outcome.demand, outcome.basis)
+    return feasible_override(outcome.robot, outcome.demand, outcome.basis, at=Demands(outcome.plan).at)
 
 
 def what_works(outcome: ProgramRun) -> WhatWorks:
@@ -127,10 +126,10 @@ def _fastest(outcome: ProgramRun) -> tuple[float | None, str, float | None]:
         fast = plan_program(robot, plan.program, plan.cycle, start_q=plan.q[0], law="fastest")
     except (ProgramError, InputError) as error:
         return None, str(error), None
-    wish = demand_of(fast)
+    wish = Demands(fast)
 
     def flagged(overrides: Array) -> NDArray[np.bool_]:
-        return flagged_any(robot, [wish.at_override(float(x)) for x in overrides], outcome.basis)
+        return flagged_any(robot, [wish.at(float(x)) for x in overrides], outcome.basis)
 
     share = least_flagged(flagged, np.linspace(LEAST, 1.0, 2 * LOOKS))
     return fast.duration, "", None if np.isnan(share) else fast.duration / share
