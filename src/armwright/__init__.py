@@ -58,7 +58,7 @@ _HOMES = {
     "armwright.robot.model": "Robot",
     "armwright.robot.parts": "Actuators Body Friction Joint Limits Source",
     "armwright.world": "World load_world",
-    "armwright.programs": "Plan Program plan_program read_program write_program",
+    "armwright.programs": "Plan Program plan_program read_program run_program write_program",
     "armwright.recording": "Recording",
     "armwright.simulation": "simulate",
     "armwright.simulation.detection.study": "detection_study",

@@ -71,6 +71,7 @@ from armwright.programs import Plan as Plan
 from armwright.programs import Program as Program
 from armwright.programs import plan_program as plan_program
 from armwright.programs import read_program as read_program
+from armwright.programs import run_program as run_program
 from armwright.programs import write_program as write_program
 from armwright.recording import Recording as Recording
 from armwright.robot.check import check as check

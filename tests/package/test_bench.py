@@ -194,3 +194,12 @@ def test_a_tiny_run_measures_both_libraries_and_writes_json(tmp_path, capsys):
     assert result["process"]["import"]["best"] > 0.0
     report(result)
     assert "rnea/batch" in capsys.readouterr().out
+
+
+def test_the_program_that_is_measured_is_the_one_that_ships():
+    from armwright.bench.programs_armwright import PROGRAM
+    from armwright.programs import program_differences, read_program
+    from support.places import ROOT
+
+    shipped = read_program(ROOT / "examples" / "programs" / "lola15dd.irl")
+    assert not program_differences(read_program(PROGRAM, "l-irl"), shipped)

@@ -16,7 +16,7 @@ from armwright.programs import Fraction, Joints, Move, Payload, Pose, Program, T
 from armwright.programs.motors import feasible_override
 from armwright.programs.outcome.demand import Demands, demand_of
 from armwright.programs.outcome.events import torque_parts
-from armwright.programs.outcome.words import event_words, works_words
+from armwright.programs.outcome.words import event_words
 from support.places import ROOT
 
 DEMO = ROOT / "examples" / "programs" / "lola15dd.irl"
@@ -162,7 +162,7 @@ def test_what_would_work_works(rl15, bad):
         assert run.feasible is enough
     assert works.fastest < bad.plan.duration * bad.settings["override"]
     assert works.fastest_clean >= works.fastest
-    assert any("override" in words for words in works_words(bad))
+    assert any("override" in words for words in bad.advice)
     assert np.isnan(works.more_payload) and works.payload_share is None
 
 

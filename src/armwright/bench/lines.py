@@ -24,6 +24,7 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
 
     ours, long = best("loop/computed_torque"), best("loop/long")
     mujoco, pinocchio = (best("loop/computed_torque", peer) for peer in ("mujoco", "pin"))
+    growth = best("loop/program_plan_1000") / best("loop/program_plan_100")
     rows: list[tuple[str, float | None, str, str, float | None]] = [
         ("2 s computed torque against MuJoCo's Python loop", mujoco / ours, "×", ">=", 20),
         ("2 s computed torque against Pinocchio's Python loop", pinocchio / ours, "×", ">=", 40),
@@ -48,6 +49,9 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
         ("the same, Partitioned", 1e3 * best("loop/motors_partitioned"), "ms", "<=", 2),
         ("variants of it in lanes, whole records kept", 1.0 / best("loop/motor_variants"), "1/s", ">=", 1000),
         ("one sample through the monitor", 1e6 * best("loop/motor_monitor"), "µs", "<=", 3),
+        ("a program of 12 moves, read", 1e3 * best("loop/program_read"), "ms", "<=", 5),
+        ("the same, from text to verdict", best("loop/program_check"), "s", "<=", 0.3),
+        ("planning, a move of 1,000 against one of 100", growth, "×", "<=", 1.5),
         ("compile of a new loop, nothing cached", process.get("loop_cold", {}).get("best"), "s", "<=", 2),
         ("compile of a new loop, cached", process.get("loop_cached", {}).get("best"), "s", "<=", 0.1),
         ("recording 50 s at 1 kHz", 100 * (1 - best("loop/long_unrecorded") / long), "% of the run", "<=", 10),

@@ -139,7 +139,7 @@ def _answer(outcome: ProgramRun, files: list[Path], took: float, ending: Command
 def print_tables(outcome: ProgramRun) -> None:
     """Print the verdict, one row a move, events, one row a motor, and what would work."""
     from armwright.programs.outcome.rows import MOTOR_HEADS, MOVE_HEADS, motor_cells, move_cells
-    from armwright.programs.outcome.words import event_words, works_words
+    from armwright.programs.outcome.words import event_words
 
     say(outcome.verdict)
     say()
@@ -151,7 +151,7 @@ def print_tables(outcome: ProgramRun) -> None:
         say(f"… and {len(outcome.events) - SHOWN} events more (--json and the report have all of them)")
     what = "motors" if outcome.basis == "motors" else "joints"
     table(what, MOTOR_HEADS, motor_cells(outcome))
-    for words in works_words(outcome):
+    for words in outcome.advice:
         say(words)
     for note in outcome.plan.notes:
         say(note.message, lead=f"line {note.line}: " if note.line else "note: ")

@@ -24,7 +24,6 @@ from armwright.programs.outcome.rows import (
     override_cell,
     reaction_cells,
 )
-from armwright.programs.outcome.words import works_words
 from armwright.recording import Recording
 from armwright.recording.pictures.report import CSS, escaped, html_table, write_html
 from armwright.recording.recording import versions
@@ -83,7 +82,7 @@ def program_report(
         f'<p class="verdict {colour}">{escaped(outcome.verdict)}</p>',
         _cards(outcome),
         "<h2>What would work</h2><ul>",
-        *(f"<li>{escaped(words)}</li>" for words in works_words(outcome)),
+        *(f"<li>{escaped(words)}</li>" for words in outcome.advice),
         "</ul>",
         "<h2>Moves</h2>",
         _named(MOVE_HEADS, [move_cells(outcome, move, 60) for move in outcome.moves[:MOST_ROWS]]),

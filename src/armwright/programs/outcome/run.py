@@ -18,7 +18,7 @@ from armwright.programs.outcome.basis import basis_of
 from armwright.programs.outcome.demand import demand_of
 from armwright.programs.outcome.events import Event, events_of
 from armwright.programs.outcome.moves import MoveOutcome, moves_of
-from armwright.programs.outcome.words import verdict
+from armwright.programs.outcome.words import verdict, works_words
 from armwright.programs.outcome.works import WhatWorks, override_of, what_works
 from armwright.programs.plan import plan_program
 from armwright.programs.read import read_program
@@ -112,6 +112,11 @@ class ProgramRun:
     def works(self) -> WhatWorks:
         """What would work: override, shortest time, load, motors, and how much of it hangs on Δt and load."""
         return what_works(self)
+
+    @cached_property
+    def advice(self) -> tuple[str, ...]:
+        """What would work, in sentences."""
+        return works_words(self)
 
     @cached_property
     def tool_positions(self) -> tuple[Array, Array]:

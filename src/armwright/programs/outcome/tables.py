@@ -136,6 +136,7 @@ def _works(outcome: ProgramRun, works: WhatWorks) -> dict[str, Any]:
     names = [joint.name for joint in outcome.robot.joints]
     by = works.override.limited_by
     return {
+        "advice": outcome.advice,
         "override": works.override.program,
         "override_limited_by": None if by is None else {"move": by[0] + 1, "joint": names[by[1]]},
         "fastest_s": works.fastest,

@@ -102,7 +102,7 @@ def _behind(event: Event) -> str:
     return ", to catch up with what it missed before" if event.catching_up else ""
 
 
-def works_words(outcome: ProgramRun) -> list[str]:
+def works_words(outcome: ProgramRun) -> tuple[str, ...]:
     """What would work, one sentence a line."""
     works, drive = outcome.works, LIMITS[outcome.basis]
     names = [joint.name for joint in outcome.robot.joints]
@@ -142,7 +142,7 @@ def works_words(outcome: ProgramRun) -> list[str]:
             else f"It could carry {works.more_payload:.3g} kg more."
         )
     corner = _corner(outcome)
-    return [*said, corner] if corner else said
+    return (*said, corner) if corner else tuple(said)
 
 
 def _override_words(outcome: ProgramRun) -> str:
