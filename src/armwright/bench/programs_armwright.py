@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
 from armwright.bench.program_planning import ring
 from armwright.bench.protocol import case
 from armwright.programs import Program, plan_program, read_program, run_program
@@ -62,7 +64,7 @@ def register() -> None:
     case("loop/program_check", check, plan_program(robot, read_program(PROGRAM, "l-irl")).duration, note="to verdict")
 
     def end(program: Program) -> Array:
-        return plan_program(robot, program).q[-1]
+        return np.asarray(plan_program(robot, program).q[-1])
 
     for n in SIZES:
         program = ring(robot, n, blend=True, rated=False)

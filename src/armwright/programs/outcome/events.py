@@ -3,66 +3,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.dynamics.actuator_side import joint_side
 from armwright.programs.motors.result import loaded_robot
+from armwright.programs.outcome.parts import Event
 from armwright.robot.tree import tree_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from armwright.programs.motors import MotorRun
-    from armwright.programs.outcome.run import ProgramRun
+    from armwright.programs.outcome.result import ProgramRun
     from armwright.types import Array
 
 APART = 3  # cycles without a flag that still belong to one event: motors at their limit flicker
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Event:
-    """One motor that could not follow for a while.
-
-    Attributes:
-        joint: index of the joint that the motor drives before all others.
-        cause: "torque" or "speed".
-        move: index of the move in the program.
-        start, end: [s]. cycles: how many of them were flagged.
-        asked, limit: what the program asks at the worst cycle, and what there is: torque of the motor [N m] or speed of
-            the joint [rad/s, m/s].
-        worst: time of that cycle [s]. place: (3,) wished tool position there, base frame [m].
-        catching_up: the program itself asks no more than there is; the arm only makes up for what it missed before, and
-            `asked` is what that would take at once.
-        parts: for torques, what the worst cycle's torque was for [N m]: acceleration, gravity, motion (Coriolis and
-            centrifugal forces), world (the wrench on the tool), friction; they sum up to what was asked.
-    """
-
-    joint: int
-    cause: Literal["torque", "speed"]
-    move: int
-    start: float
-    end: float
-    cycles: int
-    asked: float
-    limit: float
-    worst: float
-    place: Array
-    catching_up: bool
-    parts: dict[str, float]
-
-    @property
-    def use(self) -> float:
-        """What was asked over what there was."""
-        return abs(self.asked) / self.limit if self.limit else float("inf")
-
-    @property
-    def mostly(self) -> str:
-        """What the larger part of a torque was for; empty for speeds."""
-        sense = np.sign(self.asked)
-        return max(self.parts, key=lambda name: sense * self.parts[name]) if self.parts else ""
 
 
 def events_of(outcome: ProgramRun) -> tuple[Event, ...]:

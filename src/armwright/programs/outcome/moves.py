@@ -3,49 +3,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.programs.motors import MoveSummary, summarise
+from armwright.programs.motors import summarise
+from armwright.programs.outcome.parts import MoveOutcome
 
 if TYPE_CHECKING:
     from armwright.programs.motors import MotorRun
-    from armwright.programs.outcome.run import ProgramRun
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MoveOutcome:
-    """What came of one move.
-
-    Attributes:
-        number: 1 for the first move of the program. line, text, kind: as it was read.
-        start, duration: as planned [s]. length: of the tool's path [m].
-        summary: of its cycles; None for a wait, or a move that was left out or is shorter than a cycle.
-        limiting: index of the joint whose motor the program, followed exactly, would use most; None without cycles.
-        cause: "torque" or "speed", whichever would be used more.
-        use: how much of it; above 1 the motor cannot follow.
-        override: how many times as fast the program could run before this move is flagged; None without cycles.
-    """
-
-    number: int
-    line: int
-    text: str
-    kind: str
-    start: float
-    duration: float
-    length: float
-    summary: MoveSummary | None
-    limiting: int | None
-    cause: str
-    use: float
-    override: float | None
-
-    @property
-    def flagged(self) -> int:
-        """Cycles at a torque limit and cycles in which a speed was cut, summed over the joints."""
-        return 0 if self.summary is None else int(self.summary.saturated.sum() + self.summary.clipped.sum())
+    from armwright.programs.outcome.result import ProgramRun
 
 
 def moves_of(outcome: ProgramRun) -> tuple[MoveOutcome, ...]:

@@ -19,7 +19,7 @@ from armwright.recording.pictures.skeleton import camera_for, capsules, upright
 
 if TYPE_CHECKING:
     from armwright.programs.motors import MotorRun
-    from armwright.programs.outcome.run import ProgramRun
+    from armwright.programs.outcome.result import ProgramRun
     from armwright.robot.model import Robot
     from armwright.types import Array
 

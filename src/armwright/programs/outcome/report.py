@@ -30,7 +30,7 @@ from armwright.recording.recording import versions
 from armwright.recording.signals import Signal
 
 if TYPE_CHECKING:
-    from armwright.programs.outcome.run import ProgramRun
+    from armwright.programs.outcome.result import ProgramRun
 
 FRAMES, FPS, SIZE = 120, 12.0, (640, 480)
 MOST_ROWS = 2000  # moves and events in a table

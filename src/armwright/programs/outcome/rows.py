@@ -12,9 +12,8 @@ from armwright.programs.motors.override import FASTEST
 from armwright.programs.outcome.tables import COMPONENTS, motor_rows, reaction_rows
 
 if TYPE_CHECKING:
-    from armwright.programs.outcome.events import Event
-    from armwright.programs.outcome.moves import MoveOutcome
-    from armwright.programs.outcome.run import ProgramRun
+    from armwright.programs.outcome.parts import Event, MoveOutcome
+    from armwright.programs.outcome.result import ProgramRun
 
 MOVE_HEADS = (
     "#",

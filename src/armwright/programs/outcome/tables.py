@@ -13,9 +13,8 @@ from armwright.recording.signals import Signal
 from armwright.simulation.rows_to_recording import units
 
 if TYPE_CHECKING:
-    from armwright.programs.outcome.moves import MoveOutcome
-    from armwright.programs.outcome.run import ProgramRun
-    from armwright.programs.outcome.works import WhatWorks
+    from armwright.programs.outcome.parts import MoveOutcome, WhatWorks
+    from armwright.programs.outcome.result import ProgramRun
 
 COMPONENTS = ("fx", "fy", "fz", "nx", "ny", "nz")
 

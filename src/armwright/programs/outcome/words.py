@@ -11,8 +11,8 @@ import numpy as np
 from armwright.programs.outcome.moves import limit_of
 
 if TYPE_CHECKING:
-    from armwright.programs.outcome.events import Event
-    from armwright.programs.outcome.run import ProgramRun
+    from armwright.programs.outcome.parts import Event
+    from armwright.programs.outcome.result import ProgramRun
 
 LONG = 60  # characters of a move's text in a sentence
 FOR = {

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,56 +12,25 @@ from armwright.errors import InputError, ProgramError
 from armwright.programs.motors import Override, feasible_override, largest_payload, needed_motors, sensitivity
 from armwright.programs.motors.feasible import (
     LOOKS,
-    Needed,
-    Sensitivity,
     flagged_any,
     least_flagged,
     sensitivity_to_cycle,
 )
 from armwright.programs.outcome.demand import Demands, demand_of, sampled
+from armwright.programs.outcome.parts import WhatWorks
 from armwright.programs.plan import plan_program
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from armwright.programs.motors import Demand
-    from armwright.programs.outcome.run import ProgramRun
+    from armwright.programs.outcome.result import ProgramRun
     from armwright.types import Array
 
 PERIODS = (0.25, 0.5, 1.0, 2.0)  # of the cycle
 MASSES = (0.0, 1.0, 2.0, 5.0)  # [kg] more
 LEAST = 0.5  # of the time-optimal speed, below which it is not worth a figure
 MOST = 1000.0  # [kg]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WhatWorks:
-    """What a program could do, and what it would take.
-
-    Attributes:
-        override: largest override of the program and of each move (by index); 1 is as it is run now.
-        fastest: duration of the time-optimal motion on the same path, motors at their limits [s], waits included; None
-            where there is none, and `fastest_refused` says why.
-        fastest_clean: the same, slowed down evenly until no cycle is flagged [s]; None if half its speed is too much.
-        motors: least torque and speed of every motor for the program as it is, as factors (n,) of the sheet's.
-        torque: (n,) largest torque that the program as it is wants of every motor [N m] (of every joint where the
-            motors are not known).
-        more_payload: point mass [kg] that may be added, at the load's centre or, without one, at the tool point;
-            NaN if the program is not feasible as it is, inf if it does not matter (`MOST` is reached).
-        payload_share: of the program's own loads that would be feasible, 1 if it is as it is, NaN if not even without
-            load; None if nothing is carried.
-        sensitivity: use of the motors at other cycle times and with other loads.
-    """
-
-    override: Override
-    fastest: float | None
-    fastest_refused: str
-    fastest_clean: float | None
-    motors: Needed
-    torque: Array
-    more_payload: float
-    payload_share: float | None
-    sensitivity: tuple[Sensitivity, ...]
 
 
 def override_of(outcome: ProgramRun) -> Override:
