@@ -36,7 +36,15 @@ class Profile(NamedTuple):
         return np.asarray(np.diff(self.x) / (2.0 * np.diff(self.s)))
 
 
-def fastest(s: Array, cap: Array, push: Array, *, start: float = 0.0, end: float = 0.0) -> Profile:
+def fastest(
+    s: Array,
+    cap: Array,
+    push: Array,
+    *,
+    start: float = 0.0,
+    end: float = 0.0,
+    straight: NDArray[np.bool_] | None = None,
+) -> Profile:
     """Return the fastest law on a grid s (N+1,).
 
     Args:
@@ -45,6 +53,8 @@ def fastest(s: Array, cap: Array, push: Array, *, start: float = 0.0, end: float
         push: (N,) largest |s̈| inside each interval; inf for none.
         start: x at the beginning; taken lower where the bounds ask for it.
         end: x at the end, likewise.
+        straight: (N,) intervals in which x goes straight from end to end, where climbing to the cap and back would only
+            follow the steps of a grid.
     """
     h = np.diff(s)
     top = np.minimum(np.concatenate([[start], cap]), np.concatenate([cap, [end]]))
@@ -65,6 +75,8 @@ def fastest(s: Array, cap: Array, push: Array, *, start: float = 0.0, end: float
     inside = np.concatenate(
         [np.ones(s.size, dtype=bool), *((v > 1e-9 * h) & (v < h * (1.0 - 1e-9)) for v in (first, last))]
     )
+    if straight is not None:
+        inside[s.size :] &= ~np.tile(straight, 2)
     order = np.lexsort((np.arange(points.size), points))
     order = order[inside[order]]
     points, values, origin = points[order], values[order], origin[order]

@@ -94,7 +94,7 @@ def _kept(route: Route, pace: Pace, part: Trajectory, first: int, last: int) -> 
     curve, s = route.part(first, last), s - route.curve.breaks[first]
     piece = np.searchsorted(curve.breaks[1:-1], s, side="right")
     _, dq, ddq = curve.on_pieces(piece, s - curve.breaks[piece])
-    cap, push, weight = (limit[first:last][piece] for limit in pace)
+    cap, push, weight = (limit[first:last][piece] for limit in (pace.cap, pace.push, pace.weight))
     qdd = dq * sdd[..., None] + ddq * sd[..., None] ** 2
     use = max(
         float((sd / np.sqrt(cap)).max()) ** 2,

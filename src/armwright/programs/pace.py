@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
+MOTORS = 1  # the last row of speed limits that are of joints and motors
 RAMP = 0.25  # where a sheet gives no acceleration, a joint is taken to reach its rated speed in this time [s]
 
 
@@ -37,11 +38,16 @@ class Ratings(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """Limits of a route: cap (m,) [m²/s²], push (m,) [m/s²]; weight (m, n) with |weight·q̈| ≤ 1 on pieces that bend."""
+    """Limits of a route: cap (m,) [m²/s²], push (m,) [m/s²]; weight (m, n) with |weight·q̈| ≤ 1 on pieces that bend.
+
+    `shaped` (m,) are pieces whose cap comes from the bends of the way (speeds of joints and motors on tool moves): it
+    stands for a curve, so the law is not to climb to it and back inside every piece.
+    """
 
     cap: Array
     push: Array
     weight: Array
+    shaped: NDArray[np.bool_]
 
 
 def ratings(robot: Robot, acceleration: ArrayLike | None, notes: list[Note]) -> Ratings:
@@ -104,7 +110,8 @@ def pace(robot: Robot, program: Program, route: Route, rated: Ratings, *, keep_a
     with np.errstate(divide="ignore"):
         cap, push = 1.0 / slow.max(axis=0) ** 2, 1.0 / hard.max(axis=0)
     bent = (np.abs(ddq).max(axis=(1, 2)) > 0.0)[:, None]
-    return Pace(cap, push, np.where(bent & np.isfinite(need), 1.0 / need, 0.0))
+    shaped = bent[:, 0] & (slow.argmax(axis=0) <= MOTORS)
+    return Pace(cap, push, np.where(bent & np.isfinite(need), 1.0 / need, 0.0), shaped)
 
 
 def eased(route: Route, limits: Pace, jerk: float) -> tuple[Pace, Array]:

@@ -34,7 +34,7 @@ def words_law(route: Route, pace: Pace) -> Profile:
     parts = []
     for first, last in route.sections:
         s, piece = _grid(route, pace, first, last)
-        part = fastest(s, pace.cap[piece], pace.push[piece])
+        part = fastest(s, pace.cap[piece], pace.push[piece], straight=pace.shaped[piece])
         part = Profile(part.s, part.x, piece[part.origin])
         rows = _rows(route, pace, part)
         parts.append(part if rows is None else Profile(part.s, largest_speeds(part.s, *rows), part.origin))
