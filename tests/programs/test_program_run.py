@@ -78,6 +78,7 @@ def test_override_is_that_of_the_planner(rl15, good):
     wait = Move("wait", None, aw.programs.Duration(0.237))
     program = replace(good.program, moves=(*good.program.moves[:1], wait, *good.program.moves[1:]))
     once = run_program(rl15, program)
+    assert sum(row.duration for row in once.moves) == pytest.approx(once.plan.duration, rel=1e-9)
     for x in (0.37, 1.0, 1.7):
         planned = demand_of(run_program(rl15, program, override=x).plan)
         looked_at = Demands(once.plan).at(x)

@@ -164,7 +164,7 @@ def test_examples_can_be_planned(name):
 
 
 def test_a_joint_at_its_speed_limit_is_followed_without_chatter(plan):
-    """In move 3 axis 4 is at its limit: the tool's acceleration swings to and fro once, not in every piece of the way."""
+    """In move 3 axis 4 is at its limit: its acceleration swings once, not in every piece of the way."""
     move = plan.moves[2]
     push = plan.time.evaluate(np.linspace(move.start, move.end, 4001)[1:-1]).qdd[:, 0]
     assert np.abs(np.diff(push)).sum() < 4.0 * np.ptp(push)

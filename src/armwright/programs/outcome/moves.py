@@ -9,6 +9,7 @@ import numpy as np
 
 from armwright.programs.motors import summarise
 from armwright.programs.outcome.parts import MoveOutcome
+from armwright.programs.program import Duration
 
 if TYPE_CHECKING:
     from armwright.programs.motors import MotorRun
@@ -21,6 +22,7 @@ def moves_of(outcome: ProgramRun) -> tuple[MoveOutcome, ...]:
     rows = []
     for k, (move, planned) in enumerate(zip(outcome.program.moves, outcome.plan.moves, strict=True)):
         summary = summarise(outcome.motors, k) if k in here else None
+        wait = move.speed.seconds if move.kind == "wait" and isinstance(move.speed, Duration) else None
         limiting, cause, use = (None, "", 0.0) if summary is None else limit_of(outcome.wished, k)
         rows.append(
             MoveOutcome(
@@ -29,7 +31,7 @@ def moves_of(outcome: ProgramRun) -> tuple[MoveOutcome, ...]:
                 text=move.text,
                 kind=move.kind,
                 start=planned.start,
-                duration=planned.end - planned.start,
+                duration=wait if wait is not None else planned.end - planned.start,
                 length=planned.length,
                 summary=summary,
                 limiting=limiting,

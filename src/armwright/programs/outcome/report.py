@@ -24,6 +24,7 @@ from armwright.programs.outcome.rows import (
     override_cell,
     reaction_cells,
 )
+from armwright.programs.outcome.words import tidy
 from armwright.recording import Recording
 from armwright.recording.pictures.report import CSS, escaped, html_table, write_html
 from armwright.recording.recording import versions
@@ -118,7 +119,7 @@ def _cards(outcome: ProgramRun) -> str:
         ("flagged cycles", f"{flagged} of {run.demand.cycles}"),
         ("feasible override", override_cell(works.override.program)),
         ("time-optimal", "–" if works.fastest is None else f"{works.fastest:.3f} s"),
-        ("from the path", f"{1e3 * run.deviation.path.max():.3g} mm"),
+        ("from the path", f"{tidy(1e3 * run.deviation.path.max())} mm"),
         ("work of the motors", f"{run.energy.sum():.4g} J"),
         ("work that came back", f"{run.regenerated.sum():.4g} J"),
     ]

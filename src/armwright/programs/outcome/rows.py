@@ -10,6 +10,7 @@ import numpy as np
 
 from armwright.programs.motors.override import FASTEST
 from armwright.programs.outcome.tables import COMPONENTS, motor_rows, reaction_rows
+from armwright.programs.outcome.words import FOR, place_words, tidy
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.parts import Event, MoveOutcome
@@ -58,7 +59,7 @@ def move_cells(outcome: ProgramRun, move: MoveOutcome, width: int = 34) -> list[
         f"{joint} {move.cause}",
         f"{100 * move.use:.1f}",
         override_cell(move.override),
-        *(off_cell(value) for value in (1e3 * off.position, math.degrees(off.angle), 1e3 * off.path)),
+        *(tidy(value) for value in (1e3 * off.position, math.degrees(off.angle), 1e3 * off.path)),
         str(move.flagged) if move.flagged else "–",
     ]
 
@@ -66,11 +67,6 @@ def move_cells(outcome: ProgramRun, move: MoveOutcome, width: int = 34) -> list[
 def plain(value: float) -> str:
     """A force or moment: three digits, no powers of ten."""
     return f"{value:.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
-
-
-def off_cell(value: float) -> str:
-    """A deviation [mm or °]; rounding errors are none."""
-    return "0" if value < 1e-6 else f"{value:.3g}"
 
 
 def override_cell(value: float | None) -> str:
@@ -82,7 +78,7 @@ def motor_cells(outcome: ProgramRun) -> list[list[str]]:
     """One row a motor."""
 
     def number(value: float | None, scale: float = 1.0) -> str:
-        return "–" if value is None or not np.isfinite(value) else f"{scale * value:.4g}"
+        return "–" if value is None or not np.isfinite(value) else tidy(scale * value, 4)
 
     return [
         [
@@ -103,8 +99,6 @@ def motor_cells(outcome: ProgramRun) -> list[list[str]]:
 
 def event_cells(outcome: ProgramRun, event: Event) -> list[str]:
     """One row of the table of events."""
-    from armwright.programs.outcome.words import FOR, place_words
-
     joint = outcome.robot.joints[event.joint]
     unit = "N·m" if event.cause == "torque" else "rad/s" if joint.kind == "revolute" else "m/s"
     why = FOR[event.mostly] if event.mostly else "speed"

@@ -25,6 +25,11 @@ FOR = {
 LIMITS = {"motors": "motor", "joints": "joint", "speeds": "joint"}
 
 
+def tidy(value: float, digits: int = 3) -> str:
+    """A number with some digits; what is left of rounding is none."""
+    return "0" if abs(value) < 1e-9 else f"{value:.{digits}g}"
+
+
 def verdict(outcome: ProgramRun) -> str:
     """Whether the motors can follow; if not, which one first, where and why, and what the tool does then."""
     name = outcome.program.name or outcome.program.file or "the program"
@@ -49,7 +54,7 @@ def verdict(outcome: ProgramRun) -> str:
     return (
         f"Not feasible: {what} asks more than the {drives} of {names} can do, in {int(flagged.sum())} of "
         f"{flagged.size} cycles. First {event_words(outcome, first)}. The tool leaves its path by up to "
-        f"{1e3 * off.path.max():.3g} mm; at its worst it is {1e3 * off.position.max():.3g} mm and "
+        f"{tidy(1e3 * off.path.max())} mm; at its worst it is {1e3 * off.position.max():.3g} mm and "
         f"{np.degrees(off.angle.max()):.3g}° from where it should be. {arrives} {_basis(outcome)}"
     )
 
@@ -131,7 +136,7 @@ def works_words(outcome: ProgramRun) -> tuple[str, ...]:
             else f"With {100 * share:.3g} % of its load it would be feasible at this speed."
         )
     if outcome.basis == "speeds":
-        needed = ", ".join(f"{name} {t:.4g}" for name, t in zip(names, works.torque, strict=True))
+        needed = ", ".join(f"{name} {tidy(t, 4)}" for name, t in zip(names, works.torque, strict=True))
         said.append(
             f"The program needs joint torques of at least (N·m, friction of unknown gears not counted): {needed}."
         )
