@@ -149,8 +149,12 @@ class Trajectory:
 
     def on_pieces(self, piece: NDArray[np.int64], x: Array, moving: NDArray[np.bool_] | None = None) -> Reference:
         """Return q, qd, qdd (..., n) at x (...,) [s] after the start of pieces (...,); at rest where not `moving`."""
-        speed = differentiate(self.coefficients)
-        q = _horner(self.coefficients, piece, x)
+        coefficients = self.coefficients
+        if len(coefficients) > piece.size > 0:  # a look at a part of a long motion costs what that part costs
+            low = int(piece.min())
+            coefficients, piece = coefficients[low : int(piece.max()) + 1], piece - low
+        speed = differentiate(coefficients)
+        q = _horner(coefficients, piece, x)
         qd, qdd = _horner(speed, piece, x), _horner(differentiate(speed), piece, x)
         if moving is not None:
             qd, qdd = np.where(moving[..., None], qd, 0.0), np.where(moving[..., None], qdd, 0.0)

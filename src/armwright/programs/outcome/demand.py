@@ -38,7 +38,11 @@ class Demands:
         """Collect tools and loads of the moves."""
         moves = plan.program.moves
         self.plan = plan
-        self.moving = np.abs(plan.time.coefficients[:, 1:]).any(axis=(1, 2))
+        moving = np.abs(plan.time.coefficients[:, 1:]).any(axis=(1, 2))
+        parts = np.diff(plan.time.breaks)
+        self.moved, self.waited = (
+            np.concatenate([[0.0], np.cumsum(np.where(which, parts, 0.0))]) for which in (moving, ~moving)
+        )
         tools = np.array([tool_of(move) for move in moves])
         self.tools = None if (tools == np.eye(4)).all() else tools
         loads: Any = [move.payload for move in moves]
@@ -55,12 +59,19 @@ class Demands:
         It is what `plan_program` would plan with that override on top: everything runs faster, but for the waits.
         """
         plan, breaks = self.plan, self.plan.time.breaks
-        faster = np.concatenate([[0.0], np.cumsum(np.diff(breaks) / np.where(self.moving, override, 1.0))])
-        first, last = 0, int(np.ceil(faster[-1] / plan.cycle - 1e-9))
+        low, high = 0, breaks.size - 1  # breaks between which to look: the program may be long, and the move short
+        end = int(np.ceil((self.moved[-1] / override + self.waited[-1]) / plan.cycle - 1e-9))
         if move is not None:
-            ends = np.interp([plan.moves[move].start, plan.moves[move].end], breaks, faster) / plan.cycle
-            first, last = max(0, int(ends[0]) - AROUND), min(last, int(ends[1]) + 1 + AROUND)
-        t = np.interp(plan.cycle * np.arange(first, last + 1), faster, breaks)
+            margin = 2 * (AROUND + 1) * plan.cycle * max(1.0, override)
+            low = max(low, int(np.searchsorted(breaks, plan.moves[move].start - margin)) - 1)
+            high = min(high, int(np.searchsorted(breaks, plan.moves[move].end + margin)))
+        here = slice(low, high + 1)
+        faster = self.moved[here] / override + self.waited[here]
+        first, last = 0, end
+        if move is not None:
+            ends = np.interp([plan.moves[move].start, plan.moves[move].end], breaks[here], faster) / plan.cycle
+            first, last = max(0, int(ends[0]) - AROUND), min(end, int(ends[1]) + 1 + AROUND)
+        t = np.interp(plan.cycle * np.arange(first, last + 1), faster, breaks[here])
         q, _, _, owner = plan.at(t)
         return self._demand(q, owner)
 
