@@ -38,7 +38,9 @@ def program(
     tool: Annotated[
         str | None, typer.Option(help="Tool of moves that name none: x,y,z in metres from the flange, or x,y,z,A,B,C.")
     ] = None,
-    start: Annotated[str | None, typer.Option(help="Posture at first, a,b,…; radians, or degrees with deg.")] = None,
+    start: Annotated[
+        str | None, typer.Option(help="Configuration at first, a,b,…; radians, or degrees with deg.")
+    ] = None,
     rule: Annotated[str, typer.Option(help="At a torque limit: full or partitioned (001).")] = "full",
     basis: Annotated[
         str | None, typer.Option(help="motors, joints (efforts) or speeds; what the sheet has by default.")
@@ -76,7 +78,7 @@ def program(
                 "override": override,
                 "payload": load,
                 "tool": None if tool is None else specs.tool(tool),
-                "start_q": None if start is None else specs.posture(start, arm, "--start"),
+                "start_q": None if start is None else specs.configuration(start, arm, "--start"),
             }
             outcome = run_program(arm, text, cycle, rule=rule, basis=basis, law=law, **options)  # type: ignore[arg-type]
             tell(0.2)

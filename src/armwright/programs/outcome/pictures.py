@@ -14,8 +14,8 @@ from armwright.errors import InputError
 from armwright.kinematics import fk
 from armwright.optional import need
 from armwright.recording.pictures.drawing import Scene, one
-from armwright.recording.pictures.plots import COLOURS, LIMIT, MUTED, STYLE
 from armwright.recording.pictures.skeleton import camera_for, capsules, upright
+from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE
 
 if TYPE_CHECKING:
     from armwright.programs.motors import MotorRun
