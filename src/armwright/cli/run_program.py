@@ -38,9 +38,7 @@ def program(
     tool: Annotated[
         str | None, typer.Option(help="Tool of moves that name none: x,y,z in metres from the flange, or x,y,z,A,B,C.")
     ] = None,
-    start: Annotated[
-        str | None, typer.Option(help="Configuration at first, a,b,…; radians, or degrees with deg.")
-    ] = None,
+    start: Annotated[str | None, typer.Option(help="Where the arm stands at first, a,b,…; radians, or deg.")] = None,
     rule: Annotated[str, typer.Option(help="At a torque limit: full or partitioned (001).")] = "full",
     basis: Annotated[
         str | None, typer.Option(help="motors, joints (efforts) or speeds; what the sheet has by default.")

@@ -133,7 +133,7 @@ def drives_of(robot: Robot, basis: Basis = "motors") -> Drives:
         ideal = Actuators.none(n)
         joints = Actuators(**{**_parts(ideal), "torque_limit": effort})
         says = (
-            "checked against the joint efforts and speeds of the sheet; of the motors nothing is known"
+            "checked against the joint efforts and speeds of the sheet; what its motors can do is not known"
             if basis == "joints"
             else "checked against the joint speeds of the sheet alone; it has neither motor torques "
             "(actuators.torque_limit) nor joint efforts (limits.effort)"

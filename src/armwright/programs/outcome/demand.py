@@ -46,7 +46,9 @@ class Demands:
         tools = np.array([tool_of(move) for move in moves])
         self.tools = None if (tools == np.eye(4)).all() else tools
         loads: Any = [move.payload for move in moves]
-        self.loads = np.array([payload_row(load) for load in loads]) if any(loads) else None
+        self.loads = (
+            np.array([payload_row(load) for load in loads]) if any(load is not None for load in loads) else None
+        )
         self.pushed = any(move.wrench is not None and move.wrench.any() for move in moves)
 
     def all(self) -> Demand:
@@ -60,7 +62,7 @@ class Demands:
         """
         plan, breaks = self.plan, self.plan.time.breaks
         low, high = 0, breaks.size - 1  # breaks between which to look: the program may be long, and the move short
-        end = int(np.ceil((self.moved[-1] / override + self.waited[-1]) / plan.cycle - 1e-9))
+        end = int(np.ceil(self.duration(override) / plan.cycle - 1e-9))
         if move is not None:
             margin = 2 * (AROUND + 1) * plan.cycle * max(1.0, override)
             low = max(low, int(np.searchsorted(breaks, plan.moves[move].start - margin)) - 1)
@@ -74,6 +76,10 @@ class Demands:
         t = np.interp(plan.cycle * np.arange(first, last + 1), faster, breaks[here])
         q, _, _, owner = plan.at(t)
         return self._demand(q, owner)
+
+    def duration(self, override: float) -> float:
+        """How long the program takes at another override [s]."""
+        return float(self.moved[-1] / override + self.waited[-1])
 
     def _demand(self, q: Array, owner: NDArray[np.int64]) -> Demand:
         if len(q) < 2:

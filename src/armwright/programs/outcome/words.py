@@ -144,7 +144,7 @@ def works_words(outcome: ProgramRun) -> tuple[str, ...]:
         said.append(
             "It could carry more than 1,000 kg more."
             if math.isinf(works.more_payload)
-            else f"It could carry {works.more_payload:.3g} kg more."
+            else f"It could carry {works.more_payload:.3g} kg more (a point mass in the load's centre, or at the tool)."
         )
     corner = _corner(outcome)
     return (*said, corner) if corner else tuple(said)

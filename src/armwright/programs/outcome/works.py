@@ -10,12 +10,7 @@ import numpy as np
 
 from armwright.errors import InputError, ProgramError
 from armwright.programs.motors import Override, feasible_override, largest_payload, needed_motors, sensitivity
-from armwright.programs.motors.feasible import (
-    LOOKS,
-    flagged_any,
-    least_flagged,
-    sensitivity_to_cycle,
-)
+from armwright.programs.motors.feasible import LOOKS, flagged_any, least_flagged, sensitivity_to_cycle
 from armwright.programs.outcome.demand import Demands, demand_of, sampled
 from armwright.programs.outcome.parts import WhatWorks
 from armwright.programs.plan import plan_program
@@ -79,8 +74,8 @@ def _payload_share(outcome: ProgramRun) -> float:
     rows = demand.payload
 
     def flagged(shares: Array) -> NDArray[np.bool_]:
-        scale = np.array([1.0, 0.0, 0.0, 0.0, *[1.0] * 6])  # masses and inertias shrink, the centre stays
-        lighter = [replace(demand, payload=np.where(scale > 0.0, share * rows, rows)) for share in shares]
+        centre = np.isin(np.arange(rows.shape[1]), (1, 2, 3))  # stays where it is; mass and inertia shrink
+        lighter = [replace(demand, payload=np.where(centre, rows, share * rows)) for share in shares]
         return flagged_any(outcome.robot, lighter, outcome.basis)
 
     return least_flagged(flagged, np.linspace(0.0, 1.0, LOOKS + 2))
@@ -101,4 +96,4 @@ def _fastest(outcome: ProgramRun) -> tuple[float | None, str, float | None]:
         return flagged_any(robot, [wish.at(float(x)) for x in overrides], outcome.basis)
 
     share = least_flagged(flagged, np.linspace(LEAST, 1.0, 2 * LOOKS))
-    return fast.duration, "", None if np.isnan(share) else fast.duration / share
+    return fast.duration, "", None if np.isnan(share) else wish.duration(share)
