@@ -238,3 +238,12 @@ def test_examples(capsys, name, robot, says):
     code, out, _ = run(capsys, EXAMPLES / name, "--json", robot=robot)
     found = json.loads(out)
     assert code == 0 and found["feasible"] and says in found["verdict"]
+
+
+def test_a_machine_of_three_axes_whose_motors_heat(capsys, program):
+    """The centrifuge: fewer axes than an arm has, and a sheet that knows how its motors warm up."""
+    text = "program s;\nseq\n  move ptp joint(mainjoint(90, 30, 40)) speed_ptp=1 acc_ptp=1;\nendseq\n"
+    code, out, _ = run(capsys, program(text, "spin.irl"), "--json", robot="centrifuge")
+    found = json.loads(out)
+    assert code == 0 and found["missing"] == []
+    assert all(0.0 < motor["heat"] < 1.0 and motor["continuous_torque_nm"] > 0.0 for motor in found["motors"])
