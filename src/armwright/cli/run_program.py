@@ -59,6 +59,7 @@ def program(
     from armwright.cli import specs
     from armwright.programs import Payload, read_program
     from armwright.programs.outcome import run_program
+    from armwright.recording.interrupts import Uninterrupted
 
     _check_files(csv, out)
     arm = load_arm(robot, implausible, base, tip)
@@ -81,7 +82,8 @@ def program(
             outcome = run_program(arm, text, cycle, rule=rule, basis=basis, law=law, **options)  # type: ignore[arg-type]
             tell(0.2)
             if csv is not None:  # first what cannot be made again without the run
-                files.append(outcome.recording.save(csv))
+                with Uninterrupted():  # Ctrl-C waits until the file is whole
+                    files.append(outcome.recording.save(csv))
             outcome.works  # noqa: B018 - made here, where there is a bar
             tell(0.5)
             if out is not None:
