@@ -62,7 +62,8 @@ def adaptive(
     low, high = (_bound(value, m, label) for value, label in ((lower, "lower"), (upper, "upper")))
     if first.shape != (m,):
         raise InputError(
-            f"adaptive: start must have shape ({m},), one per parameter ({form}, friction {friction}), got {first.shape}"
+            f"adaptive: start must have shape ({m},), one per parameter ({form}, friction {friction}); "
+            f"got {first.shape}"
         )
     if (first < low).any() or (first > high).any():
         worst = int(np.argmax(np.maximum(low - first, first - high)))
