@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 Shape = Literal["quintic", "parabola"]
-TANGENT = np.radians(0.1)
+TANGENT = np.radians(0.1)  # [rad] between neighbours that pass as tangent: the demo's own points meet within 0.0002°
 TURN_ZONE = 0.25  # of the shorter neighbour; 0.1–0.45 serve as well
 
 

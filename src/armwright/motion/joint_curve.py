@@ -34,10 +34,11 @@ JUMP = 0.1  # a step that differs this much from what the slopes say is a jump [
 SINGULAR = 1e-3  # ratio of singular values of the weighted Jacobian
 TOLERANCE = 1e-8  # deviation between the knots [m, rad]
 UNEVEN = 1e-3  # of the tool's travel per travelled length between the knots
-LOOK = np.array([0.2, 0.5, 0.8])
+LOOK = np.array([0.2, 0.5, 0.8])  # of a stretch between knots: where a cubic that is off is off the most
+# for lengths of the short stretches between knots; six points are exact for polynomials of degree 11
 GAUSS = (0.5 + 0.5 * np.polynomial.legendre.leggauss(6)[0], 0.5 * np.polynomial.legendre.leggauss(6)[1])
 CLOSEST = 1e-5  # a jump between knots this close is one [m]
-HALVINGS = 16
+HALVINGS = 16  # of the stretch in which a refusal looks for its place: 1e-5 of it
 AT_ONCE = 1024  # poses solved in one call: more would only fill the memory
 
 

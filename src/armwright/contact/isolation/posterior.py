@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     Beside = Callable[[Array, Array, Array], Array]
     """What else is known of patches: log of a factor (m,), of points and normals (m, 3) and Jacobians (m, 3, n)."""
 
-SPACING, AROUND = 0.03, 16
+SPACING, AROUND = 0.03, 16  # [m] along a link and patches around it at first: as wide as the ball that "located" means
 RESOLUTION = 0.01
 """Share of the largest torque below which differences say nothing between patches of `SPACING`; less for finer ones."""
-SPLITS = 6
+SPLITS = 6  # halvings at most: 3 cm down to half a millimetre, finer than any estimate is
 HOLD = 0.99  # of the probability that is looked at
 FEW, MANY = 60, 240  # patches that hold it: fewer are split, with more there is no one place
 NONE = 1e-30  # of the area of a patch that other links cover
