@@ -32,6 +32,7 @@ from armwright.world.world import World, check_base
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
+    from armwright.types import Traced
 
 FADE = 1e-4
 """Depth over which damping fades in, δ_0 [m], so that the force does not jump when contact begins: a tenth of what a
@@ -51,7 +52,7 @@ class Pair:
     shape: Shape
     covers: tuple[Cover, ...] = ()
 
-    def at(self, x: Any) -> tuple[Any, Any]:
+    def at(self, x: Traced) -> tuple[Any, Any]:
         """Signed distance [m] and outward normal (3,) of the shape at x (3,)."""
         if self.covers:
             return covered_distance(cast("Box", self.shape), x, self.covers)
@@ -102,7 +103,7 @@ def contact_pairs(robot: Robot, world: World, capsules: Sequence[LinkCapsule] | 
     return tuple(Pair(part, s, covers[s]) for part in moving for s in world.shapes if part in met[s])
 
 
-def _tidy(p: Any) -> Any:
+def _tidy(p: Traced) -> Traced:
     return np.where(np.abs(p) < ROUNDING, 0.0, p)
 
 
@@ -114,7 +115,7 @@ def _place(tree: Tree, capsule: LinkCapsule, pose: tuple[Any, Any]) -> tuple[Any
     return p + R @ _tidy(start), R @ _tidy(end - start)
 
 
-def _twists(tree: Tree, poses: dict[int, tuple[Any, Any]], qd: Any) -> dict[int, tuple[Any, Any]]:
+def _twists(tree: Tree, poses: dict[int, tuple[Any, Any]], qd: Traced) -> dict[int, tuple[Any, Any]]:
     """Per body: velocity of its point at the base's origin, and angular velocity, base axes."""
     out: dict[int, tuple[Any, Any]] = {-1: (np.zeros(3), np.zeros(3))}
     for i in range(tree.nb):
@@ -127,7 +128,7 @@ def _twists(tree: Tree, poses: dict[int, tuple[Any, Any]], qd: Any) -> dict[int,
     return out
 
 
-def _touch(pair: Pair, x: Any, twist: tuple[Any, Any], slip_speed: float) -> Touch:
+def _touch(pair: Pair, x: Traced, twist: tuple[Any, Any], slip_speed: float) -> Touch:
     """Force on a ball about x, of the capsule's radius, that moves with its link."""
     shape = pair.shape
     far, n = pair.at(x)
@@ -151,7 +152,7 @@ def _touch(pair: Pair, x: Any, twist: tuple[Any, Any], slip_speed: float) -> Tou
 
 
 def touches(
-    arm: Robot | Tree, q: Any, qd: Any, pairs: Sequence[Pair], slip_speed: float = SLIP_SPEED
+    arm: Robot | Tree, q: Traced, qd: Traced, pairs: Sequence[Pair], slip_speed: float = SLIP_SPEED
 ) -> list[tuple[Pair, Touch]]:
     """Return every possible contact at one state, in the order of `pairs` (two a half-space: both ends of the capsule).
 
@@ -179,7 +180,9 @@ def touches(
     return out
 
 
-def wrenches_of(arm: Robot | Tree, q: Any, qd: Any, pairs: Sequence[Pair], slip_speed: float = SLIP_SPEED) -> Any:
+def wrenches_of(
+    arm: Robot | Tree, q: Traced, qd: Traced, pairs: Sequence[Pair], slip_speed: float = SLIP_SPEED
+) -> Traced:
     """Return the wrenches (nb, 6) [f; n] of all contacts, at link origins, base axes; arguments as `touches`."""
     tree = as_tree(arm)
     forces: dict[int, Any] = {}
@@ -228,7 +231,7 @@ def contact_wrench(
         pairs = contact_pairs(arm, world, parts)
         nb = len(arm.bodies)
 
-        def wrench(arm: Any, t: Any, q: Any, qd: Any) -> Any:
+        def wrench(arm: Any, t: Traced, q: Traced, qd: Traced) -> Traced:
             return wrenches_of(arm, q, qd, pairs, slip_speed) if pairs else np.zeros((nb, 6))
 
         return wrench

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.parts import Actuators
     from armwright.robot.tree import Tree
+    from armwright.types import Traced
 
 
 STILL = 1e-7
@@ -46,7 +47,7 @@ class Motors(NamedTuple):
     load_friction: Any
 
     @staticmethod
-    def of(actuators: Actuators, friction: Any = 1.0) -> Motors:
+    def of(actuators: Actuators, friction: Traced = 1.0) -> Motors:
         """Take them from a sheet; `friction` multiplies both kinds of friction."""
         return Motors(
             actuators.gear, actuators.rotor_inertia, friction * actuators.viscous, friction * actuators.load_friction
@@ -61,11 +62,11 @@ class ActuatorSide(NamedTuple):
     left: Any = None
     A: Any = None
 
-    def torque(self, qdd: Any) -> Any:
+    def torque(self, qdd: Traced) -> Traced:
         """Motor torques u_a (n,) for joint accelerations q̈ (n,)."""
         return self.H @ qdd + self.u
 
-    def accelerations(self, torque: Any) -> Any:
+    def accelerations(self, torque: Traced) -> Traced:
         """Joint accelerations q̈ (n,) for motor torques u_a (n,) (001 eq. 92)."""
         if self.A is None:
             return solve_from_last(self.H, torque - self.u)
@@ -76,7 +77,7 @@ Side = Callable[[Motors, Any, Any, Any, Any, float], ActuatorSide]
 """How H (n, n), u′, q̇, q̈ (n,) and Δt become an `ActuatorSide`; q̈ is the wish, at which friction takes its sense."""
 
 
-def consistent(motors: Motors, H: Any, u: Any, qd: Any, qdd: Any, dt: float) -> ActuatorSide:
+def consistent(motors: Motors, H: Traced, u: Traced, qd: Traced, qdd: Traced, dt: float) -> ActuatorSide:
     """The form of the module text. H (n, n), u = u′ (n,); qd (n,) now, qdd (n,) wished; dt [s]; sign(0) = 0."""
     K = np.asarray(motors.gear)
     K_iT = np.linalg.inv(K).T
@@ -89,7 +90,7 @@ def consistent(motors: Motors, H: Any, u: Any, qd: Any, qdd: Any, dt: float) -> 
     return ActuatorSide(H_a, S * (K_iT @ u) + motors.viscous * speed, K.T / S, H + reflected)
 
 
-def friction_sense(speed: Any, load: Any) -> Any:
+def friction_sense(speed: Traced, load: Traced) -> Traced:
     """σ (n,): 1 where a motor turns against its load, −1 where the load turns it, 0 at a standstill.
 
     What turns slower than `STILL` stands: an axis that holds its place has the speed of its rounding errors, whose
@@ -99,7 +100,7 @@ def friction_sense(speed: Any, load: Any) -> Any:
     return np.sign(moving) * np.sign(load)
 
 
-def _symmetric(K: Any, weights: Any) -> Any:
+def _symmetric(K: Traced, weights: Any) -> Traced:
     """Kᵀ diag(weights) K, both halves the same expression."""
     n = len(K)
     half = [
@@ -109,7 +110,7 @@ def _symmetric(K: Any, weights: Any) -> Any:
     return np.array([[half[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)])
 
 
-def joint_side(arm: Robot | Tree, q: Any, qd: Any, wrench: Any = None, *, dry: Any = None) -> tuple[Any, Any]:
+def joint_side(arm: Robot | Tree, q: Traced, qd: Traced, wrench: Traced = None, *, dry: Any = None) -> tuple[Any, Any]:
     """H (n, n) and u′ (n,) of the links alone, by composite bodies and Newton–Euler: no rotors, no motor friction.
 
     Args:
@@ -135,7 +136,7 @@ class MotorTorques(NamedTuple):
 
 
 def actuator_side(
-    robot: Robot, q: Any, qd: Any, qdd: Any, dt: float, wrench: Any = None, *, side: Side = consistent
+    robot: Robot, q: Traced, qd: Traced, qdd: Traced, dt: float, wrench: Traced = None, *, side: Side = consistent
 ) -> MotorTorques:
     """Motor torques of one state (001 eq. 90–92); all arrays (n,), wrench (6,) on the tool in base axes.
 

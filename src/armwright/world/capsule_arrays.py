@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ class LinkCapsules:
         return hash(self._content())
 
 
-def link_ends(poses: Any, links: LinkCapsules) -> Any:
+def link_ends(poses: Traced, links: LinkCapsules) -> Traced:
     """Return the ends of the capsules in the base frame [m], floats or symbols.
 
     Args:

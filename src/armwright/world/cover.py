@@ -16,6 +16,7 @@ import numpy as np
 
 from armwright.graph.program import trace
 from armwright.graph.tape import Tape
+from armwright.types import Traced
 from armwright.world.distance import signed_distance
 from armwright.world.geometry import direction
 from armwright.world.shapes import Box, HalfSpace, Mesh, Shape
@@ -55,7 +56,7 @@ def _tape(shape: Shape) -> Tape:
     return Tape(trace(lambda point: np.array([signed_distance(shape, point)]), {"point": (3,)}))
 
 
-def _distances(shape: Shape, points: Any) -> Any:
+def _distances(shape: Shape, points: Traced) -> Traced:
     """Signed distances (m,) of a shape at points (m, 3)."""
     out = np.empty((len(points), 1))
     _tape(shape).run([np.ascontiguousarray(points)], [out])
@@ -106,7 +107,7 @@ def _meet(corners: Any, box: Box) -> bool:
     return True
 
 
-def covered_distance(box: Box, point: Any, covers: Sequence[Cover]) -> tuple[Any, Any]:
+def covered_distance(box: Box, point: Traced, covers: Sequence[Cover]) -> tuple[Any, Any]:
     """Return signed distance [m] and outward normal (3,) of a box at a point (3,), base frame, through open faces only.
 
     As `distance_and_normal`; inside, the nearest face that is open at the point's foot on it counts, or the nearest of

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from armwright.spatial.vectors import dot
+from armwright.types import Traced
 from armwright.world.geometry import UP, direction, nearest_to_point
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere, kind_of
 
 
-def distance_and_normal(shape: Shape, point: Any) -> tuple[Any, Any]:
+def distance_and_normal(shape: Shape, point: Traced) -> tuple[Any, Any]:
     """Return signed distance [m] and outward unit normal (3,) of `shape` at `point` (3,), base frame.
 
     The normal is the gradient of the distance wherever that exists.
@@ -46,24 +47,24 @@ def distance_and_normal(shape: Shape, point: Any) -> tuple[Any, Any]:
     raise AssertionError(kind_of(shape))
 
 
-def signed_distance(shape: Shape, point: Any) -> Any:
+def signed_distance(shape: Shape, point: Traced) -> Traced:
     """Return the signed distance [m] of `shape` at `point` (3,): positive outside, negative inside."""
     return distance_and_normal(shape, point)[0]
 
 
-def normal(shape: Shape, point: Any) -> Any:
+def normal(shape: Shape, point: Traced) -> Traced:
     """Return the outward unit normal (3,) of `shape` at `point` (3,)."""
     return distance_and_normal(shape, point)[1]
 
 
-def _across(along: Any) -> Any:
+def _across(along: Traced) -> Traced:
     """Return a unit vector at right angles to a constant vector."""
     across = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
     size = float(np.linalg.norm(across))
     return across / size if size > 0.0 else np.array(UP)
 
 
-def _cylinder(shape: Cylinder, point: Any) -> tuple[Any, Any]:
+def _cylinder(shape: Cylinder, point: Traced) -> tuple[Any, Any]:
     axis = np.array(shape.axis)
     r = point - np.array(shape.centre)
     z = dot(r, axis)
@@ -76,7 +77,7 @@ def _cylinder(shape: Cylinder, point: Any) -> tuple[Any, Any]:
     return far, along_side * across + (along_cap * np.where(z >= 0.0, 1.0, -1.0)) * axis
 
 
-def _box(p: Any, half: Any) -> tuple[Any, Any]:
+def _box(p: Traced, half: Traced) -> tuple[Any, Any]:
     far, n = _corner([np.abs(p[k]) - half[k] for k in range(3)])
     return far, np.array([n[k] * np.where(p[k] >= 0.0, 1.0, -1.0) for k in range(3)])
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from armwright.spatial.vectors import dot
+from armwright.types import Traced
 
 UP = (0.0, 0.0, 1.0)
 """Direction that stands in where a point has none of its own."""
@@ -22,7 +23,7 @@ PARALLEL = 1e-14
 Distances then differ by less than 1e-7 of the length."""
 
 
-def direction(v: Any, fallback: Any) -> tuple[Any, Any]:
+def direction(v: Traced, fallback: Any) -> tuple[Any, Any]:
     """Return length and unit vector of v; a vector shorter than `TINY` has length 0 and the direction `fallback`.
 
     Args:
@@ -37,14 +38,14 @@ def direction(v: Any, fallback: Any) -> tuple[Any, Any]:
     return np.where(known, length, 0.0), unit
 
 
-def length(v: Any) -> Any:
+def length(v: Traced) -> Traced:
     """Return the length of v, 0 below `TINY`."""
     square = dot(v, v)
     known = square > TINY * TINY
     return np.where(known, np.sqrt(np.where(known, square, 1.0)), 0.0)
 
 
-def clamp(x: Any, low: float = 0.0, high: float = 1.0) -> Any:
+def clamp(x: Traced, low: float = 0.0, high: float = 1.0) -> Traced:
     """Return x limited to low…high."""
     return np.minimum(np.maximum(x, low), high)
 
@@ -55,12 +56,12 @@ def ratio(numerator: Any, denominator: Any, fallback: Any) -> Any:
     return np.where(known, numerator / np.where(known, denominator, 1.0), fallback)
 
 
-def nearest_to_point(a: Any, d: Any, point: Any) -> Any:
+def nearest_to_point(a: Traced, d: Traced, point: Traced) -> Traced:
     """Return s in 0…1 at which a + s·d comes nearest to a point (any dimension); ½ if the segment has no length."""
     return clamp(ratio(dot(point - a, d), dot(d, d), 0.5))
 
 
-def nearest_pair(a: Any, d: Any, start: Any, along: Any) -> tuple[Any, Any]:
+def nearest_pair(a: Traced, d: Traced, start: Traced, along: Traced) -> tuple[Any, Any]:
     """Return s and u in 0…1 at which the segments a + s·d and start + u·along come nearest to each other.
 
     Exact: the pair of lines first, then each end of the other segment in turn. Parallel segments meet in the middle
@@ -76,7 +77,7 @@ def nearest_pair(a: Any, d: Any, start: Any, along: Any) -> tuple[Any, Any]:
     return clamp(ratio(b * u - c, dd, 0.5)), u
 
 
-def nearest_to_box(a: Any, d: Any, half: Any, flat: float = 0.0) -> Any:
+def nearest_to_box(a: Traced, d: Traced, half: Traced, flat: float = 0.0) -> Traced:
     """Return s in 0…1 at which a + s·d comes nearest to the box |x_k| ≤ half_k, all (3,), box axes.
 
     Half the squared distance is convex along the segment. Its slope rises, and is linear between the marks where the
@@ -92,7 +93,7 @@ def nearest_to_box(a: Any, d: Any, half: Any, flat: float = 0.0) -> Any:
             stretch along a face.
     """
 
-    def slope(s: Any) -> Any:
+    def slope(s: Traced) -> Traced:
         p = a + s * d
         return dot([p[k] - clamp(p[k], -half[k], half[k]) for k in range(3)], d)
 
@@ -116,14 +117,14 @@ def nearest_to_box(a: Any, d: Any, half: Any, flat: float = 0.0) -> Any:
     return low + (high - low) * share
 
 
-def segment_point(a: Any, b: Any, point: Any) -> Any:
+def segment_point(a: Traced, b: Traced, point: Traced) -> Traced:
     """Return the distance of the segment a–b from a point; (3,) each, or (3, ...) for many at once."""
     d = b - a
     gap = point - a - nearest_to_point(a, d, point) * d
     return np.sqrt(dot(gap, gap))
 
 
-def segment_segment(a: Any, b: Any, start: Any, end: Any) -> Any:
+def segment_segment(a: Traced, b: Traced, start: Traced, end: Traced) -> Traced:
     """Return the distance between the segments a–b and start–end, points (3,); a point is a segment of length 0."""
     d, along = b - a, end - start
     s, u = nearest_pair(a, d, start, along)
@@ -131,7 +132,7 @@ def segment_segment(a: Any, b: Any, start: Any, end: Any) -> Any:
     return np.sqrt(dot(gap, gap))
 
 
-def segment_box(a: Any, b: Any, half: Any) -> Any:
+def segment_box(a: Traced, b: Traced, half: Traced) -> Traced:
     """Return the distance of the segment a–b from the box |x_k| ≤ half_k, all (3,), box axes; 0 where they meet."""
     d = b - a
     p = a + nearest_to_box(a, d, half) * d
@@ -139,7 +140,7 @@ def segment_box(a: Any, b: Any, half: Any) -> Any:
     return np.sqrt(dot(gap, gap))
 
 
-def basis(axis: Any) -> Any:
+def basis(axis: Traced) -> Traced:
     """Return a rotation (3, 3), floats, whose third column is the unit vector `axis`."""
     z = np.asarray(axis, dtype=np.float64)
     x = np.eye(3)[int(np.argmin(np.abs(z)))]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from armwright.spatial.vectors import dot
+from armwright.types import Traced
 from armwright.world.distance import distance_and_normal
 from armwright.world.geometry import TINY, clamp, nearest_pair, nearest_to_box, nearest_to_point
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere
@@ -30,7 +31,7 @@ FLAT = 1e-12
 """Slope of the distance [-] along a box's face that counts as level: far above rounding, 1 pm on a metre."""
 
 
-def nearest_parameters(shape: Shape, a: Any, d: Any) -> list[Any]:
+def nearest_parameters(shape: Shape, a: Traced, d: Traced) -> list[Any]:
     """Return the values of s in 0…1 at which contact between the segment a + s·d and `shape` is to be looked for.
 
     Args:
@@ -67,14 +68,14 @@ def nearest_parameters(shape: Shape, a: Any, d: Any) -> list[Any]:
     return [_least(shape, a, d)]
 
 
-def _least(shape: Shape, a: Any, d: Any) -> Any:
+def _least(shape: Shape, a: Traced, d: Traced) -> Traced:
     """Find where the distance is least, by turns with the tangents at the bracket's ends and with secants of the slope.
 
     Tangents settle stretches on which the distance is straight (far away, and inside a box), secants the round ones
     (past an edge). What was tried and lay lowest is returned.
     """
 
-    def look(s: Any) -> tuple[Any, Any]:
+    def look(s: Traced) -> tuple[Any, Any]:
         far, n = distance_and_normal(shape, a + s * d)
         return far, dot(n, d)
 

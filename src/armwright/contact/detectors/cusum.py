@@ -23,11 +23,15 @@ from armwright.control.checks import gain as checked
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from armwright.types import Traced
+
 CEILING = 20.0
 """Bound of the sums, in thresholds: an alarm outlasts its cause by at most 20·threshold/drift samples, 200 as is."""
 
 
-def _detect(tau_ext: Any, scale: Any, drift: Any, threshold: Any, release: Any, up: Any, down: Any, active: Any) -> Any:
+def _detect(
+    tau_ext: Traced, scale: Traced, drift: Any, threshold: Traced, release: Any, up: Any, down: Any, active: Any
+) -> Traced:
     x = tau_ext / scale
     up = np.minimum(np.maximum(up + x - drift, 0.0), CEILING * threshold)
     down = np.minimum(np.maximum(down - x - drift, 0.0), CEILING * threshold)

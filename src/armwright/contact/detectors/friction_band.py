@@ -22,6 +22,8 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from armwright.types import Traced
+
 SETTLING = 0.3
 """[s] A joint counts as moving after so long without rest."""
 BRIEF = 0.025
@@ -37,18 +39,18 @@ RELEASE = 0.6
 def _detect(
     arm: Any,
     dt: float,
-    q: Any,
-    tau_ext: Any,
+    q: Traced,
+    tau_ext: Traced,
     resting: Any,
     motion: Any,
     coulomb: Any,
-    load: Any,
+    load: Traced,
     factor: Any,
     going: Any,
     over: Any,
     quiet: Any,
     on: Any,
-) -> Any:
+) -> Traced:
     going = np.where(resting > 0.0, 0.0 * going, going + dt)
     hanging = gravity_torque(arm, q)
     bands, n = [], len(motion)

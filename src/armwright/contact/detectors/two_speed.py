@@ -36,6 +36,8 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from armwright.types import Traced
+
 WIDEN = 20.0
 """Filter of the thresholds [1/s]: 50 ms, in which observers of 20 … 50 1/s forget what a sticking joint left."""
 TARE_SHARE = 10.0
@@ -75,10 +77,10 @@ class TwoSpeed:
 
 
 def channels(
-    tau_ext: Any,
+    tau_ext: Traced,
     dt: float,
     qd_ref: Any,
-    slow: Any,
+    slow: Traced,
     follow: Any,
     settle: Any,
     standstill: Any,
@@ -86,7 +88,7 @@ def channels(
     past: Any,
     held: Any,
     bias: Any,
-    low: Any,
+    low: Traced,
 ) -> tuple[Any, Any, Any, Any]:
     """Return quick and slow signal, offset, and time since the beginning; the offset stays where `held` > 0."""
     taring = past[0] < tare
@@ -105,18 +107,18 @@ def features(arm: Any, q_ref: Any, qd_ref: Any, qdd_ref: Any, standstill: Any) -
 
 
 def _watch(
-    tau_ext: Any,
+    tau_ext: Traced,
     dt: float,
     qd_ref: Any,
-    slow: Any,
+    slow: Traced,
     follow: Any,
     settle: Any,
     standstill: Any,
     tare: Any,
     past: Any,
     bias: Any,
-    low: Any,
-) -> Any:
+    low: Traced,
+) -> Traced:
     quick, low, bias, past = channels(tau_ext, dt, qd_ref, slow, follow, settle, standstill, tare, past, 0.0, bias, low)
     return {"quick": quick, "slowly": low, "low": low, "bias": bias, "past": past}
 
@@ -128,14 +130,14 @@ def channel_monitor(kind: TwoSpeed) -> Monitor:
 
 def _detect(
     arm: Any,
-    tau_ext: Any,
+    tau_ext: Traced,
     dt: float,
     q_ref: Any,
     qd_ref: Any,
     qdd_ref: Any,
     quick: Any,
     slowly: Any,
-    slow: Any,
+    slow: Traced,
     follow: Any,
     settle: Any,
     standstill: Any,
@@ -143,10 +145,10 @@ def _detect(
     release: Any,
     past: Any,
     bias: Any,
-    low: Any,
+    low: Traced,
     wide: Any,
     active: Any,
-) -> Any:
+) -> Traced:
     here = features(arm, q_ref, qd_ref, qdd_ref, standstill)
     step = np.where(past[0] > 0.0, 1.0 - np.exp(-WIDEN * dt), 1.0)
     wide = np.array([wide[k] + (here[k] - wide[k]) * step for k in range(4)])

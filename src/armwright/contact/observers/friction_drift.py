@@ -16,7 +16,7 @@ that is faster than `rate` is not followed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def _follow(
     tau_ext: Traced,
     dt: float,
     qd_ref: Traced,
-    rate: Any,
+    rate: Traced,
     largest: Traced,
     standstill: Traced,
     drift: Traced,

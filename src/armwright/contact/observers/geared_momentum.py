@@ -25,13 +25,15 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from armwright.types import Traced
+
 RESTING = 0.02
 """[rad/s] Slower joints rest."""
 UNDECIDED = 0.2
 """[s] After so long at rest, and at this rate, a joint forgets on which side of its friction it stopped."""
 
 
-def gear_output(tau: Any, qd: Any, h: Any, coefficients: Any) -> Any:
+def gear_output(tau: Traced, qd: Traced, h: Traced, coefficients: Any) -> Traced:
     """What a gear passes on (n,) of the motor torque tau (n,), both at the joint side; coefficients (n, 5).
 
     Args:
@@ -48,18 +50,18 @@ def gear_output(tau: Any, qd: Any, h: Any, coefficients: Any) -> Any:
 def _observe(
     arm: Any,
     dt: float,
-    q: Any,
-    qd: Any,
-    tau: Any,
-    gain: Any,
+    q: Traced,
+    qd: Traced,
+    tau: Traced,
+    gain: Traced,
     coefficients: Any,
     dahl: Any,
-    r: Any,
+    r: Traced,
     carry: Any,
-    h: Any,
+    h: Traced,
     rest: Any,
     started: Any,
-) -> Any:
+) -> Traced:
     rest = np.where(np.abs(qd) > RESTING, 0.0 * rest, rest + dt)
     keep = np.exp(-np.abs(qd) * (dt / dahl))
     h = keep * h + (1.0 - keep) * np.sign(qd)

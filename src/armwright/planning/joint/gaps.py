@@ -18,13 +18,13 @@ from armwright.world.geometry import segment_box, segment_point, segment_segment
 if TYPE_CHECKING:
     from armwright.planning.joint.capsules import Obstacles
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.types import Array, Traced
     from armwright.world.capsule_arrays import LinkCapsules
 
 FAR = 1e3  # that links which half-spaces do not concern are taken to be above them [m]
 
 
-def records(q: Any, arm: Any, links: LinkCapsules, own: Any, ignore: Any, levers: Any) -> Any:
+def records(q: Traced, arm: Any, links: LinkCapsules, own: Any, ignore: Any, levers: Any) -> Traced:
     """Return the records of one configuration.
 
     Returns:

@@ -27,6 +27,7 @@ from armwright.robot.tree import tree_of
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
+    from armwright.types import Traced
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +90,10 @@ def cycle(
     dt: float,
     state: State,
     q_next: Any,
-    wrench: Any = None,
+    wrench: Traced = None,
     payload: Any = None,
-    friction: Any = None,
-    torque: Any = None,
+    friction: Traced = None,
+    torque: Traced = None,
 ) -> Cycle:
     """Run one cycle; on floats or on symbols.
 

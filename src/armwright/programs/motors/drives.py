@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 Basis = Literal["motors", "joints", "speeds"]
 
@@ -61,7 +61,7 @@ class Drives:
         with np.errstate(divide="ignore"):  # no lag at all: at once
             return np.asarray(-np.expm1(-dt / known))
 
-    def within_speeds(self, qd: Any, *, motors: bool = True) -> Any:
+    def within_speeds(self, qd: Traced, *, motors: bool = True) -> Traced:
         """Cut joint speeds (n,) to the limits of the joints and, with `motors`, to those of the motors.
 
         Where motor i turns with joints 1…i only (K lower triangular), joint after joint takes what its motor has left.
@@ -84,7 +84,7 @@ class Drives:
             joints[i] = np.clip(left, -self.speed[i], self.speed[i]) if np.isfinite(self.speed[i]) else left
         return np.array([joints[i] for i in range(n)])
 
-    def torque_at(self, speed: Any) -> Any:
+    def torque_at(self, speed: Traced) -> Traced:
         """Torque (n,) that each motor has at its speed (n,) [rad/s]: the curve of its sheet, or its constant limit."""
         a = self.actuators
         if not a.curve_speed.size:

@@ -17,6 +17,7 @@ from armwright.spatial.linear import solve_from_last
 
 if TYPE_CHECKING:
     from armwright.dynamics.actuator_side import ActuatorSide
+    from armwright.types import Traced
 
 
 class Limited(NamedTuple):
@@ -31,7 +32,7 @@ class Limited(NamedTuple):
 Rule = Callable[["ActuatorSide", Any, Any], Limited]
 
 
-def full(side: ActuatorSide, qdd: Any, limit: Any) -> Limited:
+def full(side: ActuatorSide, qdd: Traced, limit: Any) -> Limited:
     """Clip the torques and take every acceleration from the clipped system: the limits hold always."""
     wanted = side.torque(qdd)
     over = np.abs(wanted) > limit
@@ -40,7 +41,7 @@ def full(side: ActuatorSide, qdd: Any, limit: Any) -> Limited:
     return Limited(np.where(np.any(over), happens, qdd), torque, wanted, np.where(over, 1.0, 0.0))
 
 
-def partitioned(side: ActuatorSide, qdd: Any, limit: Any) -> Limited:
+def partitioned(side: ActuatorSide, qdd: Traced, limit: Any) -> Limited:
     """Keep the wish of every axis whose motor can follow; solve for the others with their torques at the limit.
 
     With S the saturated motors and U the rest, H_SS q̈_S = (±M − u′)_S − H_SU q̈_U; motors of U that this drives beyond
@@ -63,7 +64,7 @@ def partitioned(side: ActuatorSide, qdd: Any, limit: Any) -> Limited:
     return Limited(np.where(bound, happens, qdd), np.where(bound, torque, wanted), wanted, np.where(at_limit, 1.0, 0.0))
 
 
-def unlimited(side: ActuatorSide, qdd: Any, limit: Any) -> Limited:
+def unlimited(side: ActuatorSide, qdd: Traced, limit: Any) -> Limited:
     """Take the wish as it is, and flag what the motors could not give: the program without Algorithm 1."""
     wanted = side.torque(qdd)
     return Limited(qdd, wanted, wanted, np.where(np.abs(wanted) > limit, 1.0, 0.0))
