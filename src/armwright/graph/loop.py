@@ -90,6 +90,35 @@ class Loop:
         padded = np.concatenate([rows, np.repeat(rows[-1:], self.groups * self.width - self.count, axis=0)])
         self.memory[:, start : start + size] = padded.reshape(self.groups, self.width, size).transpose(0, 2, 1)
 
+    def view(self, slot: str) -> Array:
+        """A slot's memory (size,) of a loop with one lane: reading it sees the present, writing changes it."""
+        if self.count != 1:
+            raise InputError(f"loop: views are of one lane, this loop has {self.count}")
+        start, size = self.plan.offset(slot), self.plan.slots[slot]
+        return self.memory[0, start : start + size, 0]
+
+    def ticker(self, shared: Array, substeps: int) -> Callable[[], str]:
+        """A call that runs one tick of one lane on the row `shared` (columns,) and says why it ended; nothing else.
+
+        Nothing is recorded or allocated; `shared` must stay as it is but for its numbers.
+        """
+        plan = self.plan
+        if self.count != 1 or plan.lane_slots:
+            raise InputError("loop: ticks one by one are for one lane without noise")
+        if shared.shape != (len(plan.shared_slots),) or shared.dtype != np.float64 or not shared.flags.c_contiguous:
+            raise InputError(f"loop: the shared row must be ({len(plan.shared_slots)},) float64, got {shared.shape}")
+        record, status = np.empty(len(plan.record_slots)), (ctypes.c_int64 * 2)()
+        unused = np.empty(1)
+        places = [array.ctypes.data for array in (self.memory, shared, unused, record)]
+        arguments = (*places, 1, substeps, 1, 0, ctypes.addressof(status))
+        function = self._function
+
+        def tick(_keep: tuple[object, ...] = (self.memory, shared, unused, record)) -> str:
+            function(*arguments)
+            return _REASONS[status[0]]
+
+        return tick
+
     def run(
         self,
         ticks: int,

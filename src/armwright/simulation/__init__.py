@@ -4,6 +4,7 @@
 from armwright.simulation.drives import Drive, drive_of
 from armwright.simulation.friction import Dahl, Frictionless, FrictionModel, LuGre, Stribeck
 from armwright.simulation.integrators import METHODS as INTEGRATORS
+from armwright.simulation.live import Live, live
 from armwright.simulation.rows_to_recording import with_acceleration, with_energy, with_storage
 from armwright.simulation.sensor import Sensor
 from armwright.simulation.sensors import JointSensors, accelerometer, force_sensor
@@ -18,6 +19,7 @@ __all__ = [
     "FrictionModel",
     "Frictionless",
     "JointSensors",
+    "Live",
     "LuGre",
     "Sensor",
     "Session",
@@ -25,6 +27,7 @@ __all__ = [
     "accelerometer",
     "drive_of",
     "force_sensor",
+    "live",
     "prepare",
     "simulate",
     "with_acceleration",

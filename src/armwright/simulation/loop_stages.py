@@ -51,6 +51,7 @@ class Ingredients:
     model_key: object = None
     monitors: tuple[Monitor, ...] = ()
     stop_on_alarm: bool = True
+    inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -96,6 +97,7 @@ class Ingredients:
             clamp,
             watching,
             self.stop_on_alarm,
+            tuple(self.inputs.items()),
         )
 
     @property

@@ -65,8 +65,15 @@ def prepare(
     every: int = 1,
     seed: int | Sequence[int] = 0,
     check_step: bool = True,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    may_become: Sequence[Robot] = (),
 ) -> Session:
-    """Compile a loop and set it to its start; `simulate` runs it to the end. See there for the arguments."""
+    """Compile a loop and set it to its start; `simulate` runs it to the end. See there for the arguments.
+
+    Two more serve loops that are stepped by hand (`armwright.simulation.live`): `inputs`, names and shapes of what
+    `wrench` and `external` are given beside (arm, t, q, qd), zero until it is set; `may_become`, arms of the same shape
+    that the plant may turn into while it runs (another payload): numbers in which they differ become inputs.
+    """
     robots = checks.robots_of(robot)
     arm = robots[0]
     n = arm.n
@@ -116,8 +123,10 @@ def prepare(
         watched["joint limit"] = arm.memo("limit event", _limit_event)
     if watched and batch:
         raise InputError("simulate: events stop one simulation; run batches without events (and without limits='stop')")
+    plants = lanes_of([*robots, *may_become])
+    plants = replace(plants, values=plants.values[: len(robots)])
     parts = Ingredients(
-        lanes=lanes_of(robots),
+        lanes=plants,
         model=None if model is None else tree_of(model, regroup=True),
         law=chosen,
         method=find_method(integrator),
@@ -134,6 +143,7 @@ def prepare(
         model_key=model,
         monitors=() if isinstance(monitors, tuple | list) and not monitors else as_chain(monitors),
         stop_on_alarm=not batch,
+        inputs=dict(inputs or {}),
     )
     seeds = seeds if len(seeds) == lanes else [seeds[0] + k for k in range(lanes)]
     session = Session(robots, parts, count=lanes, substeps=substeps, every=every, seeds=seeds, batch=batch)

@@ -30,7 +30,7 @@ def system_slots(parts: Ingredients) -> dict[str, tuple[int, ...]]:
     slots |= {"ref_next": (3 * n,), **LawAtWork(parts).shapes} if parts.continuous else {"tau": (n,)}
     if parts.lanes.places:
         slots["parameters"] = (len(parts.lanes.places),)
-    return slots
+    return slots | {f"input_{name}": shape for name, shape in parts.inputs.items()}
 
 
 def system_of(parts: Ingredients, s: Slots) -> System:
@@ -44,12 +44,13 @@ def system_of(parts: Ingredients, s: Slots) -> System:
         return law(start + past, q, qd, ref, s)[0]
 
     tree = parts.lanes.fill(s.get("parameters"))
+    inputs = {name: s[f"input_{name}"] for name in parts.inputs}
 
     def acting(function: Callable[..., Traced] | None, what: str, *shapes: tuple[int, ...]) -> Command | None:
         if function is None:
             return None
         return lambda past, q, qd: outer(
-            function, {"arm": tree, "t": start + past, "q": q, "qd": qd}, f"simulate: {what}", *shapes
+            function, {"arm": tree, "t": start + past, "q": q, "qd": qd, **inputs}, f"simulate: {what}", *shapes
         )
 
     extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}

@@ -39,14 +39,15 @@ def require_pure_surroundings(parts: Ingredients) -> None:
 
 
 def _require_pure(parts: Ingredients, function: Any, what: str, *shapes: tuple[int, ...]) -> None:
-    """Trace a function of (arm, t, q, qd) alone."""
+    """Trace a function of (arm, t, q, qd, inputs) alone."""
     if is_trusted(function):
         return
     tree, n = parts.lanes.tree, parts.n
 
     def alone(s: dict[str, Any]) -> dict[str, Any]:
-        signals = {"arm": tree, "t": s["t"][0], "q": s["q"], "qd": s["qd"]}
+        inputs = {name: s[f"input_{name}"] for name in parts.inputs}
+        signals = {"arm": tree, "t": s["t"][0], "q": s["q"], "qd": s["qd"], **inputs}
         return {"value": np.ravel(outer(function, signals, what, *shapes))}
 
-    slots = {"t": (1,), "q": (n,), "qd": (n,)}
+    slots = {"t": (1,), "q": (n,), "qd": (n,)} | {f"input_{name}": shape for name, shape in parts.inputs.items()}
     traced_purely([function], lambda: traced_stage(alone, slots, "alone"), lambda made: made.digest, what)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arm, its servo and its world as one compiled tick, and everything that a controller publishes as one kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from armwright.contact.model import contact_wrench
+from armwright.errors import InputError
+from armwright.graph import compile_function
+from armwright.kinematics.inverse import ik
+from armwright.kinematics.jacobian import pose_jacobian
+from armwright.lab.body import current_map, lab_arm, load_of
+from armwright.lab.servo import servo, watch
+from armwright.robot.tree import as_tree
+from armwright.simulation.live import live
+from armwright.spatial.linear import ltdl_solve
+from armwright.spatial.rotations import exp_so3, log_so3
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from armwright.graph import Kernel
+    from armwright.robot.model import Robot
+    from armwright.types import Array, Traced
+    from armwright.world.world import World
+
+RATE, SUBSTEPS = 500, 4
+DAMPING = 1e-4  # of the inverse Jacobian: near a singularity forces and steps stay finite
+MOST_LOAD = 10.0  # [kg]
+
+
+class Published(NamedTuple):
+    """Poses are x y z [m] and rotation vector [rad]; speeds and force linear first, base axes, at the TCP."""
+
+    pose: Any
+    speed: Any
+    target_pose: Any
+    target_speed: Any
+    force: Any
+    acceleration: Any
+
+
+def _tcp(robot: Robot, q: Traced, tcp: Traced) -> tuple[Traced, Traced]:
+    """Pose (4, 4) and Jacobian (6, n) of the TCP, given as a pose (6,) in the flange's frame."""
+    T, J = pose_jacobian(robot, q)
+    arm = T[:3, :3] @ tcp[:3]
+    linear = J[:3] + np.array([np.cross(J[3:, k], arm) for k in range(robot.n)]).T
+    R = T[:3, :3] @ exp_so3(tcp[3:])
+    return np.concatenate([T[:3, 3] + arm, log_so3(R)]), np.concatenate([linear, J[3:]])
+
+
+def published_kernel(robot: Robot) -> Kernel:
+    """Everything that is published about the tool, traced: (q, qd, qdd, q_ref, qd_ref, tau_ext, tcp) → `Published`."""
+    n = robot.n
+
+    def publish(
+        q: Traced, qd: Traced, qdd: Traced, q_ref: Traced, qd_ref: Traced, tau_ext: Traced, tcp: Traced
+    ) -> Published:
+        pose, J = _tcp(robot, q, tcp)
+        target, J_ref = _tcp(robot, q_ref, tcp)
+        speed = J @ qd
+        force = ltdl_solve(J @ J.T + DAMPING * np.eye(6), J @ tau_ext)
+        # J̇ q̇ is left out: below 1 m/s² at the speeds of a UR5
+        felt = (J @ qdd)[:3] - robot.gravity
+        return Published(pose, speed, target, J_ref @ qd_ref, force, exp_so3(pose[3:]).T @ felt)
+
+    shapes = dict.fromkeys(("q", "qd", "qdd", "q_ref", "qd_ref", "tau_ext"), (n,)) | {"tcp": (6,)}
+    return compile_function(publish, shapes, name="lab published", check_finite=False)
+
+
+def newton_kernel(robot: Robot) -> Kernel:
+    """One step towards a TCP pose (6,): (q, pose, tcp) → (q + J⁺ error, error (6,))."""
+
+    def step(q: Traced, goal: Traced, tcp: Traced) -> tuple[Traced, Traced]:
+        T, J = pose_jacobian(robot, q)
+        arm = T[:3, :3] @ tcp[:3]
+        linear = J[:3] + np.array([np.cross(J[3:, k], arm) for k in range(robot.n)]).T
+        J = np.concatenate([linear, J[3:]])
+        R = T[:3, :3] @ exp_so3(tcp[3:])
+        error = np.concatenate([goal[:3] - T[:3, 3] - arm, log_so3(exp_so3(goal[3:]) @ R.T)])
+        return q + J.T @ ltdl_solve(J @ J.T + 1e-6 * np.eye(6), error), error
+
+    return compile_function(step, {"q": (robot.n,), "goal": (6,), "tcp": (6,)}, name="lab newton", check_finite=False)
+
+
+def _surroundings(robot: Robot, world: World | None) -> Callable[..., Any]:
+    """Pushes on any link (nb, 6), link origins, base axes, and the contacts of a world."""
+    if world is None:
+        return lambda push: push
+    contacts = contact_wrench(robot, world)
+
+    def both(arm: Any, t: Traced, q: Traced, qd: Traced, push: Traced) -> Traced:
+        return contacts(arm, t, q, qd) + push
+
+    return both
+
+
+class Plant:
+    """The arm in the lab, at rest at `q0` and compiled when it has been made.
+
+    Attributes:
+        robot: with rotors and friction. live: the compiled loop. map: current and torque. tcp: pose (6,) at the flange.
+        load: (mass, cx, cy, cz) that the controller has been told; the true one is `carry`.
+        now: what is published of the last tick.
+    """
+
+    def __init__(self, robot: Robot, *, q0: Array, world: World | None = None, sensitivity: float = 1.0) -> None:
+        """Compile everything that a running controller will call."""
+        if robot.n != 6:
+            raise InputError(f"lab: a UR controller drives six joints, {robot.name!r} has {robot.n}")
+        self.robot = lab_arm(robot)
+        loaded = self.robot.with_payload(1.0, (0.01, 0.02, 0.03), np.diag([1e-3, 2e-3, 3e-3]))
+        self.live = live(
+            self.robot,
+            servo(self.robot),
+            q0=q0,
+            rate=RATE,
+            substeps=SUBSTEPS,
+            model=self.robot,
+            wrench=_surroundings(self.robot, world),
+            inputs={"push": (len(self.robot.bodies), 6)},
+            may_become=(loaded,),
+            monitors=watch(self.robot, sensitivity=sensitivity),
+            limits="clamp",
+        )
+        self.map = current_map(robot)
+        self.tcp, self.load = np.zeros(6), np.zeros(4)
+        self._publish, self._newton = published_kernel(self.robot), newton_kernel(self.robot)
+        self._before = np.zeros(6)
+        self.qdd = np.zeros(6)
+        self.inverse(self.pose_of(np.array(q0, dtype=np.float64)), np.array(q0, dtype=np.float64))
+        self.look()
+
+    def step(self, q: Array, qd: Array, qdd: Array) -> None:
+        """One tick of 2 ms towards a reference."""
+        self._before[...] = self.live.qd
+        self.live.step(q, qd, qdd)
+        self.qdd = (self.live.qd - self._before) * RATE
+
+    def look(self) -> Published:
+        """Compute what is published of the present state."""
+        p, n = self.live, self.live.n
+        tau_ext = p.outputs["tau_ext"]
+        self.now = Published(*self._publish(p.q, p.qd, self.qdd, p.ref[:n], p.ref[n : 2 * n], tau_ext, self.tcp))
+        return self.now
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the detector feels a collision."""
+        return bool(self.live.outputs["alarm"][0] >= 0.0)
+
+    def push(self, body: int, wrench: Array) -> None:
+        """Push a body with a wrench (6,) at its link's origin, base axes, until it is set again."""
+        self.live.inputs["push"][body] = wrench
+
+    def carry(self, mass: float, centre: Array) -> None:
+        """Hang a true load on the flange: mass [kg], centre in the flange's frame [m]."""
+        self.live.become(self.robot.with_payload(mass, centre))
+
+    def told(self, mass: float, centre: Array) -> None:
+        """Tell the controller what it carries; servo and observer believe it."""
+        if not (0.0 <= mass <= MOST_LOAD and np.isfinite(centre).all() and np.abs(centre).max() <= 1.0):
+            raise InputError(f"payload: 0 to {MOST_LOAD:g} kg within 1 m of the flange, got {mass} kg at {centre}")
+        self.load = np.array([mass, *centre])
+        load = load_of(as_tree(self.robot), mass, centre)
+        self.live.memory["load"][...] = self.live.watching["momentum"]["load"][...] = load
+
+    def rest(self) -> None:
+        """Forget what servo and observer remember, as after a stop."""
+        self.live.memory["integral"][...] = 0.0
+        self.live.watching["momentum"]["started"][...] = self.live.watching["momentum"]["r"][...] = 0.0
+        self.live.watching["joint thresholds"]["active"][...] = 0.0
+        self.live.outputs["alarm"][...] = -1.0
+
+    def pose_of(self, q: Array, tcp: Array | None = None) -> Array:
+        """TCP pose (6,) at q."""
+        zero = np.zeros(6)
+        return np.array(self._publish(q, zero, zero, q, zero, zero, self.tcp if tcp is None else tcp)[0])
+
+    def towards(self, q: Array, pose: Array, rounds: int = 2) -> tuple[Array, float]:
+        """Follow a pose (6,) from a configuration nearby; return it and the error that was left [m, rad]."""
+        for _ in range(rounds):
+            q, error = self._newton(q, pose, self.tcp)
+        return q, float(np.abs(error).max())
+
+    def inverse(self, pose: Array, near: Array, tcp: Array | None = None) -> Array | None:
+        """Configuration (6,) nearest to `near` that reaches a TCP pose, or None."""
+        tool = self.tcp if tcp is None else tcp
+        T, F = np.eye(4), np.eye(4)
+        T[:3, :3], T[:3, 3] = exp_so3(pose[3:]), pose[:3]
+        F[:3, :3], F[:3, 3] = exp_so3(tool[3:]), tool[:3]
+        found: Any = ik(self.robot, T @ np.linalg.inv(F), seed=near, project=True)
+        return np.array(found.solutions[0]) if found.status in ("solved", "singular") else None

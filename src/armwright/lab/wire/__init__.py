@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Protocols, one file each: bytes in, messages out. Sizes are capped; nothing that is received is executed."""

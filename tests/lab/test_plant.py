@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arm in the lab: it arrives in spite of stiction, feels blows, and believes what it is told of its load."""
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.errors import InputError
+from armwright.kinematics import fk
+from armwright.lab.body import ASSUMED_ROTORS, with_rotors
+from armwright.lab.plant import Plant
+from armwright.spatial.rotations import exp_so3
+
+Q0 = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])
+ZERO = np.zeros(6)
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    return Plant(aw.load("ur5"), q0=Q0)
+
+
+@pytest.fixture
+def plant(compiled):
+    compiled.live.reset(Q0)
+    compiled.live.inputs["push"][...] = 0.0
+    compiled.carry(0.0, np.zeros(3))
+    compiled.told(0.0, np.zeros(3))
+    compiled.tcp[...] = 0.0
+    return compiled
+
+
+def drive(plant, a, b, seconds, rest=0.6):
+    """A trapezoid in thirds, then rest."""
+    ticks = int(seconds * 500)
+    for k in range(ticks):
+        s = k / ticks
+        u, du, ddu = (
+            (2.25 * s * s, 4.5 * s, 4.5)
+            if s < 1 / 3
+            else (1.5 * s - 0.25, 1.5, 0.0)
+            if s < 2 / 3
+            else (1 - 2.25 * (1 - s) ** 2, 4.5 * (1 - s), -4.5)
+        )
+        plant.step(a + (b - a) * u, (b - a) * du / seconds, (b - a) * ddu / seconds**2)
+    for _ in range(int(rest * 500)):
+        plant.step(b, ZERO, ZERO)
+
+
+def test_it_arrives_under_stiction_and_then_rests(plant):
+    random, a = np.random.default_rng(4), Q0
+    for _ in range(8):
+        b = Q0 + random.uniform(-1.5, 1.5, 6)
+        drive(plant, a, b, random.uniform(0.8, 2.0))
+        now = plant.look()
+        assert np.abs(plant.live.q - b).max() <= 1e-4
+        assert np.linalg.norm(now.pose[:3] - now.target_pose[:3]) <= 1e-4
+        assert np.abs(plant.live.qd).max() < 1e-5  # it creeps, at most: no hunting
+        assert not plant.alarm
+        a = b
+
+
+def test_a_blow_is_felt_and_a_touch_is_not(plant):
+    for force, felt in ((20.0, False), (150.0, True)):
+        plant.live.reset(Q0)
+        plant.push(5, np.array([0, 0, force, 0, 0, 0]))
+        alarms = []
+        for _ in range(50):  # 0.1 s
+            plant.step(Q0, ZERO, ZERO)
+            alarms.append(plant.alarm)
+        assert any(alarms) == felt
+
+
+def test_a_load_that_it_was_told_is_not_a_collision(plant):
+    heavy, centre = 5.0, np.array([0.0, 0.05, 0.1])
+    stretched = np.array([0.0, 0.0, 0.0, 0.0, -1.57, 0.0])
+    levels = {}
+    for told in (0.0, heavy):
+        plant.live.reset(stretched)
+        plant.carry(heavy, centre)
+        plant.told(told, centre)
+        for _ in range(300):
+            plant.step(stretched, ZERO, ZERO)
+        levels[told] = float(plant.live.outputs["level"][0])
+    assert levels[heavy] < 0.2
+    assert levels[0.0] > 4 * levels[heavy]
+
+
+def test_published_poses_are_the_forward_kinematics_with_the_tcp(plant):
+    plant.tcp[...] = [0.01, -0.02, 0.1, 0.3, 0.2, -0.1]
+    T = fk(plant.robot, Q0)
+    pose = plant.pose_of(Q0)
+    assert np.allclose(pose[:3], T[:3, 3] + T[:3, :3] @ plant.tcp[:3], atol=1e-12)
+    assert np.allclose(exp_so3(pose[3:]), T[:3, :3] @ exp_so3(plant.tcp[3:]), atol=1e-12)
+    back = plant.inverse(pose, Q0 + 0.1)
+    assert np.allclose(plant.pose_of(back), pose, atol=1e-9)
+    near, error = plant.towards(Q0 + 0.01, pose, rounds=6)
+    assert np.allclose(near, Q0, atol=1e-6) and error < 1e-6
+
+
+def test_a_pose_out_of_reach_has_no_configuration(plant):
+    assert plant.inverse(np.array([2.0, 0, 0, 0, 0, 0]), Q0) is None
+
+
+def test_at_rest_the_accelerometer_reads_one_g(plant):
+    for _ in range(10):
+        plant.step(Q0, ZERO, ZERO)
+    assert np.linalg.norm(plant.look().acceleration) == pytest.approx(9.81, abs=0.01)
+
+
+def test_the_catalogue_keeps_its_ur5(plant):
+    assert not aw.load("ur5").actuators.rotor_inertia.any()
+    assert np.allclose(np.diag(plant.robot.tree.armature), ASSUMED_ROTORS)
+
+
+@pytest.mark.parametrize("inertia", [-0.1, np.nan])
+def test_rotors_cannot_be_negative(inertia):
+    with pytest.raises(InputError, match="inertia must be finite"):
+        with_rotors(aw.load("ur5"), inertia)
+
+
+def test_a_ur_controller_has_six_joints():
+    with pytest.raises(InputError, match="six joints"):
+        Plant(aw.load("panda"), q0=np.zeros(7))
