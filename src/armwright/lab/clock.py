@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one clock of the lab: a thread that sleeps to absolute deadlines, and says how late it was.
+
+Python cannot promise real time; it can be measured. A tick that is late is made up for at once, so that no sample is
+lost by the device's clock. Where the machine stood still for longer than `CATCH_UP`, the deadlines move on instead,
+and that is counted as a stall.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+CATCH_UP = 0.25  # [s]
+EDGES = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 4e-3, 8e-3, 16e-3, 32e-3, 0.1, CATCH_UP)
+PRIORITY = 20  # of SCHED_FIFO, where it is allowed
+
+
+@dataclass
+class Lateness:
+    """How late ticks were: `counts[k]` of them at most `EDGES[k]`, the last more; the worst [s]; stalls; long gaps."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * (len(EDGES) + 1))
+    worst: float = 0.0
+    stalls: int = 0
+    stalled: float = 0.0
+    gaps: int = 0
+
+    def add(self, late: float) -> None:
+        """One tick."""
+        self.worst = max(self.worst, late)
+        for k, edge in enumerate(EDGES):
+            if late <= edge:
+                self.counts[k] += 1
+                return
+        self.counts[-1] += 1
+
+    def table(self) -> str:
+        """The histogram as text."""
+        total = max(1, sum(self.counts))
+        names = [f"≤ {edge * 1e3:g} ms" for edge in EDGES] + [f"> {EDGES[-1] * 1e3:g} ms"]
+        lines = [f"{n:>10} {c:8d} {100 * c / total:6.2f} %" for n, c in zip(names, self.counts, strict=True) if c]
+        lines.append(f"worst {self.worst * 1e3:.3g} ms, {self.gaps} gaps > 2 periods, {self.stalls} stalls")
+        return "\n".join(lines)
+
+
+class Clock:
+    """Calls `tick` every period in a thread of its own until `stop`.
+
+    Attributes:
+        period: [s]. ticks: so far. late: the histogram. fifo: whether the thread runs under SCHED_FIFO.
+        error: what ended it, if `tick` raised.
+    """
+
+    def __init__(self, tick: Callable[[], None], period: float, *, fifo: bool = True) -> None:
+        self._tick, self.period, self._wants_fifo = tick, period, fifo
+        self.ticks, self.late, self.fifo = 0, Lateness(), False
+        self.error: Exception | None = None
+        self._end = threading.Event()
+        self._hold = 0.0
+        self._thread = threading.Thread(target=self._run, name="lab clock", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the present tick; wait for it."""
+        self._end.set()
+        if self._thread.ident is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def stall(self, seconds: float) -> None:
+        """Stand still for so long at the next tick: a fault for tests."""
+        self._hold = seconds
+
+    def _run(self) -> None:
+        if self._wants_fifo:
+            self.fifo = _ask_for_fifo()
+        due = last = time.monotonic()
+        try:
+            while not self._end.is_set():
+                now = time.monotonic()
+                if now < due:
+                    time.sleep(due - now)
+                    continue
+                if self._hold:
+                    held, self._hold = self._hold, 0.0
+                    self._end.wait(held)
+                    now = time.monotonic()
+                late = now - due
+                self.late.add(late)
+                self.late.gaps += now - last > 2.0 * self.period
+                last = now
+                if late > CATCH_UP:
+                    self.late.stalls += 1
+                    self.late.stalled += late
+                    due = now
+                self._tick()
+                self.ticks += 1
+                due += self.period
+        except Exception as error:  # noqa: BLE001 - kept for whoever asks; a thread has no caller
+            self.error = error
+            self._end.set()
+
+    @property
+    def running(self) -> bool:
+        """Whether it still ticks."""
+        return self._thread.is_alive() and not self._end.is_set()
+
+
+def _ask_for_fifo() -> bool:
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    except (AttributeError, OSError):  # not on this system, or not allowed
+        return False
+    return True

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Motions that give way: force mode, free drive, jogging."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.lab.controller.motions import DT, ToolSpeed
+from armwright.motion.reference import Reference
+from armwright.spatial.rotations import exp_so3
+
+if TYPE_CHECKING:
+    from armwright.lab.controller.core import Controller
+    from armwright.types import Array
+
+GIVE = np.array([2e-3] * 3 + [2e-2] * 3)
+"""Speed for each newton or newton metre that is missing [m/s/N, rad/s/(N m)]."""
+FORCE_TIME = 0.1  # [s] that a command of force mode counts
+
+
+class ForceMode(ToolSpeed):
+    """Admittance: along chosen axes of a frame the tool moves until the world pushes back as hard as is wanted.
+
+    v = clip(GIVE (w + F), ±limit), w the wanted wrench on the world, F what the observer feels of the world on the arm.
+    Axes that are not chosen hold their position.
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        c = controller
+        super().__init__(c.reference, c.target_pose(), np.zeros(6), 2.0, np.inf, c.plant.towards)
+        self._c = c
+        self._free, self._frame = np.zeros(6, dtype=bool), np.eye(3)
+        self._wrench, self._limits = np.zeros(6), np.zeros(6)
+
+    def aim(self, free: Array, frame: Array, wrench: Array, limits: Array) -> None:
+        """New selection (6,), task frame (6,), wrench (6,) and speed limits (6,)."""
+        if not all(np.isfinite(part).all() for part in (frame, wrench, limits)) or np.abs(frame).max() > 13.0:
+            raise InputError("force mode: frame, wrench and limits must be finite")
+        self._free, self._frame, self._wrench = free, exp_so3(frame[3:]), wrench
+        self._limits = np.clip(np.abs(limits), 0.0, 1.0)
+
+    def step(self, scale: float) -> tuple[Reference, bool]:
+        """See `Motion`."""
+        R, felt = self._frame, self._c.plant.look().force - self._c.ft_offset
+        inside = np.concatenate([R.T @ felt[:3], R.T @ felt[3:]])
+        speed = np.clip(GIVE * (self._wrench + inside), -self._limits, self._limits) * self._free
+        self._goal = np.concatenate([R @ speed[:3], R @ speed[3:]])
+        return super().step(scale)
+
+
+class Jog(ToolSpeed):
+    """Keep a TCP speed until something else is commanded; axes of the base or of the tool."""
+
+    def __init__(self, controller: Controller, speed: Array, acceleration: float, *, in_tool: bool) -> None:
+        c = controller
+        pose = c.target_pose()
+        R = exp_so3(pose[3:]) if in_tool else np.eye(3)
+        if not (np.isfinite(speed).all() and np.abs(speed).max() <= 10.0):
+            raise InputError("jog: a speed of at most 10 needed")
+        turned = np.concatenate([R @ speed[:3], R @ speed[3:]])
+        super().__init__(c.reference, pose, turned, acceleration, np.inf, c.plant.towards)
+
+
+class FreeDrive:
+    """The reference follows the arm: gravity and friction are carried, a hand moves the rest."""
+
+    def __init__(self, controller: Controller) -> None:
+        self._live = controller.plant.live
+        controller.plant.rest()
+
+    def step(self, scale: float) -> tuple[Reference, bool]:
+        """See `Motion`."""
+        qd = 0.98 * np.array(self._live.qd)  # a little damping, so that it comes to rest
+        return Reference(np.array(self._live.q) + qd * DT, qd, np.zeros_like(qd)), False

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Motions of the controller, each a reference that is asked once a tick where to be.
+
+A motion starts from the reference before it (position and velocity), so that one can take over from another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.motion.reference import Reference
+from armwright.spatial.rotations import exp_so3, log_so3
+
+if TYPE_CHECKING:
+    from armwright.types import Array
+
+DT = 0.002  # of a tick [s]
+LOST = 1e-3  # error of the inverse kinematics at which a Cartesian motion gives up [m, rad]
+Towards = Callable[["Array", "Array"], "tuple[Array, float]"]
+"""(q, pose) → configuration near q that reaches the TCP pose, and the error left."""
+
+
+class PathLost(Exception):
+    """A Cartesian motion cannot be followed by the joints (out of reach, or through a singularity)."""
+
+
+class Motion(Protocol):
+    """A reference under way."""
+
+    def step(self, scale: float) -> tuple[Reference, bool]:
+        """Go on by one tick, slowed by `scale` in (0, 1]; return the reference and whether the motion has ended."""
+
+
+def trapezoid(length: float, v: float, a: float, t: float) -> tuple[float, float, float, float]:
+    """Way, speed and acceleration at t of a rest-to-rest profile over `length` ≥ 0, and its duration [s]."""
+    if length <= 0.0:
+        return 0.0, 0.0, 0.0, 0.0
+    rise = min(v / a, float(np.sqrt(length / a)))
+    top = a * rise
+    whole = length / top + rise
+    if t >= whole:
+        return length, 0.0, 0.0, whole
+    if t < rise:
+        return 0.5 * a * t * t, a * t, a, whole
+    if t <= whole - rise:
+        return top * (t - 0.5 * rise), top, 0.0, whole
+    left = whole - t
+    return length - 0.5 * a * left * left, a * left, -a, whole
+
+
+class Hold:
+    """Stay."""
+
+    def __init__(self, q: Array) -> None:
+        self._at = Reference(q.copy(), np.zeros_like(q), np.zeros_like(q))
+
+    def step(self, scale: float) -> tuple[Reference, bool]:
+        """The same for ever."""
+        return self._at, True
+
+
+class JointMove:
+    """Straight in joint space, all joints together; v and a are of the leading axis (movej)."""
+
+    def __init__(self, start: Array, goal: Array, v: float, a: float) -> None:
+        self._start, self._way = start.copy(), goal - start
+        self._length = float(np.abs(self._way).max())
+        self._v, self._a, self._t = v, a, 0.0
+
+    @property
+    def duration(self) -> float:
+        """At full speed [s]."""
+        return trapezoid(self._length, self._v, self._a, 0.0)[3]
+
+    def step(self, scale: float) -> tuple[Reference, bool]:
+        """See `Motion`."""
+        self._t += DT * scale
+        s, sd, sdd, whole = trapezoid(self._length, self._v, self._a, self._t)
+        way = self._way / self._length if self._length else self._way
+        at = Reference(self._start + s * way, scale * sd * way, scale * scale * sdd * way)
+        return at, self._t >= whole
+
+
+class _Cartesian:
+    """Follow TCP poses by small steps of the inverse kinematics; joint speeds by differences."""
+
+    def __init__(self, start: Reference, towards: Towards) -> None:
+        self.q, self._qd, self._towards = np.array(start.q), np.array(start.qd), towards
+
+    def follow(self, pose: Array) -> Reference:
+        """The joints at the next pose."""
+        q, error = self._towards(self.q, pose)
+        if not error <= LOST:
+            raise PathLost(f"the path leaves what the joints can follow by {error:.2g} m or rad")
+        qd = (q - self.q) / DT
+        at = Reference(q, qd, (qd - self._qd) / DT)
+        self.q, self._qd = q, qd
+        return at
+
+
+class LineMove(_Cartesian):
+    """The TCP on a straight line, turning evenly (movel, movep); v [m/s], a [m/s²], or rad where it only turns."""
+
+    def __init__(self, start: Reference, pose: Array, goal: Array, v: float, a: float, towards: Towards) -> None:
+        super().__init__(start, towards)
+        self._from, self._to = pose[:3].copy(), goal[:3].copy()
+        self._R = exp_so3(pose[3:])
+        self._turn = log_so3(self._R.T @ exp_so3(goal[3:]))
+        way = float(np.linalg.norm(self._to - self._from))
+        angle = float(np.linalg.norm(self._turn))
+        self._length = max(way, 0.25 * angle)  # turning alone is limited to 4 v: 1 rad/s at 0.25 m/s
+        self._v, self._a, self._t = v, a, 0.0
+
+    def step(self, scale: float) -> tuple[Reference, bool]:
+        """See `Motion`."""
+        self._t += DT * scale
+        s, _, _, whole = trapezoid(self._length, self._v, self._a, self._t)
+        part = s / self._length if self._length else 1.0
+        turned = log_so3(self._R @ exp_so3(part * self._turn))
+        pose = np.concatenate([self._from + part * (self._to - self._from), turned])
+        return self.follow(pose), self._t >= whole
+
+
+class JointSpeed:
+    """Accelerate to joint speeds and keep them for a time (speedj); then brake."""
+
+    def __init__(self, start: Reference, speed: Array, a: float, time: float) -> None:
+        self.q, self.qd, self._goal = np.array(start.q), np.array(start.qd), np.array(speed)
+        self._a, self._left = a, time
+
+    def step(self, scale: float) -> tuple[Reference, bool]:
+        """See `Motion`."""
+        self._left -= DT
+        goal = scale * self._goal if self._left > 0.0 else 0.0 * self._goal
+        change = np.clip(goal - self.qd, -self._a * DT, self._a * DT)
+        self.qd = self.qd + change
+        self.q = self.q + self.qd * DT
+        return Reference(self.q, self.qd, change / DT), bool(self._left <= 0.0 and not self.qd.any())
+
+
+class ToolSpeed(_Cartesian):
+    """Accelerate the TCP to a speed (6,) in base axes and keep it for a time (speedl); then brake."""
+
+    def __init__(self, start: Reference, pose: Array, speed: Array, a: float, time: float, towards: Towards) -> None:
+        super().__init__(start, towards)
+        self._p, self._R = pose[:3].copy(), exp_so3(pose[3:])
+        self._speed, self._goal, self._a, self._left = np.zeros(6), np.array(speed), a, time
+
+    def take_over(self, other: object) -> None:
+        """Go on with the speed of an earlier motion of the tool."""
+        if isinstance(other, ToolSpeed):
+            self._speed = other._speed
+
+    def step(self, scale: float) -> tuple[Reference, bool]:
+        """See `Motion`."""
+        self._left -= DT
+        missing = (scale if self._left > 0.0 else 0.0) * self._goal - self._speed
+        size = max(float(np.linalg.norm(missing[:3])), 0.25 * float(np.linalg.norm(missing[3:])))
+        self._speed = self._speed + missing * min(1.0, self._a * DT / size if size else 1.0)
+        self._p = self._p + self._speed[:3] * DT
+        self._R = exp_so3(self._speed[3:] * DT) @ self._R
+        at = self.follow(np.concatenate([self._p, log_so3(self._R)]))
+        return at, bool(self._left <= 0.0 and not self._speed.any())
+
+
+class JointServo:
+    """Go after a target that is set again and again (servoj): a critically damped filter with limits.
+
+    The filter's frequency is that of the look-ahead time, raised by the gain: ω = (2/lookahead) √(gain/300).
+    """
+
+    def __init__(self, start: Reference, most_speed: Array, most_acceleration: Array) -> None:
+        self.q, self.qd = np.array(start.q), np.array(start.qd)
+        self._v, self._a = most_speed, most_acceleration
+        self._goal, self._w, self._left = self.q, 20.0, 0.0
+
+    def aim(self, goal: Array, time: float, lookahead: float, gain: float) -> None:
+        """A new target; it counts for `time` and 0.1 s more, then the arm brakes."""
+        lookahead, gain = float(np.clip(lookahead, 0.03, 0.2)), float(np.clip(gain, 100.0, 2000.0))
+        self._w = 2.0 / lookahead * float(np.sqrt(gain / 300.0))
+        self._goal, self._left = np.array(goal), time + 0.1
+
+    def step(self, scale: float) -> tuple[Reference, bool]:
+        """See `Motion`."""
+        self._left -= DT
+        w = min(self._w, 0.4 / DT)
+        a = w * w * (self._goal - self.q) - 2.0 * w * self.qd if self._left > 0.0 else -self.qd / DT
+        a = np.clip(a, -self._a, self._a)
+        qd = np.clip(self.qd + a * DT, -self._v, self._v)
+        if self._left <= 0.0:
+            qd = np.where(np.abs(self.qd) <= self._a * DT, 0.0, qd)
+        at = Reference(self.q + qd * DT, qd, (qd - self.qd) / DT)
+        self.q, self.qd = at.q, qd
+        return at, bool(self._left <= 0.0 and not qd.any())
+
+
+class Chain:
+    """One motion after the other; each is made when the one before has ended."""
+
+    def __init__(self, makers: Sequence[Callable[[Reference], Motion]], start: Reference) -> None:
+        if not makers:
+            raise InputError("lab: a chain of no motions")
+        self._makers, self._now, self.number = list(makers), makers[0](start), 0
+
+    def step(self, scale: float) -> tuple[Reference, bool]:
+        """See `Motion`."""
+        at, ended = self._now.step(scale)
+        if ended and self.number + 1 < len(self._makers):
+            self.number += 1
+            self._now = self._makers[self.number](at)
+            ended = False
+        return at, ended
+
+
+def brake(start: Reference, deceleration: float) -> JointSpeed:
+    """Come to rest (stopj)."""
+    return JointSpeed(start, np.zeros_like(start.q), deceleration, 0.0)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the controller tells: every RTDE output by name, and the 756 bytes of the CB3 real-time port."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from armwright.lab.controller.state import ROBOT_MODES, RUNTIME, SAFETY_MODES, State
+
+if TYPE_CHECKING:
+    from armwright.lab.controller.core import Controller
+
+REALTIME = struct.Struct(">I94d")
+"""004 §4.10: length 756, then 94 doubles."""
+TEMPERATURE, MAIN_VOLTAGE, ROBOT_VOLTAGE = 32.0, 48.0, 48.0  # nothing is simulated behind these
+
+
+def status_bits(state: State) -> tuple[int, int]:
+    """robot_status_bits (power, program) and safety_status_bits (normal, protective stop, fault)."""
+    power = 0 if state in (State.OFF, State.FAULT) else 1
+    robot = power | (2 if state in (State.PLAYING, State.PAUSED) else 0) | 8
+    if state is State.STOPPED:
+        return robot, 1 << 2 | 1 << 10
+    return robot, 1 << 9 | 1 << 10 if state is State.FAULT else 1
+
+
+def values(c: Controller) -> dict[str, Any]:
+    """Every output; vectors are lists. Look at the plant (`Plant.look`) before."""
+    plant, live, ref, registers = c.plant, c.plant.live, c.reference, c.registers
+    now = plant.now
+    tau = live.tau.tolist()
+    current = plant.map.current(live.tau).tolist()
+    robot_bits, safety_bits = status_bits(c.state)
+    safety = SAFETY_MODES.get(c.state, 1)
+    force = (now.force - c.ft_offset).tolist()
+    load = plant.load.tolist()
+    out: dict[str, Any] = {
+        "timestamp": c.time,
+        "target_q": ref.q.tolist(),
+        "target_qd": ref.qd.tolist(),
+        "target_qdd": ref.qdd.tolist(),
+        "target_current": current,
+        "target_moment": tau,
+        "actual_q": live.q.tolist(),
+        "actual_qd": live.qd.tolist(),
+        "actual_current": current,
+        "joint_control_output": current,
+        "actual_TCP_pose": now.pose.tolist(),
+        "actual_TCP_speed": now.speed.tolist(),
+        "actual_TCP_force": force,
+        "target_TCP_pose": now.target_pose.tolist(),
+        "target_TCP_speed": now.target_speed.tolist(),
+        "ft_raw_wrench": now.force.tolist(),
+        "actual_digital_input_bits": 0,
+        "actual_digital_output_bits": registers.digital,
+        "joint_temperatures": [TEMPERATURE] * 6,
+        "actual_execution_time": 0.0,
+        "robot_mode": ROBOT_MODES.get(c.state, 7),
+        "joint_mode": [253 if c.state not in (State.OFF, State.FAULT) else 239] * 6,
+        "safety_mode": safety,
+        "safety_status": safety,
+        "actual_tool_accelerometer": now.acceleration.tolist(),
+        "speed_scaling": registers.speed,
+        "target_speed_fraction": registers.speed,
+        "actual_momentum": 0.0,
+        "actual_main_voltage": MAIN_VOLTAGE,
+        "actual_robot_voltage": ROBOT_VOLTAGE,
+        "actual_robot_current": sum(map(abs, current)) / 10.0,
+        "actual_joint_voltage": [ROBOT_VOLTAGE] * 6,
+        "runtime_state": RUNTIME.get(c.state, 1),
+        "robot_status_bits": robot_bits,
+        "safety_status_bits": safety_bits,
+        "analog_io_types": 0,
+        "standard_analog_input0": 0.0,
+        "standard_analog_input1": 0.0,
+        "standard_analog_output0": registers.analogue[0],
+        "standard_analog_output1": registers.analogue[1],
+        "io_current": 0.0,
+        "tool_mode": 253,
+        "tool_analog_input_types": 0,
+        "tool_analog_input0": 0.0,
+        "tool_analog_input1": 0.0,
+        "tool_output_voltage": 0,
+        "tool_output_current": 0.0,
+        "tool_temperature": TEMPERATURE,
+        "tcp_force_scalar": sum(f * f for f in force[:3]) ** 0.5,
+        "elbow_position": [0.0] * 3,
+        "elbow_velocity": [0.0] * 3,
+        "payload": load[0],
+        "payload_cog": load[1:],
+        "payload_inertia": [0.0] * 6,
+        "output_bit_registers0_to_31": 0,
+        "output_bit_registers32_to_63": 0,
+        "input_bit_registers0_to_31": registers.bits[0],
+        "input_bit_registers32_to_63": registers.bits[1],
+    }
+    for k in range(48):
+        out[f"output_int_register_{k}"] = registers.out_ints[k]
+        out[f"output_double_register_{k}"] = registers.out_doubles[k]
+        out[f"input_int_register_{k}"] = registers.ints[k]
+        out[f"input_double_register_{k}"] = registers.doubles[k]
+    return out
+
+
+def realtime_packet(v: dict[str, Any]) -> bytes:
+    """The real-time packet of 756 bytes (004 T4.3) from the outputs of `values`."""
+    numbers = [
+        v["timestamp"],
+        *v["target_q"],
+        *v["target_qd"],
+        *v["target_qdd"],
+        *v["target_current"],
+        *v["target_moment"],
+        *v["actual_q"],
+        *v["actual_qd"],
+        *v["actual_current"],
+        *v["actual_tool_accelerometer"],
+        *[0.0] * 15,
+        *v["actual_TCP_force"],
+        *v["actual_TCP_pose"],
+        *v["actual_TCP_speed"],
+        float(v["actual_digital_input_bits"]),
+        *v["joint_temperatures"],
+        v["actual_execution_time"],
+        0.0,
+    ]
+    return REALTIME.pack(REALTIME.size, *numbers)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dashboard, port 29999: one line in, one line out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from armwright.lab.controller.state import ROBOT_MODES, Event, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from armwright.lab.controller.core import Controller
+
+PORT = 29999
+BANNER = b"Connected: Universal Robots Dashboard Server\n"
+MOST_LINE = 1024
+_MODES = {3: "POWER_OFF", 5: "IDLE", 7: "RUNNING"}
+_SAFETY = {State.STOPPED: "PROTECTIVE_STOP", State.FAULT: "FAULT"}
+
+
+def _change(event: Event, yes: str, no: str) -> Callable[[Controller, str], str]:
+    return lambda c, _: yes if c.handle(event) else no
+
+
+def _play(c: Controller, _: str) -> str:
+    """Only a paused program can be played: texts are not kept."""
+    return "Starting program" if c.state is State.PAUSED and c.handle(Event.PLAY) else "Failed to execute: play"
+
+
+def _safety(c: Controller) -> str:
+    return _SAFETY.get(c.state, "NORMAL")
+
+
+def _program_state(c: Controller) -> str:
+    return {State.PLAYING: "PLAYING", State.PAUSED: "PAUSED"}.get(c.state, "STOPPED") + " rtde_control.urp"
+
+
+COMMANDS: dict[str, Callable[[Controller, str], str]] = {
+    "unlock protective stop": _change(
+        Event.UNLOCK, "Protective stop releasing", "Cannot unlock protective stop: there is none"
+    ),
+    "restart safety": _change(Event.RESTART, "Restarting safety", "Safety runs"),
+    "close safety popup": lambda c, _: "closing safety popup",
+    "close popup": lambda c, _: "closing popup",
+    "popup": lambda c, text: (c.messages.append(f"popup: {text[:200]}"), "showing popup")[1],
+    "power on": _change(Event.POWER_ON, "Powering on", "Failed to execute: power on"),
+    "power off": _change(Event.POWER_OFF, "Powering off", "Failed to execute: power off"),
+    "brake release": _change(Event.RELEASE, "Brake releasing", "Failed to execute: brake release"),
+    "play": _play,
+    "pause": _change(Event.PAUSE, "Pausing program", "Failed to execute: pause"),
+    "stop": _change(Event.STOP, "Stopped", "Failed to execute: stop"),
+    "load installation": lambda c, text: f"File not found: {text[:200]}",
+    "load": lambda c, text: f"File not found: {text[:200]}",
+    "get loaded program": lambda c, _: "No program loaded",
+    "running": lambda c, _: f"Program running: {'true' if c.state is State.PLAYING else 'false'}",
+    "robotmode": lambda c, _: f"Robotmode: {_MODES[ROBOT_MODES.get(c.state, 7)]}",
+    "safetymode": lambda c, _: f"Safetymode: {_safety(c)}",
+    "safetystatus": lambda c, _: f"Safetystatus: {_safety(c)}",
+    "programState": lambda c, _: _program_state(c),
+    "isProgramSaved": lambda c, _: "true rtde_control.urp",
+    "PolyscopeVersion": lambda c, _: f"URSoftware {'.'.join(map(str, c.version))} (armwright lab)",
+    "version": lambda c, _: f"URSoftware {'.'.join(map(str, c.version))} (armwright lab)",
+    "get robot model": lambda c, _: c.plant.robot.name.upper(),
+    "get serial number": lambda c, _: "20140001",
+    "is in remote control": lambda c, _: "true",
+    "addToLog": lambda c, text: "Added log message" if text else "No log message to add",
+    "setUserRole": lambda c, text: f"Setting user role: {text[:40]}",
+    "getUserRole": lambda c, _: "PROGRAMMER",
+    "clear operational mode": lambda c, _: "No longer controlling the operational mode",
+    "shutdown": lambda c, _: "Failed to execute: shutdown",
+}
+_LONGEST_FIRST = sorted(COMMANDS, key=len, reverse=True)
+
+
+def answer(c: Controller, line: str) -> str:
+    """The answer to a line, without its newline."""
+    text = line.strip()
+    for name in _LONGEST_FIRST:
+        if text.lower() == name.lower() or text.lower().startswith(name.lower() + " "):
+            return COMMANDS[name](c, text[len(name) :].strip())
+    return f"could not understand: '{text[:200]}'"
+
+
+class DashboardConnection:
+    """Lines of one client."""
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller, self._rest = controller, b""
+
+    def receive(self, data: bytes) -> bytes:
+        """Answers to all whole lines.
+
+        Raises:
+            ValueError: a line that is too long.
+        """
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > MOST_LINE or any(len(line) > MOST_LINE for line in lines):
+            raise ValueError(f"a line of more than {MOST_LINE} bytes")
+        out = []
+        for line in lines:
+            text = line.decode("utf-8", errors="replace")
+            if text.strip() in ("quit", "exit"):
+                raise EOFError
+            if text.strip():
+                out.append(answer(self._controller, text).encode() + b"\n")
+        return b"".join(out)
