@@ -12,6 +12,7 @@ import typer
 from armwright import __version__
 from armwright.cli import bench, compare, count, describe, export, identify, reproduce, show_program, simulate, tour
 from armwright.cli.campaign import app as campaigns
+from armwright.cli.lab import app as lab
 from armwright.cli.failures import CommandError, guarded, outcome, report
 from armwright.cli.output import WRONG
 from armwright.cli.run import app as jobs
@@ -49,6 +50,7 @@ for command in (
     app.command()(guarded(command))
 app.add_typer(jobs)
 app.add_typer(campaigns)
+app.add_typer(lab)
 
 
 def _version(wanted: bool) -> None:

@@ -13,6 +13,7 @@ from armwright.graph import compile_function
 from armwright.kinematics.inverse import ik
 from armwright.kinematics.jacobian import pose_jacobian
 from armwright.lab.body import current_map, lab_arm, load_of
+from armwright.lab.sensing import Felt, felt_kernel
 from armwright.lab.servo import servo, watch
 from armwright.robot.tree import as_tree
 from armwright.simulation.live import live
@@ -86,16 +87,20 @@ def newton_kernel(robot: Robot) -> Kernel:
     return compile_function(step, {"q": (robot.n,), "goal": (6,), "tcp": (6,)}, name="lab newton", check_finite=False)
 
 
-def _surroundings(robot: Robot, world: World | None) -> Callable[..., Any]:
-    """Pushes on any link (nb, 6), link origins, base axes, and the contacts of a world."""
+def _surroundings(robot: Robot, world: World | None) -> tuple[Callable[..., Any], tuple[str, ...]]:
+    """Pushes on any link (nb, 6), link origins, base axes, and the contacts of a world; and what that depends on."""
     if world is None:
-        return lambda push: push
+        return _pushed, ("push",)
     contacts = contact_wrench(robot, world)
 
     def both(arm: Any, t: Traced, q: Traced, qd: Traced, push: Traced) -> Traced:
         return contacts(arm, t, q, qd) + push
 
-    return both
+    return both, ("arm", "t", "q", "qd", "push")
+
+
+def _pushed(push: Traced) -> Traced:
+    return push
 
 
 class Plant:
@@ -120,14 +125,15 @@ class Plant:
             rate=RATE,
             substeps=SUBSTEPS,
             model=self.robot,
-            wrench=_surroundings(self.robot, world),
+            wrench=_surroundings(self.robot, world)[0],
             inputs={"push": (len(self.robot.bodies), 6)},
             may_become=(loaded,),
             monitors=watch(self.robot, sensitivity=sensitivity),
             limits="clamp",
         )
+        self._feel = felt_kernel(self.robot, *_surroundings(self.robot, world))
         self.map = current_map(robot)
-        self.tcp, self.load = np.zeros(6), np.zeros(4)
+        self.tcp, self.load, self._carried = np.zeros(6), np.zeros(4), np.zeros(4)
         self._publish, self._newton = published_kernel(self.robot), newton_kernel(self.robot)
         self._before = np.zeros(6)
         self.qdd = np.zeros(6)
@@ -159,6 +165,12 @@ class Plant:
     def carry(self, mass: float, centre: Array) -> None:
         """Hang a true load on the flange: mass [kg], centre in the flange's frame [m]."""
         self.live.become(self.robot.with_payload(mass, centre))
+        self._carried = np.array([mass, *centre])
+
+    def feel(self) -> Felt:
+        """What sensors at the flange feel now."""
+        p = self.live
+        return Felt(*self._feel(p.q, p.qd, self.qdd, p.inputs["push"], self._carried))
 
     def told(self, mass: float, centre: Array) -> None:
         """Tell the controller what it carries; servo and observer believe it."""

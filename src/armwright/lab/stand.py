@@ -23,6 +23,7 @@ from armwright.lab.wire.secondary import robot_state
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from armwright.lab.sensing import Felt
     from armwright.robot.model import Robot
     from armwright.types import Array
     from armwright.world.world import World
@@ -50,6 +51,7 @@ class Stand:
 
     Attributes:
         controller: behind the ports. ports: name → number. clock: the pace. network: the sockets. faults: injected.
+        sensors: called every tick with its number and what sensors feel. closers: called at the end.
     """
 
     def __init__(
@@ -88,7 +90,8 @@ class Stand:
         self.faults = faults or Faults()
         self.host = host
         self.network = Network(self.controller.lock)
-        self.hooks: list[Callable[[dict[str, Any]], None]] = []
+        self.sensors: list[Callable[[int, Felt], None]] = []
+        self.closers: list[Callable[[], None]] = []
         self._values: dict[str, Any] = {}
         self.clock = Clock(self.tick, TICK, fifo=fifo)
         try:
@@ -119,6 +122,8 @@ class Stand:
         """Stop the clock, close every socket."""
         self.clock.stop()
         self.network.close()
+        for close in self.closers:
+            close()
 
     def __enter__(self) -> Stand:
         self.start()
@@ -138,8 +143,10 @@ class Stand:
             else:
                 for connection in self.network.connections("realtime"):
                     self._finish(connection)
-            for hook in self.hooks:
-                hook(self._values)
+            if self.sensors:
+                felt = c.plant.feel()
+                for sensor in self.sensors:
+                    sensor(c.ticks, felt)
         for connection in self.network.connections():
             connection.flush()
 

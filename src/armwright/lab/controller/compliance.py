@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 GIVE = np.array([2e-3] * 3 + [2e-2] * 3)
 """Speed for each newton or newton metre that is missing [m/s/N, rad/s/(N m)]."""
-FORCE_TIME = 0.1  # [s] that a command of force mode counts
 
 
 class ForceMode(ToolSpeed):
@@ -52,16 +51,28 @@ class ForceMode(ToolSpeed):
 
 
 class Jog(ToolSpeed):
-    """Keep a TCP speed until something else is commanded; axes of the base or of the tool."""
+    """Keep a TCP speed (6,), in the axes of R (3, 3), until something else is commanded."""
 
-    def __init__(self, controller: Controller, speed: Array, acceleration: float, *, in_tool: bool) -> None:
+    def __init__(self, controller: Controller, speed: Array, acceleration: float, R: Array) -> None:
         c = controller
-        pose = c.target_pose()
-        R = exp_so3(pose[3:]) if in_tool else np.eye(3)
-        if not (np.isfinite(speed).all() and np.abs(speed).max() <= 10.0):
-            raise InputError("jog: a speed of at most 10 needed")
+        if not (np.isfinite(speed).all() and np.abs(speed).max() <= 10.0 and acceleration > 0.0):
+            raise InputError("jog: a speed of at most 10 and an acceleration > 0 needed")
         turned = np.concatenate([R @ speed[:3], R @ speed[3:]])
-        super().__init__(c.reference, pose, turned, acceleration, np.inf, c.plant.towards)
+        super().__init__(c.reference, c.target_pose(), turned, acceleration, np.inf, c.plant.towards)
+
+
+class UntilContact(Jog):
+    """Keep a TCP speed, base axes, until something pushes against `direction` (3,); then brake. 0: any direction."""
+
+    def __init__(self, controller: Controller, speed: Array, acceleration: float, direction: Array) -> None:
+        super().__init__(controller, speed, acceleration if acceleration > 0.0 else 0.5, np.eye(3))
+        self._c, self._direction = controller, direction if direction.any() else np.array(speed[:3])
+
+    def step(self, scale: float) -> tuple[Reference, bool]:
+        """See `Motion`."""
+        if self._left > 0.0 and self._c.touched(self._direction):
+            self._left, self._a = 0.0, 3.0
+        return super().step(scale)
 
 
 class FreeDrive:

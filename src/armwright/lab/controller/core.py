@@ -26,6 +26,7 @@ STOP_DECELERATION = 20.0  # of a protective stop [rad/s²]
 SPEED_MARGIN = 1.05  # over the joints' speed limits before the controller stops
 JOINT_SPEED, JOINT_ACCELERATION = 1.05, 1.4  # of URScript's movej
 TOOL_SPEED, TOOL_ACCELERATION = 0.25, 1.2  # of URScript's movel
+TOUCH = 30.0  # [N] that count as a contact; friction hides less
 STEADY = 0.25  # [s] without motion
 
 
@@ -66,7 +67,7 @@ class Controller:
         return self.registers.claim(names, owner)
 
     def release(self, owner: object) -> None:
-        """A client has gone: its inputs are free, and what it commanded last is forgotten."""
+        """A client has gone: its inputs are free. What it commanded goes on, as on a real controller."""
         self.registers.release(owner)
 
     def write_inputs(self, values: Mapping[str, Any]) -> None:
@@ -166,6 +167,13 @@ class Controller:
             told, self.finished = self.finished, None
             if told is not None:
                 told()
+
+    def touched(self, direction: Array) -> bool:
+        """Whether the observer feels the world push against a direction (3,); against any, if it is zero."""
+        force = self.plant.look().force[:3] - self.ft_offset[:3]
+        size = float(np.linalg.norm(direction))
+        felt = -float(force @ direction) / size if size > 0.0 else float(np.linalg.norm(force))
+        return felt > TOUCH
 
     def target_pose(self) -> Array:
         """TCP pose (6,) of the reference."""

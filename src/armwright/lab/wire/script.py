@@ -27,7 +27,7 @@ _TOKEN = re.compile(
     r"|(?P<flag>True|False)|\"(?P<text>[^\"]{0,500})\")\s*(?:,|$)",
     re.ASCII,
 )
-_OFFSET = re.compile(r"^\s*reg_offset_(int|float)\s*=\s*(\d{1,2})\s*$", re.ASCII | re.MULTILINE)
+_OFFSET = re.compile(r"reg_offset_(int|float) *= *(?:#[^\n]{0,80}\n)? *(\d{1,2})", re.ASCII)  # the number may follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +113,15 @@ def parse_call(line: str) -> Call | None:
 def parse(text: str) -> Script:
     """Read a program or single lines."""
     if DISPATCHER in text[:4096]:
-        offsets = {kind: int(value) for kind, value in _OFFSET.findall(text)}
+        offsets = {kind: int(value) for kind, value in reversed(_OFFSET.findall(text[:4096])) if int(value) <= 24}
         _, _, tail = text.partition(MARKER)
         path = []
-        for line in tail.splitlines()[1 : MOST_CALLS + 1]:
+        for line in tail.splitlines()[1 : 2 * MOST_CALLS]:
             call = parse_call(line)
-            if call is None or call.name not in ("movej", "movel", "movep"):
+            if call is not None and call.name in ("movej", "movel", "movep"):
+                path.append(call)
+            elif call is None or call.name != "signal_async_progress":
                 break
-            path.append(call)
         return Script(True, offsets.get("int", 0), offsets.get("float", 0), (), tuple(path))
     calls = []
     for line in text.splitlines():

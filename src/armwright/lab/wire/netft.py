@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ATI Net F/T: RDT over UDP (port 49152) and the configuration page over HTTP (ATI, "Network Force/Torque Sensor").
+
+Request: 0x1234, command, count, big-endian. Record of 36 bytes: two sequence numbers, status, six integers in counts.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+RDT_PORT, HTTP_PORT = 49152, 80
+REQUEST, RECORD = struct.Struct(">HHI"), struct.Struct(">III6i")
+MAGIC = 0x1234
+STOP, START, START_BUFFERED, START_MULTI, RESET_LATCH, SET_BIAS = 0x0000, 0x0002, 0x0003, 0x0004, 0x0041, 0x0042
+COUNTS_PER_FORCE = COUNTS_PER_TORQUE = 1_000_000
+INTERNAL_RATE = 7000.0
+MOST_REQUEST = 4096
+
+
+class Record(NamedTuple):
+    """One sample: wrench in N and N m."""
+
+    rdt_sequence: int
+    ft_sequence: int
+    status: int
+    wrench: tuple[float, ...]
+
+
+def pack(record: Record) -> bytes:
+    """36 bytes; what does not fit into the counts saturates."""
+    scaled = [round(value * COUNTS_PER_FORCE) for value in record.wrench]
+    counts = [min(max(c, -(2**31)), 2**31 - 1) for c in scaled]
+    return RECORD.pack(record.rdt_sequence & 0xFFFFFFFF, record.ft_sequence & 0xFFFFFFFF, record.status, *counts)
+
+
+def unpack(data: bytes, counts: tuple[float, float] = (COUNTS_PER_FORCE, COUNTS_PER_TORQUE)) -> Record:
+    """A record from 36 bytes; counts per newton and per newton metre."""
+    rdt, ft, status, *values = RECORD.unpack(data)
+    scales = [counts[0]] * 3 + [counts[1]] * 3
+    return Record(rdt, ft, status, tuple(v / s for v, s in zip(values, scales, strict=True)))
+
+
+def request(command: int, count: int = 0) -> bytes:
+    """A request to the sensor."""
+    return REQUEST.pack(MAGIC, command, count)
+
+
+CONFIGURATION = f"""<?xml version="1.0"?>
+<netftConfiguration><prodname>Ethernet Axia</prodname><prodver>armwright lab</prodver><setserial>FT00001</setserial>
+<cfgcpf>{COUNTS_PER_FORCE}</cfgcpf><cfgcpt>{COUNTS_PER_TORQUE}</cfgcpt>
+<scfgfu>N</scfgfu><scfgtu>N-m</scfgtu><cfgfu>2</cfgfu><cfgtu>3</cfgtu>
+<comrdtrate>{{rate:.0f}}</comrdtrate><comrdtbsiz>1</comrdtbsiz><runstat>0</runstat></netftConfiguration>
+"""
+
+
+class HttpConnection:
+    """As much HTTP as the configuration page needs: GET, then the connection ends."""
+
+    def __init__(self, rate: float) -> None:
+        self._rate, self._buffer = rate, b""
+        self.finished = False
+
+    def receive(self, data: bytes) -> bytes:
+        """The answer, when the request's head is complete.
+
+        Raises:
+            ValueError: a head that is too long.
+        """
+        self._buffer += data
+        if len(self._buffer) > MOST_REQUEST:
+            raise ValueError(f"a request of more than {MOST_REQUEST} bytes")
+        if b"\r\n\r\n" not in self._buffer or self.finished:
+            return b""
+        self.finished = True
+        line = self._buffer.partition(b"\r\n")[0].split(b" ")
+        known = len(line) == 3 and line[0] == b"GET" and line[1].partition(b"?")[0] == b"/netftapi2.xml"
+        body = CONFIGURATION.format(rate=self._rate).encode() if known else b"not found\n"
+        head = f"HTTP/1.1 {'200 OK' if known else '404 Not Found'}\r\nContent-Type: {'text/xml' if known else 'text/plain'}"
+        return f"{head}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body

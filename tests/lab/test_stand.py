@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The controller on the wire: collisions, limits, faults, hostile clients; by the device's clock, never by the wall's."""
+
+import socket
+import struct
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+from support.lab import address
+
+import armwright as aw
+from armwright.errors import InputError
+from armwright.lab.controller.state import EDGES, Event, State, after
+from armwright.lab.faults import Faults
+from armwright.lab.net import MOST_PENDING
+from armwright.lab.stand import HOME, Stand
+from armwright.lab.wire import rtde
+from armwright.lab.wire.rtde_fields import OUTPUTS, recipe_of
+
+PORTS = dict.fromkeys(("primary", "secondary", "realtime", "rtde", "dashboard"), 0)
+
+
+@pytest.fixture(scope="module")
+def stand():
+    with Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False) as running:
+        yield running
+
+
+@pytest.fixture
+def fresh(stand):
+    c = stand.controller
+    with c.lock:
+        c.plant.live.inputs["push"][...] = 0.0
+        c.plant.live.reset(HOME)
+        c.state, c.program = State.READY, None
+        c.settle()
+        c.messages.clear()
+        c.registers.speed = 1.0
+        stand.faults = Faults()
+    return stand
+
+
+def wait_for(condition, what):
+    """Until it holds; the lab works in other threads, and machines are busy."""
+    for _ in range(6000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"never: {what}")
+
+
+def dial(stand, port):
+    return socket.create_connection((stand.host, stand.ports[port]), timeout=30)
+
+
+def ask(stand, line):
+    with dial(stand, "dashboard") as sock, sock.makefile("rw", newline="\n") as file:
+        assert "Dashboard" in file.readline()
+        file.write(line + "\n")
+        file.flush()
+        return file.readline().strip()
+
+
+def exactly(sock, size):
+    data = b""
+    while len(data) < size:
+        part = sock.recv(size - len(data))
+        assert part, "the lab hung up"
+        data += part
+    return data
+
+
+def read_packet(sock):
+    size, kind = rtde.HEADER.unpack(exactly(sock, 3))
+    return kind, exactly(sock, size - 3)
+
+
+def call(sock, kind, payload=b""):
+    sock.sendall(rtde.packet(kind, payload))
+    answer, body = read_packet(sock)
+    assert answer == kind
+    return body
+
+
+# the state machine
+
+
+@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("event", Event)
+def test_every_edge(fresh, state, event):
+    c = fresh.controller
+    with c.lock:
+        c.state = state
+        allowed = c.handle(event)
+        assert allowed == ((state, event) in EDGES)
+        assert c.state is (after(state, event) or state)
+
+
+def test_states_that_a_person_can_always_leave():
+    """From every state some sequence of dashboard events leads back to READY."""
+    reached = {State.READY}
+    for _ in State:
+        reached |= {a for (a, _), b in EDGES.items() if b in reached}
+    assert reached == set(State)
+
+
+# RTDE
+
+
+def test_both_protocol_versions_stream_the_same_values(fresh):
+    names = ["timestamp", "actual_q", "robot_mode", "actual_digital_output_bits"]
+    recipe, _ = recipe_of(names, OUTPUTS)
+    for version in (1, 2):
+        with dial(fresh, "rtde") as sock:
+            assert call(sock, rtde.PROTOCOL, struct.pack(">H", version)) == b"\1"
+            assert struct.unpack(">4I", call(sock, rtde.CONTROLLER))[:3] == (3, 15, 8)
+            head = struct.pack(">d", 125.0) if version == 2 else b""
+            types = call(sock, rtde.OUTPUT, head + ",".join(names).encode() + b",")
+            assert types.endswith(b"DOUBLE,VECTOR6D,INT32,UINT64") and (version == 1 or types[0] == 1)
+            assert call(sock, rtde.START) == b"\1"
+            stamps = []
+            for _ in range(20):
+                kind, body = read_packet(sock)
+                assert kind == rtde.DATA
+                values = recipe.unpack(body[version - 1 :])
+                stamps.append(values["timestamp"])
+                assert np.allclose(values["actual_q"], HOME, atol=1e-3) and values["robot_mode"] == 7
+            assert np.allclose(np.diff(stamps), 0.008)
+
+
+def test_protocol_3_is_refused_and_unknown_fields_are_named(fresh):
+    with dial(fresh, "rtde") as sock:
+        assert call(sock, rtde.PROTOCOL, struct.pack(">H", 3)) == b"\0"
+        assert call(sock, rtde.PROTOCOL, struct.pack(">H", 2)) == b"\1"
+        answer = call(sock, rtde.OUTPUT, struct.pack(">d", 125.0) + b"timestamp,no_such_field")
+        assert answer == b"\0DOUBLE,NOT_FOUND"
+        assert call(sock, rtde.START) == b"\0"  # nothing to stream
+
+
+def test_an_input_belongs_to_one_client_until_it_goes(fresh):
+    with dial(fresh, "rtde") as first, dial(fresh, "rtde") as second:
+        for sock in (first, second):
+            call(sock, rtde.PROTOCOL, struct.pack(">H", 2))
+        assert call(first, rtde.INPUT, b"input_int_register_5")[0] == 1
+        assert call(second, rtde.INPUT, b"input_int_register_5") == b"\0IN_USE"
+        first.sendall(rtde.packet(rtde.DATA, b"\1" + struct.pack(">i", 42)))
+        wait_for(lambda: fresh.controller.registers.ints[5] == 42, "the register is written")
+        first.close()
+        wait_for(lambda: call(second, rtde.INPUT, b"input_int_register_5")[0] == 1, "the register is free again")
+
+
+# real-time port, scripts
+
+
+def read_stream(sock, count):
+    return [struct.unpack(">I94d", exactly(sock, 756)) for _ in range(count)]
+
+
+@pytest.mark.parametrize("segment", [False, True])
+def test_the_756_byte_stream_is_whole_under_segmentation(fresh, segment):
+    fresh.faults = Faults(segment=segment)
+    with dial(fresh, "realtime") as sock, dial(fresh, "secondary") as script:
+        read_stream(sock, 1)
+        goal = (HOME + 0.4).tolist()
+        script.sendall(f"movej({goal}, a=2.0, v=0.8)\n".encode())
+        rows = np.array(read_stream(sock, 150))
+    assert (rows[:, 0] == 756).all()
+    assert np.allclose(np.diff(rows[:, 1]), 0.008)  # controller time
+    assert np.allclose(rows[-1, 32:38], HOME + 0.4, atol=1e-3)
+
+
+def test_a_move_sent_while_moving_is_ignored(fresh):
+    c = fresh.controller
+    before = c.ignored
+    with dial(fresh, "secondary") as script:
+        script.sendall(f"movej({(HOME + 0.3).tolist()}, a=1.4, v=0.5)\n".encode())
+        wait_for(lambda: c.moving, "the first move begins")
+        script.sendall(f"movej({(HOME - 0.5).tolist()})\n".encode())
+        wait_for(lambda: c.ignored == before + 1, "the second is counted")
+        wait_for(lambda: not c.moving, "the first ends")
+    assert np.allclose(c.plant.live.q, HOME + 0.3, atol=1e-3)
+
+
+def test_a_program_of_literal_moves_runs_in_order_and_the_rest_is_not_executed(fresh, tmp_path):
+    c = fresh.controller
+    canary = tmp_path / "canary"
+    text = f"""def prog():
+  open("{canary}", "w")
+  __import__("os").system("touch {canary}")
+  movej({(HOME + 0.2).tolist()}, a=3, v=1)
+  while True:
+  movel(p[1, 2, 3])
+  movej({(HOME + 0.1).tolist()}, a=3, v=1)
+end
+"""
+    with dial(fresh, "primary") as script:
+        script.sendall(text.encode())
+        wait_for(lambda: c.state is State.PLAYING, "the program runs")
+        wait_for(lambda: c.state is not State.PLAYING, "it ends")
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize("goal", ["[9, 9, 9, 9, 9, 9]", "[0, 0, 0]", "p[5, 5, 5, 0, 0, 0]", "[nan, 0, 0, 0, 0, 0]"])
+def test_goals_out_of_range_do_not_move_the_arm(fresh, goal):
+    c = fresh.controller
+    with dial(fresh, "secondary") as script:
+        script.sendall(f"movej({goal})\nset_digital_out(2, True)\n".encode())
+        wait_for(lambda: c.registers.digital & 4, "the line after it is read")
+    assert not c.moving and np.allclose(c.plant.live.q, HOME, atol=1e-3)
+    c.registers.digital = 0
+
+
+def test_too_long_a_line_ends_the_connection(fresh):
+    with dial(fresh, "realtime") as sock:
+        sock.sendall(b"x" * 10_000)
+        with pytest.raises((ConnectionError, AssertionError)):
+            while True:
+                read_stream(sock, 1)
+
+
+# safety
+
+BLOW = """
+import sys
+from rtde_control import RTDEControlInterface
+control = RTDEControlInterface(sys.argv[1])
+print("ready", flush=True)
+print(control.moveJ([1.5, -1.57, 1.57, -1.57, -1.57, 0.0], 0.3, 1.0), flush=True)
+"""
+
+
+def test_a_blow_stops_the_arm_and_the_unmodified_client_is_told():
+    pytest.importorskip("rtde_control", reason="ur_rtde is not installed (pip install armwright[lab-clients])")
+    with Stand(aw.load("ur5"), host=address(), fifo=False) as stand:
+        c = stand.controller
+        process = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(BLOW), stand.host], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout.readline() == "ready\n"
+        wait_for(lambda: c.moving and abs(c.reference.qd[0]) > 0.2, "the arm moves")
+        with c.lock:
+            hit = c.time
+            c.plant.push(5, np.array([0.0, 0.0, 150.0, 0, 0, 0]))
+        assert process.stdout.readline() == "False\n"
+        assert c.state is State.STOPPED and c.collisions == 1 and "collision" in c.why
+        process.wait(timeout=60)
+        process.stdout.close()
+        with c.lock:
+            c.plant.live.inputs["push"][...] = 0.0
+        wait_for(lambda: c.time > hit + 1.0, "it rests")
+        assert not np.abs(c.plant.live.qd).max() > 1e-3
+        assert ask(stand, "safetymode") == "Safetymode: PROTECTIVE_STOP"
+        assert ask(stand, "unlock protective stop") == "Protective stop releasing"
+        assert ask(stand, "safetymode") == "Safetymode: NORMAL"
+
+
+def test_the_collision_is_seen_within_a_tenth_of_a_second_of_the_device(fresh):
+    c = fresh.controller
+    with c.lock:
+        c.plant.push(5, np.array([0.0, 0.0, 150.0, 0, 0, 0]))
+        for k in range(50):
+            c.tick()
+            if c.state is State.STOPPED:
+                break
+        assert c.state is State.STOPPED and k < 50
+
+
+def test_driving_into_the_world_is_a_collision():
+    world = aw.load_world("bench")
+    stand = Stand(aw.load("ur5"), host=address(), ports=PORTS, world=world, fifo=False)
+    try:
+        c = stand.controller
+        from armwright.lab.controller.moves import run_text
+
+        run_text(c, f"movej({[0.0, 0.6, 0.0, -1.57, -1.57, 0.0]}, a=2, v=1.5)")
+        for _ in range(4000):
+            c.tick()
+            if c.state is State.STOPPED:
+                break
+        assert c.state is State.STOPPED
+    finally:
+        stand.close()
+
+
+def test_brakes_hold_the_arm(fresh):
+    c = fresh.controller
+    assert "Powering off" in ask(fresh, "power off")
+    with c.lock:
+        c.plant.push(5, np.array([0.0, 0.0, -100.0, 0, 0, 0]))
+        for _ in range(200):
+            c.tick()
+        assert np.allclose(c.plant.live.q, HOME, atol=2e-3)
+        c.plant.live.inputs["push"][...] = 0.0
+    assert "Brake releasing" in ask(fresh, "brake release")
+    assert c.state is State.READY
+
+
+def test_dashboard_says_what_it_cannot(fresh):
+    assert "could not understand" in ask(fresh, "make coffee")
+    assert ask(fresh, "play").startswith("Failed")
+    assert ask(fresh, "PolyscopeVersion").startswith("URSoftware 3.15.8.")
+
+
+# faults and hostile clients
+
+
+def test_skipped_publications_are_counted_and_seen_as_gaps(fresh):
+    with dial(fresh, "rtde") as sock:
+        call(sock, rtde.PROTOCOL, struct.pack(">H", 2))
+        call(sock, rtde.OUTPUT, struct.pack(">d", 125.0) + b"timestamp")
+        call(sock, rtde.START)
+        read_packet(sock)
+        fresh.faults = Faults(skip=0.3, seed=5)
+        stamps = [struct.unpack(">d", read_packet(sock)[1][1:])[0] for _ in range(60)]
+        steps = np.round(np.diff(stamps) / 0.008).astype(int)
+    assert (steps >= 1).all() and (steps > 1).any()
+    assert fresh.faults.skipped >= (steps - 1).sum()
+
+
+def test_a_client_that_does_not_read_is_dropped_and_others_go_on():
+    with Stand(aw.load("ur5"), host=address(), ports=PORTS, e_series=True, fifo=False) as stand:
+        lazy = socket.socket()
+        lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        lazy.connect((stand.host, stand.ports["rtde"]))
+        call(lazy, rtde.PROTOCOL, struct.pack(">H", 2))
+        every = ",".join(sorted(OUTPUTS)).encode()
+        call(lazy, rtde.OUTPUT, struct.pack(">d", 500.0) + every)
+        call(lazy, rtde.START)
+        wait_for(lambda: len(stand.network.connections("rtde")) == 1, "it streams")
+        connection = stand.network.connections("rtde")[0]
+        with stand.controller.lock:  # as many packets as ten seconds bring, at once
+            values = dict(stand._values)
+            for k in range(3 * MOST_PENDING // 2000):
+                connection.send(connection.talk.data(k, values))
+        wait_for(lambda: stand.network.dropped, "it is dropped")
+        assert "does not read" in stand.network.dropped[-1]
+        assert ask(stand, "robotmode") == "Robotmode: RUNNING"
+        lazy.close()
+
+
+@pytest.mark.parametrize("port", list(PORTS))
+def test_fuzzed_packets_neither_crash_nor_hang(fresh, port):
+    random = np.random.default_rng(len(port))
+    sound = {
+        "rtde": rtde.packet(rtde.OUTPUT, struct.pack(">d", 125.0) + b"timestamp,actual_q"),
+        "dashboard": b"unlock protective stop\n",
+    }.get(port, b"movej([0,-1.5,1.5,-1.5,-1.5,0],a=1,v=1)\n")
+    for _ in range(60):
+        with dial(fresh, port) as sock:
+            try:
+                for _ in range(10):
+                    data = bytearray(sound if random.random() < 0.5 else random.bytes(int(random.integers(1, 300))))
+                    for _ in range(int(random.integers(0, 6))):
+                        data[int(random.integers(len(data)))] = int(random.integers(256))
+                    sock.sendall(data)
+            except OSError:
+                pass  # hung up on, as it should be
+    ticks = fresh.controller.ticks
+    wait_for(lambda: fresh.controller.ticks > ticks + 5, "the clock goes on")
+    assert fresh.clock.running and fresh.clock.error is None
+    assert "Robotmode" in ask(fresh, "robotmode")
+    fresh.controller.handle(Event.RESTART)
+
+
+def test_nothing_is_left_behind():
+    before, descriptors = threading.active_count(), len(__import__("os").listdir("/proc/self/fd"))
+    with Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False) as stand:
+        with dial(stand, "rtde"), dial(stand, "realtime") as sock:
+            read_stream(sock, 2)
+    assert threading.active_count() == before
+    assert len(__import__("os").listdir("/proc/self/fd")) <= descriptors
+
+
+def test_a_busy_port_is_named():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(InputError, match="rtde.*cannot be opened"):
+            Stand(aw.load("ur5"), host="127.0.0.1", ports={**PORTS, "rtde": taken.getsockname()[1]}, fifo=False)

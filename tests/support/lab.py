@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lab as its own process, on a loopback address that no other test uses, and clients as processes of theirs."""
+
+import contextlib
+import importlib.util
+import itertools
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+_counter = itertools.count(1)
+
+
+def address():
+    """A loopback address of this process and call."""
+    pid = os.getpid()
+    return f"127.{16 + (pid >> 8) % 200}.{pid % 256}.{next(_counter) % 250 + 2}"
+
+
+@contextlib.contextmanager
+def served(*options, host=None):
+    """``armwright lab serve`` under way; gives what it said when it was ready."""
+    host = host or address()
+    command = [sys.executable, "-m", "armwright.cli", "lab", "serve", "--json", "--host", host, *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        text = ""
+        while not text.endswith("\n}\n"):
+            line = process.stdout.readline()
+            if not line:
+                raise RuntimeError(f"the lab did not start: {process.communicate()[1]}")
+            text += line
+        yield json.loads(text)["ready"]
+    finally:
+        process.terminate()
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+
+
+def client(code, host, needs, timeout=120):
+    """Run a client's program in a process of its own; what it prints as JSON. Skips where the client is missing."""
+    if importlib.util.find_spec(needs) is None:
+        pytest.skip(f"{needs} is not installed (pip install armwright[lab-clients])")
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), host], capture_output=True, text=True, timeout=timeout
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.strip().splitlines()[-1])
