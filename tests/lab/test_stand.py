@@ -15,12 +15,14 @@ from support.lab import address
 
 import armwright as aw
 from armwright.errors import InputError
+from armwright.lab.controller.moves import run_text
 from armwright.lab.controller.state import EDGES, Event, State, after
 from armwright.lab.faults import Faults
 from armwright.lab.net import MOST_PENDING
 from armwright.lab.stand import HOME, Stand
 from armwright.lab.wire import rtde
 from armwright.lab.wire.rtde_fields import OUTPUTS, recipe_of
+from armwright.world import HalfSpace, World
 
 PORTS = dict.fromkeys(("primary", "secondary", "realtime", "rtde", "dashboard"), 0)
 
@@ -38,6 +40,7 @@ def fresh(stand):
         c.plant.live.inputs["push"][...] = 0.0
         c.plant.live.reset(HOME)
         c.state, c.program = State.READY, None
+        c.plant.tcp[...] = 0.0
         c.settle()
         c.messages.clear()
         c.registers.speed = 1.0
@@ -271,12 +274,10 @@ def test_the_collision_is_seen_within_a_tenth_of_a_second_of_the_device(fresh):
 
 
 def test_driving_into_the_world_is_a_collision():
-    world = aw.load_world("bench")
+    world = World((HalfSpace(name="floor", point=(0.0, 0.0, -0.05)),))
     stand = Stand(aw.load("ur5"), host=address(), ports=PORTS, world=world, fifo=False)
     try:
         c = stand.controller
-        from armwright.lab.controller.moves import run_text
-
         run_text(c, f"movej({[0.0, 0.6, 0.0, -1.57, -1.57, 0.0]}, a=2, v=1.5)")
         for _ in range(4000):
             c.tick()

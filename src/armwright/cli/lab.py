@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,12 +26,15 @@ Host = Annotated[str, typer.Option(help="Address to listen on; anything but 127.
 Duration = Annotated[float | None, typer.Option(help="Stop after so many seconds; until Ctrl-C by default.")]
 
 
-def until_told(seconds: float | None) -> None:
-    """Wait for Ctrl-C, a termination, or the end of the time."""
+def until_told(seconds: float | None, going: Callable[[], bool]) -> None:
+    """Wait for Ctrl-C, a termination, the end of the time, or of what is going on."""
     end = threading.Event()
     kept = {number: signal.signal(number, lambda *_: end.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    deadline = None if seconds is None else time.monotonic() + seconds
     try:
-        end.wait(seconds)
+        while going() and (deadline is None or time.monotonic() < deadline):
+            if end.wait(0.2 if deadline is None else max(0.0, min(0.2, deadline - time.monotonic()))):
+                return
     finally:
         for number, handler in kept.items():
             signal.signal(number, handler)
@@ -98,7 +103,7 @@ def serve(
             say(f"ready: {robot} at {host}, " + ", ".join(f"{name} {port}" for name, port in stand.ports.items()))
             if unit is not None:
                 say(f"inertial unit at {unit.path}")
-        until_told(duration)
+        until_told(duration, lambda: stand.clock.running)
     finally:
         stand.close()
     if stand.clock.error is not None:

@@ -146,6 +146,11 @@ class Plant:
         self.live.step(q, qd, qdd)
         self.qdd = (self.live.qd - self._before) * RATE
 
+    def brake(self) -> None:
+        """One tick with the brakes on: nothing moves, no torque."""
+        self.live.qd[...] = self.live.tau[...] = 0.0
+        self.qdd = np.zeros(6)
+
     def look(self) -> Published:
         """Compute what is published of the present state."""
         p, n = self.live, self.live.n

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.errors import ArmwrightError, SimulationError
 from armwright.lab.controller.motions import Hold, Motion, PathLost, brake
 from armwright.lab.controller.registers import Registers
 from armwright.lab.controller.state import Event, State, after
@@ -27,6 +28,7 @@ SPEED_MARGIN = 1.05  # over the joints' speed limits before the controller stops
 JOINT_SPEED, JOINT_ACCELERATION = 1.05, 1.4  # of URScript's movej
 TOOL_SPEED, TOOL_ACCELERATION = 0.25, 1.2  # of URScript's movel
 TOUCH = 30.0  # [N] that count as a contact; friction hides less
+BRAKED = (State.OFF, State.IDLE, State.FAULT)
 STEADY = 0.25  # [s] without motion
 
 
@@ -129,12 +131,16 @@ class Controller:
         if self.program is not None and self.state is State.PLAYING:
             self.program.tick()
         self._advance()
-        reference = self.reference
-        if self.state in (State.OFF, State.IDLE, State.FAULT):
-            self.plant.live.qd[...] = 0.0  # brakes
-            reference = Reference(np.array(self.plant.live.q), np.zeros(6), np.zeros(6))
-            self.plant.rest()
-        self.plant.step(reference.q, reference.qd, reference.qdd)
+        if self.state in BRAKED:
+            self.plant.brake()
+            self.settle()
+        else:
+            try:
+                self.plant.step(*self.reference)
+            except SimulationError as error:
+                self.messages.append(f"fault: {error}")
+                self.plant.live.reset(self.reference.q)
+                self.handle(Event.BREAK)
         if self.state in (State.READY, State.PLAYING, State.PAUSED) and self.plant.alarm:
             level = float(self.plant.live.outputs["level"][0])
             self.protective_stop(f"collision, {level:.2f} of the threshold")
@@ -149,6 +155,10 @@ class Controller:
             at, ended = self.motion.step(self.registers.speed)
         except PathLost as lost:
             self.protective_stop(str(lost))
+            return
+        except ArmwrightError as error:  # the next move of a program cannot be
+            self.messages.append(f"program ended: {error}")
+            self.handle(Event.STOP)
             return
         robot = self.plant.robot
         wrong = np.abs(at.qd) > SPEED_MARGIN * self.most_speed
