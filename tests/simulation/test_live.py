@@ -22,7 +22,7 @@ def law():
 
 
 def test_ticks_by_hand_equal_a_run():
-    trajectory = quintic(Q0, Q0 + [0.5, -0.4], 0.2)
+    trajectory = quintic(Q0, Q0 + np.array([0.5, -0.4]), 0.2)
     run = simulate(arm(), law(), trajectory, rate=500.0, substeps=4, integrator="semi-implicit", duration=0.2)
     stepped = live(arm(), law(), q0=Q0)
     for k in range(100):
@@ -66,7 +66,7 @@ def test_another_payload_at_run_time_is_the_arm_with_that_payload():
 
 def test_what_was_not_declared_cannot_change():
     stepped = live(arm(), law(), q0=Q0)
-    with pytest.raises(InputError, match="differs in .*not declared"):
+    with pytest.raises(InputError, match=r"differs in .*not declared"):
         stepped.become(arm().with_payload(1.0))
 
 

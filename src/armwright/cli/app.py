@@ -12,8 +12,8 @@ import typer
 from armwright import __version__
 from armwright.cli import bench, compare, count, describe, export, identify, reproduce, show_program, simulate, tour
 from armwright.cli.campaign import app as campaigns
-from armwright.cli.lab import app as lab
 from armwright.cli.failures import CommandError, guarded, outcome, report
+from armwright.cli.lab import app as lab
 from armwright.cli.output import WRONG
 from armwright.cli.run import app as jobs
 from armwright.cli.terminal import prepare_streams, writing

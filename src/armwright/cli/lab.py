@@ -67,7 +67,7 @@ def serve(
     duration: Duration = None,
     json: Json = False,
 ) -> None:
-    """Serve a UR controller: RTDE 30004, scripts 30001–30003, dashboard 29999; loopback unless --host says otherwise."""
+    """Serve a UR controller: RTDE 30004, scripts 30001–30003, dashboard 29999; loopback unless --host."""
     from armwright.lab.devices import VirtualMti, VirtualNetFt
     from armwright.lab.faults import Faults
     from armwright.lab.sensing import DeviceClock
@@ -111,6 +111,125 @@ def serve(
     if not json:
         scheduled = "SCHED_FIFO" if stand.clock.fifo else "ordinary scheduling"
         say(f"{stand.clock.ticks} ticks of 2 ms, {scheduled}; how late they were:\n{stand.clock.late.table()}")
+
+
+@app.command()
+@guarded
+def record(
+    robot: Annotated[str | None, typer.Option(help="Address of a controller, real or virtual.")] = None,
+    ft: Annotated[str | None, typer.Option(help="Address of an ATI Net F/T.")] = None,
+    imu: Annotated[str | None, typer.Option(help="Serial port of an Xsens MTi.")] = None,
+    imu_rate: Annotated[float, typer.Option(help="Of its samples [1/s].")] = 100.0,
+    stream: Annotated[str, typer.Option(help="rtde (30004), realtime (30003) or both.")] = "rtde",
+    out: Annotated[Path, typer.Option("--out", "-o", help="MCAP file.")] = Path("run.mcap"),
+    duration: Duration = None,
+    json: Json = False,
+) -> None:
+    """Record packets exactly as they come, until Ctrl-C; devices that are missing are waited for."""
+    from armwright.lab.record import Recorder
+    from armwright.lab.sources import FtSource, ImuSource, RealtimeSource, RtdeSource, Source
+
+    if stream not in ("rtde", "realtime", "both"):
+        fail(f"--stream {stream}: must be rtde, realtime or both")
+    sources: list[Source] = []
+    if robot is not None:
+        sources += [RtdeSource(robot)] if stream != "realtime" else []
+        sources += [RealtimeSource(robot)] if stream != "rtde" else []
+    sources += [FtSource(ft)] if ft is not None else []
+    sources += [ImuSource(imu, rate=imu_rate)] if imu is not None else []
+    if not sources:
+        fail("record: name a device: --robot HOST, --ft HOST, --imu PORT")
+    recorder = Recorder(out, sources)
+    began = last = time.monotonic()
+
+    def going() -> bool:
+        nonlocal last
+        now = time.monotonic()
+        if now - last > 2.0 and not json:
+            last = now
+            tell(recorder.line(began))
+        return not recorder.failed
+
+    with recorder:
+        until_told(duration, going)
+    if recorder.failed:
+        fail(f"{recorder.failed}; {recorder.written} packets were written, and can be read")
+    found = {topic: {"received": t.received, "lost": t.lost} for topic, t in recorder.tallies.items()}
+    if json:
+        say_json({"file": str(out), "written": recorder.written, "devices": found})
+    else:
+        say(f"wrote {out}: {recorder.written} packets")
+        for topic, tally in recorder.tallies.items():
+            say(f"  {topic}: {tally.received} received, {tally.lost} lost, {tally.connections} connections")
+
+
+@app.command()
+@guarded
+def replay(
+    file: Annotated[Path, typer.Argument(help="Recording (MCAP) of armwright lab record.")],
+    host: Host = "127.0.0.1",
+    loop: Annotated[bool, typer.Option("--loop", help="Begin again at the end.")] = False,
+    duration: Duration = None,
+    json: Json = False,
+) -> None:
+    """Serve a recording as a robot: RTDE 30004 and real-time 30003; it begins when a client listens."""
+    from armwright.lab.replay import Replay
+
+    check_host(host)
+    with Replay(file, host=host, loop=loop) as played:
+        if json:
+            say_json({"ready": {"host": host, "ports": played.ports, "samples": played.samples}})
+        else:
+            say(f"ready: {file} at {host}, {played.samples} samples")
+        until_told(duration, lambda: played.clock.running)
+    if played.clock.error is not None:
+        raise played.clock.error
+
+
+@app.command()
+@guarded
+def export(
+    file: Annotated[Path, typer.Argument(help="Recording (MCAP) of armwright lab record.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; the file's name without .mcap.")] = None,
+    kind: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
+    json: Json = False,
+) -> None:
+    """Write one table a device."""
+    from armwright.lab.export import export as write
+
+    files = write(file, out or file.with_suffix(""), kind)
+    if json:
+        say_json({"files": [str(f) for f in files]})
+    else:
+        for path in files:
+            say(f"wrote {path}")
+
+
+@app.command()
+@guarded
+def move(
+    file: Annotated[Path, typer.Argument(help="A movej([…]) a line.")],
+    robot: Annotated[str, typer.Option(help="Address of the controller.")] = "127.0.0.1",
+    wait: Annotated[float, typer.Option(help="Seconds between commands.", min=0.1)] = 3.0,
+    yes: Annotated[bool, typer.Option("--yes", help="The arm stands at the first position: do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Send a file of moves, one after the other; stop where one was skipped."""
+    from armwright.lab.client import connect
+    from armwright.lab.mover import move as send
+    from armwright.lab.mover import read_commands, start_pose
+
+    commands = read_commands(file)
+    if not yes:
+        tell(f"first position of {file}: {start_pose(commands[0])}")
+        if typer.prompt("Does the arm stand there? (yes/no)", err=True) != "yes":
+            fail("move: nothing was sent")
+    with connect(robot) as link:
+        send(link, commands, wait=wait, told=lambda k, c: None if json else tell(f"{k} of {len(commands)}: {c.line}"))
+    if json:
+        say_json({"sent": len(commands)})
+    else:
+        say(f"{len(commands)} moves done")
 
 
 def _arm(name: str, mount: str | None) -> Any:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What sensors on the flange feel, as one traced kernel, and what real devices make of it: noise, bias, bandwidth.
 
-Mounting of 004 §4.9: force/torque sensor at (0, 0, 28.6) mm, inertial unit at (17.35, 6.05, 9.5) mm, axes of the flange.
+Mounting of 004 §4.9, axes of the flange: force/torque sensor at (0, 0, 28.6) mm, inertial unit at (17.35, 6.05,
+9.5) mm.
 """
 
 from __future__ import annotations

@@ -75,10 +75,14 @@ class Stand:
             robot: six axes; rotors and friction are added where it has none.
             host: address to listen on.
             ports: other numbers than `PORTS`; 0 chooses a free one.
-            q0: start [rad]. world: what stands around it. e_series: 500 Hz and version 5.11 instead of CB3.
-            payload: mass [kg] and centre [m] in the flange's frame, hung on and told. tcp: pose (6,) at the flange.
+            q0: start [rad].
+            world: what stands around it.
+            e_series: 500 Hz and version 5.11 instead of CB3.
+            payload: mass [kg] and centre [m] in the flange's frame, hung on and told.
+            tcp: pose (6,) at the flange.
             sensitivity: of the collision detector; 2 halves its thresholds.
-            faults: to inject. fifo: ask for real-time scheduling of the clock.
+            faults: to inject.
+            fifo: ask for real-time scheduling of the clock.
         """
         plant = Plant(robot, q0=HOME if q0 is None else q0, world=world, sensitivity=sensitivity)
         self.controller = Controller(plant, e_series=e_series)

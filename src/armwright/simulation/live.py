@@ -138,7 +138,8 @@ def live(
         robot: the plant.
         law: a control law that can be traced.
         q0: start (n,) [rad], at rest.
-        rate: ticks per second. substeps: integrator steps per tick.
+        rate: ticks per second.
+        substeps: integrator steps per tick.
         inputs: name → shape of what `wrench` and `external` are given beside (arm, t, q, qd); zero until set.
         may_become: arms of the same shape whose differing numbers may change at run time (see `Live.become`).
         **options: of `simulate`: model, drive, friction, sensors (without noise), wrench, external, monitors, limits,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import ArmwrightError, SimulationError
-from armwright.lab.controller.motions import Hold, Motion, PathLost, brake
+from armwright.lab.controller.motions import Hold, Motion, PathLostError, brake
 from armwright.lab.controller.registers import Registers
 from armwright.lab.controller.state import Event, State, after
 from armwright.motion.reference import Reference
@@ -153,7 +153,7 @@ class Controller:
             return
         try:
             at, ended = self.motion.step(self.registers.speed)
-        except PathLost as lost:
+        except PathLostError as lost:
             self.protective_stop(str(lost))
             return
         except ArmwrightError as error:  # the next move of a program cannot be

@@ -24,7 +24,7 @@ Towards = Callable[["Array", "Array"], "tuple[Array, float]"]
 """(q, pose) → configuration near q that reaches the TCP pose, and the error left."""
 
 
-class PathLost(Exception):
+class PathLostError(Exception):
     """A Cartesian motion cannot be followed by the joints (out of reach, or through a singularity)."""
 
 
@@ -95,7 +95,7 @@ class _Cartesian:
         """The joints at the next pose."""
         q, error = self._towards(self.q, pose)
         if not error <= LOST:
-            raise PathLost(f"the path leaves what the joints can follow by {error:.2g} m or rad")
+            raise PathLostError(f"the path leaves what the joints can follow by {error:.2g} m or rad")
         qd = (q - self.q) / DT
         at = Reference(q, qd, (qd - self._qd) / DT)
         self.q, self._qd = q, qd

@@ -14,7 +14,6 @@ from armwright.lab.controller import core
 from armwright.lab.controller.motions import Chain, JointMove, JointSpeed, LineMove, Motion, ToolSpeed, brake
 from armwright.lab.controller.state import Event, State
 from armwright.lab.wire.script import MOVES, Call, Pose, parse
-
 from armwright.motion.reference import Reference
 
 if TYPE_CHECKING:
@@ -56,13 +55,13 @@ def configuration(c: Controller, goal: Sequence[float], *, is_pose: bool, near: 
 
 
 def joint_move(c: Controller, goal: Sequence[float], v: float, a: float, *, is_pose: bool) -> JointMove:
-    """movej to joints or to a pose."""
+    """Movej to joints or to a pose."""
     q = configuration(c, goal, is_pose=is_pose)
     return JointMove(c.reference.q, q, *_rates(c, v, a, tool=False))
 
 
 def line_move(c: Controller, goal: Sequence[float], v: float, a: float, *, is_pose: bool) -> LineMove:
-    """movel to a pose, or to where joints would bring the TCP."""
+    """Movel to a pose, or to where joints would bring the TCP."""
     pose = _six(goal, "pose", max(REACH, 4.0 * np.pi)) if is_pose else c.plant.pose_of(_six(goal, "joints", 13.0))
     return LineMove(c.reference, c.target_pose(), pose, *_rates(c, v, a, tool=True), c.plant.towards)
 

@@ -28,6 +28,11 @@ def _play(c: Controller, _: str) -> str:
     return "Starting program" if c.state is State.PAUSED and c.handle(Event.PLAY) else "Failed to execute: play"
 
 
+def _popup(c: Controller, text: str) -> str:
+    c.messages.append(f"popup: {text[:200]}")
+    return "showing popup"
+
+
 def _safety(c: Controller) -> str:
     return _SAFETY.get(c.state, "NORMAL")
 
@@ -43,7 +48,7 @@ COMMANDS: dict[str, Callable[[Controller, str], str]] = {
     "restart safety": _change(Event.RESTART, "Restarting safety", "Safety runs"),
     "close safety popup": lambda c, _: "closing safety popup",
     "close popup": lambda c, _: "closing popup",
-    "popup": lambda c, text: (c.messages.append(f"popup: {text[:200]}"), "showing popup")[1],
+    "popup": _popup,
     "power on": _change(Event.POWER_ON, "Powering on", "Failed to execute: power on"),
     "power off": _change(Event.POWER_OFF, "Powering off", "Failed to execute: power off"),
     "brake release": _change(Event.RELEASE, "Brake releasing", "Failed to execute: brake release"),

@@ -76,5 +76,5 @@ class HttpConnection:
         line = self._buffer.partition(b"\r\n")[0].split(b" ")
         known = len(line) == 3 and line[0] == b"GET" and line[1].partition(b"?")[0] == b"/netftapi2.xml"
         body = CONFIGURATION.format(rate=self._rate).encode() if known else b"not found\n"
-        head = f"HTTP/1.1 {'200 OK' if known else '404 Not Found'}\r\nContent-Type: {'text/xml' if known else 'text/plain'}"
-        return f"{head}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
+        head = "200 OK\r\nContent-Type: text/xml" if known else "404 Not Found\r\nContent-Type: text/plain"
+        return f"HTTP/1.1 {head}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body

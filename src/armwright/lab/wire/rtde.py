@@ -23,7 +23,7 @@ MOST_RECIPES = 64
 MOST_NAMES = 512
 
 
-class BrokenStream(Exception):
+class BrokenStreamError(Exception):
     """The other side sends what is no packet; the connection has to end."""
 
 
@@ -36,12 +36,12 @@ def packets(buffer: bytearray) -> Iterator[tuple[int, bytes]]:
     """Take whole packets from the front of a buffer.
 
     Raises:
-        BrokenStream: a size that cannot be.
+        BrokenStreamError: a size that cannot be.
     """
     while len(buffer) >= 3:
         size, kind = HEADER.unpack_from(buffer)
         if size < 3:
-            raise BrokenStream(f"a packet of {size} bytes")
+            raise BrokenStreamError(f"a packet of {size} bytes")
         if len(buffer) < size:
             return
         payload = bytes(buffer[3:size])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """URScript text, read and never executed: literal moves are recognised by a small grammar, everything else is ignored.
 
-    call  = name "(" [argument {"," argument}] ")"
-    argument = [name "="] (number | "[" numbers "]" | "p[" numbers "]" | True | False | "text")
+call  = name "(" [argument {"," argument}] ")"
+argument = [name "="] (number | "[" numbers "]" | "p[" numbers "]" | True | False | "text")
 """
 
 from __future__ import annotations

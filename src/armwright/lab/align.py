@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clocks of two devices brought together: offset and drift, from anything that both have felt.
+
+Model: t_a = offset + (1 + drift)·t_b. Both signals are put on one grid; in windows along the record the lag of the
+largest cross-correlation is found, to a fraction of a step by a parabola; a line through the lags gives offset and
+drift, its scatter the intervals.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.stats import t as student
+
+from armwright.arguments import numbers
+from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from armwright.types import Array
+
+CONFIDENCE = 0.95
+LEAST_LIKENESS = 0.3  # correlation below which a window says nothing
+
+
+class Alignment(NamedTuple):
+    """t_a = offset + (1 + drift)·t_b.
+
+    Attributes:
+        offset: [s]. offset_interval: half width at 95 % [s]. drift: [-]. drift_interval: half width at 95 %.
+        jitter: scatter of the windows' lags about the line [s]. windows: how many counted.
+    """
+
+    offset: float
+    offset_interval: float
+    drift: float
+    drift_interval: float
+    jitter: float
+    windows: int
+
+    def to_a(self, t_b: ArrayLike) -> Array:
+        """Times of clock b on clock a."""
+        return self.offset + (1.0 + self.drift) * numbers(t_b, "align: t_b")
+
+
+def _even(t: Array, x: Array, grid: Array) -> Array:
+    return np.interp(grid, t, x)
+
+
+def _lag(a: Array, b: Array, most: int) -> tuple[float, float]:
+    """Steps by which b must be moved to lie on a, |lag| ≤ most, and the correlation there."""
+    a, b = a - a.mean(), b - b.mean()
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    if size == 0.0:
+        return 0.0, 0.0
+    n = 1 << int(np.ceil(np.log2(len(a) + len(b))))
+    correlation = np.fft.irfft(np.fft.rfft(a, n) * np.conj(np.fft.rfft(b, n)), n)
+    lags = np.concatenate([np.arange(most + 1), np.arange(-most, 0)])
+    values = correlation[lags]
+    k = int(lags[int(np.argmax(values))])
+    y0, y1, y2 = (correlation[(k + j) % n] for j in (-1, 0, 1))
+    bend = y0 - 2.0 * y1 + y2
+    part = 0.5 * (y0 - y2) / bend if bend < 0.0 else 0.0
+    return k + float(np.clip(part, -0.5, 0.5)), float(y1 / size)
+
+
+def align(
+    t_a: ArrayLike, x_a: ArrayLike, t_b: ArrayLike, x_b: ArrayLike, *, window: float = 5.0, most_offset: float = 5.0
+) -> Alignment:
+    """Find offset and drift between two clocks from one quantity that both devices measured.
+
+    Args:
+        t_a: times of device a, its own clock, increasing (m,) [s].
+        x_a: its signal (m,).
+        t_b: times of device b (k,) [s].
+        x_b: its signal, of any scale (k,).
+        window: length of the stretches that are compared [s]; a tap needs to lie in some of them.
+        most_offset: largest |offset| that is looked for, after the records' beginnings have been laid together [s].
+
+    Returns:
+        An `Alignment`.
+
+    Raises:
+        InputError: records that are too short, or that have nothing in common.
+    """
+    ta, xa, tb, xb = (numbers(v, "align") for v in (t_a, x_a, t_b, x_b))
+    for t, x, which in ((ta, xa, "a"), (tb, xb, "b")):
+        if t.ndim != 1 or t.shape != x.shape or len(t) < 20 or (np.diff(t) <= 0.0).any():
+            raise InputError(f"align: device {which} needs 20 increasing times and as many values, got {t.shape}")
+    start = ta[0] - tb[0]
+    step = float(min(np.median(np.diff(ta)), np.median(np.diff(tb))))
+    whole = min(ta[-1] - ta[0], tb[-1] - tb[0])
+    grid = np.arange(0.0, whole, step)
+    a, b = _even(ta - ta[0], xa, grid), _even(tb - tb[0], xb, grid)
+    rough, likeness = _lag(a, b, min(len(grid) - 2, int(most_offset / step)))
+    if likeness < LEAST_LIKENESS:
+        raise InputError(f"align: the two signals have nothing in common (correlation {likeness:.2f})")
+    shift = rough * step
+    length = min(window, whole / 2.0)
+    reach = max(4, int(0.05 / step))
+    middles, lags, weights = [], [], []
+    for begin in np.arange(max(0.0, -shift), whole - max(0.0, shift) - length + 1e-9, length / 2.0):
+        inside = np.arange(begin, begin + length, step)
+        piece_a, piece_b = _even(ta - ta[0], xa, inside + shift), _even(tb - tb[0], xb, inside)
+        lag, alike = _lag(piece_a, piece_b, min(reach, len(inside) // 2))
+        if alike > LEAST_LIKENESS:
+            middles.append(begin + 0.5 * length + tb[0])
+            lags.append(start + shift + lag * step)
+            weights.append(float(np.std(piece_a)))
+    if len(lags) < 3:
+        raise InputError(f"align: only {len(lags)} stretches of {length:.3g} s show both signals; 3 are needed")
+    return _line(np.array(middles), np.array(lags), np.array(weights))
+
+
+def _line(t: Array, lag: Array, weight: Array) -> Alignment:
+    """Weighted line through lags at times t of clock b: lag = offset + drift·t."""
+    weight = weight / weight.mean()
+    X = np.stack([np.ones_like(t), t - t.mean()], axis=1)
+    A = X.T @ (weight[:, None] * X)
+    c = np.linalg.solve(A, X.T @ (weight * lag))
+    rest = lag - X @ c
+    free = len(t) - 2
+    variance = float(weight @ rest**2) / free
+    covariance = variance * np.linalg.inv(A)
+    factor = float(student.ppf(0.5 + CONFIDENCE / 2.0, free))
+    origin = np.array([1.0, -t.mean()])
+    return Alignment(
+        float(c[0] - c[1] * t.mean()),
+        factor * float(np.sqrt(origin @ covariance @ origin)),
+        float(c[1]),
+        factor * float(np.sqrt(covariance[1, 1])),
+        float(np.sqrt(np.mean(rest**2))),
+        len(t),
+    )

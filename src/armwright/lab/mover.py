@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""004's mover: a file of literal moves, one sent every so often; a command that was skipped is noticed.
+
+The controller ignores a move that arrives while another is under way (004 §1.3). After each wait the arm must stand
+where it was sent; if it does not, the rest is not sent.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.lab.client import RobotLink
+from armwright.lab.net import LabError
+from armwright.lab.wire.script import Call, parse_call
+
+JOINTS = ("Base", "Shoulder", "Elbow", "Wrist1", "Wrist2", "Wrist3")
+NEAR = 0.01  # [rad]
+MOST_COMMANDS = 10_000
+
+
+class Command(NamedTuple):
+    """A line of the file, and the joints it leads to (6,)."""
+
+    line: str
+    goal: tuple[float, ...]
+
+
+def read_commands(path: str | Path) -> list[Command]:
+    """Read a file of movej lines with joint goals; blank lines and comments are passed over.
+
+    Raises:
+        InputError: a line that is something else, with its number.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+    out = []
+    for number, line in enumerate(lines[:MOST_COMMANDS], start=1):
+        text = line.partition("#")[0].strip()
+        if not text:
+            continue
+        call: Call | None = parse_call(text)
+        goal = call.values[0] if call is not None and call.name == "movej" and call.values else None
+        if not isinstance(goal, tuple) or len(goal) != 6:
+            raise InputError(f"{path}, line {number}: expected movej([six numbers], …), got {text[:80]!r}")
+        out.append(Command(text, goal))
+    if not out:
+        raise InputError(f"{path}: holds no command")
+    return out
+
+
+def start_pose(command: Command) -> str:
+    """The first goal for a person, in degrees with the joints' names."""
+    degrees = np.rad2deg(command.goal)
+    return ", ".join(f"{name} {angle:.1f}°" for name, angle in zip(JOINTS, degrees, strict=True))
+
+
+def move(
+    link: RobotLink,
+    commands: list[Command],
+    *,
+    wait: float = 3.0,
+    port: int = 30002,
+    told: Callable[[int, Command], None] | None = None,
+) -> None:
+    """Send every command and wait; stop at the first that was not obeyed.
+
+    Args:
+        link: the robot, for looking where it is.
+        commands: from `read_commands`.
+        wait: seconds of the robot's clock between commands.
+        port: for scripts.
+        told: called with the number and the command when it has been obeyed.
+
+    Raises:
+        LabError: a command was skipped, or the robot is gone.
+    """
+    with socket.create_connection((link.host, port), timeout=5.0) as sock:
+        sock.setblocking(False)
+        for number, command in enumerate(commands, start=1):
+            sample = link.latest()
+            sock.sendall(command.line.encode() + b"\n")
+            begun = sample.device_time
+            while sample.device_time < begun + wait:
+                sample = link.next(sample)
+                _drain(sock)
+            off = float(np.abs(np.array(sample.values["actual_q"]) - command.goal).max())
+            if off > NEAR:
+                raise LabError(
+                    f"command {number} ({command.line[:60]}) was skipped or not finished within {wait:g} s: "
+                    f"the arm is {off:.3g} rad from its goal; nothing more is sent"
+                )
+            if told is not None:
+                told(number, command)
+
+
+def _drain(sock: socket.socket) -> None:
+    """The port also talks; nobody listens to it here."""
+    try:
+        while sock.recv(1 << 16):
+            pass
+    except BlockingIOError:
+        return

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices as sources of packets: connect, read whole packets, tell time and loss by the device's own counters."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import struct
+import time
+import tty
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from armwright.lab.net import LabError
+from armwright.lab.packets import Channel, recipe_text
+from armwright.lab.wire import netft, rtde, xsens
+from armwright.lab.wire.rtde_fields import OUTPUTS, Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FIELDS = (
+    *("timestamp", "target_q", "target_qd", "target_qdd", "target_current", "target_moment"),
+    *("actual_q", "actual_qd", "actual_current", "actual_TCP_pose", "actual_TCP_speed", "actual_TCP_force"),
+    *("actual_tool_accelerometer", "robot_mode", "safety_mode", "runtime_state", "robot_status_bits"),
+    *("safety_status_bits", "speed_scaling", "actual_digital_output_bits"),
+)
+TIMEOUT = 0.5  # [s] of a single wait; a stop is noticed within it
+Item = tuple[int, int, bytes]
+"""Device time [ns], counter, bytes as framed."""
+
+
+class Source(Protocol):
+    """A device that can be opened again and again.
+
+    Attributes:
+        topic: of its channel. step: by which its counter grows.
+    """
+
+    topic: str
+    step: int
+    modulus: int
+
+    def open(self) -> Channel:
+        """Connect; OSError or LabError if that is not possible now."""
+
+    def read(self) -> Iterator[Item]:
+        """Packets that are there, after waiting for some; empty after a silence; raises when the device is gone."""
+
+    def close(self) -> None:
+        """Hang up."""
+
+
+class _Tcp:
+    """A TCP stream."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.host, self.port = host, port
+        self._sock: socket.socket | None = None
+        self.buffer = bytearray()
+
+    def connect(self) -> socket.socket:
+        self.buffer.clear()
+        self._sock = socket.create_connection((self.host, self.port), timeout=TIMEOUT)
+        self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return self._sock
+
+    def fill(self) -> bool:
+        """Wait for bytes; False after a silence."""
+        assert self._sock is not None
+        try:
+            data = self._sock.recv(1 << 16)
+        except TimeoutError:
+            return False
+        if not data:
+            raise LabError(f"{self.host}:{self.port} hung up")
+        self.buffer += data
+        return True
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._sock is not None:
+            self._sock.close()
+            self._sock = None
+
+
+class RtdeSource(_Tcp):
+    """RTDE output of a robot, protocol 2 (1 where the robot knows no other)."""
+
+    topic, step, modulus = "/robot/rtde", 1, 0
+
+    def __init__(self, host: str, fields: Sequence[str] = FIELDS, *, port: int = rtde.PORT, rate: float = 0.0) -> None:
+        super().__init__(host, port)
+        self._fields, self._rate = list(fields), rate
+        if "timestamp" not in self._fields:
+            self._fields.insert(0, "timestamp")
+        self.recipe = Recipe(("timestamp",), ("DOUBLE",))
+        self.version: tuple[int, ...] = ()
+        self.period = 0.008
+        self._at = 0
+
+    def _ask(self, kind: int, payload: bytes = b"") -> bytes:
+        assert self._sock is not None
+        self._sock.sendall(rtde.packet(kind, payload))
+        for _ in range(1000):
+            for got, body in rtde.packets(self.buffer):
+                if got == kind:
+                    return body
+            if not self.fill():
+                raise LabError(f"{self.host}: no answer to RTDE request {chr(kind)!r}")
+        raise LabError(f"{self.host}: no answer to RTDE request {chr(kind)!r}")
+
+    def open(self) -> Channel:
+        """Agree on version and recipe, start."""
+        self.connect()
+        self.protocol = 2 if self._ask(rtde.PROTOCOL, struct.pack(">H", 2)) == b"\1" else 1
+        self.version = struct.unpack(">4I", self._ask(rtde.CONTROLLER))
+        rate = self._rate or (500.0 if self.version[0] >= 5 else 125.0)
+        self.period = 1.0 / rate
+        head = struct.pack(">d", rate) if self.protocol == 2 else b""
+        answer = self._ask(rtde.OUTPUT, head + ",".join(self._fields).encode())
+        kinds = answer[self.protocol - 1 :].decode("ascii", errors="replace").split(",")
+        missing = [n for n, k in zip(self._fields, kinds, strict=False) if k == "NOT_FOUND"]
+        if missing:  # ask again without: what the robot cannot give is told by its absence
+            self._fields = [name for name in self._fields if name not in missing]
+            answer = self._ask(rtde.OUTPUT, head + ",".join(self._fields).encode())
+            kinds = answer[self.protocol - 1 :].decode("ascii", errors="replace").split(",")
+        if len(kinds) != len(self._fields) or any(
+            OUTPUTS.get(n, k) != k for n, k in zip(self._fields, kinds, strict=True)
+        ):
+            raise LabError(f"{self.host}: refused the recipe: {','.join(kinds)[:200]}")
+        self.recipe = Recipe(tuple(self._fields), tuple(kinds))
+        places = [self.recipe.names.index("timestamp")]
+        self._at = (
+            3 + (self.protocol - 1) + Recipe(self.recipe.names[: places[0]], self.recipe.kinds[: places[0]]).codes.size
+        )
+        if self._ask(rtde.START) != b"\1":
+            raise LabError(f"{self.host}: did not start to stream")
+        facts = {"version": ".".join(map(str, self.version)), "rate": f"{rate:g}", "protocol": str(self.protocol)}
+        return Channel(self.topic, "ur-rtde", recipe_text(self.recipe), facts)
+
+    def read(self) -> Iterator[Item]:
+        """Data packets with their headers."""
+        self.fill()
+        for kind, body in rtde.packets(self.buffer):
+            if kind == rtde.DATA:
+                whole = rtde.packet(kind, body)
+                stamp = struct.unpack_from(">d", whole, self._at)[0]
+                yield round(stamp * 1e9), round(stamp / self.period), whole
+
+
+class RealtimeSource(_Tcp):
+    """The 756-byte stream of port 30003 (004 §4.10), whatever way it is cut on its way."""
+
+    topic, step, modulus = "/robot/realtime", 1, 0
+
+    def __init__(self, host: str, *, port: int = 30003) -> None:
+        super().__init__(host, port)
+
+    def open(self) -> Channel:
+        """Connect."""
+        self.connect()
+        return Channel(self.topic, "ur-realtime-756")
+
+    def read(self) -> Iterator[Item]:
+        """Whole packets."""
+        self.fill()
+        while len(self.buffer) >= 12:
+            size, stamp = struct.unpack_from(">Id", self.buffer)
+            if not 12 <= size <= 4096:
+                raise LabError(f"{self.host}: a real-time packet of {size} bytes")
+            if len(self.buffer) < size:
+                return
+            data = bytes(self.buffer[:size])
+            del self.buffer[:size]
+            yield round(stamp * 1e9), round(stamp / 0.008), data
+
+
+class FtSource:
+    """An ATI Net F/T."""
+
+    topic, step, modulus = "/ft", 1, 1 << 32
+
+    def __init__(self, host: str, *, port: int = netft.RDT_PORT) -> None:
+        self._address = (host, port)
+        self._sock: socket.socket | None = None
+        self._silent = 0
+
+    def open(self) -> Channel:
+        """Ask for a stream; the first record shows that somebody is there."""
+        self._sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        self._sock.settimeout(TIMEOUT)
+        self._sock.connect(self._address)
+        self._sock.send(netft.request(netft.START))
+        if not select.select([self._sock], [], [], TIMEOUT)[0]:
+            raise LabError(f"{self._address[0]}: the force sensor does not answer")
+        self._silent = 0
+        counts = {"counts_per_force": str(netft.COUNTS_PER_FORCE), "counts_per_torque": str(netft.COUNTS_PER_TORQUE)}
+        return Channel(self.topic, "ati-rdt", "", counts)
+
+    def read(self) -> Iterator[Item]:
+        """Records that have come."""
+        assert self._sock is not None
+        try:
+            data = self._sock.recv(2048)
+        except TimeoutError:
+            self._silent += 1
+            if self._silent > 3:
+                raise LabError("the force sensor is silent") from None
+            return
+        while True:
+            if len(data) == netft.RECORD.size:
+                self._silent = 0
+                sequence, internal = struct.unpack_from(">II", data)
+                yield round(internal / netft.INTERNAL_RATE * 1e9), sequence, data
+            if not select.select([self._sock], [], [], 0)[0]:
+                return
+            data = self._sock.recv(2048)
+
+    def close(self) -> None:
+        """Stop the stream."""
+        if self._sock is not None:
+            with contextlib.suppress(OSError):
+                self._sock.send(netft.request(netft.STOP))
+            self._sock.close()
+            self._sock = None
+
+
+class ImuSource:
+    """An Xsens MTi on a serial line or pseudo-terminal."""
+
+    topic, step, modulus = "/imu", 1, 1 << 16
+
+    def __init__(self, path: str, *, rate: float = 100.0) -> None:
+        self._path, self._rate = path, rate
+        self._handle = -1
+        self._buffer = bytearray()
+        self._turns, self._last = 0, -1
+
+    def open(self) -> Channel:
+        """Open the line and ask for measurements."""
+        self._handle = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        tty.setraw(self._handle)
+        self._buffer.clear()
+        os.write(self._handle, xsens.message(xsens.GO_TO_MEASUREMENT))
+        return Channel(self.topic, "xsens-mtdata", "", {"rate": f"{self._rate:g}"})
+
+    def read(self) -> Iterator[Item]:
+        """MTData messages, framed as they came."""
+        if not select.select([self._handle], [], [], TIMEOUT)[0]:
+            return
+        data = os.read(self._handle, 1 << 16)
+        if not data:
+            raise LabError(f"{self._path}: closed")
+        self._buffer += data
+        for kind, body in xsens.messages(self._buffer):
+            if kind == xsens.MT_DATA and len(body) == xsens.DATA.size:
+                counter = int.from_bytes(body[-2:], "big")
+                self._turns += counter < self._last
+                self._last = counter
+                yield round((counter + 65536 * self._turns) / self._rate * 1e9), counter, xsens.message(kind, body)
+
+    def close(self) -> None:
+        """Close the line."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+def host_clock() -> tuple[int, int]:
+    """The date and the monotonic clock at one moment [ns], to anchor one to the other."""
+    return time.time_ns(), time.monotonic_ns()
