@@ -27,6 +27,7 @@ ROOMS = [
     "exploration",
     "programs",
     "identify",
+    "lab",
     "campaigns",
 ]
 MORE = {

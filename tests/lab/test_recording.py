@@ -13,7 +13,7 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError
 from armwright.lab import LabError, Recorder, Replay, Stand, align, connect, read_packets
-from armwright.lab.controller.moves import run_text
+from armwright.lab.controller.program import run_text
 from armwright.lab.devices import VirtualMti, VirtualNetFt
 from armwright.lab.export import export, tables
 from armwright.lab.mover import move, read_commands, start_pose

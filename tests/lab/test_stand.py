@@ -14,7 +14,7 @@ import pytest
 
 import armwright as aw
 from armwright.errors import InputError
-from armwright.lab.controller.moves import run_text
+from armwright.lab.controller.program import run_text
 from armwright.lab.controller.state import EDGES, Event, State, after
 from armwright.lab.faults import Faults
 from armwright.lab.net import MOST_PENDING

@@ -110,7 +110,9 @@ def serve(
         raise stand.clock.error
     if not json:
         scheduled = "SCHED_FIFO" if stand.clock.fifo else "ordinary scheduling"
-        say(f"{stand.clock.ticks} ticks of 2 ms, {scheduled}; how late they were:\n{stand.clock.late.table()}")
+        say(f"{stand.clock.ticks} ticks of 2 ms, {scheduled}; how late they were:")
+        for line in stand.clock.late.table().splitlines():
+            say(line)
 
 
 @app.command()

@@ -8,6 +8,7 @@ import os
 import select
 import socket
 import struct
+import termios
 import time
 import tty
 from collections.abc import Iterator
@@ -245,6 +246,7 @@ class ImuSource:
         self._handle = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
         tty.setraw(self._handle)
         self._buffer.clear()
+        termios.tcflush(self._handle, termios.TCIFLUSH)  # what came before anybody listened has no host time
         os.write(self._handle, xsens.message(xsens.GO_TO_MEASUREMENT))
         return Channel(self.topic, "xsens-mtdata", "", {"rate": f"{self._rate:g}"})
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.lab.clock import Clock
 from armwright.lab.controller.core import TICK, Controller
-from armwright.lab.controller.moves import run_text
+from armwright.lab.controller.program import run_text
 from armwright.lab.controller.published import realtime_packet, values
 from armwright.lab.faults import Faults, Segmentation
 from armwright.lab.net import Connection, Network

@@ -17,40 +17,40 @@ from armwright.lab.controller.state import Event
 from armwright.spatial.rotations import exp_so3, log_so3
 
 if TYPE_CHECKING:
-    from armwright.lab.controller.dispatcher import Dispatcher
+    from armwright.lab.controller.desk import Desk
     from armwright.types import Array
 
 
-def _joint_move(d: Dispatcher, *, is_pose: bool) -> None:
+def _joint_move(d: Desk, *, is_pose: bool) -> None:
     """Movej: goal d0–5, speed d6, acceleration d7, asynchronous i1."""
     v, a = d.numbers(6, 2)
     d.move(moves.joint_move(d.c, d.numbers(0), v, a, is_pose=is_pose))
 
 
-def _line_move(d: Dispatcher, *, is_pose: bool) -> None:
+def _line_move(d: Desk, *, is_pose: bool) -> None:
     """Movel: goal d0–5, speed d6, acceleration d7, asynchronous i1."""
     v, a = d.numbers(6, 2)
     d.move(moves.line_move(d.c, d.numbers(0), v, a, is_pose=is_pose))
 
 
-def _move_path(d: Dispatcher) -> None:
+def _move_path(d: Desk) -> None:
     """The literal moves that were uploaded with the script, one after the other; blend radii are not used."""
     d.move(Chain([partial(moves.motion_from, d.c, call) for call in d.path], d.c.reference))
 
 
-def _speed_joints(d: Dispatcher) -> None:
+def _speed_joints(d: Desk) -> None:
     """Speedj: d0–5, acceleration d6, time d7; 0 counts for a second, the client repeats it."""
     a, time = d.numbers(6, 2)
     d.c.begin(moves.joint_speed(d.c, d.numbers(0), a, time if time > 0.0 else 1.0))
 
 
-def _speed_tool(d: Dispatcher) -> None:
+def _speed_tool(d: Desk) -> None:
     """Speedl: d0–5, acceleration d6, time d7."""
     a, time = d.numbers(6, 2)
     d.c.begin(moves.tool_speed(d.c, d.numbers(0), a, time if time > 0.0 else 1.0))
 
 
-def _servo(d: Dispatcher, *, is_pose: bool) -> None:
+def _servo(d: Desk, *, is_pose: bool) -> None:
     """Servoj and servol: goal d0–5, time d8, lookahead d9, gain d10."""
     goal = moves.configuration(d.c, d.numbers(0), is_pose=is_pose)
     time, lookahead, gain = d.numbers(8, 3)
@@ -61,23 +61,23 @@ def _servo(d: Dispatcher, *, is_pose: bool) -> None:
     motion.aim(goal, time if time > 0.0 else 0.008, lookahead, gain)
 
 
-def _stop_steering(d: Dispatcher) -> None:
+def _stop_steering(d: Desk) -> None:
     """End of speedj, speedl, servoj: deceleration d0."""
     d.stop(d.numbers(0, 1)[0])
 
 
-def _stop_move(d: Dispatcher) -> None:
+def _stop_move(d: Desk) -> None:
     """Stopl and stopj: deceleration d0, asynchronous i1."""
     d.stop(d.numbers(0, 1)[0], later=bool(d.integer(1)))
 
 
-def _inverse(d: Dispatcher, *, near: bool) -> None:
+def _inverse(d: Desk, *, near: bool) -> None:
     """Joints of a pose d0–5, near d6–11 or near where the arm is."""
     d.give(moves.configuration(d.c, d.numbers(0), is_pose=True, near=_near(d, near)))
     d.done()
 
 
-def _has_inverse(d: Dispatcher, *, near: bool) -> None:
+def _has_inverse(d: Desk, *, near: bool) -> None:
     """Whether there are such joints: i-out 1."""
     try:
         moves.configuration(d.c, d.numbers(0), is_pose=True, near=_near(d, near))
@@ -87,11 +87,11 @@ def _has_inverse(d: Dispatcher, *, near: bool) -> None:
     d.done()
 
 
-def _near(d: Dispatcher, given: bool) -> Array | None:
+def _near(d: Desk, given: bool) -> Array | None:
     return np.array(d.numbers(6)) if given else None
 
 
-def _within_limits(d: Dispatcher, *, is_pose: bool) -> None:
+def _within_limits(d: Desk, *, is_pose: bool) -> None:
     """Whether a pose or joints d0–5 can be reached: i-out 1."""
     try:
         moves.configuration(d.c, d.numbers(0), is_pose=is_pose)
@@ -101,30 +101,30 @@ def _within_limits(d: Dispatcher, *, is_pose: bool) -> None:
     d.done()
 
 
-def _forward(d: Dispatcher) -> None:
+def _forward(d: Desk) -> None:
     """TCP pose of the arm as it is."""
     d.give(d.c.plant.pose_of(np.array(d.c.plant.live.q)))
     d.done()
 
 
-def _forward_of(d: Dispatcher) -> None:
+def _forward_of(d: Desk) -> None:
     """TCP pose at joints d0–5 with the TCP d6–11."""
     d.give(d.c.plant.pose_of(np.array(d.numbers(0)), np.array(d.numbers(6))))
     d.done()
 
 
-def _flange_pose(d: Dispatcher) -> None:
+def _flange_pose(d: Desk) -> None:
     """Pose of the flange as it is."""
     d.give(d.c.plant.pose_of(np.array(d.c.plant.live.q), np.zeros(6)))
 
 
-def _target_waypoint(d: Dispatcher) -> None:
+def _target_waypoint(d: Desk) -> None:
     """TCP pose of the reference."""
     d.give(d.c.target_pose())
     d.done()
 
 
-def _pose_trans(d: Dispatcher) -> None:
+def _pose_trans(d: Desk) -> None:
     """Pose d6–11 seen through pose d0–5."""
     a, b = np.array(d.numbers(0)), np.array(d.numbers(6))
     R = exp_so3(a[3:])
@@ -132,14 +132,14 @@ def _pose_trans(d: Dispatcher) -> None:
     d.done()
 
 
-def _set_payload(d: Dispatcher) -> None:
+def _set_payload(d: Desk) -> None:
     """Mass d0, centre d1–3; an inertia is taken as that of a point."""
     mass, *centre = d.numbers(0, 4)
     d.c.plant.told(mass, np.array(centre))
     d.done()
 
 
-def _set_tcp(d: Dispatcher) -> None:
+def _set_tcp(d: Desk) -> None:
     """Pose at the flange d0–5."""
     tcp = np.array(d.numbers(0))
     if not np.isfinite(tcp).all() or np.abs(tcp[:3]).max() > 2.0:
@@ -148,48 +148,48 @@ def _set_tcp(d: Dispatcher) -> None:
     d.done()
 
 
-def _get_tcp(d: Dispatcher) -> None:
+def _get_tcp(d: Desk) -> None:
     d.give(d.c.plant.tcp)
     d.done()
 
 
-def _protective_stop(d: Dispatcher) -> None:
+def _protective_stop(d: Desk) -> None:
     d.c.protective_stop("asked for by the program")
 
 
-def _set_watchdog(d: Dispatcher) -> None:
+def _set_watchdog(d: Desk) -> None:
     """Least frequency of commands d0 [1/s]."""
     d.watch(d.numbers(0, 1)[0])
     d.done()
 
 
-def _torques(d: Dispatcher) -> None:
+def _torques(d: Desk) -> None:
     """Joint torques beyond what the arm's own motion needs: the observer's."""
     d.give(d.c.plant.live.outputs["tau_ext"])
 
 
-def _is_steady(d: Dispatcher) -> None:
+def _is_steady(d: Desk) -> None:
     """Whether the arm has stood still for a while: i-out 1."""
     d.say(int(d.c.steady >= STEADY), 1)
     d.done()
 
 
-def _step_time(d: Dispatcher) -> None:
+def _step_time(d: Desk) -> None:
     """Of a program [s]."""
     d.give([TICK if d.c.e_series else 4 * TICK])
 
 
-def _end(d: Dispatcher) -> None:
+def _end(d: Desk) -> None:
     d.done()
     d.c.handle(Event.STOP)
 
 
-def accepted(d: Dispatcher) -> None:
+def accepted(d: Desk) -> None:
     """A setting that changes nothing here."""
     d.done()
 
 
-GROUP_1: dict[int, Callable[[Dispatcher], None]] = {
+GROUP_1: dict[int, Callable[[Desk], None]] = {
     1: partial(_joint_move, is_pose=False),
     2: partial(_joint_move, is_pose=True),
     3: partial(_line_move, is_pose=True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from armwright.motion.reference import Reference
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from armwright.lab.controller.dispatcher import Dispatcher
     from armwright.lab.plant import Plant
     from armwright.types import Array
 
@@ -30,6 +29,13 @@ TOOL_SPEED, TOOL_ACCELERATION = 0.25, 1.2  # of URScript's movel
 TOUCH = 30.0  # [N] that count as a contact; friction hides less
 BRAKED = (State.OFF, State.IDLE, State.FAULT)
 STEADY = 0.25  # [s] without motion
+
+
+class Program(Protocol):
+    """What runs while the controller plays."""
+
+    def tick(self) -> None:
+        """Go on by one tick."""
 
 
 class Controller:
@@ -54,7 +60,7 @@ class Controller:
         self.motion: Motion = Hold(self.reference.q)
         self.moving = False
         self.finished: Callable[[], None] | None = None
-        self.program: Dispatcher | None = None
+        self.program: Program | None = None
         self.ticks = self.publications = self.ignored = self.collisions = 0
         self.steady = 0.0
         self.ft_offset = np.zeros(6)
