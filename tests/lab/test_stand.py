@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controller on the wire: collisions, limits, faults, hostile clients; by the device's clock."""
 
+import os
 import socket
 import struct
 import subprocess
@@ -368,12 +369,12 @@ def test_fuzzed_packets_neither_crash_nor_hang(fresh, port):
 
 
 def test_nothing_is_left_behind():
-    before, descriptors = threading.active_count(), len(__import__("os").listdir("/proc/self/fd"))
+    before, descriptors = threading.active_count(), len(os.listdir("/proc/self/fd"))
     stand = Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False)
     with stand, dial(stand, "rtde"), dial(stand, "realtime") as sock:
         read_stream(sock, 2)
     assert threading.active_count() == before
-    assert len(__import__("os").listdir("/proc/self/fd")) <= descriptors
+    assert len(os.listdir("/proc/self/fd")) <= descriptors
 
 
 def test_a_busy_port_is_named():

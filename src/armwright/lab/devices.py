@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tty
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,6 +112,8 @@ class VirtualMti:
         seed: int = 2,
     ) -> None:
         """Open a pseudo-terminal."""
+        import tty  # not on Windows
+
         self._every, self.clock = _every(rate, "IMU"), clock or DeviceClock()
         self._reading = Imperfect(9, noise=noise, bias=bias, bandwidth=bandwidth, seed=seed)
         self._own, self._other = os.openpty()

@@ -8,9 +8,7 @@ import os
 import select
 import socket
 import struct
-import termios
 import time
-import tty
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
@@ -243,6 +241,9 @@ class ImuSource:
 
     def open(self) -> Channel:
         """Open the line and ask for measurements."""
+        import termios  # not on Windows
+        import tty
+
         self._handle = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
         tty.setraw(self._handle)
         self._buffer.clear()

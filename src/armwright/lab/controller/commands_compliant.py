@@ -11,6 +11,7 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.lab.controller.commands import accepted
 from armwright.lab.controller.compliance import ForceMode, FreeDrive, Jog, UntilContact
+from armwright.motion.reference import Reference
 from armwright.spatial.rotations import exp_so3
 
 if TYPE_CHECKING:
@@ -28,9 +29,10 @@ def _force_mode(d: Desk) -> None:
 
 
 def _end_of_mode(d: Desk) -> None:
-    """Hold where the arm is."""
-    d.c.settle()
-    d.done()
+    """Brake from the speed that the arm has, and hold."""
+    if isinstance(d.c.motion, FreeDrive):
+        d.c.reference = Reference(np.array(d.c.plant.live.q), np.array(d.c.plant.live.qd), np.zeros(6))
+    d.stop(10.0)
 
 
 def _zero_sensor(d: Desk) -> None:
