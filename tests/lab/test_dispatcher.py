@@ -204,7 +204,7 @@ def test_free_drive_follows_the_hand(c):
     command(c, 52)
     command(c, 54)
     assert c.registers.out_ints[1] == 1
-    c.plant.push(5, np.array([0.0, 40.0, 0, 0, 0, 0]))
+    c.plant.push(5, np.array([0.0, 20.0, 0, 0, 0, 0]))
     before = c.plant.live.q.copy()
     run_for(c, 0.3)
     assert np.abs(c.plant.live.q - before).max() > 0.02

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from armwright.lab.controller.core import Controller
     from armwright.types import Array
 
+DAMPING = 0.2  # of free drive: part of the speed that the servo holds against
 GIVE = np.array([2e-3] * 3 + [2e-2] * 3)
 """Speed for each newton or newton metre that is missing [m/s/N, rad/s/(N m)]."""
 
@@ -84,5 +85,5 @@ class FreeDrive:
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
-        qd = 0.98 * np.array(self._live.qd)  # a little damping, so that it comes to rest
+        qd = (1.0 - DAMPING) * np.array(self._live.qd)
         return Reference(np.array(self._live.q) + qd * DT, qd, np.zeros_like(qd)), False
