@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from armwright.arguments import numbers
 from armwright.errors import InputError
@@ -124,7 +124,7 @@ def _line(t: Array, lag: Array, weight: Array) -> Alignment:
     free = len(t) - 2
     variance = float(weight @ rest**2) / free
     covariance = variance * np.linalg.inv(A)
-    factor = float(student.ppf(0.5 + CONFIDENCE / 2.0, free))
+    factor = float(stdtrit(free, 0.5 + CONFIDENCE / 2.0))
     origin = np.array([1.0, -t.mean()])
     return Alignment(
         float(c[0] - c[1] * t.mean()),
