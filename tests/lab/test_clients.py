@@ -72,7 +72,7 @@ print(json.dumps(out))
 """
 
 
-@pytest.mark.parametrize("series", ["lab", "e_series"])
+@pytest.mark.parametrize("series", ["lab", pytest.param("e_series", marks=pytest.mark.slow)])
 def test_ur_rtde_moves_the_arm(series, request):
     ready = request.getfixturevalue(series)
     seen = client(MOVES, ready["host"], "rtde_control")

@@ -111,7 +111,7 @@ class Loop:
         unused = np.empty(1)
         places = [array.ctypes.data for array in (self.memory, shared, unused, record)]
         arguments = (*places, 1, substeps, 1, 0, ctypes.addressof(status))
-        function = self._function
+        function = self.function
 
         def tick(_keep: tuple[object, ...] = (self.memory, shared, unused, record)) -> str:
             function(*arguments)
