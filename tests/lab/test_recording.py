@@ -4,7 +4,6 @@
 import itertools
 import os
 import struct
-import time
 
 import numpy as np
 import pytest
@@ -22,18 +21,9 @@ from armwright.lab.sensing import DeviceClock
 from armwright.lab.sources import FtSource, ImuSource, RealtimeSource, RtdeSource
 from armwright.lab.stand import HOME
 from armwright.lab.wire import netft
-from support.lab import address, client
+from support.lab import PORTS, address, client, wait_for
 
-PORTS = dict.fromkeys(("primary", "secondary", "realtime", "rtde", "dashboard"), 0)
 CLOCK = DeviceClock(offset=1.7, drift=2e-3)
-
-
-def wait_for(condition, what):
-    for _ in range(6000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError(f"never: {what}")
 
 
 @pytest.fixture(scope="module")

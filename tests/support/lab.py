@@ -6,13 +6,20 @@ import importlib.util
 import itertools
 import json
 import os
+import socket
+import struct
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
+from armwright.lab.wire import rtde
+
 _counter = itertools.count(1)
+PORTS = dict.fromkeys(("primary", "secondary", "realtime", "rtde", "dashboard"), 0)
+"""Ports that are free."""
 
 
 def address():
@@ -52,3 +59,49 @@ def client(code, host, needs, timeout=120):
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def wait_for(condition, what):
+    """Until it holds; the lab works in other threads, and machines are busy."""
+    for _ in range(6000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"never: {what}")
+
+
+def dial(stand, port):
+    return socket.create_connection((stand.host, stand.ports[port]), timeout=30)
+
+
+def ask(stand, line):
+    with dial(stand, "dashboard") as sock, sock.makefile("rw", newline="\n") as file:
+        assert "Dashboard" in file.readline()
+        file.write(line + "\n")
+        file.flush()
+        return file.readline().strip()
+
+
+def exactly(sock, size):
+    data = b""
+    while len(data) < size:
+        part = sock.recv(size - len(data))
+        assert part, "the lab hung up"
+        data += part
+    return data
+
+
+def read_packet(sock):
+    size, kind = rtde.HEADER.unpack(exactly(sock, 3))
+    return kind, exactly(sock, size - 3)
+
+
+def call(sock, kind, payload=b""):
+    sock.sendall(rtde.packet(kind, payload))
+    answer, body = read_packet(sock)
+    assert answer == kind
+    return body
+
+
+def read_stream(sock, count):
+    return [struct.unpack(">I94d", exactly(sock, 756)) for _ in range(count)]

@@ -84,13 +84,9 @@ class PacketWriter:
         now = time.monotonic()
         if now - self._flushed > FLUSH:
             self._flushed = now
-            self._finish_chunk()
-            self._file.flush()
-
-    def _finish_chunk(self) -> None:
-        finish = getattr(self._mcap, "_Writer__finalize_chunk", None)  # the library has no public way
-        if finish is not None:
-            finish()
+            flush = getattr(self._mcap, "flush", None)  # older versions write whole chunks only
+            if flush is not None:
+                flush()
 
     def close(self, facts: Mapping[str, Any]) -> None:
         """End the file; `facts` become metadata."""
