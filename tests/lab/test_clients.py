@@ -148,7 +148,8 @@ def test_the_official_client_sees_steps_of_8_ms(lab):
     """
     seen = client(code, lab["host"], "third_party.rtde")
     assert seen["version"][:2] == [3, 15]
-    assert np.allclose(np.diff(seen["stamps"]), 0.008, atol=1e-9)
+    steps = np.diff(seen["stamps"]) / 0.008  # this client skips samples when it is late, and repeats none
+    assert np.allclose(steps, np.round(steps), atol=1e-6) and steps.min() > 0.5
 
 
 def test_urx_moves_the_arm(lab):

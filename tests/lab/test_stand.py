@@ -229,3 +229,16 @@ def test_dashboard_says_what_it_cannot(fresh):
     assert "could not understand" in ask(fresh, "make coffee")
     assert ask(fresh, "play").startswith("Failed")
     assert ask(fresh, "PolyscopeVersion").startswith("URSoftware 3.15.8.")
+
+
+def test_another_six_axis_arm_can_be_behind_the_protocol():
+    start = np.array([0.1, 0.2, -0.3, 0.1, 0.4, 0.0])
+    stand = Stand(aw.load("irb140"), host=address(), ports=PORTS, q0=start, fifo=False)
+    try:
+        c = stand.controller
+        run_text(c, f"movej({(start + 0.2).tolist()}, a=2, v=1)")
+        for _ in range(1000):
+            c.tick()
+        assert c.state is State.READY and np.allclose(c.plant.live.q, start + 0.2, atol=1e-3)
+    finally:
+        stand.close()

@@ -48,9 +48,14 @@ class CurrentMap:
         return (tau - self.b) / self.k
 
 
+def _is_ur5(robot: Robot) -> bool:
+    """Whether 004's numbers are this arm's: the catalogue's UR5 in any of its variants, not a UR5e."""
+    return robot.n == 6 and (robot.name == "ur5" or robot.name.startswith("ur5-"))
+
+
 def current_map(robot: Robot) -> CurrentMap:
     """004's map for a UR5; for other arms their catalogued torque constants through the gear, else 10 N m/A."""
-    if robot.name.startswith("ur5") and robot.n == 6:
+    if _is_ur5(robot):
         return CurrentMap(TORQUE_PER_AMPERE_004, TORQUE_OFFSET_004)
     constants = np.abs(np.diag(robot.actuators.gear)) * robot.actuators.torque_constant
     return CurrentMap(np.where(constants > 0.0, constants, 10.0), np.zeros(robot.n))
@@ -85,7 +90,7 @@ def lab_arm(robot: Robot) -> Robot:
     if not np.any(robot.actuators.rotor_inertia):
         robot = with_rotors(robot, ASSUMED_ROTORS)
     known = any(joint.friction.coulomb or joint.friction.viscous for joint in robot.joints)
-    if not known and robot.name.startswith("ur5") and robot.n == 6:
+    if not known and _is_ur5(robot):
         robot = with_friction(robot, FRICTION_004, FRICTION_004, DEAD_ZONE_004)
     return robot
 
