@@ -122,3 +122,13 @@ def test_rotors_cannot_be_negative(inertia):
 def test_a_ur_controller_has_six_joints():
     with pytest.raises(InputError, match="six joints"):
         Plant(aw.load("panda"), q0=np.zeros(7))
+
+
+def test_targets_are_the_model_without_friction_and_show_the_drive_gain(plant):
+    """What a UR calls target moment and target current: their ratio is the gain."""
+    plant.told(2.0, np.array([0.0, 0.0, 0.1]))
+    plant.step(Q0, ZERO, ZERO)
+    torque = np.array(plant.look().torque)
+    loaded = aw.load("ur5").with_payload(2.0, (0.0, 0.0, 0.1))
+    assert np.allclose(torque, aw.inverse_dynamics(loaded, Q0, ZERO, ZERO), atol=1e-9)
+    assert np.allclose(plant.map.k * plant.map.current(torque) + plant.map.b, torque)

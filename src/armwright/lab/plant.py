@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.contact.model import contact_wrench
+from armwright.dynamics.newton_euler import rnea
 from armwright.errors import InputError
 from armwright.graph import compile_function
 from armwright.kinematics.inverse import ik
 from armwright.kinematics.jacobian import pose_jacobian
-from armwright.lab.body import current_map, lab_arm, load_of
+from armwright.lab.body import carrying, current_map, lab_arm, load_of
 from armwright.lab.sensing import Felt, felt_kernel
 from armwright.lab.servo import servo, watch
 from armwright.robot.tree import as_tree
@@ -34,7 +35,10 @@ MOST_LOAD = 10.0  # [kg]
 
 
 class Published(NamedTuple):
-    """Poses are x y z [m] and rotation vector [rad]; speeds and force linear first, base axes, at the TCP."""
+    """Poses are x y z [m] and rotation vector [rad]; speeds and force linear first, base axes, at the TCP.
+
+    `torque` (n,) is what the model says that the reference needs, without friction: "target moment" on a UR.
+    """
 
     pose: Any
     speed: Any
@@ -42,6 +46,7 @@ class Published(NamedTuple):
     target_speed: Any
     force: Any
     acceleration: Any
+    torque: Any
 
 
 def _tcp(robot: Robot, q: Traced, tcp: Traced) -> tuple[Traced, Traced]:
@@ -54,21 +59,24 @@ def _tcp(robot: Robot, q: Traced, tcp: Traced) -> tuple[Traced, Traced]:
 
 
 def published_kernel(robot: Robot) -> Kernel:
-    """Everything that is published about the tool, traced: (q, qd, qdd, q_ref, qd_ref, tau_ext, tcp) → `Published`."""
+    """Everything that is published about the tool, traced: (q, qd, qdd, ref, tau_ext, tcp, load) → `Published`."""
     n = robot.n
 
     def publish(
-        q: Traced, qd: Traced, qdd: Traced, q_ref: Traced, qd_ref: Traced, tau_ext: Traced, tcp: Traced
+        q: Traced, qd: Traced, qdd: Traced, ref: Traced, tau_ext: Traced, tcp: Traced, load: Traced
     ) -> Published:
         pose, J = _tcp(robot, q, tcp)
+        q_ref, qd_ref, qdd_ref = ref[:n], ref[n : 2 * n], ref[2 * n :]
         target, J_ref = _tcp(robot, q_ref, tcp)
+        torque = rnea(carrying(as_tree(robot), load), q_ref, qd_ref, qdd_ref, friction=False)
         speed = J @ qd
         force = ltdl_solve(J @ J.T + DAMPING * np.eye(6), J @ tau_ext)
         # J̇ q̇ is left out: below 1 m/s² at the speeds of a UR5
         felt = (J @ qdd)[:3] - robot.gravity
-        return Published(pose, speed, target, J_ref @ qd_ref, force, exp_so3(pose[3:]).T @ felt)
+        return Published(pose, speed, target, J_ref @ qd_ref, force, exp_so3(pose[3:]).T @ felt, torque)
 
-    shapes = dict.fromkeys(("q", "qd", "qdd", "q_ref", "qd_ref", "tau_ext"), (n,)) | {"tcp": (6,)}
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("q", "qd", "qdd"), (n,))
+    shapes |= {"ref": (3 * n,), "tau_ext": (n,), "tcp": (6,), "load": (4,)}
     return compile_function(publish, shapes, name="lab published", check_finite=False)
 
 
@@ -153,9 +161,8 @@ class Plant:
 
     def look(self) -> Published:
         """Compute what is published of the present state."""
-        p, n = self.live, self.live.n
-        tau_ext = p.outputs["tau_ext"]
-        self.now = Published(*self._publish(p.q, p.qd, self.qdd, p.ref[:n], p.ref[n : 2 * n], tau_ext, self.tcp))
+        p, load = self.live, self.live.memory["load"]
+        self.now = Published(*self._publish(p.q, p.qd, self.qdd, p.ref, p.outputs["tau_ext"], self.tcp, load))
         return self.now
 
     @property
@@ -194,8 +201,8 @@ class Plant:
 
     def pose_of(self, q: Array, tcp: Array | None = None) -> Array:
         """TCP pose (6,) at q."""
-        zero = np.zeros(6)
-        return np.array(self._publish(q, zero, zero, q, zero, zero, self.tcp if tcp is None else tcp)[0])
+        zero, tool = np.zeros(6), self.tcp if tcp is None else tcp
+        return np.array(self._publish(q, zero, zero, np.zeros(18), zero, tool, np.zeros(4))[0])
 
     def towards(self, q: Array, pose: Array, rounds: int = 2) -> tuple[Array, float]:
         """Follow a pose (6,) from a configuration nearby; return it and the error that was left [m, rad]."""

@@ -29,7 +29,6 @@ def values(c: Controller) -> dict[str, Any]:
     """Every output; vectors are lists. Look at the plant (`Plant.look`) before."""
     plant, live, ref, registers = c.plant, c.plant.live, c.reference, c.registers
     now = plant.now
-    tau = live.tau.tolist()
     current = plant.map.current(live.tau).tolist()
     robot_bits, safety_bits = status_bits(c.state)
     safety = SAFETY_MODES.get(c.state, 1)
@@ -40,8 +39,8 @@ def values(c: Controller) -> dict[str, Any]:
         "target_q": ref.q.tolist(),
         "target_qd": ref.qd.tolist(),
         "target_qdd": ref.qdd.tolist(),
-        "target_current": current,
-        "target_moment": tau,
+        "target_current": plant.map.current(now.torque).tolist(),
+        "target_moment": now.torque.tolist(),
         "actual_q": live.q.tolist(),
         "actual_qd": live.qd.tolist(),
         "actual_current": current,
