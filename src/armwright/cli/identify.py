@@ -15,9 +15,10 @@ from armwright.cli.output import Json, say, say_json, table, tell, write_text
 if TYPE_CHECKING:
     from armwright.identify.feel import Felt
     from armwright.identify.gains import Gains
-    from armwright.identify.identified import Identified, Load
+    from armwright.identify.identified import Identified, Load, PayloadEstimate
     from armwright.identify.log import Log
     from armwright.identify.validate import Held
+    from armwright.types import Array
 
 Layout = Annotated[
     str | None, typer.Option("--columns", metavar="LAYOUT", help="Built-in layout of the CSV files, such as ur10e.")
@@ -60,9 +61,7 @@ def identify(
     carried = _loads(read, logs, load or [])
     how = _gains(gains)
     model = fit(read, arm, gains=how, payloads=carried)
-    weighed = iter(model.payloads)
-    on_tool = [next(weighed).parameters if load is not None else None for load in carried]
-    model = with_bands(model, learn_bands(model, read, payloads=on_tool))
+    model = with_bands(model, learn_bands(model, read, payloads=_on_tool(model, read, carried)))
     held: tuple[Held, ...] = leave_out(read, arm, gains=how, payloads=carried) if validate else ()
     if out is not None:
         save_model(model, out)
@@ -103,9 +102,21 @@ def _read(path: Path, columns: str | None) -> Log:
     return log
 
 
-def _loads(logs: list[Log], paths: list[Path], words: list[str]) -> list[Load | None]:
+def _on_tool(
+    model: Identified, logs: list[Log], carried: list[Load | None] | None
+) -> list[PayloadEstimate | None] | None:
+    """What the fit weighed, log by log; None leaves it to the logs' names."""
+    if carried is None:
+        return None
+    weighed = iter(model.payloads)
+    return [next(weighed) if load is not None else None for load in carried]
+
+
+def _loads(logs: list[Log], paths: list[Path], words: list[str]) -> list[Load | None] | None:
     from armwright.identify.identified import Load
 
+    if not words:
+        return None
     out: list[Load | None] = [None] * len(logs)
     for word in words:
         name, _, mass = word.partition("=")
@@ -113,9 +124,10 @@ def _loads(logs: list[Log], paths: list[Path], words: list[str]) -> list[Load | 
         if not matches:
             fail(f"--load {name}: no such log; there are {', '.join(path.name for path in paths)}")
         try:
-            out[matches[0]] = Load(float(mass)) if mass else Load()
+            kilograms = float(mass) if mass else None
         except ValueError:
             fail(f"--load {word}: the mass must be a number [kg]")
+        out[matches[0]] = Load(kilograms)
     return out
 
 
@@ -138,20 +150,30 @@ def feel(
         Path, typer.Option("--model", metavar="FILE", help="Model that `armwright identify --out` wrote.")
     ],
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the timeline with its bands.")] = None,
+    payload: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KG|log|LOG",
+            help="What the tool carries: a mass at the tool point, weighed in this log, or in another log with it.",
+        ),
+    ] = None,
     columns: Layout = None,
     json: Json = False,
 ) -> None:
-    """Feel the contacts in a log: when, which link, which force."""
+    """Feel the contacts in a log: when (from its first stamp on), which link, which force."""
     from armwright.identify.feel import feel as feel_log
     from armwright.identify.model_file import load_model
 
-    felt = feel_log(load_model(model), _read(log, columns))
+    known, read = load_model(model), _read(log, columns)
+    carried = None if payload is None else _carried(known, read, payload, columns)
+    felt = feel_log(known, read, payload=carried)
     if plot is not None:
         from armwright.identify.pictures import timeline
 
-        timeline(felt, load_model(model), plot)
+        timeline(felt, known, plot)
     if json:
-        say_json(_felt(felt))
+        weight = None if carried is None else carried[0]
+        say_json({"payload_kg": weight} | _felt(felt))
         return
     start = felt.ticks.t[0]
     rows = [
@@ -162,6 +184,20 @@ def feel(
     table(title, ["from s", "to s", "joint", "link", "level", "force N"], rows, left=4)
 
 
+def _carried(model: Identified, log: Log, word: str, columns: str | None) -> Array:
+    """Parameters (10,) of the payload that the option names."""
+    from armwright.identify.observe import point_mass
+    from armwright.identify.payload import payload
+
+    try:
+        kilograms = float(word)
+    except ValueError:
+        found = payload(model, log if word == "log" else _read(Path(word), columns))
+        tell(f"armwright: payload of {found.mass.cell} kg, weighed in {found.log}")
+        return found.parameters
+    return point_mass(model, kilograms)
+
+
 def _force(contact: Any) -> str:
     if contact.wrench is not None and contact.wrench.valid:
         return " ".join(f"{x:.0f}" for x in contact.wrench.wrench[:3])
@@ -170,16 +206,18 @@ def _force(contact: Any) -> str:
 
 def _felt(felt: Felt) -> dict[str, Any]:
     out = []
+    begin = felt.ticks.t[0]
     for c in felt.contacts:
         entry: dict[str, Any] = {
-            "start": c.start,
-            "end": c.end,
-            "peak": c.peak,
+            "start": c.start - begin,
+            "end": c.end - begin,
+            "peak": c.peak - begin,
             "joint": c.joint,
             "tau_ext": c.tau_ext,
             "level": c.level,
             "link": c.link,
             "links": [{"link": name, "probability": p} for name, p in c.links],
+            "force": c.force,
             "said": c.said,
             "wrench": None,
         }
@@ -188,7 +226,7 @@ def _felt(felt: Felt) -> dict[str, Any]:
             entry["wrench"] = {"valid": w.valid, "values": w.wrench if w.valid else None, "condition": w.condition}
             entry["wrench"] |= {"deviation": w.covariance.diagonal() ** 0.5 if w.valid else None, "lost": w.lost}
         out.append(entry)
-    return {"seconds": 60.0 * felt.minutes, "contacts": out}
+    return {"first_stamp": begin, "seconds": 60.0 * felt.minutes, "contacts": out}
 
 
 def excite(

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.identify.accumulate import MOVING
 from armwright.identify.log import Log, unit_doubts
+from armwright.identify.prepare import GAP
+from armwright.identify.sound import JUMP
 
 if TYPE_CHECKING:
     from armwright.identify.accumulate import Grams
@@ -21,6 +24,10 @@ FASTER = 1.5
 """Speeds above this many times the limit do, too."""
 LEAST_SECONDS = 5.0
 """Shorter logs have too few independent seconds for any deviation."""
+SLOWEST = 0.8
+"""Positions may change by this share of what the speeds say, or its inverse; noise and lag change less."""
+FEW = 20
+"""Moving rows that are too few to judge by."""
 LEAST_ROWS = 10
 """Moving samples needed for every unknown."""
 
@@ -46,16 +53,43 @@ def check_log(log: Log, robot: Robot) -> None:
             )
     if not np.abs(log.current).max() > 0.0:
         raise InputError(f"log {log.name!r}: all currents are zero; were they logged?")
+    for j, joint in enumerate(robot.joints):
+        _check_joint(log, j, joint.name)
 
 
-def check_rows(grams: Sequence[Grams], robot: Robot, unknowns: int, seconds: float) -> list[str]:
-    """Refuse too little motion; return sentences about joints that never move."""
-    rows = np.sum([g.rows for g in grams], axis=0)
+def _check_joint(log: Log, j: int, name: str) -> None:
+    """Refuse a joint that moves while its current does not change, or otherwise than its speeds say."""
+    moving = np.abs(log.qd[:, j]) > MOVING
+    i = log.current[:, j]
+    if moving.sum() >= FEW and i.min() == i.max():
+        raise InputError(f"log {log.name!r}: {name} moves, but its current is always {i[0]:g} A; was it logged?")
+    dt, step = np.diff(log.t), np.diff(log.q[:, j])
+    speed = 0.5 * (log.qd[1:, j] + log.qd[:-1, j])
+    use = moving[1:] & moving[:-1] & (dt <= GAP) & (np.abs(step) <= JUMP)
+    told = float(np.sum((speed * dt)[use] ** 2))
+    if use.sum() < FEW or told == 0.0:
+        return
+    slope = float(np.sum(step[use] * (speed * dt)[use]) / told)
+    if not SLOWEST < slope < 1.0 / SLOWEST:
+        raise InputError(
+            f"log {log.name!r}: the positions of {name} change {slope:.2f} times as fast as its speeds say; are the "
+            "columns of q and qd, their signs and their units right?"
+        )
+
+
+def check_seconds(seconds: float) -> None:
+    """Refuse logs that are too short for any fit."""
     if seconds < LEAST_SECONDS:
         raise InputError(
             f"fit: {seconds:.1f} s of log; at least {LEAST_SECONDS:g} s are needed, 20 to 50 s with all joints "
             "moving are usual"
         )
+
+
+def check_rows(grams: Sequence[Grams], robot: Robot, unknowns: int, seconds: float) -> list[str]:
+    """Refuse too little motion; return sentences about joints that never move."""
+    check_seconds(seconds)
+    rows = np.sum([g.rows for g in grams], axis=0)
     if rows.sum() < LEAST_ROWS * unknowns:
         raise InputError(
             f"fit: {rows.sum():.0f} moving samples for {unknowns} unknowns; at least {LEAST_ROWS * unknowns} are "

@@ -17,7 +17,7 @@ from armwright.contact.wrench_estimate import tool_wrench
 from armwright.identify.accumulate import chunks
 from armwright.identify.checks import check_log
 from armwright.identify.friction import TERMS
-from armwright.identify.identified import Identified
+from armwright.identify.identified import Identified, PayloadEstimate, payload_parameters
 from armwright.identify.log import Log
 from armwright.identify.observe import Residual
 from armwright.identify.prepare import prepare
@@ -37,7 +37,7 @@ def direct_residuals(
     log: Log,
     *,
     friction: bool = True,
-    payload: ArrayLike | None = None,
+    payload: PayloadEstimate | ArrayLike | None = None,
     rate: float = 100.0,
     cutoff: float | None = 8.0,
 ) -> Residual:
@@ -47,14 +47,14 @@ def direct_residuals(
         identified: the model.
         log: as read.
         friction: False leaves friction in the estimate (004 eq. 6.8; the offset is taken off in both).
-        payload: (10,) that the tool carries.
+        payload: what the tool carries: a `PayloadEstimate` or its (10,) parameters.
         rate: of the even samples [Hz].
         cutoff: of the low-pass [Hz], None without.
     """
     check_log(log, identified.robot)
     prepared = prepare(log, rate=rate, cutoff=cutoff)
     model = structure(identified.robot)
-    beta = identified.beta if payload is None else identified.beta + model.loads @ np.asarray(payload, dtype=np.float64)
+    beta = identified.beta if payload is None else identified.beta + model.loads @ payload_parameters(payload)
     v = identified.vectors(beta)
     if not friction:
         v[:, model.rank : model.rank + len(TERMS) - 1] = 0.0

@@ -19,7 +19,7 @@ from armwright.errors import InputError
 from armwright.identify.bands import Bands
 from armwright.identify.checks import check_log
 from armwright.identify.even import Ticking
-from armwright.identify.identified import Identified
+from armwright.identify.identified import Identified, PayloadEstimate
 from armwright.identify.log import Log
 from armwright.identify.observe import OBSERVER, RATE, carrying, detector_of, observer_of
 from armwright.identify.ticks import Ticks
@@ -50,7 +50,7 @@ class Feeler:
         identified: Identified,
         *,
         bands: Bands | None = None,
-        payload: ArrayLike | None = None,
+        payload: PayloadEstimate | ArrayLike | None = None,
         gain: float = OBSERVER,
     ) -> None:
         """Prepare for an arm; arguments as `feel`."""
@@ -67,7 +67,10 @@ class Feeler:
         """Take the next samples, t (k,) [s] and q, qd, current (k, n); return the ticks that are known by now."""
         n = self.identified.n
         stamps = np.atleast_1d(np.asarray(t, dtype=np.float64))
-        parts = [np.asarray(x, dtype=np.float64).reshape(-1, n) for x in (q, qd, current)]
+        parts = [np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (q, qd, current)]
+        for label, part in zip(("q", "qd", "current"), parts, strict=True):
+            if part.ndim != 2 or part.shape[1] != n:
+                raise InputError(f"feel: {label} must be (k, {n}), a number for each joint, got {np.shape(part)}")
         if any(len(part) != len(stamps) for part in parts):
             raise InputError(
                 f"feel: {len(stamps)} stamps, but {', '.join(str(len(p)) for p in parts)} rows of q, qd, i"
@@ -83,7 +86,7 @@ def feel(
     log: Log,
     *,
     bands: Bands | None = None,
-    payload: ArrayLike | None = None,
+    payload: PayloadEstimate | ArrayLike | None = None,
     gain: float = OBSERVER,
     isolate: bool = True,
 ) -> Felt:
@@ -93,7 +96,7 @@ def feel(
         identified: the model, with bands.
         log: as read.
         bands: what does not count as contact; those of the model by default.
-        payload: (10,) parameters of what the tool carries (`PayloadEstimate.parameters`).
+        payload: what the tool carries: a `PayloadEstimate` or its (10,) parameters.
         gain: of the observer [1/s].
         isolate: find the touched link and, where it carries the tool, the wrench.
     """
@@ -110,7 +113,7 @@ def feel_stream(
     samples: Iterable[tuple[float, ArrayLike, ArrayLike, ArrayLike]],
     *,
     bands: Bands | None = None,
-    payload: ArrayLike | None = None,
+    payload: PayloadEstimate | ArrayLike | None = None,
     gain: float = OBSERVER,
 ) -> Iterator[Ticks]:
     """Feel as samples (t, q, qd, current) come; yields the ticks that each sample completes. Arguments as `feel`."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from armwright.identify.consistent import consistent_parameters
 from armwright.identify.friction import TERMS, GearFriction
+from armwright.identify.gains import ASSUMED
 from armwright.identify.identified import Estimate, Identified, PayloadEstimate, friction_names
 from armwright.identify.solve import SINGULAR
 from armwright.identify.uncertainty import undetermined
@@ -22,14 +23,16 @@ if TYPE_CHECKING:
 
 MOST_LOAD = 0.5
 """Largest load coefficient of friction that is believed; gears that rub more lock."""
+FAR = 0.3
+"""Free gains further from those of the controller's targets, relative, are remarked."""
 LEAST_MASS = 1e-3
 """[kg] A lighter payload has no centre of mass to speak of."""
 _UNITS = ("N m s/rad", "N m s²/rad²", "N m", "", "N m")
 _BASE_UNITS = (("mc", "kg m"), ("m", "kg"), ("I", "kg m²"), ("r", "kg m²"))
 
 
-def finished(fit: Fit, prior: float, dahl: float) -> Identified:
-    """Make the bodies consistent, move friction along, and name everything."""
+def finished(fit: Fit, prior: float, dahl: float, assumed: tuple[str, ...] = ()) -> Identified:
+    """Make the bodies consistent, move friction along, and name everything; `assumed` are remarks from before."""
     model, layout, solution = fit.model, fit.layout, fit.solution
     robot, rank, n = model.robot, model.rank, layout.n
     nb = len(robot.bodies)
@@ -60,13 +63,15 @@ def finished(fit: Fit, prior: float, dahl: float) -> Identified:
         at = layout.friction(j).start + term
         found = _estimate(name, free[at] / free_kappa[j], variance[at] / free_kappa[j] ** 2, open_[at], _UNITS[term])
         frictions.append(found)
-    remarks = list(fit.remarks)
+    remarks = [*assumed, *fit.remarks]
     remarks += [
         f"{joint.name}: a load friction of {value:.2f} is not believed; {MOST_LOAD} is used"
         for joint, value in zip(robot.joints, loaded, strict=True)
         if abs(value) > MOST_LOAD
     ]
     gains = _gains(fit, free, variance, open_, remarks)
+    payloads = _payloads(fit, free)
+    remarks += [text for p in payloads if (text := impossible(p))]
     if len(solution.null):
         remarks.append(
             f"the motions leave {len(solution.null)} directions open (collinear excitation): "
@@ -81,7 +86,7 @@ def finished(fit: Fit, prior: float, dahl: float) -> Identified:
         gain_estimates=gains,
         friction_estimates=tuple(frictions),
         hidden=_hidden(fit),
-        payloads=_payloads(fit, free),
+        payloads=payloads,
         logs=tuple(p.name for p in fit.prepared),
         remarks=tuple(remarks),
         condition=_condition(solution.normal, layout.free),
@@ -120,19 +125,26 @@ def _unit(name: str) -> str:
 
 
 def _gains(fit: Fit, theta: Array, variance: Array, open_: Array, remarks: list[str]) -> tuple[Estimate, ...]:
-    layout, robot = fit.layout, fit.model.robot
+    layout, robot, targets = fit.layout, fit.model.robot, fit.targets
     out = []
     for j, joint in enumerate(robot.joints):
         k, gain = layout.gain(j), 1.0 / theta[layout.gain(j)]
         name = f"{joint.name}.gain"
         if layout.free_gains:
             out.append(_estimate(name, gain, variance[k] * gain**4, open_[k], "N m/A"))
+            if targets is not None and targets.seen[j] and not open_[k] and abs(gain / targets.values[j] - 1.0) > FAR:
+                remarks.append(
+                    f"{joint.name}: the gain of {gain:.4g} N m/A is far from the controller's {targets.values[j]:.4g}; "
+                    "is the mass of the load right?"
+                )
             continue
-        out.append(Estimate(name, float(gain), 0.0, "N m/A"))
-        if fit.seen_gains is not None and not fit.seen_gains[j]:
+        seen = targets is None or targets.seen[j]
+        deviation = 0.0 if targets is None else float(targets.deviation[j])
+        out.append(Estimate(name, float(gain), deviation, "N m/A", assumed=not seen))
+        if not seen:
             remarks.append(
-                f"{joint.name}: the controller's targets do not show its drive gain; {gain:.4g} N m/A of its neighbour "
-                "is assumed"
+                f"{joint.name}: the controller's targets do not show its drive gain; {gain:.4g} N m/A is assumed, "
+                f"±{200.0 * ASSUMED:.0f} %, as its nearest neighbour's or as given"
             )
     return tuple(out)
 
@@ -170,6 +182,14 @@ def payload_estimate(log: str, p: Array, spread: Array) -> PayloadEstimate:
             _estimate(f"com_{label}", value, float(slope @ spread @ slope) if weighs else 0.0, not weighs, "m")
         )
     return PayloadEstimate(log, mass, (centre[0], centre[1], centre[2]), np.array(p), np.array(spread))
+
+
+def impossible(p: PayloadEstimate) -> str:
+    """Return a sentence where the mass is negative beyond doubt, else nothing."""
+    m, sd = p.mass.value, p.mass.deviation
+    if m is None or sd is None or m >= 0.0 or m >= -3.0 * sd:
+        return ""
+    return f"{p.log}: a payload of {m:.2f} kg cannot be; do the logs without payload carry one?"
 
 
 def _condition(H: Array, free: Array) -> float:

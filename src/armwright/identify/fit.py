@@ -11,8 +11,8 @@ from armwright.identify.finish import finished
 from armwright.identify.friction import DAHL
 from armwright.identify.gains import Gains
 from armwright.identify.identified import Identified, Load
-from armwright.identify.least_squares import least_squares
 from armwright.identify.log import Log
+from armwright.identify.suspect import fit_loads
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -36,7 +36,8 @@ def fit(
         logs: one or several; rows of resting joints are not used.
         robot: the description: its geometry is taken as it is, its inertias as the prior.
         gains: `Known`, `FromTargets` (default where a log has targets) or `Free` (with a load of known mass).
-        payloads: one a log: None without, ``Load()`` or ``Load(mass)`` with a payload, estimated log by log.
+        payloads: one a log: None without, ``Load()`` or ``Load(mass)`` with a payload, estimated log by log. By
+            default none carries any, unless they disagree about it: then the heavier get a ``Load()``, with a warning.
         rate: of the even samples [Hz], see `prepare`.
         cutoff: of the low-pass [Hz], None without.
         dahl: δ of the friction's hysteresis [rad].
@@ -46,4 +47,5 @@ def fit(
         An `Identified`; what the logs leave open is named there, not numbered.
     """
     many = (logs,) if isinstance(logs, Log) else tuple(logs)
-    return finished(least_squares(many, robot, gains, payloads, rate, cutoff, dahl), prior, dahl)
+    found, assumed = fit_loads(many, robot, gains, payloads, rate, cutoff, dahl)
+    return finished(found, prior, dahl, assumed)

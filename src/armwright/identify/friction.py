@@ -24,6 +24,8 @@ TERMS = ("viscous", "degressive", "coulomb", "load", "offset")
 """Order of the coefficients and columns."""
 DAHL = 2e-4
 """[rad] δ of the hysteresis; 0.1 to 0.3 mrad give the same fits on geared arms."""
+LEAST_DAHL, MOST_DAHL = 1e-7, 0.1
+"""[rad] Outside, it is no hysteresis of a gear."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +45,7 @@ class GearFriction:
         c = np.array(self.coefficients, dtype=np.float64)
         if c.ndim != 2 or c.shape[1] != len(TERMS) or not np.isfinite(c).all():
             raise InputError(f"friction: coefficients must be finite, (n, {len(TERMS)}), got shape {c.shape}")
-        if not (np.isfinite(self.dahl) and self.dahl > 0.0):
-            raise InputError(f"friction: dahl must be > 0, got {self.dahl}")
+        check_dahl(self.dahl)
         if (np.abs(c[:, 3]) >= 0.9).any():
             raise InputError("friction: a load coefficient of 0.9 or more would lock the joint")
         c.flags.writeable = False
@@ -58,6 +59,12 @@ class GearFriction:
         """Largest torque that a resting joint's friction hides (..., n): coulomb + load·|τ_rb|."""
         c = self.coefficients
         return np.asarray(np.maximum(c[:, 2], 0.0) + np.maximum(c[:, 3], 0.0) * np.abs(tau_rb))
+
+
+def check_dahl(dahl: float) -> None:
+    """Refuse a δ that no gear has."""
+    if not LEAST_DAHL <= dahl <= MOST_DAHL:
+        raise InputError(f"friction: dahl must lie between {LEAST_DAHL:g} and {MOST_DAHL:g} rad, got {dahl}")
 
 
 def columns(v: Array, h: Array, tau_rb: Array) -> Array:

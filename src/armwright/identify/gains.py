@@ -26,12 +26,12 @@ STILL = 1e-4
 """[rad/s] All joints slower, for a while: the controller's target holds gravity only."""
 AROUND = 10
 """Rows before and after that must be still, too: targets move before the arm does."""
-LEAST_CURRENT = 0.004
-"""[A] Smaller target currents have too few digits for a ratio."""
-CLOSE = 0.02
-"""Ratios this close to their median agree."""
-MOST = 0.8
-"""Share of the target current whose ratios must agree for a gain to count as seen."""
+FINEST = 1e-9
+"""[A] Last digit of currents that were not rounded."""
+SURE = 0.01
+"""Standard error of a slope, relative, up to which a gain counts as seen."""
+ASSUMED = 0.05
+"""Standard deviation, relative, of a gain that is not seen: drives of one arm are alike to about ±10 %."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,10 @@ Gains = Known | FromTargets | Free
 
 @dataclass(frozen=True, eq=False)
 class TargetGains:
-    """Result of `gains_from_targets`: values (n,) [N m/A] and which joints' were seen (n,), not assumed."""
+    """Result of `gains_from_targets`: values (n,) and deviations (n,) [N m/A], and which were seen, not assumed."""
 
     values: Array
+    deviation: Array
     seen: tuple[bool, ...]
 
 
@@ -85,25 +86,28 @@ def gains_from_targets(logs: Sequence[Log], assumed: float | None = None) -> Tar
     with_targets = [log for log in logs if log.target_current is not None and log.target_torque is not None]
     if not with_targets:
         raise InputError("gains from targets: no log has target currents and target torques; use Known or Free gains")
-    current, torque = [], []
+    slopes = [_Slope() for _ in range(with_targets[0].n)]
+    rows = 0
     for log in with_targets:
         still = _still(log)
-        current.append(np.asarray(log.target_current)[still])
-        torque.append(np.asarray(log.target_torque)[still])
-    i, tau = np.concatenate(current), np.concatenate(torque)
-    if len(i) < 10:
+        rows += int(still.sum())
+        for j, slope in enumerate(slopes):
+            slope.add(np.asarray(log.target_torque)[:, j], np.asarray(log.target_current)[:, j], still)
+    if rows < 10:
         raise InputError("gains from targets: the arm never stands still in these logs; use Known or Free gains")
-    values, seen = np.zeros(i.shape[1]), []
-    for j in range(i.shape[1]):
-        values[j], agreed = _ratio(tau[:, j], i[:, j])
-        seen.append(agreed)
-    if not any(seen):
-        raise InputError("gains from targets: target torque is not proportional to target current at standstill")
+    found = np.array([slope.result() for slope in slopes])
+    values, deviation = found[:, 0], found[:, 1]
+    seen = (values > 0.0) & (deviation < SURE * values)
+    if not seen.any():
+        raise InputError(
+            "gains from targets: at standstill no joint's target torque is proportional to its target current to "
+            f"{100.0 * SURE:g} %; use Known or Free gains"
+        )
     known = np.flatnonzero(seen)
-    for j in range(len(values)):
-        if not seen[j]:
-            values[j] = assumed if assumed is not None else values[known[np.argmin(np.abs(known - j))]]
-    return TargetGains(values, tuple(seen))
+    for j in np.flatnonzero(~seen).tolist():
+        values[j] = assumed if assumed is not None else values[known[np.argmin(np.abs(known - j))]]
+        deviation[j] = ASSUMED * values[j]
+    return TargetGains(values, deviation, tuple(bool(x) for x in seen))
 
 
 def _still(log: Log) -> Array:
@@ -112,16 +116,35 @@ def _still(log: Log) -> Array:
     return np.asarray(np.convolve(moved, np.ones(2 * AROUND + 1), mode="same") < 0.5)
 
 
-def _ratio(tau: Array, i: Array) -> tuple[float, bool]:
-    """Ratio of torque to current, the median weighted by current, and whether nearly all of it agrees."""
-    use = np.abs(i) > LEAST_CURRENT
-    if use.sum() < 10:
-        return 0.0, False
-    ratio, weight = tau[use] / i[use], np.abs(i[use])
-    order = np.argsort(ratio)
-    middle = ratio[order][np.searchsorted(np.cumsum(weight[order]), 0.5 * weight.sum())]
-    close = np.abs(ratio / middle - 1.0) < CLOSE if middle > 0.0 else np.zeros(len(ratio), bool)
-    if weight[close].sum() < MOST * weight.sum():
-        return 0.0, False
-    a, b = i[use][close], tau[use][close]
-    return float(a @ b / (a @ a)), True
+class _Slope:
+    """Slope of torque on current through the origin, over the still rows of all logs, with its standard error.
+
+    Targets are written with few digits, and an arm that stands still repeats them: rows with the same current share one
+    rounding error, however many they are. A log with finer digits weighs more.
+    """
+
+    def __init__(self) -> None:
+        self.groups: list[tuple[float, float, float, float]] = []  # weight, i, mean τ, rounding error of i
+
+    def add(self, torque: Array, current: Array, still: Array) -> None:
+        digit = _digit(current)
+        values, which, counts = np.unique(current[still], return_inverse=True, return_counts=True)
+        torques = np.bincount(which, torque[still], len(values)) / counts
+        for value, tau, count in zip(values, torques, counts, strict=True):
+            self.groups.append((count / digit**2, value, tau, digit / np.sqrt(12.0)))
+
+    def result(self) -> tuple[float, float]:
+        """Slope and standard error; (0, ∞) where no current flows."""
+        w, i, tau, error = np.array(self.groups).reshape(-1, 4).T
+        level = float(np.sum(w * i**2))
+        if level <= 0.0:
+            return 0.0, np.inf
+        slope = float(np.sum(w * i * tau)) / level
+        off = (tau - slope * i) ** 2 + (slope * error) ** 2
+        return slope, float(np.sqrt(np.sum((w * i) ** 2 * off))) / level
+
+
+def _digit(values: Array) -> float:
+    """Smallest step between the numbers of a column: their last digit."""
+    steps = np.diff(np.unique(values))
+    return float(steps[steps > FINEST].min(initial=1.0)) if (steps > FINEST).any() else FINEST

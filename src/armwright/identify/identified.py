@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.errors import InputError
 from armwright.identify.friction import TERMS, GearFriction
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from armwright.identify.bands import Bands
     from armwright.robot.model import Robot
     from armwright.types import Array
@@ -19,18 +22,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One number of a fit: value and standard deviation; both None where the logs leave it undetermined."""
+    """One number of a fit: value and standard deviation; both None where the logs leave it undetermined.
+
+    `assumed` marks a number that was not seen in the logs; its deviation is a guess, too.
+    """
 
     name: str
     value: float | None
     deviation: float | None
     unit: str = ""
+    assumed: bool = False
 
     @property
     def cell(self) -> str:
         """The number as a table shows it: with two deviations, a bound where it cannot be told from 0, or neither."""
         if self.value is None or self.deviation is None:
             return "undetermined"
+        if self.assumed:
+            return f"{self.value:.4g} (assumed, ±{200.0 * self.deviation / abs(self.value):.0f} %)"
         if self.deviation == 0.0:
             return f"{self.value:.4g} (given)"
         if abs(self.value) <= 2.0 * self.deviation:
@@ -47,6 +56,14 @@ class Load:
     """A payload that a log carries; all of it is estimated, except a mass that is given [kg]."""
 
     mass: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a mass that nothing has."""
+        if self.mass is None:
+            return
+        number = isinstance(self.mass, (int, float, np.number)) and not isinstance(self.mass, bool)
+        if not (number and np.isfinite(self.mass) and self.mass > 0.0):
+            raise InputError(f"load: mass must be finite and > 0 kg, or None to be estimated, got {self.mass!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +85,21 @@ class PayloadEstimate:
     covariance: Array
 
 
+def payload_parameters(payload: PayloadEstimate | ArrayLike) -> Array:
+    """The ten parameters of a payload, given as a `PayloadEstimate` or as they are; anything else is refused."""
+    given = payload.parameters if isinstance(payload, PayloadEstimate) else payload
+    try:
+        p = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        p = np.zeros(0)
+    if p.shape != (10,) or not np.isfinite(p).all():
+        raise InputError(
+            "payload must be a PayloadEstimate, or its 10 finite parameters (m, mc, I about the link's origin), got "
+            f"{given!r:.80}; payload(model, log) weighs what a log carries"
+        )
+    return p
+
+
 @dataclass(frozen=True, eq=False)
 class Identified:
     """An identified arm.
@@ -79,7 +111,7 @@ class Identified:
         friction: of the gears, with hysteresis and load.
         sigma: (n,) rms of the residual currents of the training logs, moving joints [A].
         base: estimates of the base parameters by least squares.
-        gain_estimates, friction_estimates: of the others; a gain that was given or assumed has no deviation.
+        gain_estimates, friction_estimates: of the others; a gain that was given has no deviation.
         hidden: parameters of single links that no motion of the joints can show by themselves.
         payloads: of the loaded logs.
         logs: names of the training logs.

@@ -20,9 +20,10 @@ from armwright.identify.accumulate import chunks
 from armwright.identify.filters import derivative, low_pass
 from armwright.identify.gains import Gains
 from armwright.identify.identified import Load
-from armwright.identify.least_squares import Fit, least_squares
+from armwright.identify.least_squares import Fit
 from armwright.identify.log import Log
 from armwright.identify.prepare import Prepared
+from armwright.identify.suspect import fit_loads
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -95,4 +96,4 @@ def cross_check(
 
     A few thousandths: the filter has removed the bias. A few hundredths: lower `cutoff`. Arguments as `fit`.
     """
-    return instrumental(least_squares(tuple(logs), robot, gains, payloads))[1]
+    return instrumental(fit_loads(tuple(logs), robot, gains, payloads)[0])[1]

@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.errors import ArmwrightWarning, InputError
+from armwright.errors import InputError
 from armwright.identify.accumulate import Grams, accumulate, scores
-from armwright.identify.checks import check_log, check_rows
-from armwright.identify.friction import DAHL
-from armwright.identify.gains import Free, FromTargets, Gains, Known, gains_from_targets
+from armwright.identify.checks import check_log, check_rows, check_seconds
+from armwright.identify.friction import DAHL, check_dahl
+from armwright.identify.gains import Free, Gains, Known, TargetGains, gains_from_targets
 from armwright.identify.identified import Load
 from armwright.identify.log import Log
 from armwright.identify.prepare import Prepared, prepare
@@ -44,7 +43,7 @@ class Fit:
     covariance: Array
     grams: tuple[Grams, ...]
     prepared: tuple[Prepared, ...]
-    seen_gains: tuple[bool, ...] | None
+    targets: TargetGains | None
     remarks: tuple[str, ...]
 
 
@@ -62,6 +61,8 @@ def least_squares(
         raise InputError("fit: no logs given")
     for log in logs:
         check_log(log, robot)
+    check_seconds(sum(log.duration for log in logs))
+    check_dahl(dahl)
     model = structure(robot)
     n = robot.n
     carried = tuple(payloads) if payloads is not None else (None,) * len(logs)
@@ -79,7 +80,7 @@ def least_squares(
         raise InputError(
             "fit: free gains need a log with a load of known mass, Load(mass=…): currents show only ratios"
         )
-    start_gains, seen = _start(logs, gains, n)
+    start_gains, targets = _start(logs, gains, n)
     layout = Layout(model.rank, n, model.loads, tuple(places), tuple(masses), free)
     theta = np.zeros(layout.size)
     theta[: model.rank] = model.base.regrouping @ model.sheet()
@@ -103,23 +104,22 @@ def least_squares(
         v = np.array([layout.vector(theta, i, j) for j in range(n)])
         blocks.append(scores(p, model, layout.beta(theta, i), v, dahl=dahl))
     spread = covariance(layout, solution, blocks)
-    remarks += _suspected_loads(layout, solution, grams, robot)
-    return Fit(model, layout, solution, spread, grams, prepared, seen, tuple(remarks))
+    return Fit(model, layout, solution, spread, grams, prepared, targets, tuple(remarks))
 
 
-def _start(logs: tuple[Log, ...], gains: Gains | None, n: int) -> tuple[Array, tuple[bool, ...] | None]:
-    if gains is None:
-        gains = FromTargets()
+def _start(logs: tuple[Log, ...], gains: Gains | None, n: int) -> tuple[Array, TargetGains | None]:
+    """Gains to begin with, and what the controller's targets tell of them, unless they are known."""
     if isinstance(gains, Known):
         values = np.array(gains.values)
         if values.shape != (n,):
             raise InputError(f"fit: {len(values)} gains for {n} joints")
         return values, None
-    if isinstance(gains, FromTargets):
-        found = gains_from_targets(logs, gains.assumed)
-        return found.values, found.seen
+    if not isinstance(gains, Free):
+        found = gains_from_targets(logs, gains.assumed if gains is not None else None)
+        return found.values, found
     try:  # free gains begin at the controller's where there are any
-        return gains_from_targets(logs).values, None
+        found = gains_from_targets(logs)
+        return found.values, found
     except InputError:
         return np.full(n, 10.0), None
 
@@ -141,34 +141,3 @@ def _residual(grams: Sequence[Grams], solution: Solution) -> float:
     rows, squares = (np.sum([getattr(g, part) for g in grams], axis=0) for part in ("rows", "squares"))
     moved = squares > 0.0
     return float(np.min(solution.sigma[moved] / np.sqrt(squares[moved] / rows[moved])))
-
-
-SUSPECT = 0.25
-"""[kg] Logs that are fitted without payload but disagree by more about a mass at the tool."""
-
-
-def _suspected_loads(layout: Layout, solution: Solution, grams: Sequence[Grams], robot: Robot) -> list[str]:
-    """Warn where logs that are said to carry nothing disagree about a mass at the tool."""
-    bare = [k for k, g in enumerate(layout.payloads) if g is None]
-    if len(bare) < 2:
-        return []
-    masses = {}
-    for k in bare:
-        A, b = np.zeros((10, 10)), np.zeros(10)
-        for j in range(layout.n):
-            w = (solution.theta[layout.gain(j)] / solution.sigma[j]) ** 2
-            G = grams[k].matrices[j]
-            L = layout.loads
-            A += w * (L.T @ G[: layout.rank, : layout.rank] @ L)
-            r = layout.vector(solution.theta, k, j) / solution.theta[layout.gain(j)]
-            b -= w * (L.T @ (G[: layout.rank] @ r))
-        scale = 1.0 / np.sqrt(np.maximum(np.diag(A), 1e-300))
-        if np.linalg.eigvalsh(A * np.outer(scale, scale))[0] < 1e-4:
-            continue  # this log cannot tell
-        masses[grams[k].name] = float((scale * np.linalg.solve(A * np.outer(scale, scale), scale * b))[0])
-    if len(masses) < 2 or max(masses.values()) - min(masses.values()) < SUSPECT:
-        return []
-    told = ", ".join(f"{name} {mass:+.2f} kg" for name, mass in masses.items())
-    text = f"these logs disagree about the payload ({told} at the tool of {robot.name!r}); give payloads=[…] for them"
-    warnings.warn(text, ArmwrightWarning, stacklevel=5)
-    return [text]

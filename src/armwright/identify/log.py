@@ -17,6 +17,8 @@ FASTEST = 60.0
 """[rad/s] A joint angle that changes faster is in degrees, or not an angle."""
 LARGEST_CURRENT = 500.0
 """[A] A larger motor current is in milliamperes."""
+SLOWEST = 0.1
+"""[s] Motion is not bridged between stamps further apart; where more than a fifth are, the log is too slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,8 @@ class Log:
         if (falls := np.diff(t) <= 0.0).any():
             k = int(np.argmax(falls))
             raise InputError(
-                f"log {self.name!r}: time does not rise after row {k} (t = {t[k]:g} s); sort it, or let read_log do it"
+                f"log {self.name!r}: time does not rise after row {k} (t = {t[k]:g} s); sort the rows by "
+                "their stamps (read_log drops single rows that are out of order, but does not sort)"
             )
         put(self, "t", t)
         n = np.shape(self.q)[-1] if np.ndim(self.q) == 2 else 0
@@ -135,10 +138,15 @@ def unit_doubts(log: Log) -> list[str]:
         doubts.append(
             f"log {log.name!r}: currents reach {strong:.4g}; that looks like milliamperes, amperes are needed (i/1000)"
         )
-    step = float(np.median(np.diff(log.t)))
+    steps = np.diff(log.t)
+    step = float(np.median(steps))
     if step >= 0.5:
         doubts.append(
             f"log {log.name!r}: stamps are {step:.4g} apart; that looks like milliseconds or microseconds, seconds are "
             "needed"
+        )
+    elif np.mean(steps > SLOWEST) > 0.2:
+        doubts.append(
+            f"log {log.name!r}: {1.0 / step:.3g} rows a second; more than {1.0 / SLOWEST:g} are needed, 100 are usual"
         )
     return doubts

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FORMAT = "armwright-identified"
 VERSION = 1
 MAX_BYTES = 16 * 2**20
-MOST_GAIN, MOST_FRICTION = 1e4, 1e5
+MOST_GAIN, MOST_FRICTION, MOST_MASS, MOST_BAND, MOST_REST = 1e4, 1e5, 1e4, 1e5, 100.0
 
 
 def to_text(identified: Identified) -> str:
@@ -74,7 +74,8 @@ def _finite(values: Array) -> Any:
 
 
 def _estimate(e: Estimate) -> dict[str, Any]:
-    return {"name": e.name, "value": e.value, "deviation": e.deviation, "unit": e.unit}
+    plain = {"name": e.name, "value": e.value, "deviation": e.deviation, "unit": e.unit}
+    return plain | ({"assumed": True} if e.assumed else {})
 
 
 @names_culprit
@@ -123,9 +124,12 @@ class _Reader:
         return value
 
     def numbers(self, place: str, shape: tuple[int, ...], *, gaps: bool = False) -> Array:
+        found = self.at(place)
         try:
-            array = np.array(self.at(place), dtype=np.float64)
-        except (TypeError, ValueError):
+            if not _only_numbers(found):
+                raise TypeError
+            array = np.array(found, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"{self.file}: {place} must be numbers of shape {shape}") from None
         if array.shape != shape or not (gaps or np.isfinite(array).all()):
             raise InputError(f"{self.file}: {place} must be finite numbers of shape {shape}, got shape {array.shape}")
@@ -142,9 +146,11 @@ class _Reader:
 
     def estimates(self, place: str) -> tuple[Estimate, ...]:
         try:
-            return tuple(Estimate(str(e["name"]), e["value"], e["deviation"], str(e["unit"])) for e in self.at(place))
-        except (TypeError, KeyError, AttributeError) as error:
-            raise InputError(f"{self.file}: {place} must list estimates (name, value, deviation, unit)") from error
+            return tuple(read_estimate(e) for e in self.at(place))
+        except (TypeError, KeyError, ValueError) as error:
+            raise InputError(
+                f"{self.file}: {place} must list estimates: name, value, deviation ≥ 0 (both null if undetermined), unit"
+            ) from error
 
     def model(self) -> Identified:
         from armwright.robot.sheet.read import robot_from_text
@@ -162,6 +168,8 @@ class _Reader:
             raise InputError(
                 f"{self.file}: gains.values must lie between 0 and {MOST_GAIN:g} N m/A, got {gains.tolist()}"
             )
+        if self.words("friction.terms") != TERMS:
+            raise InputError(f"{self.file}: friction.terms must be {', '.join(TERMS)}, in this order")
         coefficients = self.numbers("friction.coefficients", (n, len(TERMS)))
         if np.abs(coefficients).max(initial=0.0) > MOST_FRICTION or (coefficients[:, 2] < 0.0).any():
             raise InputError(
@@ -197,16 +205,29 @@ class _Reader:
         from armwright.identify.finish import payload_estimate
 
         out = []
-        for k, _ in enumerate(self.at("payloads")):
-            reader = _Reader(self.file, {"payloads": self.at("payloads")[k]})
+        listed = self.at("payloads")
+        if not isinstance(listed, list):
+            raise InputError(f"{self.file}: payloads must be a list")
+        for one in listed:
+            reader = _Reader(self.file, {"payloads": one})
             p = reader.numbers("payloads.parameters", (10,))
+            if not 0.0 < abs(p[0]) < MOST_MASS:  # negative ones happen, and the remarks of the fit say so
+                raise InputError(f"{self.file}: payloads.parameters: a mass of {p[0]:g} kg cannot be")
             spread = reader.numbers("payloads.covariance", (10, 10), gaps=True)
+            if not _is_covariance(spread):
+                raise InputError(f"{self.file}: payloads.covariance must be symmetric and positive semidefinite")
             out.append(payload_estimate(str(reader.at("payloads.log")), p, np.where(np.isnan(spread), np.inf, spread)))
         return tuple(out)
 
     def bands(self, n: int) -> Bands | None:
         if self.at("bands") is None:
             return None
+        for part in ("sigma", "largest", "motion"):
+            values = self.numbers(f"bands.{part}", (n,), gaps=part == "sigma")
+            if (values < 0.0).any() or (values > MOST_BAND).any():
+                raise InputError(f"{self.file}: bands.{part} must lie between 0 and {MOST_BAND:g} N m")
+        if not (self.number("bands.rest") <= MOST_REST and self.number("bands.seconds") >= 0.0):
+            raise InputError(f"{self.file}: bands: rest must not exceed {MOST_REST:g}, seconds not be negative")
         return Bands(
             self.numbers("bands.sigma", (n,), gaps=True),
             self.numbers("bands.largest", (n,)),
@@ -214,6 +235,32 @@ class _Reader:
             self.number("bands.rest"),
             self.number("bands.seconds"),
         )
+
+
+def _only_numbers(value: Any) -> bool:
+    """Whether nested lists hold numbers and None alone: NumPy would take true and "1" for numbers, too."""
+    if isinstance(value, list):
+        return all(_only_numbers(x) for x in value)
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
+
+
+def read_estimate(e: Any) -> Estimate:
+    """An estimate from its plain data; ValueError, TypeError or KeyError where it makes none."""
+    value, deviation, assumed = e["value"], e["deviation"], e.get("assumed", False)
+    if not (_only_numbers([value, deviation]) and isinstance(assumed, bool) and (value is None) == (deviation is None)):
+        raise ValueError
+    if value is not None and not (np.isfinite(value) and np.isfinite(deviation) and deviation >= 0.0):
+        raise ValueError
+    return Estimate(str(e["name"]), value, deviation, str(e["unit"]), assumed)
+
+
+def _is_covariance(spread: Array) -> bool:
+    """Whether the finite part, where all of it is, is symmetric and not negative."""
+    if not np.isfinite(spread).all():
+        return bool((np.diag(spread)[np.isfinite(np.diag(spread))] >= 0.0).all())
+    scale = np.sqrt(np.maximum(np.diag(spread), 1e-300))
+    scaled = spread / np.outer(scale, scale)
+    return bool(np.abs(scaled - scaled.T).max() < 1e-6 and np.linalg.eigvalsh(scaled)[0] > -1e-6)
 
 
 def _check_bodies(file: Path, robot: Any) -> None:

@@ -16,7 +16,7 @@ from armwright.errors import InputError
 from armwright.identify.bands import REST, Bands
 from armwright.identify.checks import check_log
 from armwright.identify.even import Ticking
-from armwright.identify.identified import Identified
+from armwright.identify.identified import Identified, Load, PayloadEstimate, payload_parameters
 from armwright.identify.log import Log
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def detector_of(identified: Identified, bands: Bands) -> Monitor:
     return friction_band_detector(bands.motion, c[:, 2], c[:, 3], rest_factor=bands.rest)
 
 
-def carrying(identified: Identified, payload: ArrayLike | None) -> Robot:
+def carrying(identified: Identified, payload: PayloadEstimate | ArrayLike | None) -> Robot:
     """The identified arm with a payload (10,) in the frame of the tool's link (`PayloadEstimate.parameters`)."""
     if payload is None:
         return identified.robot
@@ -55,8 +55,16 @@ def carrying(identified: Identified, payload: ArrayLike | None) -> Robot:
 
     p = parameters(identified.robot).copy()
     at = 10 * identified.robot.tip
-    p[at : at + 10] += np.asarray(payload, dtype=np.float64)
+    p[at : at + 10] += payload_parameters(payload)
     return identified.robot.with_parameters(p)
+
+
+def point_mass(identified: Identified, mass: float) -> Array:
+    """Parameters (10,) of a mass [kg] at the tool point, in the frame of the tool's link."""
+    Load(mass)  # refuses a mass that nothing has
+    c = identified.robot.T_tip_tool[:3, 3]
+    inertia = np.dot(c, c) * np.eye(3) - np.outer(c, c)
+    return np.asarray(mass * np.array([1.0, *c, *inertia[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +90,14 @@ class Residual:
 
 @names_culprit
 def residuals(
-    identified: Identified, log: Log, *, payload: ArrayLike | None = None, gain: float = OBSERVER
+    identified: Identified, log: Log, *, payload: PayloadEstimate | ArrayLike | None = None, gain: float = OBSERVER
 ) -> Residual:
     """Observe the external torque of a whole log, causally: momentum observer, friction with memory and load.
 
     Args:
         identified: the model.
         log: as read.
-        payload: (10,) that the tool carries (`PayloadEstimate.parameters`).
+        payload: what the tool carries: a `PayloadEstimate` or its (10,) parameters.
         gain: of the observer [1/s].
     """
     check_log(log, identified.robot)
@@ -112,7 +120,7 @@ def learn_bands(
     identified: Identified,
     logs: Log | Sequence[Log],
     *,
-    payloads: Sequence[ArrayLike | None] | None = None,
+    payloads: Sequence[PayloadEstimate | ArrayLike | None] | None = None,
     deviations: float = DEVIATIONS,
     rest: float = REST,
 ) -> Bands:
@@ -121,12 +129,14 @@ def learn_bands(
     Args:
         identified: the model.
         logs: without contact; the training logs will do.
-        payloads: one a log: (10,) parameters of what the tool carries, or None.
+        payloads: one a log: a `PayloadEstimate` or its (10,) parameters, or None; by default what the fit found in the
+            logs of these names.
         deviations: band in residual deviations.
         rest: band of resting joints in Coulomb bands.
     """
     many = (logs,) if isinstance(logs, Log) else tuple(logs)
-    carried = tuple(payloads) if payloads is not None else (None,) * len(many)
+    own = {p.log: p for p in identified.payloads}
+    carried = tuple(payloads) if payloads is not None else tuple(own.get(log.name) for log in many)
     if not many or len(carried) != len(many):
         raise InputError(f"learn_bands: {len(many)} logs and {len(carried)} payloads; give at least one log, one each")
     squares, count, largest = np.zeros(identified.n), np.zeros(identified.n), np.zeros(identified.n)

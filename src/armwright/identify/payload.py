@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 PASSES = 4
 WORST = 1e-6
 """Smallest eigenvalue of the scaled normal matrix that still weighs: below, the log does not turn the load enough."""
+LEAST_BLOCKS = 10
+"""Seconds with motion; the scatter of fewer says too little: deviations of 5 s of a UR10e are three times too small."""
 
 
 @names_culprit
@@ -65,6 +67,12 @@ def payload(identified: Identified, log: Log, *, rate: float = 100.0, cutoff: fl
     beta = identified.beta + L @ p
     sums = scores(prepared, model, beta, identified.vectors(beta), dahl=dahl)
     s = np.einsum("bjm,j,mk->bk", sums[..., :rank], weight / kappa, L)
+    s = s[np.abs(s).max(axis=1) > 0.0]
+    if len(s) < LEAST_BLOCKS:
+        raise InputError(
+            f"payload: the joints move in {len(s)} s of log {log.name!r}; at least {LEAST_BLOCKS} s are needed to "
+            "weigh a load and to know how well"
+        )
     return payload_estimate(log.name, p, inverse @ (s.T @ s) @ inverse)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.identify.accumulate import chunks
 from armwright.identify.checks import check_log
-from armwright.identify.identified import Identified
+from armwright.identify.identified import Identified, PayloadEstimate, payload_parameters
 from armwright.identify.log import Log
 from armwright.identify.prepare import Prepared, prepare
 from armwright.identify.structure import structure
@@ -64,7 +64,7 @@ def predict_currents(
     identified: Identified,
     log: Log | Prepared,
     *,
-    payload: ArrayLike | None = None,
+    payload: PayloadEstimate | ArrayLike | None = None,
     rate: float = 100.0,
     cutoff: float | None = 8.0,
 ) -> Prediction:
@@ -73,7 +73,7 @@ def predict_currents(
     Args:
         identified: the model.
         log: as read, or prepared already.
-        payload: (10,) parameters of a payload in the frame of the tool's link (`PayloadEstimate.parameters`).
+        payload: what the tool carries: a `PayloadEstimate` or its (10,) parameters.
         rate: of the even samples [Hz], see `prepare`.
         cutoff: of the low-pass [Hz], None without.
     """
@@ -81,7 +81,7 @@ def predict_currents(
         check_log(log, identified.robot)
         log = prepare(log, rate=rate, cutoff=cutoff)
     model = structure(identified.robot)
-    beta = identified.beta if payload is None else identified.beta + model.loads @ np.asarray(payload, dtype=np.float64)
+    beta = identified.beta if payload is None else identified.beta + model.loads @ payload_parameters(payload)
     v = identified.vectors(beta)
     t, measured, predicted, moving = [], [], [], []
     for part in chunks(log, model, beta, dahl=identified.friction.dahl):

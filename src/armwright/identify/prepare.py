@@ -12,13 +12,13 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.identify.filters import LowPass, derivative, low_pass
-from armwright.identify.log import Log, unit_doubts
+from armwright.identify.log import SLOWEST, Log, unit_doubts
 from armwright.identify.sound import JUMP, departures
 
 if TYPE_CHECKING:
     from armwright.types import Array
 
-GAP = 0.1
+GAP = SLOWEST
 """[s] A longer pause between stamps is not bridged: the log is cut there."""
 EDGE = 4
 """Samples at both ends of a piece whose acceleration is not known as well as the others'."""

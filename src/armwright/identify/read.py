@@ -7,6 +7,7 @@ NPZ recordings. What is sound is kept; what is dropped is counted and shown with
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 MAX_BYTES = 2 * 2**30
+LOOKED_AT = 50
+"""Lines whose majority tells how many columns a table has."""
 _CURRENTS = ("current", "motor_current", "i", "tau", "tau_measured", "tau_command", "effort")
 
 
@@ -68,15 +71,16 @@ def _mapping(columns: Columns | str | None) -> Columns | None:
 
 def _csv(path: Path, mapping: Columns | None, name: str) -> Log:
     try:
-        text = read_regular(path, MAX_BYTES).decode("utf-8", errors="replace")
+        text = read_regular(path, MAX_BYTES).decode("utf-8-sig", errors="replace")
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     lines = text.splitlines()
     cut = bool(text) and not text.endswith(("\n", "\r"))
-    first = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
-    if first is None:
+    filled = [k for k, line in enumerate(lines) if line.strip() and not line.startswith("#")]
+    if not filled:
         raise InputError(f"{path}: no rows in it")
-    mark = max(",;\t", key=lines[first].count)
+    mark, width = _shape([lines[k] for k in filled[:LOOKED_AT]])
+    first = next(k for k in filled if lines[k].count(mark) + 1 == width)
     head = [cell.strip() for cell in lines[first].split(mark)]
     has_header = all(_value(cell) is None for cell in head if cell)
     if mapping is None:
@@ -86,7 +90,7 @@ def _csv(path: Path, mapping: Columns | None, name: str) -> Log:
         raise InputError(f"{path}, line {first + 1}: {len(head)} columns ({shown}); give columns=Columns(...) for them")
     at = _positions(path, mapping, head if has_header else None, len(head))
     begin, stop = first + has_header, len(lines) - cut
-    dropped: list[Dropped] = []
+    dropped = [_narrow(k, lines[k].count(mark) + 1, width) for k in filled if k < first]
     if cut:
         last = f"line {len(lines)}"
         dropped.append(Dropped(1, last, last, "no end of line: the file was cut short there"))
@@ -95,6 +99,16 @@ def _csv(path: Path, mapping: Columns | None, name: str) -> Log:
     signals = {label: table[:, where_] * mapping.factor(label) for label, where_ in at.items()}
     signals["time"] = signals["time"][:, 0]
     return sound_log(signals, lambda row: f"line {where[row]}", name, tuple(dropped))
+
+
+def _shape(lines: list[str]) -> tuple[str, int]:
+    """Separator and number of columns of most lines: the first may be a greeting, or cut."""
+    mark = max(",;\t", key=lambda m: sum(line.count(m) for line in lines))
+    return mark, Counter(line.count(mark) + 1 for line in lines).most_common(1)[0][0]
+
+
+def _narrow(line: int, found: int, width: int) -> Dropped:
+    return Dropped(1, f"line {line + 1}", f"line {line + 1}", f"{found} columns instead of {width}")
 
 
 def _rows(lines: list[str], begin: int, stop: int, mark: str, width: int) -> tuple[Array, list[int], list[Dropped]]:
@@ -113,7 +127,7 @@ def _rows(lines: list[str], begin: int, stop: int, mark: str, width: int) -> tup
         if not lines[k].strip() or lines[k].startswith("#"):
             continue
         if len(cells) != width:
-            dropped.append(Dropped(1, f"line {k + 1}", f"line {k + 1}", f"{len(cells)} columns instead of {width}"))
+            dropped.append(_narrow(k, len(cells), width))
             continue
         values.append([np.nan if (x := _value(cell)) is None else x for cell in cells])
         where.append(k + 1)

@@ -41,7 +41,7 @@ def summary(identified: Identified) -> dict[str, Any]:
 
 
 def _plain(e: Estimate) -> dict[str, Any]:
-    return {"name": e.name, "value": e.value, "deviation": e.deviation, "unit": e.unit}
+    return {"name": e.name, "value": e.value, "deviation": e.deviation, "unit": e.unit, "assumed": e.assumed}
 
 
 def joint_rows(identified: Identified) -> list[list[str]]:

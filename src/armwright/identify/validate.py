@@ -72,7 +72,11 @@ def validate(
         rest = [other for i, other in enumerate(logs) if i != k]
         loads = [load for i, load in enumerate(carried) if i != k]
         again = [other for other, load in zip(rest, loads, strict=True) if load is None and carried[k] is None]
-        out.append(held_out(fit(rest, robot, gains=gains, payloads=loads), log, carried[k], again))
+        out.append(
+            held_out(
+                fit(rest, robot, gains=gains, payloads=None if payloads is None else loads), log, carried[k], again
+            )
+        )
     return tuple(out)
 
 
