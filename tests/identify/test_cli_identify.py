@@ -51,6 +51,36 @@ def test_from_logs_to_a_model_to_contacts(folder, capsys):
     assert code == 0 and "0 contacts" in out
 
 
+def test_a_log_with_a_tool_is_felt_from_the_command_line(folder, capsys):
+    model = folder / "w.json"
+    words = [
+        "identify",
+        folder / "arm.toml",
+        folder / "bare.csv",
+        folder / "loaded.csv",
+        "--gains",
+        "11,11,11,11,11,11",
+    ]
+    code, out, err = run(capsys, *words, "--out", model)  # a payload that nobody mentioned
+    assert code == 0 and "loaded:" in out and "estimated in loaded" in err
+    feel = ["feel", folder / "loaded.csv", "--model", model]
+    code, plain, _ = run(capsys, *feel, "--json")
+    contacts = json.loads(plain)["contacts"]
+    assert code == 0 and contacts
+    assert all(c["force"] is None or len(c["force"]) == 3 for c in contacts)
+    # table and JSON count time alike
+    shown = run(capsys, *feel)[1]
+    assert all(f"{c['start']:.2f}" in shown for c in contacts)
+    for word in ("log", folder / "loaded.csv"):
+        code, out, err = run(capsys, *feel, "--payload", word, "--json")
+        assert code == 0 and json.loads(out)["contacts"] == [] and "weighed" in err
+        assert json.loads(out)["payload_kg"] == pytest.approx(1.5, rel=0.1)
+    assert json.loads(run(capsys, *feel, "--payload", "1.5", "--json")[1])["payload_kg"] == 1.5
+    for word, said in (("-1", "mass"), ("nan", "mass"), ("nothing.csv", "nothing.csv")):
+        code, _, err = run(capsys, *feel, "--payload", word)
+        assert code == 2 and said in err
+
+
 def test_leaving_logs_out_is_a_table(folder, capsys):
     words = ["identify", folder / "arm.toml", folder / "bare.csv", folder / "bare.csv", "--gains", "11,11,11,11,11,11"]
     code, out, _ = run(capsys, *words, "--validate")
@@ -63,6 +93,7 @@ def test_leaving_logs_out_is_a_table(folder, capsys):
         (("--gains", "many"), "--gains"),
         (("--load", "nothing"), "no such log"),
         (("--load", "bare=heavy"), "number"),
+        (("--load", "bare=-2"), "mass"),
         ((), "targets"),
     ],
 )

@@ -18,11 +18,14 @@ from armwright.identify import (
     Feeler,
     Known,
     Log,
+    direct_residuals,
     feel,
     feel_stream,
     fit,
     learn_bands,
     load_model,
+    payload,
+    predict_currents,
     residuals,
     save_model,
     with_bands,
@@ -54,6 +57,47 @@ def model():
 @cache
 def pushed():
     return simulated_log(ARM, FRICTION, GAINS, 20.0, seed=5, noise=0.02, wrench=pushes(20.0, (4.0, 9.0, 14.0)))
+
+
+@cache
+def heavy():
+    return simulated_log(
+        ARM.with_payload(2.0, (0.0, 0.0, 0.1)), FRICTION, GAINS, 20.0, seed=3, noise=0.02, name="heavy"
+    )
+
+
+@cache
+def carried():
+    return payload(model(), heavy())
+
+
+def test_a_payload_is_an_estimate_or_its_parameters_everywhere():
+    found = [feel(model(), heavy(), payload=p).ticks.tau_ext for p in (carried(), carried().parameters)]
+    assert np.array_equal(*found)
+    assert not feel(model(), heavy(), payload=carried()).contacts and feel(model(), heavy()).contacts
+    first = next(iter(zip(heavy().t, heavy().q, heavy().qd, heavy().current, strict=True)))
+    for wrong in (2.0, [1.0, 2.0], [np.nan] * 10, "heavy"):
+        for use in (
+            lambda p: feel(model(), heavy(), payload=p),
+            lambda p: list(feel_stream(model(), [first], payload=p)),
+            lambda p: residuals(model(), heavy(), payload=p),
+            lambda p: predict_currents(model(), heavy(), payload=p),
+            lambda p: direct_residuals(model(), heavy(), payload=p),
+            lambda p: learn_bands(model(), heavy(), payloads=[p]),
+        ):
+            with pytest.raises(InputError, match="10 finite parameters"):
+                use(wrong)
+
+
+def test_bands_of_the_training_logs_know_what_the_fit_weighed():
+    told = learn_bands(model(), heavy(), payloads=[carried()])
+    assert np.array_equal(learn_bands(replace(model(), payloads=(carried(),)), heavy()).motion, told.motion)
+    assert (learn_bands(model(), heavy()).motion > told.motion).any()
+
+
+def test_a_stream_of_another_arm_is_refused():
+    with pytest.raises(InputError, match="a number for each joint"):
+        list(feel_stream(model(), [(0.0, np.zeros(5), np.zeros(5), np.zeros(5))]))
 
 
 def test_each_push_is_one_contact_and_the_free_log_has_none():
@@ -206,13 +250,31 @@ def test_a_model_comes_back_from_its_file(tmp_path):
         (lambda c: c.pop("residual_current"), "residual_current"),
         (lambda c: c["bands"].update(motion=[0.0] * 6), "motion"),
         (lambda c: c.update(sheet="mass = 1"), "sheet"),
+        (lambda c: c["friction"].update(terms=["viscous"]), "friction.terms"),
+        (lambda c: c["friction"].update(dahl=3.0), "dahl"),
+        (lambda c: c["friction"].update(dahl=True), "dahl"),
+        (lambda c: c["gains"].update(values=[True] * 6), "gains.values"),
+        (lambda c: c["bands"].update(motion=[1e9] * 6), "motion"),
+        (lambda c: c["bands"].update(rest=1e6), "rest"),
+        (lambda c: c["bands"].update(largest=[-1.0] * 6), "largest"),
+        (lambda c: c["base"][0].update(value="heavy"), "base"),
+        (lambda c: c["base"][0].update(deviation=-1.0), "base"),
+        (lambda c: c["gain_estimates"][0].update(value=None), "gain_estimates"),
+        (lambda c: c.update(friction_estimates=[5]), "friction_estimates"),
+        (lambda c: c.update(payloads=5), "payloads"),
+        (lambda c: c.update(payloads=None), "payloads"),
+        (lambda c: c.update(payloads=[None]), "payloads"),
+        (lambda c: c["payloads"][0]["parameters"].__setitem__(0, 0.0), "mass"),
+        (lambda c: c["payloads"][0]["covariance"][0].__setitem__(0, -1.0), "covariance"),
+        (lambda c: c["payloads"][0]["covariance"][0].__setitem__(1, 1e3), "covariance"),
         (lambda c: c.update(sheet=c["sheet"].replace("mass = { value = ", "mass = { value = 0.0001")), "sheet"),
     ],
 )
 def test_a_model_file_edited_into_nonsense_is_refused_with_the_place(tmp_path, change, said):
     import json
 
-    path = save_model(model(), tmp_path / "arm.json")
+    path = save_model(replace(model(), payloads=(carried(),)), tmp_path / "arm.json")
+    assert load_model(path).payloads[0].mass == carried().mass
     content = json.loads(path.read_text())
     change(content)
     path.write_text(json.dumps(content))

@@ -16,6 +16,7 @@ from armwright.identify import (
     Log,
     cross_check,
     fit,
+    gains_from_targets,
     payload,
     predict_currents,
     refit_friction,
@@ -185,6 +186,28 @@ def test_the_controllers_targets_tell_its_gains_and_unseen_joints_are_said():
     assert any(SHEET.joints[0].name in text and "assumed" in text for text in found.remarks)
 
 
+@pytest.mark.parametrize("digits, seen", [(6, True), (4, True), (2, False)])
+def test_a_gain_counts_as_seen_if_its_digits_tell_it(digits, seen):
+    log = with_targets(log_of(0))
+    small = np.array([0.0, 1.0, 0.02 / np.abs(log.target_current[0, 2])])  # the last joint holds 20 mA
+    rounded = Log(
+        log.t,
+        log.q,
+        log.qd,
+        log.current,
+        np.round(log.target_current * small, digits),
+        np.round(log.target_torque * small, digits),
+    )
+    found = gains_from_targets([rounded])
+    assert found.seen == (False, True, seen)
+    if seen:  # however often an arm that stands still repeats a number, its rounding stays
+        assert abs(found.values[2] - GAINS[2]) <= 4.0 * found.deviation[2] < 0.04 * GAINS[2]
+    else:
+        assert found.values[2] == found.values[1] and found.deviation[2] == pytest.approx(0.05 * found.values[1])
+        cell = fit(rounded, SHEET).gain_estimates[2].cell
+        assert "assumed" in cell and "10 %" in cell and "given" not in cell
+
+
 def test_instruments_agree_with_least_squares_where_the_filter_removes_noise():
     rng = np.random.default_rng(0)
     log = log_of(0, noise=0.05)
@@ -234,10 +257,65 @@ def test_joints_that_never_move_stay_unknown_and_are_named():
             assert "undetermined" in str(e) and not any(c.isdigit() for c in str(e).split(":")[1])
 
 
-def test_logs_that_disagree_about_the_payload_are_noticed():
-    with pytest.warns(ArmwrightWarning, match="payload"):
-        found = fit([log_of(0), log_of(1, arm=loaded())], SHEET, gains=Known(GAINS))
-    assert any("disagree" in text for text in found.remarks)
+def test_a_payload_that_nobody_mentioned_is_found_and_said_whichever_log_carries_it():
+    bare, heavy = [log_of(k) for k in (0, 2)], log_of(1, arm=loaded())
+    told = fit([*bare, heavy], SHEET, gains=Known(GAINS), payloads=[None, None, Load()])
+    for at in range(3):
+        logs = list(bare)
+        logs.insert(at, heavy)
+        with pytest.warns(ArmwrightWarning, match="payload"):
+            found = fit(logs, SHEET, gains=Known(GAINS))
+        assert any("disagree" in text and "log 1 (2.0" in text for text in found.remarks)
+        assert [p.log for p in found.payloads] == ["log 1"]
+        np.testing.assert_allclose(found.beta, told.beta, rtol=1e-6, atol=1e-8)
+    # what was said is done, and doubted aloud
+    with pytest.warns(ArmwrightWarning, match="none carries any"):
+        found = fit([bare[0], heavy], SHEET, gains=Known(GAINS), payloads=[None, None])
+    assert not found.payloads and "disagree" in found.remarks[0]
+
+
+def test_two_payloads_that_nobody_mentioned():
+    logs = [log_of(0, arm=loaded()), log_of(1), log_of(2, arm=loaded(1.0))]
+    with pytest.warns(ArmwrightWarning, match=r"Load\(\), None, Load\(\)"):
+        found = fit(logs, SHEET, gains=Known(GAINS))
+    np.testing.assert_allclose([p.mass.value for p in found.payloads], [2.0, 1.0], atol=0.02)
+
+
+def test_a_payload_that_cannot_be_is_remarked():
+    found = fit([log_of(0), log_of(1, arm=loaded())], SHEET, gains=Known(GAINS), payloads=[Load(), None])
+    assert found.payloads[0].mass.value < -1.0
+    assert any("log 0" in text and "cannot be" in text for text in found.remarks)
+
+
+def test_gains_far_from_the_controllers_are_remarked():
+    bare, heavy = with_targets(log_of(0, 30.0)), with_targets(log_of(1, 30.0, arm=loaded()))
+    right = fit([bare, heavy], SHEET, gains=Free(), payloads=[None, Load(2.0)])
+    wrong = fit([bare, heavy], SHEET, gains=Free(), payloads=[None, Load(4.0)])
+    assert not any("controller's" in text for text in right.remarks)
+    assert any("mass of the load" in text for text in wrong.remarks)
+
+
+@pytest.mark.parametrize("mass", [-1.0, 0.0, np.nan, np.inf, True, "heavy"])
+def test_loads_have_a_mass(mass):
+    with pytest.raises(InputError, match="mass"):
+        Load(mass)
+
+
+def test_too_little_motion_weighs_nothing():
+    model = fit(log_of(0, noise=0.05), SHEET, gains=Known(GAINS))
+    with pytest.raises(InputError, match="at least 10 s"):
+        payload(model, log_of(2, noise=0.05).rows(slice(0, 150)))
+    log = log_of(2, noise=0.05)
+    still = [np.repeat(x[600:601], len(log), axis=0) for x in (log.q, log.current)]  # standing adds nothing
+    begin = log.rows(slice(0, 600))
+    stands = Log(
+        np.concatenate([begin.t, 6.0 + log.t]),
+        np.concatenate([begin.q, still[0]]),
+        np.concatenate([begin.qd, 0.0 * log.qd]),
+        np.concatenate([begin.current, still[1]]),
+    )
+    with pytest.raises(InputError, match="at least 10 s"):
+        payload(model, stands)
 
 
 @pytest.mark.parametrize(
@@ -247,6 +325,11 @@ def test_logs_that_disagree_about_the_payload_are_noticed():
         (lambda log: Log(log.t, log.q[:, :2], log.qd[:, :2], log.current[:, :2]), "joints"),
         (lambda log: Log(log.t, log.q + 7.0, log.qd, log.current), "limits"),
         (lambda log: log.rows(slice(0, 300)), "at least 5 s"),
+        (lambda log: Log(log.t, log.q, log.qd, 0.0 * log.current + 1.0), "always 1 A"),
+        (lambda log: Log(log.t, log.q, log.qd, log.current * [1.0, 1.0, 0.0]), SHEET.joints[2].name),
+        (lambda log: Log(log.t, log.q, -log.qd, log.current), "-1.00 times as fast"),
+        (lambda log: Log(log.t, log.q, log.qd * [1.0, 2.0, 1.0], log.current), SHEET.joints[1].name),
+        (lambda log: log.rows(slice(None, None, 12)), "rows a second"),
         (lambda log: Log(log.t, 0.002 * log.q, 0.002 * log.qd, log.current), "moving samples"),
     ],
 )
@@ -266,6 +349,11 @@ def test_bad_requests_are_refused_in_words():
         fit(log_of(0), SHEET, gains=Known(GAINS), payloads=[None, None])
     with pytest.raises(InputError, match="at least one without"):
         fit(log_of(0), SHEET, gains=Known(GAINS), payloads=[Load()])
+    for dahl in (0.0, -1.0, np.nan, 10.0):
+        with pytest.raises(InputError, match="dahl"):
+            fit(log_of(0), SHEET, gains=Known(GAINS), dahl=dahl)
+    with pytest.raises(InputError, match="at least 5 s"):  # not: never stands still
+        fit(with_targets(log_of(0)).rows(slice(200, 500)), SHEET)
     with pytest.raises(InputError, match="prior"):
         fit(log_of(0), SHEET, gains=Known(GAINS), prior=0.0)
 

@@ -64,6 +64,24 @@ def test_broken_rows_are_dropped_with_their_place_and_the_rest_is_kept(tmp_path)
     assert (np.diff(log.t) > 0.0).all()
 
 
+@pytest.mark.parametrize("bad", [["log started\n"], ["a, b, c\n", "\n", "0.1,0.2\n"], ["cut"]])
+@pytest.mark.parametrize("header", [False, True])
+def test_bad_lines_before_the_first_row_cost_only_themselves(tmp_path, bad, header):
+    lines = text_of(table()).splitlines(keepends=True)
+    if bad == ["cut"]:
+        bad = [lines[0][:47] + "\n"]
+    names = [f"{s}_{j}" for s in ("q", "qd", "current", "target_current", "target_torque") for j in range(6)]
+    head = [",".join(["t", *names]) + "\n"] if header else []
+    path = lines_of(tmp_path, bad + head + lines)
+    log = read_log(path)
+    assert len(log) == 400
+    assert [d.first for d in log.dropped] == [f"line {k + 1}" for k, line in enumerate(bad) if line.strip()]
+    assert all("columns instead of 31" in d.reason for d in log.dropped)
+    # a byte-order mark is no part of the first name
+    path.write_bytes(b"\xef\xbb\xbf" + "".join(head + lines).encode())
+    assert len(read_log(path)) == 400 and not read_log(path).dropped
+
+
 def test_rows_without_a_stamp_or_off_the_path_at_the_ends_are_dropped(tmp_path):
     data = table()
     data[:, 0] += 800.0

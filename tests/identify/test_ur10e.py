@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.errors import ArmwrightWarning, InputError
 from armwright.identify import (
     Free,
     Known,
@@ -63,6 +64,20 @@ def test_the_controllers_gains_are_in_the_logs():
     found = gains_from_targets([log(name) for name in (HARM, LOADED, POINTS)])
     assert found.seen == (False, True, True, True, True, False)
     np.testing.assert_allclose(found.values, CONTROLLER, rtol=2e-3)
+
+
+def test_one_log_at_one_posture_tells_its_gains():
+    found = gains_from_targets([log(TWELVE)])
+    assert found.seen == (False, True, True, True, True, False)
+    np.testing.assert_allclose(found.values, CONTROLLER, rtol=2e-3)
+
+
+def test_the_load_is_found_where_nobody_mentioned_it():
+    with pytest.warns(ArmwrightWarning, match="14harm50secLoad"):
+        found = fit([log(HARM), log(LOADED)], arm())
+    np.testing.assert_allclose(found.beta, model().beta, rtol=1e-9, atol=1e-12)
+    with pytest.raises(InputError, match="at least 10 s"):
+        payload(found, log(HARM).rows(slice(0, 150)))
 
 
 def test_gains_with_the_load_agree_with_the_controllers():

@@ -149,7 +149,7 @@ class _Reader:
             return tuple(read_estimate(e) for e in self.at(place))
         except (TypeError, KeyError, ValueError) as error:
             raise InputError(
-                f"{self.file}: {place} must list estimates: name, value, deviation ≥ 0 (both null if undetermined), unit"
+                f"{self.file}: {place} must list estimates: name, value, deviation ≥ 0 (null if unknown), unit"
             ) from error
 
     def model(self) -> Identified:
