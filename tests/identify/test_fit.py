@@ -329,6 +329,7 @@ def test_too_little_motion_weighs_nothing():
         (lambda log: Log(log.t, log.q, log.qd, log.current * [1.0, 1.0, 0.0]), SHEET.joints[2].name),
         (lambda log: Log(log.t, log.q, -log.qd, log.current), "-1.00 times as fast"),
         (lambda log: Log(log.t, log.q, log.qd * [1.0, 2.0, 1.0], log.current), SHEET.joints[1].name),
+        (lambda log: Log(log.t, log.q, log.qd * [0.0, 1.0, 1.0], log.current), "speed is always 0"),
         (lambda log: log.rows(slice(None, None, 12)), "rows a second"),
         (lambda log: Log(log.t, 0.002 * log.q, 0.002 * log.qd, log.current), "moving samples"),
     ],

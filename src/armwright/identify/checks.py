@@ -62,8 +62,10 @@ def _check_joint(log: Log, j: int, name: str) -> None:
     moving = np.abs(log.qd[:, j]) > MOVING
     i = log.current[:, j]
     if moving.sum() >= FEW and i.min() == i.max():
-        raise InputError(f"log {log.name!r}: {name} moves, but its current is always {i[0]:g} A; was it logged?")
+        raise InputError(f"log {log.name!r}: {name} moves, but its current is always {i[0] + 0.0:g} A; was it logged?")
     dt, step = np.diff(log.t), np.diff(log.q[:, j])
+    if not log.qd[:, j].any() and np.abs(step[dt <= GAP]).sum() > OUTSIDE:
+        raise InputError(f"log {log.name!r}: {name} moves, but its speed is always 0; was it logged?")
     speed = 0.5 * (log.qd[1:, j] + log.qd[:-1, j])
     use = moving[1:] & moving[:-1] & (dt <= GAP) & (np.abs(step) <= JUMP)
     told = float(np.sum((speed * dt)[use] ** 2))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FORMAT = "armwright-identified"
 VERSION = 1
 MAX_BYTES = 16 * 2**20
-MOST_GAIN, MOST_FRICTION, MOST_MASS, MOST_BAND, MOST_REST = 1e4, 1e5, 1e4, 1e5, 100.0
+MOST_GAIN, MOST_FRICTION, MOST_MASS, LEAST_BAND, MOST_BAND, MOST_REST = 1e4, 1e5, 1e4, 1e-9, 1e5, 100.0
 
 
 def to_text(identified: Identified) -> str:
@@ -144,13 +144,16 @@ class _Reader:
             raise InputError(f"{self.file}: {place} must be a list of texts")
         return tuple(found)
 
-    def estimates(self, place: str) -> tuple[Estimate, ...]:
+    def estimates(self, place: str, count: int | None = None) -> tuple[Estimate, ...]:
         try:
-            return tuple(read_estimate(e) for e in self.at(place))
+            found = tuple(read_estimate(e) for e in self.at(place))
         except (TypeError, KeyError, ValueError) as error:
             raise InputError(
                 f"{self.file}: {place} must list estimates: name, value, deviation ≥ 0 (null if unknown), unit"
             ) from error
+        if count is not None and len(found) != count:
+            raise InputError(f"{self.file}: {place} must list {count} estimates, got {len(found)}")
+        return found
 
     def model(self) -> Identified:
         from armwright.robot.sheet.read import robot_from_text
@@ -187,8 +190,8 @@ class _Reader:
                 friction=GearFriction(coefficients, self.number("friction.dahl")),
                 sigma=sigma,
                 base=self.estimates("base"),
-                gain_estimates=self.estimates("gain_estimates"),
-                friction_estimates=self.estimates("friction_estimates"),
+                gain_estimates=self.estimates("gain_estimates", n),
+                friction_estimates=self.estimates("friction_estimates", n * len(TERMS)),
                 hidden=self.words("hidden"),
                 payloads=self.payloads(),
                 logs=self.words("logs"),
@@ -224,8 +227,9 @@ class _Reader:
             return None
         for part in ("sigma", "largest", "motion"):
             values = self.numbers(f"bands.{part}", (n,), gaps=part == "sigma")
-            if (values < 0.0).any() or (values > MOST_BAND).any():
-                raise InputError(f"{self.file}: bands.{part} must lie between 0 and {MOST_BAND:g} N m")
+            least = LEAST_BAND if part == "motion" else 0.0
+            if (values < least).any() or (values > MOST_BAND).any():
+                raise InputError(f"{self.file}: bands.{part} must lie between {least:g} and {MOST_BAND:g} N m")
         if not (self.number("bands.rest") <= MOST_REST and self.number("bands.seconds") >= 0.0):
             raise InputError(f"{self.file}: bands: rest must not exceed {MOST_REST:g}, seconds not be negative")
         return Bands(
@@ -247,7 +251,8 @@ def _only_numbers(value: Any) -> bool:
 def read_estimate(e: Any) -> Estimate:
     """An estimate from its plain data; ValueError, TypeError or KeyError where it makes none."""
     value, deviation, assumed = e["value"], e["deviation"], e.get("assumed", False)
-    if not (_only_numbers([value, deviation]) and isinstance(assumed, bool) and (value is None) == (deviation is None)):
+    plain = not isinstance(value, list) and not isinstance(deviation, list) and _only_numbers([value, deviation])
+    if not (plain and isinstance(assumed, bool) and (value is None) == (deviation is None)):
         raise ValueError
     if value is not None and not (np.isfinite(value) and np.isfinite(deviation) and deviation >= 0.0):
         raise ValueError
