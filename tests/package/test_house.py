@@ -92,3 +92,9 @@ def test_the_documentation_works_offline():
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     remote = re.findall(r"^\s*-\s*https?://\S+", settings, re.M)  # entries of extra_css and extra_javascript
     assert not remote and not re.search(r"cdn|googleapis|unpkg|jsdelivr", settings)
+
+
+def test_files_of_tests_have_names_of_their_own():
+    """Pytest imports them by name alone: of two with one name, the second is not run."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert len(names) == len(set(names)), sorted({name for name in names if names.count(name) > 1})
