@@ -22,7 +22,8 @@ endif
 
 help:
 	@echo "make demo   install, then send an arm through a world it does not know (report in $(OUT)/report.html)"
-	@echo "make test   install, lint, types, import contract, tests with coverage"
+	@echo "make test   install, lint, types, import contract, tests"
+	@echo "make coverage  the tests again, with the lines that they reach"
 	@echo "make bench  install the peers, measure against them, write $(OUT)/bench.json"
 	@echo "make figures  put the figures of $(OUT)/bench.json into the documentation"
 	@echo "make docs   build the documentation into site/"
@@ -38,7 +39,8 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml Makefile
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made pyproject.toml Makefile
-	$(PIP) -e '.[dev,docs,plot,symbolic,check,log,time,plan,scale]'
+	$(PIP) -e '.[dev,docs,plot,symbolic,check,log,time,plan,scale,studio,mesh,xacro,table]'
+	-$(PIP) -e '.[browser]'
 	-$(PIP) -e '.[lab-clients]'  # other people's programs; where one has no wheel, its tests say so and are skipped
 	@touch $@
 
@@ -55,7 +57,17 @@ $(VENV)/.docs: $(VENV)/.made pyproject.toml Makefile
 demo: $(VENV)/.demo
 	$(BIN)/armwright run collision --out $(OUT)
 
-test: lint types rooms unit
+test: tools lint types rooms unit
+
+# programs of the system that some tests drive (a browser, Octave); without them those tests say so and are skipped
+.PHONY: tools coverage
+tools:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  for program in chromium:chromium octave-cli:octave; do \
+	    command -v $${program%%:*} >/dev/null || missing="$$missing $${program##*:}"; done; \
+	  [ -z "$$missing" ] || { apt-get update -q >/dev/null; \
+	    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing >/dev/null; } || \
+	    echo "could not install:$$missing"; fi
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -68,6 +80,9 @@ rooms: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.dev
+	MPLBACKEND=Agg $(BIN)/pytest -n $(WORKERS) --dist worksteal $(PYTEST_FLAGS)
+
+coverage: $(VENV)/.dev
 	MPLBACKEND=Agg $(BIN)/pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term $(PYTEST_FLAGS)
 
 bench: $(VENV)/.peers
