@@ -39,9 +39,9 @@ _ROOMS = (
 )
 _HOMES = {
     "armwright.dynamics": """
-        METHODS base_parameters bias compare coriolis_matrix dynamics_derivatives energy forward_dynamics
-        gravity_bound gravity_torque inverse_dynamics inverse_dynamics_derivatives joint_reactions mass_matrix
-        mass_matrix_bounds parameters regressor""",
+        METHODS base_parameters bias centroidal_matrix centroidal_momentum compare coriolis_matrix dynamics_derivatives
+        energy forward_dynamics gravity_bound gravity_torque inverse_dynamics inverse_dynamics_derivatives
+        joint_reactions mass_matrix mass_matrix_bounds parameters regressor""",
     "armwright.errors": """
         ArmwrightError ArmwrightWarning CompileError DescriptionError InputError NotSupportedError ProgramError
         SimulationError TraceError""",

@@ -21,6 +21,8 @@ from armwright import world as world
 from armwright.dynamics import METHODS as METHODS
 from armwright.dynamics import base_parameters as base_parameters
 from armwright.dynamics import bias as bias
+from armwright.dynamics import centroidal_matrix as centroidal_matrix
+from armwright.dynamics import centroidal_momentum as centroidal_momentum
 from armwright.dynamics import compare as compare
 from armwright.dynamics import coriolis_matrix as coriolis_matrix
 from armwright.dynamics import dynamics_derivatives as dynamics_derivatives

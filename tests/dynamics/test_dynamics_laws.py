@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armwright.dynamics import api, crba
+from armwright.dynamics import api, centroidal_matrix, centroidal_momentum, crba
+from armwright.dynamics.centroidal import momentum
 from armwright.dynamics.derivatives import forward_derivatives
 from armwright.dynamics.energy import energy, potential_energy
 from armwright.dynamics.identifiable import find_base
 from armwright.errors import InputError, TraceError
+from armwright.kinematics import com_jacobian, fk_all
 from armwright.robot.kernels import kernel
 from armwright.robot.load import load
 from support.arms import close, random_arm, random_state
@@ -54,6 +56,26 @@ class TestLaws:
         total_q, total_qd = k(q, qd)[-2:]
         tau = api.inverse_dynamics(robot, q, qd, qdd, friction=False)
         assert total_q @ qd + total_qd @ qdd == pytest.approx(tau @ qd, rel=1e-10)
+
+    def test_momentum_changes_by_gravity_and_what_the_base_exerts(self, robot):
+        """ḣ_G = [Σf + m g; Σn − c × Σf], with f, n of the joints at the base, about its origin (Newton and Euler)."""
+        q, qd, qdd, *_ = random_state(robot, 5)
+        by_q, by_qd = kernel(robot, momentum).derivative(("q", "qd"))(q, qd)[-2:]
+        reaction = api.joint_reactions(robot, q, qd, qdd, frame="parent")
+        at_base = np.array([k < 0 for k in robot.tree.parent])
+        R, p = robot.T_base_root[:3, :3], robot.T_base_root[:3, 3]
+        f, n = (R @ part for part in np.split(reaction[at_base].sum(axis=0), 2))
+        n = n + np.cross(p, f)
+        mass, T = np.array([body.mass for body in robot.bodies]), fk_all(robot, q)
+        places = np.stack([T[i, :3, :3] @ body.com + T[i, :3, 3] for i, body in enumerate(robot.bodies)])
+        com, weight = mass @ places / mass.sum(), mass.sum() * robot.gravity
+        close(by_q @ qd + by_qd @ qdd, np.concatenate([f + weight, n - np.cross(com, f)]), 1e-10)
+
+    def test_momentum_is_linear_in_speed_and_carries_the_mass(self, robot):
+        q, qd, *_ = random_state(robot, 6)
+        A = centroidal_matrix(robot, q)
+        close(A @ qd, centroidal_momentum(robot, q, qd), 1e-12)
+        close(A[:3], sum(body.mass for body in robot.bodies) * com_jacobian(robot, q), 1e-12)
 
     def test_gravity_torque_is_the_gradient_of_potential_energy(self, robot):
         q, *_ = random_state(robot, 4)
@@ -140,6 +162,9 @@ def test_derivatives_reactions_and_regressor_agree_with_pinocchio():
     ours = api.inverse_dynamics_derivatives(robot, q, qd, x)
     for part, theirs in zip(ours, (data.dtau_dq, data.dtau_dv, M), strict=True):
         close(part, theirs, 1e-10)
+    pin.computeCentroidalMomentum(model, data, q, qd)
+    close(centroidal_momentum(robot, q, qd), data.hg.vector, 1e-10)
+    close(centroidal_matrix(robot, q), pin.ccrba(model, data, q, qd), 1e-10)
     pin.rnea(model, data, q, qd, x)
     close(api.joint_reactions(robot, q, qd, x), [data.f[i + 1].vector for i in range(robot.n)], 1e-10)
     theirs = pin.computeJointTorqueRegressor(model, data, q, qd, x)

@@ -100,7 +100,7 @@ def test_load_friction_counts_and_is_kept(rl15):
     ideal = replace(rl15, actuators=replace(rl15.actuators, load_friction=np.zeros(6)))
     worst = []
     for arm in (rl15, ideal):
-        m = motion.time_optimal(arm, [A, B], grid=150).trajectory
+        m = motion.time_optimal(arm, [A, B], acceleration=np.inf, grid=150).trajectory
         t = np.linspace(0.0, m.duration, 2001)[1:-1]
         worst.append(needed(rl15, torque_limits(rl15), *m.evaluate(t))[1].max())
     assert 0.9 < worst[0] <= 1.0 + 1e-6
@@ -109,14 +109,17 @@ def test_load_friction_counts_and_is_kept(rl15):
 
 def test_rows_of_load_friction_agree_with_toppra(rl15):
     pytest.importorskip("toppra", reason="extra [time] is not installed")
-    ours, theirs = (motion.time_optimal(rl15, [A, B], grid=100, solver=name) for name in ("reachability", "toppra"))
+    ours, theirs = (
+        motion.time_optimal(rl15, [A, B], acceleration=np.inf, grid=100, solver=name)
+        for name in ("reachability", "toppra")
+    )
     assert ours.duration == pytest.approx(theirs.duration, rel=2e-3)
 
 
 def test_wrench_counts(rl15):
     """A wrench that leaves the arm no strength is refused; one that it can bear changes the fastest motion."""
     push = np.array([300.0, 0.0, -400.0, 0.0, 0.0, 0.0])
-    free, pushed = (motion.time_optimal(rl15, [A, B], grid=100, wrench=w) for w in (None, push))
+    free, pushed = (motion.time_optimal(rl15, [A, B], acceleration=np.inf, grid=100, wrench=w) for w in (None, push))
     assert abs(free.duration - pushed.duration) > 1e-3 * free.duration
     m = pushed.trajectory
     t = np.linspace(0.0, m.duration, 1001)[1:-1]
@@ -128,7 +131,9 @@ def test_wrench_counts(rl15):
 def test_tool_speed_and_acceleration_are_kept(rl15):
     point = np.array([0.12, 0.12, 0.35])
     limits = ToolLimits(0.5, 1.0, point)
-    m = motion.time_optimal(rl15, [A, B], grid=200, tool=limits).trajectory
+    best = motion.time_optimal(rl15, [A, B], grid=200, tool=limits)
+    assert {"speed of the tool", "acceleration of the tool"} <= set(best.limiting)
+    m = best.trajectory
     t = np.linspace(0.0, m.duration, 4001)
     q, qd, _ = m.evaluate(t)
     speed = np.linalg.norm((jacobian(rl15, q, point=point)[:, :3] @ qd[..., None])[..., 0], axis=1)

@@ -126,7 +126,7 @@ def test_friction_in_time_optimal_motions(viscous, coulomb, dead_zone):
     robot = rubbed(viscous * VISCOUS, coulomb * COULOMB, dead_zone)
     for seed, count in ((1, 3), (2, 5)):
         Q = waypoints(seed, count)
-        m = motion.time_optimal(robot, Q, velocity=np.inf, grid=200)  # torque alone
+        m = motion.time_optimal(robot, Q, velocity=np.inf, acceleration=np.inf, grid=200)  # torque alone
         use = densest_use(robot, m.trajectory)
         assert use.max() <= 1.0 + 1e-6
         assert m.use <= 1.0
@@ -141,7 +141,7 @@ def test_ignoring_viscous_friction_breaks_the_limits():
     """What the iteration is for: the motion planned without viscous friction is too fast for an arm that has it."""
     Q = waypoints(1, 3)
     plain, robot = rubbed(0 * VISCOUS, COULOMB), rubbed(VISCOUS, COULOMB)
-    naive, right = motion.time_optimal(plain, Q, grid=200), motion.time_optimal(robot, Q, grid=200)
+    naive, right = (motion.time_optimal(arm, Q, acceleration=np.inf, grid=200) for arm in (plain, robot))
     assert densest_use(robot, naive.trajectory).max() > 1.05
     assert right.duration > naive.duration
     assert right.iterations > 1
@@ -231,6 +231,18 @@ def test_what_cannot_be_planned_is_refused(cea, monkeypatch):
     monkeypatch.setitem(sys.modules, "toppra.algorithm", None)
     with pytest.raises(NotSupportedError, match=r"armwright\[time"):
         motion.time_optimal(cea, [START, GOAL], solver="toppra")
+
+
+def test_the_acceleration_limits_of_the_arm_hold_by_default_and_are_named():
+    robot = aw.load("ur5")
+    bound = np.array([joint.limits.acceleration for joint in robot.joints])
+    m = motion.time_optimal(robot, waypoints(1, 3), grid=100)
+    assert 0.99 < (m.trajectory.peaks().qdd / bound).max() <= 1.0 + 1e-9
+    joint = robot.joints[int((m.trajectory.peaks().qdd / bound).argmax())].name
+    assert f"acceleration of joint {joint!r}" in m.limiting
+    free = motion.time_optimal(robot, waypoints(1, 3), acceleration=np.inf, grid=100)
+    assert free.duration < m.duration
+    assert not any(label.startswith("acceleration") for label in free.limiting)
 
 
 @pytest.mark.parametrize("name", ["ur5", "panda", "rl15"])

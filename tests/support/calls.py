@@ -57,6 +57,8 @@ CALLS = {
     "aw.mass_matrix": (aw.mass_matrix, {"robot": UR5, "q": Q, "method": "crba"}),
     "aw.gravity_torque": (aw.gravity_torque, {"robot": UR5, "q": Q}),
     "aw.fk_all": (aw.fk_all, {"robot": UR5, "q": Q}),
+    "aw.centroidal_matrix": (aw.centroidal_matrix, {"robot": UR5, "q": Q}),
+    "aw.centroidal_momentum": (aw.centroidal_momentum, {"robot": UR5, "q": Q, "qd": Q}),
     "aw.com_jacobian": (aw.com_jacobian, {"robot": UR5, "q": Q, "link": None}),
     "aw.ik": (aw.ik, {"robot": UR5, "T": aw.fk(UR5, Q), "seed": Q, "restarts": 2, "method": "auto"}),
     "aw.ik_class": (aw.ik_class, {"robot": UR5, "frame": None}),

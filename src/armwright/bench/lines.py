@@ -31,7 +31,13 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
         ("2 s computed torque", faster("loop/computed_torque"), "× real time", ">=", 1500),
         ("the same, whole call of simulate()", faster("loop/simulate"), "× real time", "", None),
         ("1,000 simulations together, against one by one", best("loop/one") / best("loop/many"), "×", ">=", 4),
-        ("the same with noisy encoders, one seed per simulation", best("loop/one_noisy") / best("loop/many_noisy"), "×", ">=", 4),
+        (
+            "the same with noisy encoders, one seed per simulation",
+            best("loop/one_noisy") / best("loop/many_noisy"),
+            "×",
+            ">=",
+            4,
+        ),
         (
             "1,000 seeds in one call of simulate(), against 1,000 calls",
             best("loop/call_noisy") / best("loop/call_many_noisy"),

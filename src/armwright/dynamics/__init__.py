@@ -28,6 +28,7 @@ from armwright.dynamics.api import (
     regressor,
 )
 from armwright.dynamics.bounds import Certificate, MassMatrixBounds, gravity_bound, mass_matrix_bounds
+from armwright.dynamics.centroidal import centroidal_matrix, centroidal_momentum
 from armwright.dynamics.compare import compare
 from armwright.dynamics.crba import crba
 from armwright.dynamics.methods import METHODS
@@ -42,6 +43,8 @@ __all__ = [
     "actuator_side",
     "base_parameters",
     "bias",
+    "centroidal_matrix",
+    "centroidal_momentum",
     "compare",
     "coriolis_matrix",
     "crba",

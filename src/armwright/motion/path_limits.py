@@ -206,6 +206,13 @@ def _torque_rows(limits: TorqueLimits, load: _Share, rotor: _Share, middle: Arra
     return _Share(inertia, curve, gravity, viscous, coulomb)
 
 
+def tool_use(robot: Robot, motion: Trajectory, tool: ToolLimits) -> tuple[float, float]:
+    """Largest tool speed and tangential acceleration of a motion over their limits, at three places of every piece."""
+    speed, push = _travel(robot, *motion.within([0.0, 0.5, 1.0]), tool)
+    most = (np.broadcast_to(limit, speed.shape[:1])[:, None] for limit in (tool.speed, tool.acceleration))
+    return tuple(float((np.abs(v) / limit).max()) for v, limit in zip((speed, push), most, strict=True))  # type: ignore[return-value]
+
+
 def _travel(robot: Robot, q: Array, dq: Array, ddq: Array, tool: ToolLimits) -> tuple[Array, Array]:
     """|dp/ds| and its derivative (N, 2) of the tool point."""
     point = np.broadcast_to(np.asarray(tool.point, dtype=np.float64).reshape(-1, 1, 3), (*q.shape[:2], 3))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed limits of an arm, and how much of them a motion uses, from exact peaks."""
+"""Speed and acceleration limits of an arm, and how much of its speeds a motion uses, from exact peaks."""
 
 from __future__ import annotations
 
@@ -61,3 +61,14 @@ def speed_limits(robot: Robot, velocity: ArrayLike | None = None) -> SpeedLimits
     known = np.isfinite(bound)
     named = tuple(label for label, keep in zip(labels, known, strict=True) if keep)
     return SpeedLimits(rows[known] / bound[known, None], named)
+
+
+def acceleration_limits(robot: Robot, acceleration: ArrayLike | None = None) -> Array:
+    """Return the joints' acceleration limits (n,), `inf` for none: the arm's own, or those given (scalar or (n,))."""
+    if acceleration is not None:
+        return bounds(acceleration, "acceleration", robot.n)
+    own = np.array([joint.limits.acceleration for joint in robot.joints])
+    if (own <= 0.0).any():
+        name = robot.joints[int(np.argmin(own))].name
+        raise InputError(f"acceleration of joint {name!r} of {robot.name!r} has limit 0; give acceleration=…")
+    return own

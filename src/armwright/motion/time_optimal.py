@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time-optimal path following under torque and speed limits, with friction, checked between the grid points.
+"""Time-optimal path following under torque, speed and acceleration limits, with friction, checked between grid points.
 
 Along a path q(s) the torque is a s̈ + b ṡ² + c ṡ + d with a = M q', b = M q'' + C(q, q') q', c = F_v q' (viscous) and
 d = g + Coulomb·sign(q'). With x = ṡ², u = s̈ it is linear but for c√x, which makes the problem non-convex. So c√x is
@@ -17,12 +17,12 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
-from armwright.motion.inputs import bounds, waypoint_rows
-from armwright.motion.path_limits import PathLimits, ToolLimits, path_limits
+from armwright.motion.inputs import waypoint_rows
+from armwright.motion.path_limits import PathLimits, ToolLimits, path_limits, tool_use
 from armwright.motion.reachability import largest_speeds
 from armwright.motion.roots import zero_crossings
 from armwright.motion.scaling import time_scaled, torque_factor, velocity_factor
-from armwright.motion.speed import speed_limits
+from armwright.motion.speed import acceleration_limits, speed_limits
 from armwright.motion.toppra_solver import largest_speeds_toppra
 from armwright.motion.torque import TorqueLimits, torque_limits, torque_use
 from armwright.motion.trajectory import Trajectory, differentiate
@@ -64,7 +64,7 @@ class TimeOptimal:
         use: largest |torque|/limit of the result, by the exact inverse dynamics between the grid points; ≤ 1.
         raw_use: the same before slowing down.
         slow_down: factor on time that brought every limit below 1; 1 if none was broken.
-        limiting: names of the limits, of torque and of speed, that are used to 99 % or more.
+        limiting: names of the limits (of torque, speed, acceleration, tool) that are used to 99 % or more.
     """
 
     trajectory: Trajectory
@@ -110,7 +110,7 @@ def time_optimal(
     torque: ArrayLike | None = None,
     *,
     velocity: ArrayLike | None = None,
-    acceleration: ArrayLike = np.inf,
+    acceleration: ArrayLike | None = None,
     grid: int = 400,
     iterations: int = 40,
     tolerance: float = 1e-6,
@@ -119,7 +119,7 @@ def time_optimal(
     tool: ToolLimits | None = None,
     ends: tuple[float, float] = (0.0, 0.0),
 ) -> TimeOptimal:
-    """Follow a path as fast as the motors and the speed limits of the joints allow, from rest to rest.
+    """Follow a path as fast as the motors and the limits of the joints allow, from rest to rest.
 
     Args:
         robot: the arm; gravity, velocity terms, rotors, viscous, Coulomb and load-proportional friction count.
@@ -127,8 +127,8 @@ def time_optimal(
             which never stands still (a Cartesian move of constant speed, for example).
         torque: joint limits, scalar or (n,), instead of the robot's own efforts and motor torques.
         velocity: joint limits, scalar or (n,), instead of the robot's own joint and motor speeds; `inf` for none.
-        acceleration: joint limits to keep as well, scalar or (n,); the robot's own are not taken by default, for it is
-            the torque that limits acceleration.
+        acceleration: joint limits, scalar or (n,), instead of the robot's own; `inf` for none, where the torque alone
+            shall limit it.
         grid: number of grid intervals, at least; breaks and reversals of joints are added.
         iterations: most solutions of the viscous problem.
         tolerance: relative change of the duration at which they stop.
@@ -152,7 +152,7 @@ def time_optimal(
     if min(ends) < 0.0 or (moving and solver != "reachability"):
         raise InputError(f"ends: two path speeds ≥ 0 (with solver 'reachability' if any is > 0), got {ends}")
     pieces = split(motion, int(grid), limits)
-    speeds, ka = speed_limits(robot, velocity), bounds(acceleration, "acceleration", robot.n)
+    speeds, ka = speed_limits(robot, velocity), acceleration_limits(robot, acceleration)
     push = None if wrench is None else np.asarray(wrench, dtype=np.float64)
     rows = path_limits(robot, pieces, limits, speeds, ka, wrench=push, tool=tool)
     solve = SOLVERS[solver]
@@ -174,7 +174,13 @@ def time_optimal(
         )
     final = raw if factor == 1.0 or moving else time_scaled(raw, factor)
     use = torque_use(robot, final, limits, samples=samples, wrench=push)
+    peaks = final.peaks().qdd
     used = [*zip(use.labels, use.use, strict=True), *zip(speeds.labels, speeds.use(final), strict=True)]
+    used += [
+        (f"acceleration of joint {joint.name!r}", value) for joint, value in zip(robot.joints, peaks / ka, strict=True)
+    ]
+    if tool is not None:
+        used += zip(("speed of the tool", "acceleration of the tool"), tool_use(robot, final, tool), strict=True)
     near = tuple(label for label, value in used if value > AT_LIMIT)
     return TimeOptimal(final, pieces.breaks, np.sqrt(x), done, use.worst, before, factor, near)
 
