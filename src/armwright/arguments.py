@@ -111,6 +111,11 @@ def numbers(value: Any, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
         raise InputError(f"{what} must be numbers, got {_short(value)}") from error
 
 
+def matrix_of(value: Any) -> Any:
+    """Return the matrix of SciPy's ``Rotation`` (..., 3, 3) or ``RigidTransform`` (..., 4, 4); all else as it is."""
+    return value.as_matrix() if hasattr(value, "as_matrix") else value
+
+
 def number(value: Any, what: str) -> float:
     """Return one real number (infinities and NaN included), or raise `InputError` naming `what`."""
     array = numbers(value, what) if value is not None else np.zeros(0)

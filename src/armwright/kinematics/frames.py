@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import matrix_of
 from armwright.errors import InputError
 from armwright.robot.model import robot_needed
 from armwright.robot.parts import RIGID
@@ -73,12 +74,12 @@ def rigid(value: ArrayLike, what: str = "T", *, project: bool | None = None) -> 
     """Return poses of shape (..., 4, 4), refusing what is not a rigid motion to 1e-9.
 
     Args:
-        value: the poses.
+        value: the poses; SciPy's `RigidTransform` too.
         what: they are called in errors.
         project: True takes rotations that are off by up to 1e-6 (rounded to six decimals, say) and replaces each by the
             nearest one, in the sense of least squares; False only says in the error that this exists.
     """
-    T = finite(value, what, (4, 4))
+    T = finite(matrix_of(value), what, (4, 4))
     if not np.array_equal(T[..., 3, :], np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*T.shape[:-2], 4))):
         raise InputError(f"{what}: the last row of a pose must be [0, 0, 0, 1]")
     R = T[..., :3, :3]

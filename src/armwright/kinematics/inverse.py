@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from armwright.arguments import names_culprit
+from armwright.arguments import matrix_of, names_culprit
 from armwright.errors import InputError, NotSupportedError
 from armwright.kinematics.closed_form import solve_closed
 from armwright.kinematics.frames import FrameLike, body_index, finite, rigid
@@ -29,7 +29,7 @@ def _goals(T: ArrayLike, position_only: bool, project: bool) -> Array:
     """Return targets as poses (..., 4, 4); with `position_only` points (..., 3) are accepted too."""
     if not position_only:
         return rigid(T, "T", project=project)
-    array: Any = np.asarray(T)
+    array: Any = np.asarray(matrix_of(T))
     if array.ndim >= 2 and array.shape[-2:] == (4, 4):
         return rigid(T, "T", project=project)
     points = finite(T, "T (position only)", (3,))

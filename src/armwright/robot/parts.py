@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from armwright.arguments import number, numbers
+from armwright.arguments import matrix_of, number, numbers
 from armwright.errors import InputError
 from armwright.pickling import Rebuilt
 
@@ -54,8 +54,8 @@ RIGID = 1e-9
 
 
 def frozen_pose(value: ArrayLike, what: str) -> Array:
-    """Check that `value` is a 4×4 rigid transform (rotation part orthonormal to 1e-9) and freeze it."""
-    T = frozen(value, (4, 4), what)
+    """Check that `value` is a 4×4 rigid transform (rotation part orthonormal to 1e-9), or SciPy's, and freeze it."""
+    T = frozen(matrix_of(value), (4, 4), what)
     if not np.array_equal(T[3], [0.0, 0.0, 0.0, 1.0]):
         raise InputError(f"{what}: last row must be [0, 0, 0, 1], got {T[3].tolist()}")
     R = T[:3, :3]

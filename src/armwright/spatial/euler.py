@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from armwright.arguments import matrix_of
 from armwright.errors import InputError
 from armwright.spatial.linear import determinant3
 from armwright.spatial.rotations import rot_x, rot_y, rot_z
@@ -53,6 +54,7 @@ def euler_from_rotation(R: Traced, sequence: str = "zyz") -> EulerAngles:
     c is read from R_i(a)ᵀR instead of from R: ``rotation_from_euler`` then returns R to rounding also close to
     degeneracy, where a and c are individually ill-conditioned.
     """
+    R = matrix_of(R)
     i, j, k = _axes(sequence)
     proper = i == k
     third = 3 - i - j

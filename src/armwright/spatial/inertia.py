@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from armwright.arguments import matrix_of
 from armwright.errors import InputError
 from armwright.spatial.rotations import skew
 
@@ -74,6 +75,7 @@ def about_com(inertia: Traced, mass: Traced, com: Traced) -> Traced:
 
 def rotate_inertia(R: Traced, inertia: Traced) -> Traced:
     """Express a tensor in other axes: R I Rᵀ for R = R_a_b and I in b."""
+    R = matrix_of(R)
     return R @ inertia @ R.T
 
 

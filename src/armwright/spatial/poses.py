@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Poses: 4×4 matrices ``T_a_b`` that turn coordinates in b into coordinates in a, and the exponential of SE(3).
 
-Twists are linear first, ``ξ = [v; w]``. Everything works on floats and on symbols.
+Twists are linear first, ``ξ = [v; w]``. Everything works on floats and on symbols, and takes
+SciPy's `Rotation` and `RigidTransform` for a rotation and a pose.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import matrix_of
 from armwright.spatial.rotations import SMALL_ANGLE_SQUARED, exp_so3, log_so3, skew, turn_coefficients
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ _HALF_COTANGENT = (
 def pose(R: Traced, p: Traced) -> Traced:
     """Pose (4, 4) of a rotation (3, 3) and an origin (3,) [m]."""
     p = np.asarray(p)
-    top = np.concatenate([np.asarray(R), p.reshape(3, 1)], axis=1)
+    top = np.concatenate([np.asarray(matrix_of(R)), p.reshape(3, 1)], axis=1)
     return np.concatenate([top, np.array([[0.0, 0.0, 0.0, 1.0]])], axis=0)
 
 
@@ -47,17 +49,19 @@ def rotation_pose(R: Traced) -> Traced:
 
 def inverse(T: Traced) -> Traced:
     """Inverse of a pose by transposition, [Rᵀ, −Rᵀp] (004 eq. 2.12)."""
+    T = matrix_of(T)
     Rt = T[:3, :3].T
     return pose(Rt, -(Rt @ T[:3, 3]))
 
 
 def compose(*poses: Traced) -> Traced:
     """Product T_a_b · T_b_c · …; the identity if none is given."""
-    return reduce(lambda A, B: A @ B, poses, np.eye(4))
+    return reduce(lambda A, B: A @ B, map(matrix_of, poses), np.eye(4))
 
 
 def apply(T: Traced, points: Traced) -> Traced:
     """Map a point (3,) or points (k, 3) from coordinates in b to coordinates in a."""
+    T = matrix_of(T)
     return points @ T[:3, :3].T + T[:3, 3]
 
 
@@ -75,6 +79,7 @@ def exp_se3(xi: Traced) -> Traced:
 
 def log_se3(T: Traced) -> Traced:
     """Twist ξ = [v; w] (6,), |w| ≤ π, with ``exp_se3(ξ) == T``; accurate near 0 and near π like `log_so3`."""
+    T = matrix_of(T)
     w, p = log_so3(T[:3, :3]), T[:3, 3]
     squared = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     small = squared < SMALL_ANGLE_SQUARED

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import matrix_of
+
 if TYPE_CHECKING:
     from armwright.types import Traced
 
@@ -31,6 +33,7 @@ def wxyz_from_rotation(R: Traced) -> Traced:
     Four algebraically equal candidates exist, each scaled by another component of the quaternion; the one scaled by the
     largest is free of cancellation, so that the result is accurate to rounding at every angle, 0 and π included.
     """
+    R = matrix_of(R)
     sum_x, sum_y, sum_z = R[2, 1] + R[1, 2], R[0, 2] + R[2, 0], R[1, 0] + R[0, 1]
     dif_x, dif_y, dif_z = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
     a, b, c = R[0, 0], R[1, 1], R[2, 2]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import matrix_of
 from armwright.spatial.rotations import skew
 
 if TYPE_CHECKING:
@@ -23,24 +24,28 @@ def _blocks(upper_left: Traced, upper_right: Traced, lower_left: Traced, lower_r
 
 def adjoint(T: Traced) -> Traced:
     """Ad(T_a_b) (6, 6): twist in b to twist in a, [[R, p̂R], [0, R]] (002 §3.4)."""
+    T = matrix_of(T)
     R, p = T[:3, :3], T[:3, 3]
     return _blocks(R, skew(p) @ R, np.zeros((3, 3)), R)
 
 
 def adjoint_inverse(T: Traced) -> Traced:
     """Ad(T_a_b)⁻¹ = Ad(T_b_a) (6, 6): [[Rᵀ, −Rᵀp̂], [0, Rᵀ]] (002 §3.4)."""
+    T = matrix_of(T)
     Rt, p = T[:3, :3].T, T[:3, 3]
     return _blocks(Rt, -(Rt @ skew(p)), np.zeros((3, 3)), Rt)
 
 
 def coadjoint(T: Traced) -> Traced:
     """Ad(T_a_b)⁻ᵀ (6, 6): wrench in b to wrench in a, [[R, 0], [p̂R, R]]."""
+    T = matrix_of(T)
     R, p = T[:3, :3], T[:3, 3]
     return _blocks(R, np.zeros((3, 3)), skew(p) @ R, R)
 
 
 def transform_twist(T: Traced, twist: Traced) -> Traced:
     """Twist (6,) of one motion, from frame b to frame a of ``T = T_a_b``, without building the 6×6."""
+    T = matrix_of(T)
     R, p = T[:3, :3], T[:3, 3]
     w = R @ twist[3:]
     return np.concatenate([R @ twist[:3] + np.cross(p, w), w])
@@ -48,6 +53,7 @@ def transform_twist(T: Traced, twist: Traced) -> Traced:
 
 def transform_wrench(T: Traced, wrench: Traced) -> Traced:
     """Wrench (6,) of one force system, from frame b to frame a of ``T = T_a_b``: moments move with the origin."""
+    T = matrix_of(T)
     R, p = T[:3, :3], T[:3, 3]
     f = R @ wrench[:3]
     return np.concatenate([f, R @ wrench[3:] + np.cross(p, f)])

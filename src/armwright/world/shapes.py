@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import matrix_of
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class Box(Shape):
         if min(self.size) <= 0.0:
             raise InputError(f"shape {self.name!r}: every edge of size must be > 0, got {list(self.size)}")
         try:
-            R = np.array(self.rotation, dtype=np.float64)
+            R = np.array(matrix_of(self.rotation), dtype=np.float64)
         except (TypeError, ValueError):
             R = np.zeros(0)
         if (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import matrix_of
 from armwright.errors import InputError
 from armwright.kinematics import fk, ik
 
@@ -46,7 +47,7 @@ def goal_configurations(robot: Robot, goal: Any, q0: Array) -> tuple[Array, Arra
             that of the start first, then turned about the tool's axis and tilted.
         q0: where the arm begins (n,).
     """
-    value = _numbers(goal, "goal")
+    value = _numbers(matrix_of(goal), "goal")
     if value.shape == (4, 4):
         _check_pose(value)
         found, names = _solved(robot, value[None], q0), f"tool pose at {np.round(value[:3, 3], 4).tolist()} m"
