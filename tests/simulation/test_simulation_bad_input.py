@@ -260,3 +260,15 @@ def test_an_arm_that_begins_in_a_wall_is_told_that_the_contact_is_too_stiff_for_
     simulate(robot, law, q0, 0.01)
     with pytest.raises(SimulationError, match=r"contacts have a pole at .*wrist_2.*more substeps"):
         simulate(robot, law, q0, 0.01, wrench=contact_wrench(robot, World((wall,))))
+
+
+def test_the_cure_that_a_refusal_offers_works():
+    """A first PD on a description without rotors: the message names them, and with them the loop runs."""
+    robot, goal = load("ur5"), np.array([0.0, -1.0, 1.0, 0.0, 0.5, 0.0])
+    with pytest.raises(SimulationError, match=r"robot\.with_rotors\(0\.1\) runs as asked"):
+        simulate(robot, pd_gravity(100.0, 20.0), goal, 0.1)
+    run = simulate(robot.with_rotors(0.1), pd_gravity(100.0, 20.0), goal, 0.1)
+    assert np.abs(run["error"]).max() < 1e-9
+    with pytest.raises(SimulationError) as refused:  # here rotors would not help, and are not offered
+        simulate(robot, pd_gravity(1e7, 1e5), goal, 0.1)
+    assert "with_rotors" not in str(refused.value)

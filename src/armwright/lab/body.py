@@ -16,10 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.arguments import numbers
-from armwright.errors import InputError
-from armwright.robot.parts import Friction
-
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
@@ -61,37 +57,13 @@ def current_map(robot: Robot) -> CurrentMap:
     return CurrentMap(np.where(constants > 0.0, constants, 10.0), np.zeros(robot.n))
 
 
-def with_rotors(robot: Robot, inertia: ArrayLike) -> Robot:
-    """Return the arm with reflected rotor inertia (scalar or (n,)) [kg m²] at its joints, in place of its own.
-
-    Raises:
-        InputError: a negative inertia, or an arm whose motors are coupled (their inertia is not one a joint).
-    """
-    reflected = np.broadcast_to(numbers(inertia, "rotors: inertia"), (robot.n,))
-    gear = robot.actuators.gear
-    if np.any(gear - np.diag(np.diag(gear))):
-        raise InputError(f"rotors: the motors of {robot.name!r} are coupled; give their inertia in the sheet")
-    if not np.isfinite(reflected).all() or (reflected < 0.0).any():
-        raise InputError(f"rotors: inertia must be finite and ≥ 0 kg m², got {reflected}")
-    return replace(robot, actuators=replace(robot.actuators, rotor_inertia=reflected / np.diag(gear) ** 2))
-
-
-def with_friction(robot: Robot, viscous: ArrayLike, coulomb: ArrayLike, dead_zone: float = 0.0) -> Robot:
-    """Return the arm with friction at its joints: viscous [N m s/rad], coulomb [N m], dead_zone [rad/s]."""
-    v, c = (np.broadcast_to(numbers(x, "friction"), (robot.n,)) for x in (viscous, coulomb))
-    joints = [
-        replace(joint, friction=Friction(float(v[k]), float(c[k]), dead_zone)) for k, joint in enumerate(robot.joints)
-    ]
-    return replace(robot, joints=tuple(joints))
-
-
 def lab_arm(robot: Robot) -> Robot:
     """The arm as it stands in the lab: rotors and friction where its description has none."""
     if not np.any(robot.actuators.rotor_inertia):
-        robot = with_rotors(robot, ASSUMED_ROTORS)
+        robot = robot.with_rotors(ASSUMED_ROTORS)
     known = any(joint.friction.coulomb or joint.friction.viscous for joint in robot.joints)
     if not known and _is_ur5(robot):
-        robot = with_friction(robot, FRICTION_004, FRICTION_004, DEAD_ZONE_004)
+        robot = robot.with_friction(FRICTION_004, FRICTION_004, DEAD_ZONE_004)
     return robot
 
 

@@ -180,6 +180,12 @@ class Recording(Rebuilt):
 
         return load(path, **options)
 
+    def to_pandas(self) -> Any:
+        """Return a ``pandas.DataFrame`` with joint names in its columns; see `recording.table.to_pandas`."""
+        from armwright.recording.table import to_pandas
+
+        return to_pandas(self)
+
     def plot(self, what: Any = "joints", path: str | Path | None = None, **options: Any) -> Figure:
         """Draw signals into a matplotlib Figure; see `recording.pictures.plots.plot`."""
         from armwright.recording.pictures.plots import plot

@@ -304,6 +304,28 @@ class Robot(ByContent):
 
         return add_payload(self, mass, com, inertia)
 
+    def with_rotors(self, inertia: ArrayLike) -> Robot:
+        """Return the same arm with rotors of this inertia, scalar or (n,) [kg m²], as it is felt at the joint.
+
+        Descriptions often lack it. At the joint it is the rotor's own times the square of the gear ratio, about 0.1 for
+        arms like the UR5 (what MuJoCo Menagerie gives the UR5e), more than the links beyond a wrist have.
+        """
+        from armwright.robot.with_parameters import set_rotors
+
+        return set_rotors(self, inertia)
+
+    def with_friction(self, viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, dead_zone: ArrayLike = 0.0) -> Robot:
+        """Return the same arm with friction in its joints in place of its own, each scalar or (n,).
+
+        Args:
+            viscous: [N m s/rad].
+            coulomb: dry friction [N m].
+            dead_zone: speed up to which dry friction is left out [rad/s].
+        """
+        from armwright.robot.with_parameters import set_friction
+
+        return set_friction(self, viscous, coulomb, dead_zone)
+
     def with_parameters(self, parameters: ArrayLike, torque_constant: ArrayLike | None = None) -> Robot:
         """Return the same arm with other inertias, friction and rotors; see `armwright.robot.with_parameters`."""
         from armwright.robot.with_parameters import set_parameters

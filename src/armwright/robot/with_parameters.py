@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same arm with other numbers: bodies, friction and rotors from a parameter vector, as a fit finds them."""
+"""The same arm with other numbers: rotors, friction, or all of them from a parameter vector, as a fit finds them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.arguments import numbers
 from armwright.errors import InputError
 from armwright.robot.parts import Friction, frozen
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
+    from armwright.types import Array
 
 
 def set_parameters(robot: Robot, parameters: ArrayLike, torque_constant: ArrayLike | None = None) -> Robot:
@@ -45,3 +47,35 @@ def set_parameters(robot: Robot, parameters: ArrayLike, torque_constant: ArrayLi
     constant = robot.actuators.torque_constant if torque_constant is None else frozen(torque_constant, (n,), "constant")
     actuators = replace(robot.actuators, rotor_inertia=rotor, viscous=motor, torque_constant=constant)
     return replace(robot, bodies=tuple(bodies), joints=tuple(joints), actuators=actuators)
+
+
+def set_rotors(robot: Robot, inertia: ArrayLike) -> Robot:
+    """Return `robot` with this inertia of its rotors at the joints; see `Robot.with_rotors`."""
+    reflected = _per_joint(robot, inertia, "rotors: inertia", "kg m²")
+    gear = robot.actuators.gear
+    if np.any(gear - np.diag(np.diag(gear))):
+        raise InputError(f"rotors: the motors of {robot.name!r} are coupled; give their inertia in the sheet")
+    return replace(robot, actuators=replace(robot.actuators, rotor_inertia=reflected / np.diag(gear) ** 2))
+
+
+def set_friction(robot: Robot, viscous: ArrayLike, coulomb: ArrayLike, dead_zone: ArrayLike) -> Robot:
+    """Return `robot` with this friction at its joints; see `Robot.with_friction`."""
+    columns = (
+        _per_joint(robot, viscous, "friction: viscous", "N m s/rad"),
+        _per_joint(robot, coulomb, "friction: coulomb", "N m"),
+        _per_joint(robot, dead_zone, "friction: dead_zone", "rad/s"),
+    )
+    joints = [
+        replace(joint, friction=Friction(*map(float, values)))
+        for joint, *values in zip(robot.joints, *columns, strict=True)
+    ]
+    return replace(robot, joints=tuple(joints))
+
+
+def _per_joint(robot: Robot, value: ArrayLike, what: str, unit: str) -> Array:
+    array = numbers(value, what)
+    if array.shape not in ((), (robot.n,)):
+        raise InputError(f"{what} must be one number or {robot.n} of them, got shape {array.shape}")
+    if not np.isfinite(array).all() or (array < 0.0).any():
+        raise InputError(f"{what} must be finite and ≥ 0 {unit}, got {array.tolist()}")
+    return np.broadcast_to(array, (robot.n,))

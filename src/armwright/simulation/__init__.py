@@ -5,7 +5,7 @@ from armwright.simulation.drives import Drive, drive_of
 from armwright.simulation.friction import Dahl, Frictionless, FrictionModel, LuGre, Stribeck
 from armwright.simulation.integrators import METHODS as INTEGRATORS
 from armwright.simulation.live import Live, live
-from armwright.simulation.rows_to_recording import with_acceleration, with_energy, with_storage
+from armwright.simulation.rows_to_recording import with_acceleration, with_energy, with_storage, with_tool_path
 from armwright.simulation.sensor import Sensor
 from armwright.simulation.sensors import JointSensors, accelerometer, force_sensor
 from armwright.simulation.session import Session
@@ -33,5 +33,6 @@ __all__ = [
     "with_acceleration",
     "with_energy",
     "with_storage",
+    "with_tool_path",
     "with_wrench",
 ]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from armwright.types import Array, Traced
 
 MOVING = 0.1  # rad/s (m/s): speed at which dry friction has a slope
+USUAL_ROTORS = 0.1  # kg m² at the joint of an arm like the UR5, see `Robot.with_rotors`
 MOST_LANES = 64  # of a batch whose eigenvalues are computed: those with the largest Jacobians
 
 
@@ -104,12 +106,17 @@ def _perturbation(running: RunningLoop) -> float:
     return max(1e-6, 50.5 * coarse)
 
 
-def linearised(running: RunningLoop, x: Array, lane: int = 0) -> Linear:
-    """The loop of one simulation around state x: arm, drive, friction, what the world does to it, and the law."""
+def linearised(running: RunningLoop, x: Array, lane: int = 0, rotors: float = 0.0) -> Linear:
+    """The loop of one simulation around state x: arm, drive, friction, what the world does to it, and the law.
+
+    `rotors` is added to the inertia of every joint [kg m²].
+    """
     parts = running.parts
     n, ref = parts.n, Reference(*(part[0] for part in running.reference_at(np.array([running.time]))))
     values = parts.lanes.values
     plant = parts.lanes.fill(values[min(lane, len(values) - 1)])
+    if rotors:
+        plant = replace(plant, armature=plant.armature + rotors * np.eye(n))
     model = plant if parts.model is None else parts.model
     feels = parts.wrenches is not None and "wrench" in signature(parts.law.function).parameters
 
@@ -135,15 +142,19 @@ def linearised(running: RunningLoop, x: Array, lane: int = 0) -> Linear:
 
 def explain(running: RunningLoop, x: Array, joint: str, lane: int = 0) -> str:
     """Say what step would be stable at x."""
-    parts = running.parts
-    return stability.explain(
-        linearised(running, x, lane),
-        parts.method,
-        period=parts.period,
-        step=running.step,
-        continuous=parts.continuous,
-        joint=joint,
+    parts, linear = running.parts, linearised(running, x, lane)
+    said = stability.explain(
+        linear, parts.method, period=parts.period, step=running.step, continuous=parts.continuous, joint=joint
     )
+    bare = not np.any(parts.lanes.tree.armature) and parts.model is None and not parts.continuous
+    if bare and stability.largest_period(linear) < parts.period:
+        heavier = linearised(running, x, lane, rotors=USUAL_ROTORS)
+        if min(stability.largest_period(heavier), stability.largest_step(heavier, parts.method)) >= parts.period:
+            said += (
+                f". The description has no rotors, which carry most of the inertia in the joints of such an arm: "
+                f"robot.with_rotors({USUAL_ROTORS:g}) runs as asked"
+            )
+    return said
 
 
 def diverged(running: RunningLoop, outcomes: list[Outcome]) -> None:

@@ -14,6 +14,7 @@ from armwright.control.tick_function import initial_memory
 from armwright.dynamics import energy, forward_dynamics
 from armwright.errors import InputError
 from armwright.graph import compile_function
+from armwright.kinematics import fk
 from armwright.motion.reference import Reference
 from armwright.recording.batch import Recordings
 from armwright.recording.memory import empty
@@ -144,6 +145,15 @@ def with_energy(recording: Recording) -> Recording:
     return recording.with_signals(
         kinetic=Signal(e.kinetic, "J"), potential=Signal(e.potential, "J"), energy=Signal(e.total, "J")
     )
+
+
+@names_culprit
+def with_tool_path(recording: Recording) -> Recording:
+    """Add where the tool was, ``tool`` (T, 3) [m] in base axes, and where it should have been, ``tool_ref``."""
+    assert recording.robot is not None
+    paths = {name: recording[q] for name, q in (("tool", "q"), ("tool_ref", "q_ref")) if q in recording}
+    places = {name: fk(recording.robot, q)[..., :3, 3] for name, q in paths.items()}
+    return recording.with_signals(**{name: Signal(place, "m", ("x", "y", "z")) for name, place in places.items()})
 
 
 @names_culprit

@@ -59,9 +59,14 @@ def save(recording: Recording, path: str | Path) -> Path:
     """
     file = Path(path)
     write: Callable[[Recording, Path], None] = module_for(file).write
+    return written(file, lambda draft: write(recording, draft))
+
+
+def written(file: Path, write: Callable[[Path], None]) -> Path:
+    """Let `write` make the file beside its place, and move it there (with what it wrote beside it) when it is whole."""
     try:
         with draft_folder(file) as folder:
-            write(recording, folder / file.name)
+            write(folder / file.name)
             with Uninterrupted():  # both files of a CSV recording, or none
                 for draft in sorted(folder.iterdir(), reverse=True):
                     os.replace(draft, file.with_name(draft.name))

@@ -60,7 +60,10 @@ class _Reader:
         # twice, because tools that rewrite a file may move the metadata behind the samples
         whole = self._pass(METADATA)
         if self.head is None:
-            raise InputError(f"{self.path}: no Armwright recording in this MCAP file (no metadata 'armwright.head')")
+            raise InputError(
+                f"{self.path}: no Armwright recording in this MCAP file (no metadata 'armwright.head'); "
+                "read_bag of armwright.recording reads the joint states of a ROS 2 bag"
+            )
         whole = self._pass(CHANNEL, CHUNK) and whole
         if self.channel < 0 and self.declared and not self.recover:
             raise InputError(f"{self.path}: damaged, none of its channels is '/recording'")
@@ -120,20 +123,10 @@ class _Reader:
     def _chunk(self, where: str, chunk: Any) -> None:
         kept = sum(len(part[0]) for part in self.parts)
         where = f"{where} (after sample {kept})"
-        size = chunk.uncompressed_size
-        self.left -= size
+        self.left -= chunk.uncompressed_size
         if self.left < 0:
-            raise InputError(f"{where}: chunk of {size} bytes; {meta.TOO_MUCH}")
-        try:
-            data = _unpacked(chunk)
-        except Exception as error:  # noqa: BLE001 - whatever the decompressor raises
-            raise InputError(f"{where}: damaged chunk ({error!r})") from None
-        if len(data) != size:
-            raise InputError(f"{where}: damaged chunk, not {size} bytes long")
-        if chunk.uncompressed_crc and zlib.crc32(data) != chunk.uncompressed_crc:
-            raise InputError(
-                f"{where}: damaged chunk, its checksum does not fit. load(..., recover=True) keeps what precedes"
-            )
+            raise InputError(f"{where}: chunk of {chunk.uncompressed_size} bytes; {meta.TOO_MUCH}")
+        data = unpacked(chunk, where)
         messages = self._fixed(data) or self._general(where, data)
         if not messages:
             return
@@ -171,6 +164,31 @@ class _Reader:
                     out.append(body[22:])
             at += 9 + length
         return b"".join(out)
+
+
+def packed_chunk(content: bytes, where: str) -> Any:
+    """Return the chunk that a record holds."""
+    read = need("mcap.records", "log", "reading .mcap").Chunk.read
+    stream = need("mcap.stream_reader", "log", "reading .mcap").ReadDataStream
+    try:
+        return read(stream(io.BytesIO(content)))
+    except Exception as error:  # noqa: BLE001 - the package has an end-of-file error of its own kind
+        raise InputError(f"{where}: damaged chunk record ({error!r})") from None
+
+
+def unpacked(chunk: Any, where: str) -> bytes:
+    """Return the records of a chunk, of the length and with the checksum that it declares."""
+    try:
+        data = _unpacked(chunk)
+    except Exception as error:  # noqa: BLE001 - whatever the decompressor raises
+        raise InputError(f"{where}: damaged chunk ({error!r})") from None
+    if len(data) != chunk.uncompressed_size:
+        raise InputError(f"{where}: damaged chunk, not {chunk.uncompressed_size} bytes long")
+    if chunk.uncompressed_crc and zlib.crc32(data) != chunk.uncompressed_crc:
+        raise InputError(
+            f"{where}: damaged chunk, its checksum does not fit. load(..., recover=True) keeps what precedes"
+        )
+    return data
 
 
 def _unpacked(chunk: Any) -> bytes:
