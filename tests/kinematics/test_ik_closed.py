@@ -9,13 +9,12 @@ import pytest
 from armwright.errors import InputError, NotSupportedError
 from armwright.kinematics import IKBatch, fk, ik, ik_class, jacobian
 from armwright.kinematics.ik_geometry import analyse
-from armwright.kinematics.pose_error import pose_error
 from armwright.kinematics.spherical_wrist import spherical_wrist_branches
 from armwright.kinematics.ur_inverse import ur_branches
 from armwright.robot.kernels import kernel
 from armwright.robot.tables.dh import from_dh, from_mdh
 from support.arms import random_pose
-from support.kinematics import UR5, UR10, H, among, apart, general_6r, load, ur_family
+from support.kinematics import UR5, UR10, H, among, apart, general_6r, load, pose_errors, ur_family
 
 PI = np.pi
 FAMILIES = {
@@ -52,7 +51,7 @@ def check(robot, q, batch, T):
     """Every solution reaches its target, none is repeated, and the generating configuration is among them."""
     for i in range(len(q)):
         own = batch[i].solutions
-        error = pose_error(fk(robot, own), np.repeat(T[i : i + 1], len(own), axis=0))
+        error = pose_errors(fk(robot, own), np.repeat(T[i : i + 1], len(own), axis=0))
         assert max(error.position.max(), error.rotation.max()) < 1e-9
         pairs = apart(own[:, None], own[None]) + 10.0 * np.eye(len(own))
         assert pairs.min() > 1e-6
@@ -116,7 +115,7 @@ def test_wrist_singularity_takes_the_free_angle_from_the_seed(name, q5):
     check(robot, q, batch, T)
     other = ik(robot, T, limits=False)
     assert other.ok.all()
-    assert (pose_error(fk(robot, other.q), T).position < 1e-9).all()
+    assert (pose_errors(fk(robot, other.q), T).position < 1e-9).all()
 
 
 @pytest.mark.parametrize("name", ["ur5", "cea", "irb140"])
@@ -129,7 +128,7 @@ def test_near_singular_targets_lose_no_accuracy(name, gap):
     T = fk(robot, q)
     batch = ik(robot, T, seed=q, limits=False)
     assert batch.ok.all()
-    error = pose_error(fk(robot, batch.q), T)
+    error = pose_errors(fk(robot, batch.q), T)
     assert max(error.position.max(), error.rotation.max()) < 1e-10
 
 
@@ -144,7 +143,7 @@ def test_shoulder_singularity_of_an_arm_whose_wrist_stands_on_axis_1():
     assert apart(result.q, q) < 1e-6
     turned = ik(robot, T, seed=q + np.eye(6)[0], limits=False)
     assert apart(turned.q[:1], q[:1] + 1.0) < 1e-6
-    assert pose_error(fk(robot, turned.q)[None], T[None]).position < 1e-9
+    assert pose_errors(fk(robot, turned.q)[None], T[None]).position < 1e-9
 
 
 def test_unreachable_targets_say_how_far():
@@ -157,7 +156,7 @@ def test_unreachable_targets_say_how_far():
     assert (batch.count == 0).all()
     assert not batch.ok.any()
     for result in batch:
-        miss = pose_error(fk(robot, result.closest)[None], T[:1])
+        miss = pose_errors(fk(robot, result.closest)[None], T[:1])
         assert result.closest_position_error == pytest.approx(miss.position[0], abs=1e-12)
         assert 0.4 < result.closest_position_error < 1.0
         assert result.message.startswith("unreachable")
@@ -167,7 +166,7 @@ def test_unreachable_targets_say_how_far():
         _ = batch.q
     # the closest approach is stationary: no joint motion brings the pose error down to first order
     q, length = batch.closest[0], 0.5045
-    error = pose_error(fk(robot, q)[None], T[:1]).e[0]
+    error = pose_errors(fk(robot, q)[None], T[:1]).e[0]
     weight = np.array([1 / length**2] * 3 + [1.0] * 3)
     assert np.abs(jacobian(robot, q).T @ (weight * error)).max() < 1e-3
 
@@ -315,7 +314,7 @@ def test_free_wrist_of_a_nearly_stretched_ur_is_searched_for_a_reachable_represe
     batch = ik(robot, T, seed=seed, limits=False)
     assert set(batch.status) == {"singular"}
     own = batch.solutions[np.arange(8)[: batch.solutions.shape[1]] < batch.count[:, None]]
-    error = pose_error(fk(robot, own), np.repeat(T, batch.count, axis=0))
+    error = pose_errors(fk(robot, own), np.repeat(T, batch.count, axis=0))
     assert max(error.position.max(), error.rotation.max()) < 1e-9
 
 

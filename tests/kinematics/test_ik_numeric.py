@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 from armwright.kinematics import fk, ik, jacobian
-from armwright.kinematics.pose_error import error_jacobian, pose_error, rotation_vectors
+from armwright.kinematics.pose_error import error_jacobian, pose_error
 from armwright.robot.tables.dh import from_dh
 from support.arms import random_arm
-from support.kinematics import general_6r, load
+from support.kinematics import general_6r, load, pose_errors
 
 PI = np.pi
 
 
 def reached(robot, batch, T):
-    error = pose_error(fk(robot, batch.q), T)
+    error = pose_errors(fk(robot, batch.q), T)
     return max(error.position.max(), error.rotation.max())
 
 
@@ -145,31 +148,58 @@ def test_singular_solutions_are_flagged():
     assert ik(robot, fk(robot, np.array([0.1, 0.2, 0.3, -1.5, 0.4, 1.6, 0.5]))).status == "solved"
 
 
-def test_error_jacobian_is_exact():
-    """−de/dq of [p_goal − p; log(R_goal Rᵀ)], also for large rotation errors."""
+def test_the_error_and_its_jacobian_are_exact():
+    """[p_goal − p; log(R_goal Rᵀ)] and −de/dq, also for large rotation errors."""
     robot = general_6r(2)
     rng = np.random.default_rng(4)
     for _ in range(5):
-        q, goal = rng.normal(size=6), fk(robot, rng.normal(size=6))[None]
-        e = pose_error(fk(robot, q)[None], goal).e
+        q, goal = rng.normal(size=6), fk(robot, rng.normal(size=6))
+        e = pose_error(fk(robot, q), goal)
+        np.testing.assert_allclose(e, pose_errors(fk(robot, q)[None], goal[None]).e[0], atol=1e-12)
         h = 1e-6
         numeric = np.stack(
             [
-                (pose_error(fk(robot, q - d)[None], goal).e - pose_error(fk(robot, q + d)[None], goal).e)[0] / (2 * h)
+                (pose_error(fk(robot, q - d), goal) - pose_error(fk(robot, q + d), goal)) / (2 * h)
                 for d in h * np.eye(6)
             ],
             axis=-1,
         )
-        np.testing.assert_allclose(error_jacobian(e, jacobian(robot, q)[None])[0], numeric, atol=1e-7)
+        np.testing.assert_allclose(error_jacobian(e, jacobian(robot, q)), numeric, atol=1e-7)
 
 
-def test_rotation_vectors_near_zero_and_pi():
-    from scipy.spatial.transform import Rotation
+@pytest.mark.parametrize("name", ["panda", "irb140"])
+def test_one_target_is_solved_as_in_a_batch(name):
+    """The call for one target and the batch of one end in the same configuration, warm and from random starts."""
+    robot = load(name)
+    rng = np.random.default_rng(6)
+    span = np.minimum(robot.upper, 3.0) - np.maximum(robot.lower, -3.0)
+    for q in np.maximum(robot.lower, -3.0) + span * rng.random((20, robot.n)):
+        T = fk(robot, q)
+        for seed in (None, np.clip(q + 0.1 * rng.normal(size=robot.n), robot.lower, robot.upper)):
+            one, many = ik(robot, T, seed=seed, method="numeric"), ik(robot, T[None], seed=seed, method="numeric")[0]
+            assert (one.status, one.message) == (many.status, many.message)
+            assert np.array_equal(one.q, many.q)
 
-    rng = np.random.default_rng(5)
-    axes = rng.normal(size=(200, 3))
-    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
-    small, flat = 10.0 ** -rng.uniform(1, 15, 70), PI - 10.0 ** -rng.uniform(1, 9, 70)
-    angles = np.concatenate([small, flat, rng.uniform(0, PI, 60)])
-    w = axes * angles[:, None]
-    np.testing.assert_allclose(rotation_vectors(Rotation.from_rotvec(w).as_matrix()), w, atol=3e-15, rtol=1e-7)
+
+def test_the_iteration_is_the_same_without_a_compiler(monkeypatch):
+    robot = load("panda")
+    T = fk(robot, np.array([0.1, 0.2, 0.3, -1.5, 0.4, 1.6, 0.5]))
+    compiled = ik(robot, T)
+    monkeypatch.setenv("ARMWRIGHT_BACKEND", "numpy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        on_tape = ik(robot, T)
+    np.testing.assert_allclose(on_tape.q, compiled.q, atol=1e-6)
+    assert on_tape.status == compiled.status
+
+
+def test_calls_from_several_threads_do_not_disturb_each_other():
+    robot = load("panda")
+    q = np.clip(
+        np.random.default_rng(7).normal(size=(64, 7)) * 0.5 + [0, 0, 0, -1.5, 0, 1.6, 0], robot.lower, robot.upper
+    )
+    T = fk(robot, q)
+    alone = [ik(robot, goal).q for goal in T]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda goal: ik(robot, goal).q, T))
+    assert np.array_equal(alone, together)

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from armwright.robot.load import load as read_catalogue
 from armwright.robot.tables.dh import from_dh
@@ -35,6 +37,23 @@ def general_6r(seed):
     rng = np.random.default_rng(seed)
     columns = [np.zeros(6), rng.uniform(-0.3, 0.3, 6), rng.uniform(-0.4, 0.4, 6), rng.uniform(-np.pi, np.pi, 6)]
     return from_dh(np.stack(columns, axis=1), name=f"general{seed}")
+
+
+class PoseErrors(NamedTuple):
+    """e (N, 6) = [p_goal − p; log(R_goal Rᵀ)], and the norms of its halves (N,) [m], [rad]."""
+
+    e: np.ndarray
+    position: np.ndarray
+    rotation: np.ndarray
+
+
+def pose_errors(T, goal):
+    """Compare poses (N, 4, 4) by SciPy, which knows nothing of the solver's own measure."""
+    shift = goal[:, :3, 3] - T[:, :3, 3]
+    turn = Rotation.from_matrix(goal[:, :3, :3] @ np.swapaxes(T[:, :3, :3], 1, 2)).as_rotvec()
+    return PoseErrors(
+        np.concatenate([shift, turn], axis=1), np.linalg.norm(shift, axis=1), np.linalg.norm(turn, axis=1)
+    )
 
 
 def apart(a, b):

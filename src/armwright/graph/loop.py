@@ -191,7 +191,7 @@ class Loop:
                 record[group, recorded_rows(started, every, phase) :] = np.nan
         by_lane = record.transpose(0, 3, 1, 2)  # (groups, width, rows, columns)
         if out is None or self.count % self.width:
-            flat = by_lane.reshape(-1, *by_lane.shape[2:])[: self.count]
+            flat = by_lane.reshape(self.groups * self.width, *by_lane.shape[2:])[: self.count]
             if out is None:
                 return flat, outcomes
             out[...] = flat

@@ -12,7 +12,7 @@ from armwright.kinematics.extent import SAMPLES, SINGULAR_BELOW, weights
 from armwright.kinematics.ik_result import EXACT, IKBatch
 from armwright.kinematics.joint_range import TURN, fit_turns
 from armwright.kinematics.levenberg import Task, minimise
-from armwright.kinematics.numeric import Search, ik_task, search, singular_at, solves
+from armwright.kinematics.numeric import Found, ik_task, search, singular_at, solves
 from armwright.kinematics.spherical_wrist import spherical_wrist_branches
 from armwright.kinematics.ur_inverse import ur_branches
 from armwright.robot.kernels import kernel
@@ -127,7 +127,7 @@ def _new(target: NDArray[np.int64], q: Array) -> Mask:
     return keep
 
 
-def _with(robot: Robot, body: int | None, rows: Rows, extra: Search, target: NDArray[np.int64], seed: Array) -> Rows:
+def _with(robot: Robot, body: int | None, rows: Rows, extra: Found, target: NDArray[np.int64], seed: Array) -> Rows:
     """Add solutions that the search found where the closed form had none to offer (free joints, inexact geometry)."""
     won = extra.solved
     if not won.any():
@@ -148,7 +148,7 @@ def solve_closed(
     unsolved = np.ones(count, dtype=bool)
     unsolved[rows.target[rows.inside] if limits else rows.target] = False
     missed = np.flatnonzero(unsolved)
-    best: Search | None = None
+    best: Found | None = None
     if missed.size:
         start = seed[missed].copy()
         first = np.unique(rows.target, return_index=True)
@@ -160,7 +160,7 @@ def solve_closed(
 
 
 def _arrange(
-    rows: Rows, count: int, seed: Array, limits: bool, name: str, missed: NDArray[np.int64], best: Search | None
+    rows: Rows, count: int, seed: Array, limits: bool, name: str, missed: NDArray[np.int64], best: Found | None
 ) -> IKBatch:
     """Order the solutions of each target (inside limits first, nearest to the seed first) and state the outcome."""
     away = np.linalg.norm(rows.q - seed[rows.target], axis=-1)

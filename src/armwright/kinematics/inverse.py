@@ -14,7 +14,8 @@ from armwright.kinematics.frames import FrameLike, body_index, finite, rigid
 from armwright.kinematics.ik_geometry import HomeAxes, IKClass, analyse
 from armwright.kinematics.ik_result import IKBatch, IKResult
 from armwright.kinematics.joint_range import middle
-from armwright.kinematics.numeric import RESTARTS, solve_numeric
+from armwright.kinematics.numeric import RESTARTS, Search, solve_numeric
+from armwright.kinematics.one_target import solve_one
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -96,9 +97,10 @@ def ik(
         why = "a position alone has infinitely many solutions" if position_only else kind.reason
         raise NotSupportedError(f"no closed form for {robot.name!r}: {why}; use method='numeric'")
     if home is None or position_only or method == "numeric":
-        batch = solve_numeric(
-            robot, body, flat, start, limits=limits, position_only=position_only, restarts=int(restarts)
-        )
+        how = Search(limits, position_only, int(restarts))
+        if shape == () and (found := solve_one(robot, body, flat[0], start[0], how)) is not None:
+            return found
+        batch = solve_numeric(robot, body, flat, start, how)
     else:
         batch = solve_closed(robot, body, kind.name, home, flat, start, limits=limits, restarts=int(restarts))
     return batch[0] if shape == () else batch.reshape(shape)

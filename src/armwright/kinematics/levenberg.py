@@ -1,24 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Levenberg–Marquardt on pose errors, all starts of all targets iterating together.
+"""Levenberg–Marquardt on pose errors, the whole iteration compiled; every start of every target is a lane.
 
-One compiled kernel gives pose and Jacobian of the whole batch; the steps are batched 6×6 (or smaller) solves. Joint
+A step evaluates pose and Jacobian at the trial, keeps the trial if it is better, and solves for the next one. Joint
 limits are kept by projection with an active set: a coordinate at its bound whose descent points outwards is held.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from armwright.graph.kernel import Kernel, backend
+from armwright.graph.loop import Loop
+from armwright.graph.loop_plan import LoopPlan, Slots, stage, traced_stage
 from armwright.kinematics.ik_result import EXACT
+from armwright.kinematics.jacobian import pose_jacobian
 from armwright.kinematics.pose_error import error_jacobian, pose_error
+from armwright.spatial.linear import ltdl_solve
+from armwright.spatial.vectors import dot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from armwright.types import Array
+    from armwright.robot.model import Robot
+    from armwright.types import Array, Traced
 
     Mask = NDArray[np.bool_]
 
@@ -33,6 +40,11 @@ LEAST_DAMPING = 1e-15
 """Below which it has no effect beside such Jacobians in double precision [-]."""
 LARGEST_DAMPING = 1e12
 """At which a step is shorter than 1e-12 rad, so that none helps [-]."""
+SHRINK = 0.1
+"""Least factor by which a good step lowers the damping (Nielsen's rule)."""
+
+FIRST = {"cost": np.inf, "promised": 1.0, "damping": FIRST_DAMPING / SHRINK, "grow": 2.0, "open": 1.0}
+"""Slots before the first step. No trial has a cost yet: the first one is kept, and lowers the damping."""
 
 
 class Outcome(NamedTuple):
@@ -45,32 +57,101 @@ class Outcome(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What is minimised: the kernel, the bounds (n,), the number of error rows (3 or 6), the length [m] per radian."""
+    """What is minimised: the kernel, the bounds (n,), the number of error rows (3 or 6), and the iteration.
+
+    `spare` keeps what `one_target` iterates in, by the number of lanes, for the next call.
+    """
 
     run: PoseAndJacobian
     lower: Array
     upper: Array
     rows: int
     length: float
-
-    def measure(self, q: Array, goal: Array) -> tuple[Array, Array, Array, Array]:
-        """Return scaled error f (N, rows), its Jacobian (N, rows, n) and both error norms (N,)."""
-        T, J = self.run(q)
-        error = pose_error(T, goal)
-        weight = np.array([1.0 / self.length] * 3 + [1.0] * 3)[: self.rows]
-        J_e = J[:, :3] if self.rows == 3 else error_jacobian(error.e, J)
-        rotation = np.zeros_like(error.rotation) if self.rows == 3 else error.rotation
-        return error.e[:, : self.rows] * weight, J_e * weight[:, None], error.position, rotation
+    plan: LoopPlan
+    spare: dict[int, list[Any]]
 
 
-def _step(J: Array, f: Array, damping: Array) -> Array:
+def iteration(
+    robot: Robot, body: int | None, rows: int, length: float, lower: Array, upper: Array
+) -> Callable[[Slots], Slots]:
+    """Return one step as a function of its slots; `length` [m] weighs metres against radians."""
+    n = robot.n
+    weight = np.array([1.0 / length] * 3 + [1.0] * 3)[:rows]
+
+    def step(s: Slots) -> Slots:
+        going = s["open"][0] > 0.0
+        f_new, J_new, position_new, rotation_new = _measure(robot, body, s["trial"], s["goal"], weight)
+        gained = 0.5 * (s["cost"][0] - dot(f_new, f_new))
+        better = (gained > 0.0) & going
+        q, f = np.where(better, s["trial"], s["q"]), np.where(better, f_new, s["f"])
+        J = np.where(better, J_new, s["J"].reshape(rows, n))
+        position = np.where(better, position_new, s["position"][0])
+        rotation = np.where(better, rotation_new, s["rotation"][0])
+        ratio = np.minimum(np.where(s["promised"][0] > 0.0, gained / s["promised"][0], 1.0), 1.0)
+        bend = 2.0 * ratio - 1.0
+        good = np.maximum(s["damping"][0] * np.maximum(SHRINK, 1.0 - bend * bend * bend), LEAST_DAMPING)
+        damping = np.where(better, good, s["damping"][0] * s["grow"][0])
+        grow = np.where(better, 2.0, 2.0 * s["grow"][0])
+
+        g = f @ J
+        held = ((q <= lower) & (g < 0.0)) | ((q >= upper) & (g > 0.0))
+        cost = dot(f, f)
+        largest: Any = 0.0
+        for j in range(n):
+            largest = np.maximum(largest, np.where(held[j], 0.0, np.abs(g[j])))
+        resting = (largest <= FLAT * np.sqrt(cost)) | (damping > LARGEST_DAMPING)
+        arrived = np.maximum(position, rotation) <= GOAL_TOLERANCE
+        trial = np.minimum(np.maximum(q + _solve(np.where(held, 0.0, J), f, damping), lower), upper)
+        left = f - J @ (trial - q)
+        new = {
+            "q": q,
+            "trial": trial,
+            "f": f,
+            "J": J.reshape(-1),
+            "cost": cost,
+            "promised": 0.5 * (cost - dot(left, left)),
+            "damping": damping,
+            "grow": grow,
+            "position": position,
+            "rotation": rotation,
+            "flat": np.where(resting & ~arrived, 1.0, 0.0),
+            "open": np.where(resting | arrived, -1.0, 1.0),
+        }
+        # a lane that has ended waits for its neighbours
+        return {name: np.where(going, np.atleast_1d(np.asarray(value)), s[name]) for name, value in new.items()}
+
+    return step
+
+
+def _measure(
+    robot: Robot, body: int | None, q: Traced, goal: Traced, weight: Array
+) -> tuple[Traced, Traced, Traced, Traced]:
+    """Scaled error f (rows,), its Jacobian −df/dq (rows, n) and the norms of its halves [m], [rad]."""
+    T, J = pose_jacobian(robot, q, body)
+    target = np.array([[goal[3 * i], goal[3 * i + 1], goal[3 * i + 2], goal[9 + i]] for i in range(3)])
+    rows = len(weight)
+    e = pose_error(T, target)
+    J = J[:3] if rows == 3 else error_jacobian(e, J)
+    rotation: Any = 0.0 if rows == 3 else np.sqrt(dot(e[3:], e[3:]))
+    return e[:rows] * weight, J * weight[:, None], np.sqrt(dot(e[:3], e[:3])), rotation
+
+
+def _solve(J: Traced, f: Traced, damping: Traced) -> Traced:
     """Solve (JᵀJ + damping) dq = Jᵀf in whichever of the two equivalent forms is smaller."""
-    m, n = J.shape[1:]
-    Jt = np.swapaxes(J, 1, 2)
+    m, n = J.shape
     if m <= n:
-        y = np.linalg.solve(J @ Jt + damping[:, None, None] * np.eye(m), f[..., None])
-        return np.asarray((Jt @ y)[..., 0])
-    return np.asarray(np.linalg.solve(Jt @ J + damping[:, None, None] * np.eye(n), Jt @ f[..., None])[..., 0])
+        return ltdl_solve(J @ J.T + damping * np.eye(m), f) @ J
+    return ltdl_solve(J.T @ J + damping * np.eye(n), f @ J)
+
+
+def iteration_plan(robot: Robot, body: int | None, rows: int, length: float, lower: Array, upper: Array) -> LoopPlan:
+    """Return the iteration as a loop of one tick, whose substeps go on while any lane is open."""
+    n = robot.n
+    one = ("cost", "promised", "damping", "grow", "position", "rotation", "flat", "open")
+    slots = {"goal": 12, "q": n, "trial": n, "f": rows, "J": rows * n, **dict.fromkeys(one, 1)}
+    step = iteration(robot, body, rows, length, lower, upper)
+    program = traced_stage(step, {name: (size,) for name, size in slots.items()}, "ik_step")
+    return LoopPlan(slots, (stage(program, "inside"),), until="open")
 
 
 def minimise(task: Task, goal: Array, start: Array, iterations: int) -> Outcome:
@@ -80,38 +161,33 @@ def minimise(task: Task, goal: Array, start: Array, iterations: int) -> Outcome:
     no joint motion inside the limits helps), or after `iterations` steps.
     """
     q = np.clip(start, task.lower, task.upper)
-    f, J, position, rotation = task.measure(q, goal)
-    count = q.shape[0]
-    damping, grow = np.full(count, FIRST_DAMPING), np.full(count, 2.0)
-    flat = np.zeros(count, dtype=bool)
-    live = np.arange(count)
-    for _ in range(iterations):
-        live = live[(np.maximum(position[live], rotation[live]) > GOAL_TOLERANCE) & ~flat[live]]
-        if live.size == 0:
+    count = len(q)
+    given = {
+        "goal": np.concatenate([goal[:, :3, :3].reshape(count, 9), goal[:, :3, 3]], axis=1),
+        "q": q,
+        "trial": q,
+        **FIRST,
+    }
+    end = (_compiled if backend() == "llvm" else _on_tape)(task.plan, given, count, iterations + 1)
+    return Outcome(end("q"), end("position")[:, 0], end("rotation")[:, 0], end("flat")[:, 0] > 0.0)
+
+
+def _compiled(plan: LoopPlan, given: Mapping[str, Any], count: int, most: int) -> Callable[[str], Array]:
+    loop = Loop(plan, count)
+    for name, value in given.items():
+        loop.set(name, value)
+    loop.run(1, substeps=most)
+    return loop.get
+
+
+def _on_tape(plan: LoopPlan, given: Mapping[str, Any], count: int, most: int) -> Callable[[str], Array]:
+    """The same steps where there is no compiler."""
+    step = Kernel(plan.stages[0].program, check_finite=False)
+    slots = {name: np.zeros((count, size)) for name, size in plan.slots.items()}
+    for name, value in given.items():
+        slots[name][...] = value
+    for _ in range(most):
+        slots.update(zip((signal.name for signal in step.program.outputs), step(**slots), strict=True))
+        if not (slots["open"] > 0.0).any():
             break
-        g = np.einsum("nij,ni->nj", J[live], f[live])
-        held = ((q[live] <= task.lower) & (g < 0.0)) | ((q[live] >= task.upper) & (g > 0.0))
-        g = np.where(held, 0.0, g)
-        norm = np.linalg.norm(f[live], axis=-1)
-        still = np.abs(g).max(axis=-1, initial=0.0) <= FLAT * norm
-        flat[live[still]] = True
-        live, g, held = live[~still], g[~still], held[~still]
-        if live.size == 0:
-            break
-        dq = _step(np.where(held[:, None, :], 0.0, J[live]), f[live], damping[live])
-        trial = np.clip(q[live] + dq, task.lower, task.upper)
-        dq = trial - q[live]
-        f_new, J_new, position_new, rotation_new = task.measure(trial, goal[live])
-        gained = 0.5 * ((f[live] ** 2).sum(axis=-1) - (f_new**2).sum(axis=-1))
-        model = f[live] - np.einsum("nij,nj->ni", J[live], dq)
-        promised = 0.5 * ((f[live] ** 2).sum(axis=-1) - (model**2).sum(axis=-1))
-        better = gained > 0.0
-        ratio = np.where(promised > 0.0, gained / np.where(promised > 0.0, promised, 1.0), 1.0)
-        won = live[better]
-        q[won], f[won], J[won] = trial[better], f_new[better], J_new[better]
-        position[won], rotation[won] = position_new[better], rotation_new[better]
-        shrink = np.maximum(0.1, 1.0 - (2.0 * np.minimum(ratio, 1.0) - 1.0) ** 3)
-        damping[live] = np.where(better, np.maximum(damping[live] * shrink, LEAST_DAMPING), damping[live] * grow[live])
-        grow[live] = np.where(better, 2.0, 2.0 * grow[live])
-        flat[live] |= ~better & (damping[live] > LARGEST_DAMPING)
-    return Outcome(q, position, rotation, flat)
+    return slots.__getitem__

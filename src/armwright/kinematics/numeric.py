@@ -15,7 +15,7 @@ from armwright.kinematics.extent import characteristic_length, full_rank, lost_r
 from armwright.kinematics.ik_result import EXACT, IKBatch
 from armwright.kinematics.jacobian import pose_jacobian
 from armwright.kinematics.joint_range import fit_turns, random_starts
-from armwright.kinematics.levenberg import Outcome, Task, minimise
+from armwright.kinematics.levenberg import Outcome, Task, iteration_plan, minimise
 from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ RANDOM_SEED = 20120612
 """Of the starts: any number, and always the same, so that a call repeats itself."""
 
 
-class Search(NamedTuple):
+class Found(NamedTuple):
     """Best configuration a target (B, n), its errors (B,), whether it solves, whether it rests in a minimum (B,)."""
 
     q: Array
@@ -52,12 +52,25 @@ class Search(NamedTuple):
     flat: Mask
 
 
+class Search(NamedTuple):
+    """What is asked: keep to the joint limits, the position alone, so many random starts."""
+
+    limits: bool = True
+    position_only: bool = False
+    restarts: int = RESTARTS
+
+
 def ik_task(robot: Robot, body: int | None, limits: bool, position_only: bool) -> Task:
-    """Bind kernel, bounds and weights of one arm and frame."""
+    """Kernel, bounds, weights and iteration of one arm and frame, made once."""
+    return robot.memo(("ik_task", body, limits, position_only), _task, body, limits, position_only)
+
+
+def _task(robot: Robot, body: int | None, limits: bool, position_only: bool) -> Task:
     run = kernel(robot, pose_jacobian, regroup=False, check_finite=False, body=body)
     open_range = np.full(robot.n, np.inf)
     lower, upper = (robot.lower, robot.upper) if limits else (-open_range, open_range)
-    return Task(run, lower, upper, 3 if position_only else 6, characteristic_length(robot))
+    rows, length = 3 if position_only else 6, characteristic_length(robot)
+    return Task(run, lower, upper, rows, length, iteration_plan(robot, body, rows, length, lower, upper), {})
 
 
 def solves(position: Array, rotation: Array) -> Mask:
@@ -71,7 +84,7 @@ def singular_at(robot: Robot, body: int | None, task: Task, q: Array) -> Mask:
     return lost_rank(J, full_rank(robot, body, task.rows))
 
 
-def _best(task: Task, found: Outcome, seed: Array, groups: int) -> Search:
+def _best(task: Task, found: Outcome, seed: Array, groups: int) -> Found:
     """Of the starts of each target (groups × starts rows) take the solution nearest the seed, else the least error."""
     starts = found.q.shape[0] // groups
     q = found.q.reshape(groups, starts, -1)
@@ -82,11 +95,11 @@ def _best(task: Task, found: Outcome, seed: Array, groups: int) -> Search:
     worst = np.where(solved, away / (1.0 + away), 2.0 + error)
     k = np.argmin(worst, axis=1)
     rows = np.arange(groups)
-    return Search(q[rows, k], position[rows, k], rotation[rows, k], solved[rows, k], flat[rows, k])
+    return Found(q[rows, k], position[rows, k], rotation[rows, k], solved[rows, k], flat[rows, k])
 
 
 def _restart(
-    robot: Robot, task: Task, goal: Array, seed: Array, best: Search, count: int, limits: bool, rng: np.random.Generator
+    robot: Robot, task: Task, goal: Array, seed: Array, best: Found, count: int, limits: bool, rng: np.random.Generator
 ) -> None:
     """Try the targets still open in `best` again from `count` random starts each, and write what is better into it."""
     open_targets = np.flatnonzero(~best.solved)
@@ -101,7 +114,7 @@ def _restart(
             old[rows] = new
 
 
-def search(robot: Robot, task: Task, goal: Array, seed: Array, restarts: int, limits: bool) -> Search:
+def search(robot: Robot, task: Task, goal: Array, seed: Array, restarts: int, limits: bool) -> Found:
     """Search a configuration for every goal (B, 4, 4), from seed (B, n) and then from `restarts` random starts."""
     best = _best(task, minimise(task, goal, seed, ITERATIONS), seed, goal.shape[0])
     rng = np.random.default_rng(RANDOM_SEED)
@@ -129,12 +142,10 @@ def solve_numeric(
     body: int | None,
     goal: Array,
     seed: Array,
-    *,
-    limits: bool = True,
-    position_only: bool = False,
-    restarts: int = RESTARTS,
+    asked: Search,
 ) -> IKBatch:
     """Solve goals (B, 4, 4) numerically; seed (B, n). See `armwright.kinematics.inverse.ik` for the meaning."""
+    limits, position_only, restarts = asked
     count = seed.shape[0]
     inner = ik_task(robot, body, limits, position_only)
     outer = ik_task(robot, body, False, position_only)
