@@ -48,6 +48,7 @@ $(VENV)/.peers: $(VENV)/.made pyproject.toml Makefile
 	$(PIP) -e '.[plot,check]'
 	-$(PIP) casadi
 	-$(PIP) roboticstoolbox-python
+	-$(PIP) pin-pink 'qpsolvers[quadprog]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.made pyproject.toml Makefile

@@ -14,10 +14,14 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     `target` is a text; `met` is None where nothing was promised.
     """
     cases, process, planned = result["cases"], result.get("process", {}), result.get("planning", {})
+    solved = result.get("inverse", {})
     check = planned.get("check", {"armwright": float("nan"), "coal": float("nan")})
 
     def best(name: str, peer: str = "armwright") -> float:
         return float(cases.get(name, {}).get(peer, {}).get("best", float("nan")))
+
+    def inverse(name: str) -> float:
+        return float(solved.get(name, {}).get("best", float("nan")))
 
     def faster(name: str) -> float:
         return SECONDS.get(name, 2.0) / best(name)
@@ -68,6 +72,13 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
         ("the same, first way found", planned.get("ratio/first"), "×", ">=", 1),
         ("one collision test alone against coal's", check["coal"] / check["armwright"], "×", ">=", 1),
         ("the same", 1e6 * check["armwright"], "µs", "", None),
+        ("inverse kinematics of a Panda, numeric, from near", 1e6 * inverse("armwright/warm"), "µs", "<=", 50),
+        ("the same from the middle, with restarts", 1e6 * inverse("armwright/cold"), "µs", "<=", 300),
+        ("the same, many at once", 1e6 * inverse("armwright/batch"), "µs", "", None),
+        ("from near, against Robotics Toolbox's ik_LM", inverse("rtb/warm") / inverse("armwright/warm"), "×", "", None),
+        ("from the middle, against ik_LM", inverse("rtb/cold") / inverse("armwright/cold"), "×", "", None),
+        ("from near, against a Pinocchio loop", inverse("pinocchio/warm") / inverse("armwright/warm"), "×", "", None),
+        ("from near, against pink", inverse("pink/warm") / inverse("armwright/warm"), "×", "", None),
     ]
     out = []
     for line, figure, unit, sign, target in rows:

@@ -72,6 +72,13 @@ def planning(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
         return {}
 
 
+def inverse(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Inverse kinematics beside others, in this process."""
+    from armwright.bench.inverse import inverse_figures
+
+    return inverse_figures(targets=5 * rounds, tell=tell)
+
+
 def run(
     out: Path,
     *,
@@ -96,6 +103,7 @@ def run(
             peers, folder, rounds=rounds, budget=budget, tell=tell, wanted=lambda name: part(name) in parts
         )
     planned = planning(rounds, tell) if "plan" in parts else {}
+    solved = inverse(rounds, tell) if "plan" in parts else {}
     tell("whole processes and memory")
     figures = process_figures(repeats=repeats, calls=calls, parts=parts)
     document = {
@@ -106,6 +114,7 @@ def run(
         "ratios": ratios(result),
         "process": figures,
         "planning": planned,
+        "inverse": solved,
     }
     document["loop"] = loop_lines(document)
     out.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 """Geometry of motion: poses, Jacobians, manipulability, singularities, inverse kinematics."""
 
 from armwright.kinematics.analytic import analytic_jacobian, analytic_jacobian_dot
+from armwright.kinematics.elbow import elbow_angle
 from armwright.kinematics.forward import fk, fk_all
 from armwright.kinematics.ik_geometry import IKClass, ik_class
 from armwright.kinematics.ik_result import IKBatch, IKResult
@@ -28,6 +29,7 @@ __all__ = [
     "analytic_jacobian_dot",
     "com_jacobian",
     "condition_number",
+    "elbow_angle",
     "fk",
     "fk_all",
     "ik",

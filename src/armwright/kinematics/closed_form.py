@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.kinematics.branches import Branches
-from armwright.kinematics.extent import SAMPLES, SINGULAR_BELOW, weights
+from armwright.kinematics.extent import SAMPLES, SINGULAR_BELOW, singular_pose, weighed_jacobian
+from armwright.kinematics.forward import frame_pose
 from armwright.kinematics.ik_result import EXACT, IKBatch
 from armwright.kinematics.joint_range import TURN, fit_turns
-from armwright.kinematics.levenberg import Task, minimise
-from armwright.kinematics.numeric import Found, ik_task, search, singular_at, solves
+from armwright.kinematics.levenberg import minimise
+from armwright.kinematics.numeric import Found, goal_numbers, ik_task, search, solves
 from armwright.kinematics.spherical_wrist import spherical_wrist_branches
 from armwright.kinematics.ur_inverse import ur_branches
 from armwright.robot.kernels import kernel
@@ -77,15 +78,16 @@ def _branches(robot: Robot, body: int | None, name: str, home: HomeAxes, goal: A
     return found
 
 
-def _gauge_factor(robot: Robot, body: int | None, name: str, home: HomeAxes, task: Task) -> float:
+def _gauge_factor(robot: Robot, body: int | None, name: str, home: HomeAxes) -> float:
     """Return |det J|/gauge, metres weighed: a constant of the arm, from the best of a few fixed configurations."""
     seed = np.random.default_rng(0).uniform(-2.0, 2.0, (SAMPLES, robot.n))
-    found = _branches(robot, body, name, home, task.run(seed)[0], seed)
+    goal = kernel(robot, frame_pose, body=body)(seed)
+    found = _branches(robot, body, name, home, goal, seed)
     gauge = np.where((found.ok > 0.5) & np.isfinite(found.gauge), found.gauge, 0.0)
     best = np.unravel_index(int(np.argmax(gauge)), gauge.shape)
     if gauge[best] < USABLE_GAUGE:
         return 0.0
-    J = task.run(found.q[best][None])[1][0] * weights(robot)[:, None]
+    J = weighed_jacobian(robot, body, found.q[best][None])[0]
     return float(np.abs(np.linalg.det(J)) / gauge[best])
 
 
@@ -98,20 +100,19 @@ def _verified(
     q, position, rotation, gauge = (np.array(v[target, slot]) for v in (found.q, *found[3:]))
     free = found.free[target, slot] > 0.5
     off = np.flatnonzero(~(np.maximum(position, rotation) <= REFINE_ABOVE))
-    task = ik_task(robot, body, False, False)
     if off.size:
-        polished = minimise(task, goal[target[off]], q[off], REFINE_STEPS)
+        polished = minimise(ik_task(robot, body, False), goal_numbers(goal[target[off]]), q[off], REFINE_STEPS)
         # a polish that wanders to another branch would be found twice: keep it near
         near = np.abs(polished.q - q[off]).max(axis=-1) < WANDER
         q[off[near]] = polished.q[near]
         position[off[near]], rotation[off[near]] = polished.position[near], polished.rotation[near]
     fitted = fit_turns(robot, q, seed[target], limits)
     # σ_min ≥ |det|/(‖J‖/√5)⁵, and the weighted ‖J‖² is at most 30: only the others need a decomposition
-    factor = robot.memo(("ik_gauge", body), _gauge_factor, body, name, home, task)
+    factor = robot.memo(("ik_gauge", body), _gauge_factor, body, name, home)
     suspect = factor * gauge < SINGULAR_BELOW * 2.0 * 30.0**3 / 5.0**2.5
     suspect &= ~free
     if suspect.any():
-        suspect[suspect] = singular_at(robot, body, task, q[suspect])
+        suspect[suspect] = singular_pose(robot, body, q[suspect])
     rows = Rows(target, fitted.q, position, rotation, free | suspect, fitted.inside).pick(solves(position, rotation))
     # two branches can only coincide where det J vanishes
     return rows.pick(_new(rows.target, rows.q)) if rows.singular.any() else rows
@@ -133,7 +134,7 @@ def _with(robot: Robot, body: int | None, rows: Rows, extra: Found, target: NDAr
     if not won.any():
         return rows
     fitted = fit_turns(robot, extra.q[won], seed[target[won]], True)
-    singular = singular_at(robot, body, ik_task(robot, body, False, False), fitted.q)
+    singular = singular_pose(robot, body, fitted.q)
     more = Rows(target[won], fitted.q, extra.position[won], extra.rotation[won], singular, fitted.inside)
     joined: list[Any] = [np.concatenate(pair) for pair in zip(rows, more, strict=True)]
     return Rows(*joined)
@@ -154,7 +155,7 @@ def solve_closed(
         first = np.unique(rows.target, return_index=True)
         outside = np.isin(missed, first[0])
         start[outside] = rows.q[first[1][np.searchsorted(first[0], missed[outside])]]
-        best = search(robot, ik_task(robot, body, limits, False), goal[missed], start, restarts, limits)
+        best = search(robot, ik_task(robot, body, limits), goal_numbers(goal[missed]), start, restarts, limits)
         rows = _with(robot, body, rows, best, missed, seed)
     return _arrange(rows, count, seed, limits, name, missed, best)
 

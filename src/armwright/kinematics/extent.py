@@ -60,10 +60,21 @@ def full_rank(robot: Robot, body: int | None, rows: int = 6) -> int:
 
 def _sampled_rank(robot: Robot, body: int | None, rows: int) -> int:
     q = np.random.default_rng(0).uniform(-2.0, 2.0, (SAMPLES, robot.n))
-    J = kernel(robot, frame_jacobian, name="jacobian", body=body, own_axes=False)(q)
-    s = np.linalg.svd((J * weights(robot)[:, None])[:, :rows], compute_uv=False)
+    s = np.linalg.svd(weighed_jacobian(robot, body, q)[:, :rows], compute_uv=False)
     largest = s.max(axis=-1, keepdims=True, initial=0.0)
     return int(((s > SINGULAR_BELOW * largest) & (largest > 0.0)).sum(axis=-1).max(initial=0))
+
+
+def weighed_jacobian(robot: Robot, body: int | None, q: Array) -> Array:
+    """Jacobians (N, 6, n) of a frame at configurations (N, n), metres weighed by the arm's length."""
+    return np.asarray(
+        kernel(robot, frame_jacobian, name="jacobian", body=body, own_axes=False)(q) * weights(robot)[:, None]
+    )
+
+
+def singular_pose(robot: Robot, body: int | None, q: Array) -> Mask:
+    """Whether the Jacobian of a frame at configurations (N, n) has lost rank."""
+    return lost_rank(weighed_jacobian(robot, body, q), full_rank(robot, body))
 
 
 def lost_rank(J: Array, rank: int) -> Mask:

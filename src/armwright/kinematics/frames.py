@@ -70,6 +70,22 @@ def finite(value: ArrayLike, what: str, tail: tuple[int, ...]) -> Array:
     return array
 
 
+def _is_rigid(T: list[list[float]]) -> bool:
+    """Whether one pose is rigid beyond doubt; NaN and infinities are not."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), last = T
+    off = max(
+        abs(a * a + d * d + g * g - 1.0),
+        abs(b * b + e * e + h * h - 1.0),
+        abs(c * c + f * f + i * i - 1.0),
+        abs(a * b + d * e + g * h),
+        abs(b * c + e * f + h * i),
+        abs(a * c + d * f + g * i),
+    )
+    turned = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) > 0.0
+    finite = x - x == 0.0 and y - y == 0.0 and z - z == 0.0
+    return off <= ROTATION_TOLERANCE and turned and finite and last == [0.0, 0.0, 0.0, 1.0]
+
+
 def rigid(value: ArrayLike, what: str = "T", *, project: bool | None = None) -> Array:
     """Return poses of shape (..., 4, 4), refusing what is not a rigid motion to 1e-9.
 
@@ -79,6 +95,8 @@ def rigid(value: ArrayLike, what: str = "T", *, project: bool | None = None) -> 
         project: True takes rotations that are off by up to 1e-6 (rounded to six decimals, say) and replaces each by the
             nearest one, in the sense of least squares; False only says in the error that this exists.
     """
+    if type(value) is np.ndarray and value.shape == (4, 4) and value.dtype == np.float64 and _is_rigid(value.tolist()):
+        return value  # the usual call
     T = finite(matrix_of(value), what, (4, 4))
     if not np.array_equal(T[..., 3, :], np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*T.shape[:-2], 4))):
         raise InputError(f"{what}: the last row of a pose must be [0, 0, 0, 1]")

@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from armwright.arguments import matrix_of, names_culprit
+from armwright.arguments import matrix_of, names_culprit, number
 from armwright.errors import InputError, NotSupportedError
+from armwright.kinematics.aim import POSITION, aim_of
 from armwright.kinematics.closed_form import solve_closed
 from armwright.kinematics.frames import FrameLike, body_index, finite, rigid
 from armwright.kinematics.ik_geometry import HomeAxes, IKClass, analyse
 from armwright.kinematics.ik_result import IKBatch, IKResult
 from armwright.kinematics.joint_range import middle
-from armwright.kinematics.numeric import RESTARTS, Search, solve_numeric
+from armwright.kinematics.numeric import RESTARTS, Search, goal_numbers, solve_numeric
 from armwright.kinematics.one_target import solve_one
+from armwright.kinematics.preference import with_preference
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -54,6 +57,10 @@ def ik(
     seed: ArrayLike | None = None,
     limits: bool = True,
     position_only: bool = False,
+    axes: Sequence[str] | None = None,
+    weights: ArrayLike | None = None,
+    elbow: float | None = None,
+    prefer: str | ArrayLike | None = None,
     restarts: int = RESTARTS,
     project: bool = False,
 ) -> IKResult | IKBatch:
@@ -69,6 +76,12 @@ def ik(
             that a singular target leaves free take their value from it. Default: the middle of the joint ranges.
         limits: respect the joint limits; solutions outside are reported but flagged. False ignores them.
         position_only: ask only for the frame's origin; numeric.
+        axes: ask only for some of "x", "y", "z", "rx", "ry", "rz", in the axes of the **target**: without "rz" the
+            frame may turn about the target's z axis (a drill, a spray gun); numeric. Errors are of what is asked.
+        weights: (6,) of the six axes, for the closest approach to a target out of reach; 1 by default.
+        elbow: angle of the elbow [rad] of an arm with a spherical shoulder and wrist, see `elbow_angle`; numeric.
+        prefer: what to do with joints to spare: "limits" (stay in the middle of the ranges), "manipulability", or a
+            posture (n,) to be near; from the solution found, the nearest one that is best. Numeric.
         restarts: random starts (reproducible) for targets that the seed does not solve.
         project: accept rotations whose entries are off by up to 1e-6, as six printed decimals are, and aim at the
             nearest rotation instead.
@@ -83,24 +96,32 @@ def ik(
         raise InputError(f"restarts must be an integer ≥ 0, got {restarts!r}")
     if robot.n == 0:
         raise InputError(f"robot {robot.name!r} has no joints, so nothing can be solved for")
-    goals = _goals(T, position_only, project)
+    aim = aim_of(axes, weights, position_only, elbow is not None)
+    goals = _goals(T, aim.axes == POSITION.axes, project)
     shape = goals.shape[:-2]
     start = middle(robot) if seed is None else finite(seed, "seed", (robot.n,))
-    try:
-        start = np.broadcast_to(start, (*shape, robot.n)).reshape(-1, robot.n)
-    except ValueError as error:
-        raise InputError(f"seed: shape {start.shape} does not fit targets of shape {shape}") from error
+    if shape or start.shape != (robot.n,):
+        try:
+            start = np.broadcast_to(start, (*shape, robot.n))
+        except ValueError as error:
+            raise InputError(f"seed: shape {start.shape} does not fit targets of shape {shape}") from error
+    start = start.reshape(-1, robot.n)
     flat = goals.reshape(-1, 4, 4)
     body = body_index(robot, frame)
     kind, home = _analysed(robot, frame)
-    if method == "closed" and (home is None or position_only):
-        why = "a position alone has infinitely many solutions" if position_only else kind.reason
+    plain = aim.whole and prefer is None
+    if method == "closed" and (home is None or not plain):
+        part = "a position alone" if aim.axes == POSITION.axes else "such a task"
+        why = kind.reason if plain else f"{part} has infinitely many solutions"
         raise NotSupportedError(f"no closed form for {robot.name!r}: {why}; use method='numeric'")
-    if home is None or position_only or method == "numeric":
-        how = Search(limits, position_only, int(restarts))
-        if shape == () and (found := solve_one(robot, body, flat[0], start[0], how)) is not None:
-            return found
-        batch = solve_numeric(robot, body, flat, start, how)
-    else:
+    if home is not None and plain and method != "numeric":
         batch = solve_closed(robot, body, kind.name, home, flat, start, limits=limits, restarts=int(restarts))
+        return batch[0] if shape == () else batch.reshape(shape)
+    asked = Search(aim, limits, int(restarts))
+    numbers = goal_numbers(flat, elbow if elbow is None else number(elbow, "elbow"))
+    if shape == () and prefer is None and (found := solve_one(robot, body, numbers[0], start[0], asked)) is not None:
+        return found
+    batch = solve_numeric(robot, body, numbers, start, asked)
+    if prefer is not None:
+        batch = with_preference(robot, body, numbers, batch, asked, prefer)
     return batch[0] if shape == () else batch.reshape(shape)

@@ -15,10 +15,9 @@ import numpy as np
 from armwright.graph.kernel import Kernel, backend
 from armwright.graph.loop import Loop
 from armwright.graph.loop_plan import LoopPlan, Slots, stage, traced_stage
+from armwright.kinematics.aim import Aim, measure
 from armwright.kinematics.ik_result import EXACT
-from armwright.kinematics.jacobian import pose_jacobian
-from armwright.kinematics.pose_error import error_jacobian, pose_error
-from armwright.spatial.linear import ltdl_solve
+from armwright.spatial.linear import ltdl, ltdl_solve
 from armwright.spatial.vectors import dot
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
-PoseAndJacobian = Callable[[Any], tuple[Any, Any]]
 GOAL_TOLERANCE = 0.01 * EXACT
 """Error [m, rad] at which a start has arrived: the last step of Newton's method then lies well inside the promise."""
 FLAT = 1e-9
@@ -43,6 +41,8 @@ LARGEST_DAMPING = 1e12
 SHRINK = 0.1
 """Least factor by which a good step lowers the damping (Nielsen's rule)."""
 
+TINY = 1e-18
+"""What keeps the pivots of a singular J Jᵀ from being 0 [-]; far below what counts as singular, 1e-12."""
 FIRST = {"cost": np.inf, "promised": 1.0, "damping": FIRST_DAMPING / SHRINK, "grow": 2.0, "open": 1.0}
 """Slots before the first step. No trial has a cost yet: the first one is kept, and lowers the damping."""
 
@@ -57,30 +57,30 @@ class Outcome(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What is minimised: the kernel, the bounds (n,), the number of error rows (3 or 6), and the iteration.
+    """What is minimised: the aim, the bounds (n,), and the iteration.
 
-    `spare` keeps what `one_target` iterates in, by the number of lanes, for the next call.
+    `rows_at` gives the weighed Jacobians (N, rows, n) at configurations (N, n) for goals (N, numbers); `spare` keeps
+    what `one_target` iterates in, by the number of lanes, for the next call.
     """
 
-    run: PoseAndJacobian
+    aim: Aim
     lower: Array
     upper: Array
-    rows: int
     length: float
     plan: LoopPlan
+    rows_at: Callable[[Array, Array], Array]
     spare: dict[int, list[Any]]
 
 
 def iteration(
-    robot: Robot, body: int | None, rows: int, length: float, lower: Array, upper: Array
+    robot: Robot, body: int | None, aim: Aim, length: float, lower: Array, upper: Array
 ) -> Callable[[Slots], Slots]:
     """Return one step as a function of its slots; `length` [m] weighs metres against radians."""
-    n = robot.n
-    weight = np.array([1.0 / length] * 3 + [1.0] * 3)[:rows]
+    n, rows = robot.n, aim.rows
 
     def step(s: Slots) -> Slots:
         going = s["open"][0] > 0.0
-        f_new, J_new, position_new, rotation_new = _measure(robot, body, s["trial"], s["goal"], weight)
+        f_new, J_new, position_new, rotation_new = measure(robot, body, s["trial"], s["goal"], aim, length)
         gained = 0.5 * (s["cost"][0] - dot(f_new, f_new))
         better = (gained > 0.0) & going
         q, f = np.where(better, s["trial"], s["q"]), np.where(better, f_new, s["f"])
@@ -123,19 +123,6 @@ def iteration(
     return step
 
 
-def _measure(
-    robot: Robot, body: int | None, q: Traced, goal: Traced, weight: Array
-) -> tuple[Traced, Traced, Traced, Traced]:
-    """Scaled error f (rows,), its Jacobian −df/dq (rows, n) and the norms of its halves [m], [rad]."""
-    T, J = pose_jacobian(robot, q, body)
-    target = np.array([[goal[3 * i], goal[3 * i + 1], goal[3 * i + 2], goal[9 + i]] for i in range(3)])
-    rows = len(weight)
-    e = pose_error(T, target)
-    J = J[:3] if rows == 3 else error_jacobian(e, J)
-    rotation: Any = 0.0 if rows == 3 else np.sqrt(dot(e[3:], e[3:]))
-    return e[:rows] * weight, J * weight[:, None], np.sqrt(dot(e[:3], e[:3])), rotation
-
-
 def _solve(J: Traced, f: Traced, damping: Traced) -> Traced:
     """Solve (JᵀJ + damping) dq = Jᵀf in whichever of the two equivalent forms is smaller."""
     m, n = J.shape
@@ -144,18 +131,30 @@ def _solve(J: Traced, f: Traced, damping: Traced) -> Traced:
     return ltdl_solve(J.T @ J + damping * np.eye(n), f @ J)
 
 
-def iteration_plan(robot: Robot, body: int | None, rows: int, length: float, lower: Array, upper: Array) -> LoopPlan:
+def iteration_plan(robot: Robot, body: int | None, aim: Aim, length: float, lower: Array, upper: Array) -> LoopPlan:
     """Return the iteration as a loop of one tick, whose substeps go on while any lane is open."""
-    n = robot.n
+    n, rows = robot.n, aim.rows
     one = ("cost", "promised", "damping", "grow", "position", "rotation", "flat", "open")
-    slots = {"goal": 12, "q": n, "trial": n, "f": rows, "J": rows * n, **dict.fromkeys(one, 1)}
-    step = iteration(robot, body, rows, length, lower, upper)
-    program = traced_stage(step, {name: (size,) for name, size in slots.items()}, "ik_step")
-    return LoopPlan(slots, (stage(program, "inside"),), until="open")
+    slots = {"goal": aim.numbers, "q": n, "trial": n, "f": rows, "J": rows * n, **dict.fromkeys(one, 1), "volume": 2}
+    step = iteration(robot, body, aim, length, lower, upper)
+    inside = traced_stage(step, {name: (size,) for name, size in slots.items() if name != "volume"}, "ik_step")
+    after = traced_stage(lambda s: {"volume": volume(s["J"].reshape(rows, n))}, {"J": (rows * n,)}, "ik_volume")
+    return LoopPlan(slots, (stage(inside, "inside"), stage(after, "after")), until="open")
+
+
+def volume(J: Traced) -> Traced:
+    """Determinant and trace of J Jᵀ (2,), which bound the least singular value; nothing for more rows than joints."""
+    if J.shape[0] > J.shape[1]:
+        return np.array([0.0, 1.0])
+    G = J @ J.T
+    out: Any = 1.0
+    for pivot in ltdl(G + TINY * np.eye(len(G))).d:
+        out = out * pivot
+    return np.array([out, np.trace(G)])
 
 
 def minimise(task: Task, goal: Array, start: Array, iterations: int) -> Outcome:
-    """Minimise the pose error from `start` (N, n) towards `goal` (N, 4, 4); every start ends on its own.
+    """Minimise the pose error from `start` (N, n) towards `goal` (N, numbers); every start ends on its own.
 
     A start ends when its error is below `GOAL_TOLERANCE`, when the projected gradient vanishes (a local minimum, where
     no joint motion inside the limits helps), or after `iterations` steps.
@@ -163,7 +162,7 @@ def minimise(task: Task, goal: Array, start: Array, iterations: int) -> Outcome:
     q = np.clip(start, task.lower, task.upper)
     count = len(q)
     given = {
-        "goal": np.concatenate([goal[:, :3, :3].reshape(count, 9), goal[:, :3, 3]], axis=1),
+        "goal": goal,
         "q": q,
         "trial": q,
         **FIRST,
@@ -180,14 +179,15 @@ def _compiled(plan: LoopPlan, given: Mapping[str, Any], count: int, most: int) -
     return loop.get
 
 
-def _on_tape(plan: LoopPlan, given: Mapping[str, Any], count: int, most: int) -> Callable[[str], Array]:
+def _on_tape(plan: LoopPlan, first: Mapping[str, Any], count: int, most: int) -> Callable[[str], Array]:
     """The same steps where there is no compiler."""
     step = Kernel(plan.stages[0].program, check_finite=False)
     slots = {name: np.zeros((count, size)) for name, size in plan.slots.items()}
-    for name, value in given.items():
+    for name, value in first.items():
         slots[name][...] = value
     for _ in range(most):
-        slots.update(zip((signal.name for signal in step.program.outputs), step(**slots), strict=True))
+        given = {signal.name: slots[signal.name] for signal in step.program.inputs}
+        slots.update(zip((signal.name for signal in step.program.outputs), step(**given), strict=True))
         if not (slots["open"] > 0.0).any():
             break
     return slots.__getitem__

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from armwright.kinematics.extent import characteristic_length, full_rank, lost_rank, reach, weights
+from armwright.kinematics.aim import POSE, POSITION, Aim, measure
+from armwright.kinematics.elbow import places
+from armwright.kinematics.extent import characteristic_length, full_rank, lost_rank, reach
 from armwright.kinematics.ik_result import EXACT, IKBatch
-from armwright.kinematics.jacobian import pose_jacobian
 from armwright.kinematics.joint_range import fit_turns, random_starts
 from armwright.kinematics.levenberg import Outcome, Task, iteration_plan, minimise
 from armwright.robot.kernels import kernel
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
     Mask = NDArray[np.bool_]
 
@@ -53,24 +54,35 @@ class Found(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What is asked: keep to the joint limits, the position alone, so many random starts."""
+    """What is asked: the aim, whether to keep to the joint limits, how many random starts."""
 
+    aim: Aim = POSE
     limits: bool = True
-    position_only: bool = False
     restarts: int = RESTARTS
 
 
-def ik_task(robot: Robot, body: int | None, limits: bool, position_only: bool) -> Task:
-    """Kernel, bounds, weights and iteration of one arm and frame, made once."""
-    return robot.memo(("ik_task", body, limits, position_only), _task, body, limits, position_only)
+def ik_task(robot: Robot, body: int | None, limits: bool, aim: Aim = POSE) -> Task:
+    """Bounds, weights and iteration of one arm, frame and aim, made once."""
+    return robot.memo(("ik_task", body, limits, aim), _task, body, limits, aim)
 
 
-def _task(robot: Robot, body: int | None, limits: bool, position_only: bool) -> Task:
-    run = kernel(robot, pose_jacobian, regroup=False, check_finite=False, body=body)
+def _task(robot: Robot, body: int | None, limits: bool, aim: Aim) -> Task:
     open_range = np.full(robot.n, np.inf)
     lower, upper = (robot.lower, robot.upper) if limits else (-open_range, open_range)
-    rows, length = 3 if position_only else 6, characteristic_length(robot)
-    return Task(run, lower, upper, rows, length, iteration_plan(robot, body, rows, length, lower, upper), {})
+    at, length = (places(robot) if aim.elbow else None), characteristic_length(robot)
+
+    def rows_at(arm: Robot, q: Traced, goal: Traced) -> Traced:
+        return measure(arm, body, q, goal, aim, length, at).J
+
+    rows = kernel(robot, rows_at, check_finite=False, shapes={"goal": aim.numbers})
+    plan = iteration_plan(robot, body, aim, length, lower, upper)
+    return Task(aim, lower, upper, length, plan, rows, {})
+
+
+def goal_numbers(T: Array, elbow: float | None = None) -> Array:
+    """Poses (B, 4, 4) as the numbers that the iteration takes: rotation by rows, origin, angle of the elbow."""
+    parts = [T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]]
+    return np.concatenate(parts if elbow is None else [*parts, np.full((len(T), 1), elbow)], axis=1)
 
 
 def solves(position: Array, rotation: Array) -> Mask:
@@ -78,10 +90,19 @@ def solves(position: Array, rotation: Array) -> Mask:
     return np.asarray((position <= EXACT) & (rotation <= EXACT))
 
 
-def singular_at(robot: Robot, body: int | None, task: Task, q: Array) -> Mask:
-    """Whether the task's Jacobian at configurations (N, n) has lost rank, metres weighed by the arm's length."""
-    J = task.run(q)[1][:, : task.rows] * weights(robot)[: task.rows, None]
-    return lost_rank(J, full_rank(robot, body, task.rows))
+def singular_at(robot: Robot, body: int | None, task: Task, q: Array, goal: Array) -> Mask:
+    """Whether the task's Jacobian at solutions (N, n) of goals has lost rank, metres weighed by the arm's length."""
+    return lost_rank(task.rows_at(q, goal), task_rank(robot, body, task))
+
+
+def task_rank(robot: Robot, body: int | None, task: Task) -> int:
+    """Return the rank that the task's Jacobian has in general."""
+    axes = task.aim.axes
+    return (
+        full_rank(robot, body, len(axes)) + task.aim.elbow
+        if axes in ((0, 1, 2), POSE.axes)
+        else len(axes) + task.aim.elbow
+    )
 
 
 def _best(task: Task, found: Outcome, seed: Array, groups: int) -> Found:
@@ -115,7 +136,7 @@ def _restart(
 
 
 def search(robot: Robot, task: Task, goal: Array, seed: Array, restarts: int, limits: bool) -> Found:
-    """Search a configuration for every goal (B, 4, 4), from seed (B, n) and then from `restarts` random starts."""
+    """Search a configuration for every goal (B, numbers), from seed (B, n) and then from `restarts` random starts."""
     best = _best(task, minimise(task, goal, seed, ITERATIONS), seed, goal.shape[0])
     rng = np.random.default_rng(RANDOM_SEED)
     left, size = restarts, FIRST_ROUND
@@ -127,14 +148,14 @@ def search(robot: Robot, task: Task, goal: Array, seed: Array, restarts: int, li
     return best
 
 
-def _beyond_reach(robot: Robot, body: int | None, goal: Array) -> Mask:
+def _beyond_reach(robot: Robot, body: int | None, goal: Array, aim: Aim) -> Mask:
     """Whether a tool target lies further from the first joint than all links put end to end."""
     tree = robot.tree
     path = tree.ancestors(tree.tip)
-    if body is not None or not path:
+    if body is not None or not path or aim.axes[:3] != POSITION.axes:
         return np.zeros(goal.shape[0], dtype=bool)
     origin = tree.T_base_root[:3, :3] @ tree.p0[path[-1]] + tree.T_base_root[:3, 3]
-    return np.asarray(np.linalg.norm(goal[:, :3, 3] - origin, axis=-1) > reach(robot) * (1.0 + EXACT))
+    return np.asarray(np.linalg.norm(goal[:, 9:12] - origin, axis=-1) > reach(robot) * (1.0 + EXACT))
 
 
 def solve_numeric(
@@ -144,12 +165,12 @@ def solve_numeric(
     seed: Array,
     asked: Search,
 ) -> IKBatch:
-    """Solve goals (B, 4, 4) numerically; seed (B, n). See `armwright.kinematics.inverse.ik` for the meaning."""
-    limits, position_only, restarts = asked
+    """Solve goals (B, numbers) numerically; seed (B, n). See `armwright.kinematics.inverse.ik` for the meaning."""
+    aim, limits, restarts = asked
     count = seed.shape[0]
-    inner = ik_task(robot, body, limits, position_only)
-    outer = ik_task(robot, body, False, position_only)
-    far = _beyond_reach(robot, body, goal)
+    inner = ik_task(robot, body, limits, aim)
+    outer = ik_task(robot, body, False, aim)
+    far = _beyond_reach(robot, body, goal, aim)
     closest = search(robot, inner, goal, seed, restarts, limits)
     fitted = fit_turns(robot, closest.q, seed, limits)
     solution, position, rotation = fitted.q.copy(), closest.position.copy(), closest.rotation.copy()
@@ -176,7 +197,7 @@ def solve_numeric(
     near = np.where((has & np.isin(status, ("solved",)))[:, None], solution, closest.q)
     singular = np.zeros(count, dtype=bool)
     if has.any():
-        singular[has] = singular_at(robot, body, outer, solution[has])
+        singular[has] = singular_at(robot, body, outer, solution[has], goal[has])
     status[(status == "solved") & singular] = "singular"
     won = np.isin(status, ("solved", "singular"))
     return IKBatch(

@@ -14,16 +14,20 @@ import numpy as np
 
 from armwright.graph.kernel import backend
 from armwright.graph.loop import Loop
-from armwright.kinematics.extent import full_rank, lost_rank
+from armwright.kinematics.extent import SINGULAR_BELOW, lost_rank
 from armwright.kinematics.ik_result import EXACT, IKResult
 from armwright.kinematics.joint_range import fit_turns, random_starts
 from armwright.kinematics.levenberg import FIRST, Task
-from armwright.kinematics.numeric import FIRST_ROUND, ITERATIONS, RANDOM_SEED, Search, ik_task
+from armwright.kinematics.numeric import FIRST_ROUND, ITERATIONS, RANDOM_SEED, Search, ik_task, task_rank
 
 if TYPE_CHECKING:
     from armwright.graph.loop_plan import LoopPlan
     from armwright.robot.model import Robot
     from armwright.types import Array
+
+YES, NO = np.ones(1, dtype=bool), np.zeros(1, dtype=bool)
+for _flag in (YES, NO):
+    _flag.flags.writeable = False
 
 
 class Workspace:
@@ -44,7 +48,7 @@ class Workspace:
         self._function = loop.function
 
     def run(self, goal: Array, starts: Array) -> None:
-        """Iterate from starts (lanes, n), which are inside the bounds, towards goal (12,)."""
+        """Iterate from starts (lanes, n), which are inside the bounds, towards goal (numbers,)."""
         memory, slots = self.memory, self.slots
         memory[...] = self.first
         memory[:, slots["goal"]] = goal[:, None]
@@ -57,33 +61,34 @@ class Workspace:
 
     def get(self, name: str) -> Array:
         """A slot (lanes, size) after a run."""
+        if self.lanes == 1:
+            return self.memory[0, self.slots[name]].T
         size = self.slots[name].stop - self.slots[name].start
         return self.memory[:, self.slots[name]].transpose(0, 2, 1).reshape(-1, size)[: self.lanes]
 
 
 def solve_one(robot: Robot, body: int | None, goal: Array, seed: Array, asked: Search) -> IKResult | None:
-    """Solve one goal (4, 4) from seed (n,); None where there is more to say than a solution inside the limits."""
+    """Solve one goal (numbers,) from seed (n,); None where there is more to say than a solution inside the limits."""
     if backend() != "llvm":
         return None
-    limits, position_only, restarts = asked
-    task = ik_task(robot, body, limits, position_only)
-    numbers = np.concatenate([goal[:3, :3].reshape(9), goal[:3, 3]])
-    q, errors, J = _attempt(task, numbers, np.clip(seed, task.lower, task.upper)[None], seed)
+    aim, limits, restarts = asked
+    task = ik_task(robot, body, limits, aim)
+    q, errors, J = _attempt(task, goal, np.minimum(np.maximum(seed, task.lower), task.upper)[None], seed)
     tried, size = 0, FIRST_ROUND
     while errors is None and tried < restarts:
         size = min(size, restarts - tried)
         starts = robot.memo(("ik_starts", limits, restarts), _starts, limits, restarts, task.length)
-        q, errors, J = _attempt(task, numbers, np.concatenate([q[None], starts[tried : tried + size]]), seed)
+        q, errors, J = _attempt(task, goal, np.concatenate([q[None], starts[tried : tried + size]]), seed)
         tried, size = tried + size, 3 * size
     if errors is None:
         return None
-    inside = np.ones(1, dtype=bool)
+    inside = YES
     if np.abs(q - seed).max() > np.pi:
         fitted = fit_turns(robot, q[None], seed[None], limits)
         q, inside = fitted.q[0], fitted.inside
         if limits and not inside.all():
             return None
-    singular = lost_rank(J[None], full_rank(robot, body, task.rows))
+    singular = NO if J is None else lost_rank(J[None], task_rank(robot, body, task))
     status = "singular" if singular[0] else "solved"
     said = "solved: 1 solution(s), 1 inside the limits"
     if singular[0]:
@@ -107,21 +112,24 @@ def _starts(robot: Robot, limits: bool, count: int, length: float) -> Array:
     return random_starts(robot, count, limits, np.random.default_rng(RANDOM_SEED), length)
 
 
-def _attempt(task: Task, goal: Array, starts: Array, seed: Array) -> tuple[Array, Array | None, Array]:
-    """Best end of these starts: q (n,), its errors (2,) or None if it does not solve, its weighed Jacobian."""
+def _attempt(task: Task, goal: Array, starts: Array, seed: Array) -> tuple[Array, Array | None, Array | None]:
+    """Best end of these starts: q (n,), its errors (2,) or None if it does not solve, and J if it may be singular."""
     lanes, n = starts.shape
     spare = task.spare.setdefault(lanes, [])
     work = spare.pop() if spare else Workspace(task.plan, lanes)
     try:
         work.run(goal, starts)
+        k = 0
         q, position, rotation = work.get("q"), work.get("position")[:, 0], work.get("rotation")[:, 0]
         solved = (position <= EXACT) & (rotation <= EXACT)
-        if lanes == 1:
-            k = 0
-        else:
+        if lanes > 1:
             away = np.linalg.norm(q - seed, axis=1)
             k = int(np.argmin(np.where(solved, away / (1.0 + away), 2.0 + np.hypot(position / task.length, rotation))))
-        J = work.get("J")[k].reshape(task.rows, n).copy()
+        m = task.aim.rows
+        det, trace = work.get("volume")[k].tolist()
+        # σ_min² ≥ det/(trace/(m − 1))^(m − 1): most configurations are cleared without a decomposition
+        clear = m <= n and det * (m - 1) ** (m - 1) > SINGULAR_BELOW**2 * trace**m
+        J = None if clear else work.get("J")[k].reshape(m, n).copy()
         return q[k].copy(), np.array([position[k], rotation[k]]) if solved[k] else None, J
     finally:
         spare.append(work)
