@@ -201,9 +201,7 @@ def test_force_mode_gives_way_along_the_chosen_axis_only(c):
 
 
 def test_free_drive_follows_the_hand(c):
-    command(c, 52)
-    command(c, 54)
-    assert c.registers.out_ints[1] == 1
+    command(c, 52, ints=[1] * 6)
     c.plant.push(5, np.array([0.0, 20.0, 0, 0, 0, 0]))
     before = c.plant.live.q.copy()
     run_for(c, 0.3)

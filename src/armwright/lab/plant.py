@@ -14,6 +14,7 @@ from armwright.graph import compile_function
 from armwright.kinematics.inverse import ik
 from armwright.kinematics.jacobian import pose_jacobian
 from armwright.lab.body import carrying, current_map, lab_arm, load_of
+from armwright.lab.model import Model, model_kernel
 from armwright.lab.sensing import Felt, felt_kernel
 from armwright.lab.servo import servo, watch
 from armwright.robot.tree import as_tree
@@ -143,10 +144,12 @@ class Plant:
         self.map = current_map(robot)
         self.tcp, self.load, self._carried = np.zeros(6), np.zeros(4), np.zeros(4)
         self._publish, self._newton = published_kernel(self.robot), newton_kernel(self.robot)
+        self._model = model_kernel(self.robot)
         self._before = np.zeros(6)
         self.qdd = np.zeros(6)
         self.inverse(self.pose_of(np.array(q0, dtype=np.float64)), np.array(q0, dtype=np.float64))
         self.look()
+        self.model()
 
     def step(self, q: Array, qd: Array, qdd: Array) -> None:
         """One tick of 2 ms towards a reference."""
@@ -164,6 +167,11 @@ class Plant:
         p, load = self.live, self.live.memory["load"]
         self.now = Published(*self._publish(p.q, p.qd, self.qdd, p.ref, p.outputs["tau_ext"], self.tcp, load))
         return self.now
+
+    def model(self) -> Model:
+        """The arm's mathematics at its present state, with the load that it was told."""
+        p = self.live
+        return Model(*self._model(p.q, p.qd, self.tcp, p.memory["load"]))
 
     @property
     def alarm(self) -> bool:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.errors import ArmwrightError, InputError
+from armwright.errors import InputError
 from armwright.lab.controller import moves
 from armwright.lab.controller.core import STEADY, TICK
-from armwright.lab.controller.motions import Chain, JointServo
 from armwright.lab.controller.state import Event
 from armwright.spatial.rotations import exp_so3, log_so3
 
@@ -20,45 +19,62 @@ if TYPE_CHECKING:
     from armwright.lab.controller.desk import Desk
     from armwright.types import Array
 
+SERVO_ROUNDS = 8  # of Newton's method for servol
 
-def _joint_move(d: Desk, *, is_pose: bool) -> None:
-    """Movej: goal d0–5, speed d6, acceleration d7, asynchronous i1."""
+
+def _joint_move(d: Desk) -> None:
+    """Movej: joints d0–5, speed d6, acceleration d7, asynchronous i1."""
     v, a = d.numbers(6, 2)
-    d.move(moves.joint_move(d.c, d.numbers(0), v, a, is_pose=is_pose))
+    d.move(moves.joint_move(d.c, d.c.reference, moves.joint_goal(d.c, d.numbers(0)), v, a))
+
+
+def _joint_move_to_pose(d: Desk) -> None:
+    """Movej to a TCP pose d0–5; the rest alike."""
+    (v, a), pose = d.numbers(6, 2), moves.pose_goal(d.numbers(0))
+    d.solve(pose, lambda q: d.move(moves.joint_move(d.c, d.c.reference, moves.reached(q, pose), v, a)))
 
 
 def _line_move(d: Desk, *, is_pose: bool) -> None:
     """Movel: goal d0–5, speed d6, acceleration d7, asynchronous i1."""
     v, a = d.numbers(6, 2)
-    d.move(moves.line_move(d.c, d.numbers(0), v, a, is_pose=is_pose))
+    goal = d.numbers(0)
+    pose = moves.pose_goal(goal) if is_pose else d.c.plant.pose_of(moves.joint_goal(d.c, goal))
+    d.move(moves.line_move(d.c, d.c.reference, pose, v, a))
 
 
 def _move_path(d: Desk) -> None:
-    """The literal moves that were uploaded with the script, one after the other; blend radii are not used."""
-    d.move(Chain([partial(moves.motion_from, d.c, call) for call in d.path], d.c.reference))
+    """The literal moves that were uploaded with the script, one after the other, with their blends."""
+    if not d.path:
+        raise InputError("path: no moves came with the script")
+    if moves.needs_inverse(d.path):
+        job = partial(moves.with_joints, d.c, d.path, d.c.reference.q.copy(), d.c.plant.tcp.copy())
+        d.ask(job, lambda calls: d.move(moves.path(d.c, calls)))
+    else:
+        d.move(moves.path(d.c, d.path))
 
 
 def _speed_joints(d: Desk) -> None:
-    """Speedj: d0–5, acceleration d6, time d7; 0 counts for a second, the client repeats it."""
-    a, time = d.numbers(6, 2)
-    d.c.begin(moves.joint_speed(d.c, d.numbers(0), a, time if time > 0.0 else 1.0))
+    """Speedj: d0–5, acceleration d6, time d7; the client repeats it."""
+    d.c.begin(moves.joint_speed(d.c, d.c.reference, d.numbers(0), *d.numbers(6, 2)))
 
 
 def _speed_tool(d: Desk) -> None:
     """Speedl: d0–5, acceleration d6, time d7."""
-    a, time = d.numbers(6, 2)
-    d.c.begin(moves.tool_speed(d.c, d.numbers(0), a, time if time > 0.0 else 1.0))
+    d.c.begin(moves.tool_speed(d.c, d.c.reference, d.numbers(0), *d.numbers(6, 2)))
 
 
-def _servo(d: Desk, *, is_pose: bool) -> None:
-    """Servoj and servol: goal d0–5, time d8, lookahead d9, gain d10."""
-    goal = moves.configuration(d.c, d.numbers(0), is_pose=is_pose)
-    time, lookahead, gain = d.numbers(8, 3)
-    motion = d.c.motion
-    if not (d.c.moving and isinstance(motion, JointServo)):
-        motion = JointServo(d.c.reference, d.c.most_speed, d.c.most_acceleration)
-        d.c.begin(motion)
-    motion.aim(goal, time if time > 0.0 else 0.008, lookahead, gain)
+def _servo(d: Desk) -> None:
+    """Servoj: joints d0–5, time d8, lookahead d9, gain d10."""
+    moves.servo_joints(d.c, moves.joint_goal(d.c, d.numbers(0)), *d.numbers(8, 3))
+
+
+def _servo_to_pose(d: Desk) -> None:
+    """Servol: a TCP pose d0–5 near where the arm is, reached by small steps; the rest alike."""
+    pose = moves.pose_goal(d.numbers(0))
+    q, error = d.c.plant.towards(d.c.reference.q, pose, rounds=SERVO_ROUNDS)
+    if not error < moves.NEAR:
+        raise InputError(f"servol: {np.round(pose, 4).tolist()} is not near enough, or out of reach")
+    moves.servo_joints(d.c, moves.joint_goal(d.c, q.tolist()), *d.numbers(8, 3))
 
 
 def _stop_steering(d: Desk) -> None:
@@ -73,30 +89,40 @@ def _stop_move(d: Desk) -> None:
 
 def _inverse(d: Desk, *, near: bool) -> None:
     """Joints of a pose d0–5, near d6–11 or near where the arm is."""
-    d.give(moves.configuration(d.c, d.numbers(0), is_pose=True, near=_near(d, near)))
-    d.done()
+    pose = moves.pose_goal(d.numbers(0))
+
+    def answer(q: Array | None) -> None:
+        d.give(moves.reached(q, pose))
+        d.done()
+
+    d.solve(pose, answer, _near(d, near))
 
 
 def _has_inverse(d: Desk, *, near: bool) -> None:
     """Whether there are such joints: i-out 1."""
+
+    def answer(q: Array | None) -> None:
+        d.say(int(q is not None), 1)
+        d.done()
+
     try:
-        moves.configuration(d.c, d.numbers(0), is_pose=True, near=_near(d, near))
-        d.say(1, 1)
-    except ArmwrightError:
-        d.say(0, 1)
-    d.done()
+        pose = moves.pose_goal(d.numbers(0))
+    except InputError:
+        answer(None)
+    else:
+        d.solve(pose, answer, _near(d, near))
 
 
 def _near(d: Desk, given: bool) -> Array | None:
     return np.array(d.numbers(6)) if given else None
 
 
-def _within_limits(d: Desk, *, is_pose: bool) -> None:
-    """Whether a pose or joints d0–5 can be reached: i-out 1."""
+def _joints_within_limits(d: Desk) -> None:
+    """Whether joints d0–5 can be reached: i-out 1."""
     try:
-        moves.configuration(d.c, d.numbers(0), is_pose=is_pose)
+        moves.joint_goal(d.c, d.numbers(0))
         d.say(1, 1)
-    except ArmwrightError:
+    except InputError:
         d.say(0, 1)
     d.done()
 
@@ -190,17 +216,17 @@ def accepted(d: Desk) -> None:
 
 
 GROUP_1: dict[int, Callable[[Desk], None]] = {
-    1: partial(_joint_move, is_pose=False),
-    2: partial(_joint_move, is_pose=True),
+    1: _joint_move,
+    2: _joint_move_to_pose,
     3: partial(_line_move, is_pose=True),
     4: partial(_line_move, is_pose=False),
     9: _speed_joints,
     10: _speed_tool,
-    11: partial(_servo, is_pose=False),
+    11: _servo,
     15: _stop_steering,
     16: _stop_steering,
     17: _set_payload,
-    24: partial(_servo, is_pose=True),
+    24: _servo_to_pose,
     26: _step_time,
     28: _target_waypoint,
     29: _set_tcp,
@@ -209,8 +235,8 @@ GROUP_1: dict[int, Callable[[Desk], None]] = {
     33: _stop_move,
     34: _stop_move,
     35: _set_watchdog,
-    36: partial(_within_limits, is_pose=True),
-    37: partial(_within_limits, is_pose=False),
+    36: partial(_has_inverse, near=False),
+    37: _joints_within_limits,
     38: _torques,
     39: _pose_trans,
     40: _get_tcp,

@@ -9,28 +9,43 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.lab.controller import moves
 from armwright.lab.controller.commands import accepted
-from armwright.lab.controller.compliance import ForceMode, FreeDrive, Jog, UntilContact
+from armwright.lab.controller.compliance import ForceMode, Jog, UntilContact
+from armwright.lab.controller.freely import AxesFreeDrive, FreeDrive
 from armwright.motion.reference import Reference
 from armwright.spatial.rotations import exp_so3
 
 if TYPE_CHECKING:
     from armwright.lab.controller.desk import Desk
 
+DEFAULT_GAIN = 0.5  # that ur_rtde's script sets for force mode
+NEAR_SINGULAR, SINGULAR = 0.05, 0.01
+
 
 def _force_mode(d: Desk) -> None:
-    """Selection i2–7, frame d0–5, wrench d6–11, limits d12–17; the type i1 is taken as 2 (the frame stays)."""
+    """Type i1, selection i2–7, frame d0–5, wrench d6–11, limits d12–17."""
     selection = np.array([d.integer(2 + k) != 0 for k in range(6)])
     motion = d.c.motion
     if not (d.c.moving and isinstance(motion, ForceMode)):
         motion = ForceMode(d.c)
         d.c.begin(motion)
-    motion.aim(selection, np.array(d.numbers(0)), np.array(d.numbers(6)), np.array(d.numbers(12)))
+    frame, wrench, limits = (np.array(d.numbers(k)) for k in (0, 6, 12))
+    motion.aim(selection, d.integer(1), frame, wrench, limits, d.force_gain / DEFAULT_GAIN)
+
+
+def _force_gain(d: Desk) -> None:
+    """Gain of force mode d0, 0 to 2."""
+    gain = d.numbers(0, 1)[0]
+    if not 0.0 <= gain <= 2.0:
+        raise InputError(f"force mode: a gain of 0 to 2, got {gain}")
+    d.force_gain = gain
+    d.done()
 
 
 def _end_of_mode(d: Desk) -> None:
     """Brake from the speed that the arm has, and hold."""
-    if isinstance(d.c.motion, FreeDrive):
+    if isinstance(d.c.motion, (FreeDrive, AxesFreeDrive)):
         d.c.reference = Reference(np.array(d.c.plant.live.q), np.array(d.c.plant.live.qd), np.zeros(6))
     d.stop(10.0)
 
@@ -41,15 +56,24 @@ def _zero_sensor(d: Desk) -> None:
     d.done()
 
 
-def _free_drive(d: Desk) -> None:
+def _teach(d: Desk) -> None:
     """The arm follows the hand; all axes."""
     d.c.begin(FreeDrive(d.c))
     d.done()
 
 
+def _free_drive(d: Desk) -> None:
+    """The arm follows the hand along the axes i1–6 of the frame d0–5; all axes: as a whole."""
+    free = np.array([d.integer(1 + k) != 0 for k in range(6)], dtype=np.float64)
+    frame = moves.six(d.numbers(0), "free drive: frame", 13.0)
+    d.c.begin(FreeDrive(d.c) if free.all() else AxesFreeDrive(d.c, free, exp_so3(frame[3:])))
+    d.done()
+
+
 def _free_drive_status(d: Desk) -> None:
-    """i-out 1: 1 while the arm follows the hand."""
-    d.say(int(isinstance(d.c.motion, FreeDrive) and d.c.moving), 1)
+    """i-out 1: 0 normal, 1 near a singularity, 2 too close to it, by the least singular value of the Jacobian."""
+    least = np.linalg.svd(d.c.plant.model().jacobian, compute_uv=False)[-1]
+    d.say(int(least < NEAR_SINGULAR) + int(least < SINGULAR), 1)
     d.done()
 
 
@@ -99,10 +123,10 @@ GROUP_2: dict[int, Callable[[Desk], None]] = {
     6: _force_mode,
     7: _end_of_mode,
     8: _zero_sensor,
-    18: _free_drive,
+    18: _teach,
     19: _end_of_mode,
     20: accepted,
-    21: accepted,
+    21: _force_gain,
     25: _tool_contact,
     41: _jog,
     42: _stop_jog,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions that give way: force mode, free drive, jogging."""
+"""Motions of the tool that heed what it touches: force mode, jogging, moving until a contact."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.controller.motions import DT, ToolSpeed
+from armwright.lab.controller.motions import JointMove, Motion, ToolSpeed, brake
+from armwright.lab.controller.paths import Chain
 from armwright.motion.reference import Reference
 from armwright.spatial.rotations import exp_so3
 
@@ -16,37 +17,69 @@ if TYPE_CHECKING:
     from armwright.lab.controller.core import Controller
     from armwright.types import Array
 
-DAMPING = 0.2  # of free drive: part of the speed that the servo holds against
+UNCLEAR = 1e-3  # a direction shorter than this is none [m, m/s]
+STOP_AT_CONTACT, RETREAT_SPEED, RETREAT_ACCELERATION = 3.0, 0.2, 2.0  # of the joints [rad/s², rad/s, rad/s²]
 GIVE = np.array([2e-3] * 3 + [2e-2] * 3)
 """Speed for each newton or newton metre that is missing [m/s/N, rad/s/(N m)]."""
+
+
+def force_axes(kind: int, frame: Array, place: Array, speed: Array, last: Array) -> Array:
+    """Axes (3, 3) in which a force mode of type 1, 2 or 3 works, from its task frame (6,), TCP and its speed (3,).
+
+    1: y points from the TCP to the frame's origin. 2: the frame's own. 3: x is along the TCP's speed in the frame's
+    x-y plane. Where that has no direction, `last` stays.
+    """
+    R = exp_so3(frame[3:])
+    if kind == 1:
+        y = frame[:3] - place
+        if np.linalg.norm(y) < UNCLEAR:
+            return last
+        y = y / np.linalg.norm(y)
+        side = R[:, 0] if abs(R[:, 0] @ y) < 0.9 else R[:, 2]
+        x = side - (side @ y) * y
+        x = x / np.linalg.norm(x)
+        return np.column_stack([x, y, np.cross(x, y)])
+    if kind == 3:
+        x = speed - (speed @ R[:, 2]) * R[:, 2]
+        if np.linalg.norm(x) < UNCLEAR:
+            return last
+        x = x / np.linalg.norm(x)
+        return np.column_stack([x, np.cross(R[:, 2], x), R[:, 2]])
+    return R
 
 
 class ForceMode(ToolSpeed):
     """Admittance: along chosen axes of a frame the tool moves until the world pushes back as hard as is wanted.
 
-    v = clip(GIVE (w + F), ±limit), w the wanted wrench on the world, F what the observer feels of the world on the arm.
-    Axes that are not chosen hold their position.
+    v = clip(gain GIVE (w + F), ±limit), w the wanted wrench on the world, F what the observer feels of the world on
+    the arm. Axes that are not chosen hold their position.
     """
 
     def __init__(self, controller: Controller) -> None:
         c = controller
         super().__init__(c.reference, c.target_pose(), np.zeros(6), 2.0, np.inf, c.plant.towards)
         self._c = c
-        self._free, self._frame = np.zeros(6, dtype=bool), np.eye(3)
-        self._wrench, self._limits = np.zeros(6), np.zeros(6)
+        self._free, self._kind, self._frame, self._axes = np.zeros(6, dtype=bool), 2, np.zeros(6), np.eye(3)
+        self._wrench, self._limits, self._gain = np.zeros(6), np.zeros(6), 1.0
 
-    def aim(self, free: Array, frame: Array, wrench: Array, limits: Array) -> None:
-        """New selection (6,), task frame (6,), wrench (6,) and speed limits (6,)."""
+    def aim(self, free: Array, kind: int, frame: Array, wrench: Array, limits: Array, gain: float = 1.0) -> None:
+        """New selection (6,), type (see `force_axes`), task frame (6,), wrench (6,), speed limits (6,) and gain."""
         if not all(np.isfinite(part).all() for part in (frame, wrench, limits)) or np.abs(frame).max() > 13.0:
             raise InputError("force mode: frame, wrench and limits must be finite")
-        self._free, self._frame, self._wrench = free, exp_so3(frame[3:]), wrench
+        if kind not in (1, 2, 3):
+            raise InputError(f"force mode: type 1, 2 or 3, got {kind}")
+        if kind != self._kind or not np.array_equal(frame, self._frame):
+            self._axes = exp_so3(frame[3:])
+        self._free, self._kind, self._frame, self._wrench, self._gain = free, kind, frame, wrench, gain
         self._limits = np.clip(np.abs(limits), 0.0, 1.0)
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
-        R, felt = self._frame, self._c.plant.look().force - self._c.ft_offset
+        R = self._axes = force_axes(self._kind, self._frame, self._p, self._speed[:3], self._axes)
+        felt = self._c.plant.look().force - self._c.ft_offset
         inside = np.concatenate([R.T @ felt[:3], R.T @ felt[3:]])
-        speed = np.clip(GIVE * (self._wrench + inside), -self._limits, self._limits) * self._free
+        wanted = self._gain * GIVE * (self._wrench + inside)
+        speed = np.clip(wanted, -self._limits, self._limits) * self._free
         self._goal = np.concatenate([R @ speed[:3], R @ speed[3:]])
         return super().step(scale)
 
@@ -63,27 +96,27 @@ class Jog(ToolSpeed):
 
 
 class UntilContact(Jog):
-    """Keep a TCP speed, base axes, until something pushes against `direction` (3,); then brake. 0: any direction."""
+    """Keep a TCP speed, base axes, until something pushes against `direction` (3,); then brake, and go back to where
+    the arm was when it felt that. 0: any direction.
+    """
 
     def __init__(self, controller: Controller, speed: Array, acceleration: float, direction: Array) -> None:
         super().__init__(controller, speed, acceleration if acceleration > 0.0 else 0.5, np.eye(3))
         self._c, self._direction = controller, direction if direction.any() else np.array(speed[:3])
+        self._back: Motion | None = None
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
-        if self._left > 0.0 and self._c.touched(self._direction):
-            self._left, self._a = 0.0, 3.0
-        return super().step(scale)
+        if self._back is None and self._c.touched(self._direction):
+            self._back = back_from_contact(self._c)
+        return super().step(scale) if self._back is None else self._back.step(scale)
 
 
-class FreeDrive:
-    """The reference follows the arm: gravity and friction are carried, a hand moves the rest."""
+def back_from_contact(c: Controller) -> Motion:
+    """Brake, then return to where the arm is now."""
+    q = np.array(c.plant.live.q)
 
-    def __init__(self, controller: Controller) -> None:
-        self._live = controller.plant.live
-        controller.plant.rest()
+    def back(at: Reference) -> Motion:
+        return JointMove(at.q, q, RETREAT_SPEED, RETREAT_ACCELERATION, c.plant.pose_of)
 
-    def step(self, scale: float) -> tuple[Reference, bool]:
-        """See `Motion`."""
-        qd = (1.0 - DAMPING) * np.array(self._live.qd)
-        return Reference(np.array(self._live.q) + qd * DT, qd, np.zeros_like(qd)), False
+    return Chain([lambda at: brake(at, STOP_AT_CONTACT), back], c.reference)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from armwright.errors import ArmwrightError, SimulationError
+from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.lab.controller.motions import Hold, Motion, PathLostError, brake
 from armwright.lab.controller.registers import Registers
+from armwright.lab.controller.solver import Solver
 from armwright.lab.controller.state import Event, State, after
 from armwright.motion.reference import Reference
 
@@ -29,6 +30,7 @@ TOOL_SPEED, TOOL_ACCELERATION = 0.25, 1.2  # of URScript's movel
 TOUCH = 30.0  # [N] that count as a contact; friction hides less
 BRAKED = (State.OFF, State.IDLE, State.FAULT)
 STEADY = 0.25  # [s] without motion
+HISTORY = 1000  # steps of the controller whose joints are remembered
 
 
 class Program(Protocol):
@@ -45,6 +47,7 @@ class Controller:
         plant: the arm. e_series, version, rate: as RTDE reports them. registers: shared with clients.
         state: see `State`. why: of the last protective stop. reference: of the last tick.
         lock: held by whoever looks at or changes anything; a tick takes it for some ten microseconds.
+        solver: for what a tick cannot wait for.
         ignored: moves that came while another was under way (004 §1.3). collisions: protective stops so far.
     """
 
@@ -61,6 +64,8 @@ class Controller:
         self.moving = False
         self.finished: Callable[[], None] | None = None
         self.program: Program | None = None
+        self.solver = Solver()
+        self._history, self._kept = np.tile(plant.live.q, (HISTORY, 1)), 0
         self.ticks = self.publications = self.ignored = self.collisions = 0
         self.steady = 0.0
         self.ft_offset = np.zeros(6)
@@ -96,6 +101,7 @@ class Controller:
         if event in (Event.STOP, Event.POWER_OFF, Event.COLLISION, Event.BREAK, Event.PAUSE):
             if event is not Event.PAUSE:
                 self.program = None
+                self.solver.forget()
             hard = event in (Event.COLLISION, Event.BREAK)
             self.halt(STOP_DECELERATION if hard else 4.0)
         if event is Event.COLLISION and before is not State.STOPPED:
@@ -133,7 +139,8 @@ class Controller:
         return self.state in (State.READY, State.PLAYING)
 
     def tick(self) -> None:
-        """One tick: program, motion, safety, arm."""
+        """One tick: answers, program, motion, safety, arm."""
+        self.solver.deliver()
         if self.program is not None and self.state is State.PLAYING:
             self.program.tick()
         self._advance()
@@ -151,6 +158,9 @@ class Controller:
             level = float(self.plant.live.outputs["level"][0])
             self.protective_stop(f"collision, {level:.2f} of the threshold")
         self.ticks += 1
+        if self.ticks % self.ticks_per_publication == 0:
+            self._kept += 1
+            self._history[self._kept % HISTORY] = self.plant.live.q
         still = not np.any(np.abs(self.plant.live.qd) > 1e-3) and not self.moving
         self.steady = self.steady + TICK if still else 0.0
 
@@ -190,6 +200,16 @@ class Controller:
         size = float(np.linalg.norm(direction))
         felt = -float(force @ direction) / size if size > 0.0 else float(np.linalg.norm(force))
         return felt > TOUCH
+
+    def past(self, steps: int) -> Array:
+        """Joints (6,) that the arm had so many of the controller's steps ago.
+
+        Raises:
+            InputError: before what is kept.
+        """
+        if not 0 <= steps < HISTORY:
+            raise InputError(f"history: 0 to {HISTORY - 1} steps are kept, got {steps}")
+        return np.array(self._history[(self._kept - steps) % HISTORY])
 
     def target_pose(self) -> Array:
         """TCP pose (6,) of the reference."""

@@ -7,10 +7,13 @@ writes + 2²⁴ operation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.errors import InputError
 from armwright.lab.controller.motions import Motion, brake
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ class Desk:
 
     Attributes:
         c: the controller. path: literal moves that were uploaded with the script.
+        force_gain: of force mode, as set.
         contact: direction (3,) in which a contact is waited for, or None. felt: whether it came.
         told: progress of an asynchronous operation, None if there is none. watchdog: period and last sign [s], or None.
     """
@@ -37,7 +41,7 @@ class Desk:
         self.told: int | None = None
         self.watchdog: tuple[float, float] | None = None
         self.contact: Array | None = None
-        self.felt = False
+        self.felt, self.force_gain = False, 0.5
         controller.registers.ints[self._int] = 0
         self.write_progress(-1)
         self.say(READY)
@@ -55,14 +59,30 @@ class Desk:
         """Set an output integer register."""
         self.c.registers.out_ints[self._int + register] = value
 
-    def give(self, numbers: Array | list[float]) -> None:
-        """Set output double registers from 0 on."""
-        at = self._float
-        self.c.registers.out_doubles[at : at + len(numbers)] = [float(x) for x in numbers]
+    def give(self, numbers: Array | list[float], first: int = 0) -> None:
+        """Set output double registers from `first` on.
+
+        Raises:
+            InputError: there are not so many (a matrix, to a client that works in the upper range).
+        """
+        at, out = self._float + first, self.c.registers.out_doubles
+        if at + len(numbers) > len(out):
+            raise InputError("registers: a matrix needs the lower range")
+        out[at : at + len(numbers)] = [float(x) for x in numbers]
 
     def done(self) -> None:
         """The command under way has been carried out."""
         self.say(DONE)
+
+    # what takes longer than a tick
+    def ask(self, job: Callable[[], Any], then: Callable[[Any], None]) -> None:
+        """Work beside the clock; `then` gets the result, unless the program has ended or the job was refused."""
+        raise NotImplementedError
+
+    def solve(self, pose: Array, then: Callable[[Array | None], None], near: Array | None = None) -> None:
+        """Find joints of a TCP pose near `near`, or near where the arm is; `then` gets them, None if there are none."""
+        seed = np.array(self.c.reference.q if near is None else near)
+        self.ask(partial(self.c.plant.inverse, pose, seed, self.c.plant.tcp.copy()), then)
 
     # motions
     def move(self, motion: Motion) -> None:

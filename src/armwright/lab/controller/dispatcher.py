@@ -7,13 +7,17 @@ whenever their numbers arrive, and leave the register at 1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from armwright.errors import ArmwrightError
 from armwright.lab.controller.commands import GROUP_1
 from armwright.lab.controller.commands_compliant import GROUP_2
+from armwright.lab.controller.commands_dynamics import GROUP_3
+from armwright.lab.controller.compliance import back_from_contact
 from armwright.lab.controller.desk import READY, Desk
-from armwright.lab.controller.motions import Chain
+from armwright.lab.controller.paths import Chain
 from armwright.lab.controller.state import Event
 
 if TYPE_CHECKING:
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 
 REAL_TIME = frozenset({6, 9, 10, 11, 24, 25, 26, 27, 38, 58, 66, 67, 68, 69, 70, 71})
 MOVES = frozenset({1, 2, 3, 4, 45, 51})
-COMMANDS = GROUP_1 | GROUP_2
+COMMANDS = GROUP_1 | GROUP_2 | GROUP_3
 
 
 class Dispatcher(Desk):
@@ -63,7 +67,23 @@ class Dispatcher(Desk):
             self.write_progress(self.c.motion.number)
         if self.contact is not None and not self.felt and self.c.touched(self.contact):
             self.felt = True
-            self.c.halt(3.0)
+            if self.c.moving:
+                self.c.begin(back_from_contact(self.c))
+
+    def ask(self, job: Callable[[], Any], then: Callable[[Any], None]) -> None:
+        """See `Desk`."""
+        command = self._seen
+
+        def answered(result: Any) -> None:
+            if isinstance(result, ArmwrightError):
+                raise result
+            then(result)
+
+        def deliver(result: Any) -> None:
+            if self.c.program is self:
+                self._attempt(command, partial(answered, result))
+
+        self.c.solver.ask(job, deliver)
 
     def _obey(self, command: int) -> None:
         action = COMMANDS.get(command)
@@ -72,8 +92,11 @@ class Dispatcher(Desk):
             self.c.messages.append(f"command {command} is not known here")
             self.done()
             return
+        self._attempt(command, partial(action, self))
+
+    def _attempt(self, command: int, action: Callable[[], None]) -> None:
         try:
-            action(self)
+            action()
         except ArmwrightError as error:
             self.c.messages.append(f"command {command} refused: {error}")
             if command in MOVES:  # a runtime error ends a program

@@ -6,12 +6,11 @@ A motion starts from the reference before it (position and velocity), so that on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from armwright.errors import InputError
 from armwright.motion.reference import Reference
 from armwright.spatial.rotations import exp_so3, log_so3
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 DT = 0.002  # of a tick [s]
+LOOK_AHEAD = 0.02  # way between two looks at where a line ends [m, or 4 rad]
 LOST = 1e-3  # error of the inverse kinematics at which a Cartesian motion gives up [m, rad]
 Towards = Callable[["Array", "Array"], "tuple[Array, float]"]
 """(q, pose) → configuration near q that reaches the TCP pose, and the error left."""
@@ -63,18 +63,63 @@ class Hold:
         return self._at, True
 
 
-class JointMove:
-    """Straight in joint space, all joints together; v and a are of the leading axis (movej)."""
+class Stretch:
+    """A way from rest to rest under a trapezoid of speed; what a blend needs to know of it."""
 
-    def __init__(self, start: Array, goal: Array, v: float, a: float) -> None:
-        self._start, self._way = start.copy(), goal - start
-        self._length = float(np.abs(self._way).max())
-        self._v, self._a, self._t = v, a, 0.0
+    def __init__(self, length: float, v: float, a: float) -> None:
+        self._length, self._v, self._a, self._t = length, v, a, 0.0
 
     @property
-    def duration(self) -> float:
-        """At full speed [s]."""
-        return trapezoid(self._length, self._v, self._a, 0.0)[3]
+    def left(self) -> float:
+        """Time to its end at full speed [s]."""
+        return trapezoid(self._length, self._v, self._a, 0.0)[3] - self._t
+
+    def last(self, time: float, most_v: float, most_a: float) -> None:
+        """Take so long [s], ramps of a quarter each, or as long as the limits make it."""
+        self._v = min(self._length / (0.75 * time), most_v) or self._v
+        self._a = min(self._v / (0.25 * time), most_a)
+
+    def step(self, scale: float) -> tuple[Reference, bool]:
+        """See `Motion`."""
+        raise NotImplementedError
+
+    def end(self) -> Array:
+        """Joints (n,) at its end."""
+        raise NotImplementedError
+
+    def distance(self, s: float, *, last: bool) -> float:
+        """How far the TCP is from the beginning, or the end, when s of the length is past, or left [m]."""
+        raise NotImplementedError
+
+    def time_within(self, radius: float, *, last: bool = False) -> float:
+        """Time for the first (last) part that stays within `radius` [m], on the ramp and in its half of the way [s]."""
+        low, high = 0.0, 0.5 * min(self._length, self._v * self._v / self._a)
+        if high <= 0.0:
+            return 0.0
+        if self.distance(high, last=last) > radius:
+            for _ in range(20):
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if self.distance(middle, last=last) <= radius else (low, middle)
+            high = low
+        return float(np.sqrt(2.0 * high / self._a))
+
+
+class JointMove(Stretch):
+    """Straight in joint space, all joints together; v and a are of the leading axis (movej)."""
+
+    def __init__(self, start: Array, goal: Array, v: float, a: float, place: Callable[[Array], Array]) -> None:
+        """`place`: joints → position (3,) of the TCP, for blends."""
+        self._start, self._way, self._place = start.copy(), goal - start, place
+        super().__init__(float(np.abs(self._way).max()), v, a)
+
+    def end(self) -> Array:
+        """See `Stretch`."""
+        return self._start + self._way
+
+    def distance(self, s: float, *, last: bool) -> float:
+        """See `Stretch`."""
+        origin, sign = (self.end(), -1.0) if last else (self._start, 1.0)
+        return float(np.linalg.norm(self._place(origin + sign * s / self._length * self._way) - self._place(origin)))
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
@@ -85,7 +130,7 @@ class JointMove:
         return at, self._t >= whole
 
 
-class _Cartesian:
+class CartesianMotion:
     """Follow TCP poses by small steps of the inverse kinematics; joint speeds by differences."""
 
     def __init__(self, start: Reference, towards: Towards) -> None:
@@ -102,27 +147,41 @@ class _Cartesian:
         return at
 
 
-class LineMove(_Cartesian):
-    """The TCP on a straight line, turning evenly (movel, movep); v [m/s], a [m/s²], or rad where it only turns."""
+class LineMove(CartesianMotion, Stretch):
+    """The TCP on a straight line, turning evenly (movel); v [m/s], a [m/s²], or rad where it only turns."""
 
     def __init__(self, start: Reference, pose: Array, goal: Array, v: float, a: float, towards: Towards) -> None:
-        super().__init__(start, towards)
+        CartesianMotion.__init__(self, start, towards)
         self._from, self._to = pose[:3].copy(), goal[:3].copy()
         self._R = exp_so3(pose[3:])
         self._turn = log_so3(self._R.T @ exp_so3(goal[3:]))
-        way = float(np.linalg.norm(self._to - self._from))
+        self._metres = float(np.linalg.norm(self._to - self._from))
         angle = float(np.linalg.norm(self._turn))
-        self._length = max(way, 0.25 * angle)  # turning alone is limited to 4 v: 1 rad/s at 0.25 m/s
-        self._v, self._a, self._t = v, a, 0.0
+        # turning alone is limited to 4 v: 1 rad/s at 0.25 m/s
+        Stretch.__init__(self, max(self._metres, 0.25 * angle), v, a)
+
+    def _pose(self, part: float) -> Array:
+        turned = log_so3(self._R @ exp_so3(part * self._turn))
+        return np.concatenate([self._from + part * (self._to - self._from), turned])
+
+    def end(self) -> Array:
+        """See `Stretch`."""
+        q, steps = self.q, max(2, round(self._length / LOOK_AHEAD))
+        for k in range(1, steps + 1):
+            q, error = self._towards(q, self._pose(k / steps))
+        if not error <= LOST:
+            raise PathLostError(f"the path leaves what the joints can follow by {error:.2g} m or rad")
+        return q
+
+    def distance(self, s: float, *, last: bool) -> float:
+        """See `Stretch`."""
+        return s / self._length * self._metres
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
         self._t += DT * scale
         s, _, _, whole = trapezoid(self._length, self._v, self._a, self._t)
-        part = s / self._length if self._length else 1.0
-        turned = log_so3(self._R @ exp_so3(part * self._turn))
-        pose = np.concatenate([self._from + part * (self._to - self._from), turned])
-        return self.follow(pose), self._t >= whole
+        return self.follow(self._pose(s / self._length if self._length else 1.0)), self._t >= whole
 
 
 class JointSpeed:
@@ -142,7 +201,7 @@ class JointSpeed:
         return Reference(self.q, self.qd, change / DT), bool(self._left <= 0.0 and not self.qd.any())
 
 
-class ToolSpeed(_Cartesian):
+class ToolSpeed(CartesianMotion):
     """Accelerate the TCP to a speed (6,) in base axes and keep it for a time (speedl); then brake."""
 
     def __init__(self, start: Reference, pose: Array, speed: Array, a: float, time: float, towards: Towards) -> None:
@@ -196,24 +255,6 @@ class JointServo:
         at = Reference(self.q + qd * DT, qd, (qd - self.qd) / DT)
         self.q, self.qd = at.q, qd
         return at, bool(self._left <= 0.0 and not qd.any())
-
-
-class Chain:
-    """One motion after the other; each is made when the one before has ended."""
-
-    def __init__(self, makers: Sequence[Callable[[Reference], Motion]], start: Reference) -> None:
-        if not makers:
-            raise InputError("lab: a chain of no motions")
-        self._makers, self._now, self.number = list(makers), makers[0](start), 0
-
-    def step(self, scale: float) -> tuple[Reference, bool]:
-        """See `Motion`."""
-        at, ended = self._now.step(scale)
-        if ended and self.number + 1 < len(self._makers):
-            self.number += 1
-            self._now = self._makers[self.number](at)
-            ended = False
-        return at, ended
 
 
 def brake(start: Reference, deceleration: float) -> JointSpeed:
