@@ -11,19 +11,9 @@ from armwright.lab.controller.program import run_text
 from armwright.lab.controller.state import Event, State
 from armwright.lab.plant import Plant
 from armwright.lab.wire.script import parse, parse_call
+from support.lab import SCRIPT, command, run_for
 
 HOME = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])
-SCRIPT = """def rtde_control():
-    global reg_offset_float = # float register offset
-0    global reg_offset_int = # int register offset
-0
-        # inject move path
-\tsignal_async_progress(0)
-\tmovej([0.1,-1.57,1.57,-1.57,-1.57,0],a=3,v=1,r=0)
-\tsignal_async_progress(1)
-\tmovej([0.2,-1.57,1.57,-1.57,-1.57,0],a=3,v=1,r=0)
-end
-"""
 
 
 @pytest.fixture(scope="module")
@@ -41,30 +31,6 @@ def c(compiled):
     run_text(controller, SCRIPT)
     controller.tick()
     return controller
-
-
-def command(c, number, doubles=(), ints=()):
-    """Write a command as a client does; run until it is done; return how long it took [s]."""
-    c.registers.doubles[: len(doubles)] = doubles
-    c.registers.ints[1 : 1 + len(ints)] = ints
-    c.registers.ints[1 + len(ints) : 8] = [0] * (7 - len(ints))
-    c.registers.ints[0] = number
-    begun = c.time
-    for _ in range(20_000):
-        c.tick()
-        if c.registers.out_ints[0] == 2 or c.state is not State.PLAYING:
-            break
-    else:
-        raise AssertionError(f"command {number} never ended")
-    taken = c.time - begun
-    c.registers.ints[0] = 0
-    c.tick()
-    return taken
-
-
-def run_for(c, seconds):
-    for _ in range(round(seconds * 500)):
-        c.tick()
 
 
 def test_the_script_starts_the_dispatcher_with_its_path(c):

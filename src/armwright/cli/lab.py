@@ -63,6 +63,9 @@ def serve(
     drift: Annotated[float, typer.Option(help="Of the sensors' clocks [-].")] = 0.0,
     sensitivity: Annotated[float, typer.Option(help="Of the collision detector; 2 halves its thresholds.")] = 1.0,
     skip: Annotated[float, typer.Option(help="Fraction of publications that are skipped.")] = 0.0,
+    stall: Annotated[
+        float, typer.Option(help="Stand still for so long [s], five seconds after the start.", min=0.0)
+    ] = 0.0,
     segment: Annotated[bool, typer.Option("--segment", help="Cut the real-time stream as 756 + 694 | 62.")] = False,
     duration: Duration = None,
     json: Json = False,
@@ -85,7 +88,7 @@ def serve(
         payload=(load[0], (load[1], load[2], load[3]) if len(load) == 4 else (0.0, 0.0, 0.0)) if load else None,
         tcp=tuple(_numbers(tcp, "--tcp", (6,))) or None,
         sensitivity=sensitivity,
-        faults=Faults(segment=segment, skip=skip),
+        faults=Faults(segment=segment, skip=skip, stall=stall),
     )
     clock = DeviceClock(offset, drift)
     try:

@@ -113,8 +113,8 @@ class Clock:
 
 
 def _ask_for_fifo() -> bool:
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    try:  # threads that this one starts are ordinary ones
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(PRIORITY))
     except (AttributeError, OSError):  # not on this system, or not allowed
         return False
     return True

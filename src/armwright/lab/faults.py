@@ -9,6 +9,7 @@ import numpy as np
 
 from armwright.errors import InputError
 
+STALL_AT = 5.0  # [s]
 FIRST, LAST = 694, 62
 """004 §1.3: of a packet of 756 bytes behind a late one, 694 come at once and 62 later."""
 
@@ -21,12 +22,14 @@ class Faults:
         segment: send the real-time stream of a moving arm as 756 + 694 | 62 bytes, every third packet late.
         skip: fraction of publications that are not sent to anybody, as a busy controller does.
         seed: of the skipping.
+        stall: how long the controller stands still, once, `STALL_AT` seconds after its start [s].
         skipped: publications skipped so far.
     """
 
     segment: bool = False
     skip: float = 0.0
     seed: int = 0
+    stall: float = 0.0
     skipped: int = 0
     _random: np.random.Generator = field(init=False, repr=False)
 
@@ -34,6 +37,8 @@ class Faults:
         """Check the fraction."""
         if not 0.0 <= self.skip < 1.0:
             raise InputError(f"faults: skip must lie in [0, 1), got {self.skip}")
+        if not 0.0 <= self.stall <= 60.0:
+            raise InputError(f"faults: a stall of 0 to 60 s, got {self.stall}")
         self._random = np.random.default_rng(self.seed)
 
     def skips(self) -> bool:

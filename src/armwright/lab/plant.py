@@ -17,6 +17,7 @@ from armwright.lab.body import carrying, current_map, lab_arm, load_of
 from armwright.lab.model import Model, model_kernel
 from armwright.lab.sensing import Felt, felt_kernel
 from armwright.lab.servo import servo, watch
+from armwright.motion.joint_curve import closed_form
 from armwright.robot.tree import as_tree
 from armwright.simulation.live import live
 from armwright.spatial.linear import ltdl_solve
@@ -121,8 +122,19 @@ class Plant:
         now: what is published of the last tick.
     """
 
-    def __init__(self, robot: Robot, *, q0: Array, world: World | None = None, sensitivity: float = 1.0) -> None:
-        """Compile everything that a running controller will call."""
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        q0: Array,
+        world: World | None = None,
+        sensitivity: float = 1.0,
+        current_noise: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        """Compile everything that a running controller will call; current_noise is a deviation a sample [A]."""
+        if not 0.0 <= current_noise < 100.0:
+            raise InputError(f"lab: current noise must be 0 to 100 A, got {current_noise}")
         if robot.n != 6:
             raise InputError(f"lab: a UR controller drives six joints, {robot.name!r} has {robot.n}")
         self.robot = lab_arm(robot)
@@ -142,6 +154,7 @@ class Plant:
         )
         self._feel = felt_kernel(self.robot, *_surroundings(self.robot, world))
         self.map = current_map(robot)
+        self._noise, self._random = current_noise, np.random.default_rng(seed)
         self.tcp, self.load, self._carried = np.zeros(6), np.zeros(4), np.zeros(4)
         self._publish, self._newton = published_kernel(self.robot), newton_kernel(self.robot)
         self._model = model_kernel(self.robot)
@@ -167,6 +180,11 @@ class Plant:
         p, load = self.live, self.live.memory["load"]
         self.now = Published(*self._publish(p.q, p.qd, self.qdd, p.ref, p.outputs["tau_ext"], self.tcp, load))
         return self.now
+
+    def measured_current(self) -> Array:
+        """Motor currents (6,) as the drives measure them, with their noise [A]."""
+        exact = self.map.current(np.asarray(self.live.tau))
+        return exact + self._noise * self._random.standard_normal(6) if self._noise else exact
 
     def model(self) -> Model:
         """The arm's mathematics at its present state, with the load that it was told."""
@@ -224,5 +242,7 @@ class Plant:
         T, F = np.eye(4), np.eye(4)
         T[:3, :3], T[:3, 3] = exp_so3(pose[3:]), pose[:3]
         F[:3, :3], F[:3, 3] = exp_so3(tool[3:]), tool[:3]
-        found: Any = ik(self.robot, T @ np.linalg.inv(F), seed=near, project=True)
+        # a closed form knows by itself that there is nothing: no search for it from other starts
+        more = {"restarts": 0} if closed_form(self.robot) else {}
+        found: Any = ik(self.robot, T @ np.linalg.inv(F), seed=near, project=True, **more)
         return np.array(found.solutions[0]) if found.status in ("solved", "singular") else None

@@ -2,10 +2,11 @@
 """The joint servo of the virtual controller, and the eye that watches it: both know the load they are told.
 
     a = q̈_r + k_p e + k_d ė + z,     ż = k_i e  outside a dead band, |z| ≤ z_max
-    τ = M(q) a + C q̇ + g + ν_v q̇_r + ν_c tanh(q̇_r/v_0 + e/e_0),  limited to what the joints can give
+    τ = M(q) a + C q̇ + g + ν_v q̇_r + ν_c tanh(q̇_r/v_0 + e/(e_0 (1 + (q̇/v_1)²))),  limited to what joints can give
 
-Dry friction is fed forward in the direction of the *reference*, and at rest in that of the error, so that the arm does
-not stick short of its goal; never more than there is, so it cannot drive the arm by itself. The integral takes what
+Dry friction is fed forward in the direction of the *reference*, and for an arm at rest in that of the error, so that it
+does not stick short of its goal; never more than there is, so it cannot drive the arm by itself. An arm that moves
+does not stick: there the error's part would only be a gain that ticks of 2 ms cannot hold. The integral takes what
 the model does not know (a load it was not told), and rests within a dead band, so that nothing hunts. Triple pole at
 30 rad/s.
 """
@@ -36,6 +37,7 @@ DEAD_BAND = 5e-5  # [rad]
 CLOSE = 3e-5  # e_0 [rad]
 MOST = 60.0  # of the integral [rad/s²]
 SMOOTH = 0.01  # v_0 [rad/s]
+STICKING = 0.05  # v_1 [rad/s]: faster than that an arm does not stick
 OBSERVER = 50.0  # gain of the observer [1/s]
 LARGE_JOINTS, SMALL_JOINTS = 45.0, 12.0  # thresholds [N m] where the effort limit is above 100 N m, and below
 
@@ -51,7 +53,8 @@ def servo(robot: Robot) -> Law:
         e = ref.q - q
         a = ref.qdd + 3.0 * POLE**2 * e + 3.0 * POLE * (ref.qd - qd) + integral
         tau = rnea(carrying(tree, load), q, qd, a, friction=False)
-        tau = tau + tree.viscous @ ref.qd + tree.coulomb * np.tanh(ref.qd / SMOOTH + e / CLOSE)
+        stuck = e / (CLOSE * (1.0 + (qd / STICKING) ** 2))
+        tau = tau + tree.viscous @ ref.qd + tree.coulomb * np.tanh(ref.qd / SMOOTH + stuck)
         grown = integral + dt * POLE**3 * np.where(np.abs(e) > DEAD_BAND, e, 0.0 * e)
         tau = np.array(
             [np.minimum(np.maximum(tau[k], -m), m) if np.isfinite(m) else tau[k] for k, m in enumerate(most)]

@@ -11,7 +11,7 @@ from armwright.lab.clock import Clock
 from armwright.lab.controller.core import TICK, Controller
 from armwright.lab.controller.program import run_text
 from armwright.lab.controller.published import realtime_packet, values
-from armwright.lab.faults import Faults, Segmentation
+from armwright.lab.faults import STALL_AT, Faults, Segmentation
 from armwright.lab.net import Connection, Network
 from armwright.lab.plant import Plant
 from armwright.lab.wire.dashboard import BANNER, DashboardConnection
@@ -30,6 +30,15 @@ if TYPE_CHECKING:
 
 PORTS = {"primary": 30001, "secondary": 30002, "realtime": 30003, "rtde": 30004, "dashboard": 29999}
 HOME = np.array([0.0, -np.pi / 2, np.pi / 2, -np.pi / 2, -np.pi / 2, 0.0])
+
+
+def start_of(robot: Robot) -> Array:
+    """Where an arm begins if nobody says: a UR's usual bend, or the middle of the ranges where that is not allowed."""
+    if robot.n == len(HOME) and (robot.lower <= HOME).all() and (robot.upper >= HOME).all():
+        return HOME
+    bounded = np.isfinite(robot.lower) & np.isfinite(robot.upper)
+    low, high = np.where(bounded, robot.lower, 0.0), np.where(bounded, robot.upper, 0.0)
+    return np.clip(0.5 * (low + high), robot.lower, robot.upper)
 
 
 class ScriptConnection:
@@ -68,6 +77,8 @@ class Stand:
         sensitivity: float = 1.0,
         faults: Faults | None = None,
         fifo: bool = True,
+        current_noise: float = 0.0,
+        seed: int = 0,
     ) -> None:
         """Compile everything and open the ports; nothing moves before `start`.
 
@@ -75,7 +86,7 @@ class Stand:
             robot: six axes; rotors and friction are added where it has none.
             host: address to listen on.
             ports: other numbers than `PORTS`; 0 chooses a free one.
-            q0: start [rad].
+            q0: start [rad]; see `start_of`.
             world: what stands around it.
             e_series: 500 Hz and version 5.11 instead of CB3.
             payload: mass [kg] and centre [m] in the flange's frame, hung on and told.
@@ -83,8 +94,11 @@ class Stand:
             sensitivity: of the collision detector; 2 halves its thresholds.
             faults: to inject.
             fifo: ask for real-time scheduling of the clock.
+            current_noise: deviation of a published motor current [A].
+            seed: of that noise.
         """
-        plant = Plant(robot, q0=HOME if q0 is None else q0, world=world, sensitivity=sensitivity)
+        start = start_of(robot) if q0 is None else q0
+        plant = Plant(robot, q0=start, world=world, sensitivity=sensitivity, current_noise=current_noise, seed=seed)
         self.controller = Controller(plant, e_series=e_series)
         if payload is not None:
             plant.carry(payload[0], np.array(payload[1]))
@@ -97,6 +111,7 @@ class Stand:
         self.sensors: list[Callable[[int, Felt], None]] = []
         self.closers: list[Callable[[], None]] = []
         self._values: dict[str, Any] = {}
+        self._stall_at = round(STALL_AT / TICK)
         self.clock = Clock(self.tick, TICK, fifo=fifo)
         try:
             self.ports = self._listen({**PORTS, **(ports or {})})
@@ -126,6 +141,7 @@ class Stand:
         """Stop the clock, close every socket."""
         self.clock.stop()
         self.network.close()
+        self.controller.solver.close()
         for close in self.closers:
             close()
 
@@ -141,6 +157,8 @@ class Stand:
         c = self.controller
         with c.lock:
             c.tick()
+            if self.faults.stall and c.ticks == self._stall_at:
+                self.clock.stall(self.faults.stall)
             due = c.ticks % c.ticks_per_publication == 0
             if due:
                 self._publish()

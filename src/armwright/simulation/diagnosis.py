@@ -12,6 +12,7 @@ import numpy as np
 from armwright.control.gains import Linear
 from armwright.control.law import run
 from armwright.errors import SimulationError
+from armwright.graph.by_name import call_by_name
 from armwright.graph.loop import Outcome
 from armwright.motion.reference import Reference
 from armwright.simulation import stability
@@ -129,8 +130,12 @@ def linearised(running: RunningLoop, x: Array, lane: int = 0, rotors: float = 0.
 
     extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
 
+    given = {name: np.zeros(shape) for name, shape in parts.inputs.items()}  # of a loop stepped by hand: at rest
+
     def world(function: Callable[..., Traced] | None) -> Callable[..., Traced] | None:
-        return None if function is None else lambda t, q, qd: function(plant, running.time + t, q, qd)
+        if function is None:
+            return None
+        return lambda t, q, qd: call_by_name(function, {"arm": plant, "t": running.time + t, "q": q, "qd": qd, **given})
 
     surroundings = world(parts.wrenches), world(parts.external)  # a stiff contact may be what the step cannot follow
 

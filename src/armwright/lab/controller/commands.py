@@ -36,8 +36,7 @@ def _joint_move_to_pose(d: Desk) -> None:
 
 def _line_move(d: Desk, *, is_pose: bool) -> None:
     """Movel: goal d0–5, speed d6, acceleration d7, asynchronous i1."""
-    v, a = d.numbers(6, 2)
-    goal = d.numbers(0)
+    (v, a), goal = d.numbers(6, 2), d.numbers(0)
     pose = moves.pose_goal(goal) if is_pose else d.c.plant.pose_of(moves.joint_goal(d.c, goal))
     d.move(moves.line_move(d.c, d.c.reference, pose, v, a))
 

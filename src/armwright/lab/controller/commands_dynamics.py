@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-
 from armwright.lab.controller import moves
 from armwright.lab.controller.freely import DirectTorque
 from armwright.lab.controller.tool_servo import ToolServo
@@ -24,12 +23,12 @@ LOWER, UPPER = 24, 36  # numbers in the lower range of registers, first register
 
 def _servo_circular(d: Desk) -> None:
     """Servoc: TCP pose d0–5, speed d6, acceleration d7; a blend radius d8 has no use, the way turns smoothly anyway."""
-    pose, (v, a) = moves.pose_goal(d.numbers(0)), moves.rates(d.c, *d.numbers(6, 2), tool=True)
+    pose, (v, a) = moves.pose_goal(d.numbers(0)), d.numbers(6, 2)
     motion = d.c.motion
     if not (d.c.moving and isinstance(motion, ToolServo)):
         motion = ToolServo(d.c.reference, d.c.target_pose(), d.c.plant.towards)
         d.c.begin(motion)
-    motion.aim(pose, v, a)
+    motion.aim(pose, *moves.rates(d.c, v, a, tool=True))
     d.done()
 
 

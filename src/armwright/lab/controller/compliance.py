@@ -29,7 +29,7 @@ def force_axes(kind: int, frame: Array, place: Array, speed: Array, last: Array)
     1: y points from the TCP to the frame's origin. 2: the frame's own. 3: x is along the TCP's speed in the frame's
     x-y plane. Where that has no direction, `last` stays.
     """
-    R = exp_so3(frame[3:])
+    R: Array = exp_so3(frame[3:])
     if kind == 1:
         y = frame[:3] - place
         if np.linalg.norm(y) < UNCLEAR:
@@ -96,8 +96,9 @@ class Jog(ToolSpeed):
 
 
 class UntilContact(Jog):
-    """Keep a TCP speed, base axes, until something pushes against `direction` (3,); then brake, and go back to where
-    the arm was when it felt that. 0: any direction.
+    """Keep a TCP speed, base axes, until something pushes against `direction` (3,), or any if it is zero.
+
+    Then brake, and go back to where the arm felt it.
     """
 
     def __init__(self, controller: Controller, speed: Array, acceleration: float, direction: Array) -> None:

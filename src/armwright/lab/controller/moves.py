@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 REACH = 3.0  # [m]: positions beyond are refused unseen
 MOST_ANGLE = 4.0 * np.pi
+LEAST_WAY = 1e-6  # between two points of a course [m]
 MOST_RADIUS = 2.0  # of a blend [m]
 NEAR = 1e-6  # error of a pose that counts as reached [m, rad]
 TO_A_GOAL = ("movej", "movel", "movep")
@@ -179,12 +180,16 @@ def motion_of(c: Controller, call: Call, start: Reference) -> Motion:
     if call.name == "movej":
         move: Stretch = joint_move(c, start, joint_goal(c, numbers), v, a)
     else:
-        pose = pose_goal(numbers) if is_pose else c.plant.pose_of(joint_goal(c, numbers))
-        move = line_move(c, start, pose, v, a)
+        move = line_move(c, start, _tool_goal(c, numbers, is_pose), v, a)
     time = call.number(3, "t", 0.0) if call.name != "movep" else 0.0
     if time > 0.0:
         move.last(time, *rates(c, 100.0, 1000.0, tool=call.name != "movej"))
     return move
+
+
+def _tool_goal(c: Controller, numbers: Sequence[float], is_pose: bool) -> Array:
+    """A TCP pose, or where joints bring the TCP."""
+    return pose_goal(numbers) if is_pose else c.plant.pose_of(joint_goal(c, numbers))
 
 
 def _rates_of(call: Call) -> tuple[float, float]:
@@ -203,8 +208,9 @@ def _radius(call: Call) -> float:
 def _course(c: Controller, calls: Sequence[Call], start: Reference) -> Motion:
     """Several movep as one way; v and a are those of the first."""
     a, v = _rates_of(calls[0])
-    goals = [(pose_goal if is_pose else c.plant.pose_of)(np.array(x)) for x, is_pose in map(_first, calls)]
-    poses = np.array([c.plant.pose_of(start.q), *goals])
+    poses = np.array([c.plant.pose_of(start.q), *[_tool_goal(c, *_first(call)) for call in calls]])
+    if np.linalg.norm(np.diff(poses[:, :3], axis=0), axis=1).min() < LEAST_WAY:  # it only turns there
+        return Chain([partial(motion_of, c, call) for call in calls], start)
     return ToolCourse(start, poses, [_radius(k) for k in calls[:-1]], *rates(c, v, a, tool=True), c.plant.towards)
 
 

@@ -165,16 +165,19 @@ class ToolCourse(CartesianMotion):
     def _position(self, s: float) -> Array:
         begin, at, direction, corner = next(piece for piece in reversed(self._pieces) if s >= piece[0])
         if corner is None:
-            return at + (s - begin) * direction
+            straight: Array = at + (s - begin) * direction
+            return straight
         phi = (s - begin) / corner.radius
-        return at + corner.radius * (np.sin(phi) * corner.before + (1.0 - np.cos(phi)) * corner.inward)
+        round_: Array = at + corner.radius * (np.sin(phi) * corner.before + (1.0 - np.cos(phi)) * corner.inward)
+        return round_
 
     def _rotation(self, s: float) -> Array:
         """Between two waypoints the turn eases in and out, so that its rate has no jump."""
         leg = self.passed = min(int(np.searchsorted(self._stations, s, side="right")) - 1, len(self._turns) - 1)
         low, high = self._stations[leg], self._stations[leg + 1]
         x = (s - low) / (high - low) if high > low else 1.0
-        return self._R[leg] @ exp_so3(x * x * (3.0 - 2.0 * x) * self._turns[leg])
+        R: Array = self._R[leg] @ exp_so3(x * x * (3.0 - 2.0 * x) * self._turns[leg])
+        return R
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""

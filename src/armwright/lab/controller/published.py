@@ -29,7 +29,7 @@ def values(c: Controller) -> dict[str, Any]:
     """Every output; vectors are lists. Look at the plant (`Plant.look`) before."""
     plant, live, ref, registers = c.plant, c.plant.live, c.reference, c.registers
     now = plant.now
-    current = plant.map.current(live.tau).tolist()
+    current = plant.measured_current().tolist()
     robot_bits, safety_bits = status_bits(c.state)
     safety = SAFETY_MODES.get(c.state, 1)
     force = (now.force - c.ft_offset).tolist()

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Paths of several moves: blends stay within their radius and do not stop, movep keeps its speed."""
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.lab.controller.core import Controller
+from armwright.lab.controller.program import run_text
+from armwright.lab.controller.state import State
+from armwright.lab.plant import Plant
+
+HOME = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])
+DT = 0.002
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    return Plant(aw.load("ur5"), q0=HOME)
+
+
+@pytest.fixture
+def c(compiled):
+    compiled.live.reset(HOME)
+    compiled.live.inputs["push"][...] = 0.0
+    compiled.tcp[...] = 0.0
+    return Controller(compiled)
+
+
+def run(c, text):
+    """References (q, TCP position) of every tick until the program has ended."""
+    run_text(c, text)
+    rows = []
+    for _ in range(20_000):
+        c.tick()
+        rows.append(c.reference.q.copy())
+        if c.state is not State.PLAYING and not c.solver.busy:
+            break
+    assert c.state is State.READY, c.messages
+    q = np.array(rows)
+    return q, np.array([c.plant.pose_of(row)[:3] for row in q])
+
+
+def program(*lines):
+    return "def prog():\n" + "\n".join(lines) + "\nend\n"
+
+
+def literal(pose):
+    return "p[" + ",".join(f"{x:.9f}" for x in pose) + "]"
+
+
+def corner(c, kind, r, v=0.2, a=1.0):
+    """Two legs with a right angle; the corner and the end."""
+    start = c.plant.pose_of(HOME)
+    first, second = start + np.array([0, 0.15, 0, 0, 0, 0]), start + np.array([0, 0.15, 0.15, 0, 0, 0.3])
+    lines = (f"{kind}({literal(goal)}, a={a}, v={v}, r={radius})" for goal, radius in ((first, r), (second, 0.0)))
+    return program(*lines), first[:3], second[:3]
+
+
+def speeds(points):
+    return np.linalg.norm(np.diff(points, axis=0), axis=1) / DT
+
+
+@pytest.mark.parametrize("kind", ["movel", "movep"])
+def test_a_blend_leaves_the_lines_only_within_its_radius_and_does_not_stop(c, kind):
+    text, waypoint, end = corner(c, kind, 0.03)
+    start = c.plant.pose_of(HOME)[:3]
+    _, points = run(c, text)
+    far = np.linalg.norm(points - waypoint, axis=1) > 0.0301
+    off_first = np.linalg.norm((points - start)[:, [0, 2]], axis=1)
+    off_second = np.linalg.norm((points - waypoint)[:, [0, 1]], axis=1)
+    assert np.minimum(off_first, off_second)[far].max() < 1e-5
+    assert np.linalg.norm(points - waypoint, axis=1).min() > 1e-3  # it is cut
+    moving = speeds(points)[50:-150]
+    assert moving.min() > 0.05 and speeds(points).max() < 0.2 * 1.001
+    assert np.allclose(points[-1], end, atol=1e-6)
+
+
+def test_without_a_radius_the_arm_stops_at_the_waypoint(c):
+    text, waypoint, _ = corner(c, "movel", 0.0)
+    _, points = run(c, text)
+    assert np.linalg.norm(points - waypoint, axis=1).min() < 1e-6
+    assert speeds(points)[50:-150].min() < 1e-3
+
+
+def test_a_blend_saves_time(c):
+    taken = {}
+    for r in (0.0, 0.02, 0.05):
+        c.plant.live.reset(HOME)
+        c.settle()
+        taken[r] = len(run(c, corner(c, "movel", r)[0])[0])
+    assert taken[0.0] > taken[0.02] > taken[0.05]
+
+
+def test_movep_keeps_its_speed_round_the_corner(c):
+    text, waypoint, _ = corner(c, "movep", 0.05, v=0.15, a=1.0)
+    _, points = run(c, text)
+    v = speeds(points)
+    ramps = round(0.15 / 1.0 / DT)
+    assert np.allclose(v[ramps + 1 : -ramps - 1], 0.15, rtol=2e-3)
+    near = points[np.linalg.norm(points - waypoint, axis=1) < 0.045]
+    centre = waypoint + np.array([0, -0.05, 0.05])
+    assert np.allclose(np.linalg.norm(near - centre, axis=1), 0.05, atol=1e-5)  # an arc of a circle
+
+
+def test_movep_slows_down_for_an_arc_that_is_too_tight(c):
+    _, points = run(c, corner(c, "movep", 0.004, v=0.3, a=1.0)[0])
+    assert speeds(points).max() == pytest.approx(np.sqrt(1.0 * 0.004), rel=5e-3)
+
+
+def test_joint_moves_blend_within_their_radius_and_speed(c):
+    a, b = HOME + np.array([0.6, 0, 0, 0, 0, 0]), HOME + np.array([0.6, 0.3, 0, 0, 0.4, 0])
+    q, points = run(c, program(f"movej({a.tolist()}, a=2, v=1, r=0.05)", f"movej({b.tolist()}, a=2, v=1)"))
+    waypoint = c.plant.pose_of(a)[:3]
+    straight = np.minimum(np.abs(q - HOME)[:, 1:].max(axis=1), np.abs(q - a)[:, 0])
+    assert straight[np.linalg.norm(points - waypoint, axis=1) > 0.0505].max() < 1e-9
+    rates = np.abs(np.diff(q, axis=0)).max(axis=1) / DT
+    assert rates.max() < 1.001 and rates[20:-150].min() > 0.05
+    assert np.allclose(q[-1], b)
+
+
+def test_lines_and_joint_moves_blend_into_one_another(c):
+    start = c.plant.pose_of(HOME)
+    goal = start + np.array([0, 0.1, 0.1, 0, 0, 0])
+    q, points = run(
+        c,
+        program(f"movel({literal(goal)}, a=1, v=0.2, r=0.03)", f"movej({(HOME + 0.3).tolist()}, a=2, v=0.5)"),
+    )
+    assert speeds(points)[50:-150].min() > 0.01 and np.allclose(q[-1], HOME + 0.3)
+    assert np.abs(np.diff(q, 2, axis=0)).max() / DT**2 < 10.0  # no jump
+
+
+def test_a_blend_takes_at_most_half_of_a_move(c):
+    q, _ = run(c, corner(c, "movel", 1.9)[0])
+    assert np.abs(np.diff(q, axis=0)).max() / DT < 3.0
+
+
+def test_a_time_in_place_of_a_speed(c):
+    q, _ = run(c, f"movej({(HOME + 0.2).tolist()}, 1.4, 1.05, 0.8)")
+    assert len(q) * DT == pytest.approx(0.8, abs=0.01) and np.allclose(q[-1], HOME + 0.2)
+
+
+def test_servoj_is_followed_while_it_comes_and_the_arm_stops_when_it_does_not(c):
+    goal = HOME.copy()
+    for _ in range(150):
+        goal[0] += 0.002
+        run_text(c, f"servoj({goal.tolist()}, 0, 0, 0.008, 0.05, 500)")
+        for _ in range(4):
+            c.tick()
+    assert c.state is State.PLAYING and c.ignored == 0
+    lag = goal[0] - c.plant.live.q[0]
+    assert 0.0 < lag < 0.25 * 0.1  # the filter is behind by about its look-ahead time
+    for _ in range(300):
+        c.tick()
+    assert c.state is State.READY and np.allclose(c.plant.live.q, goal, atol=2e-3)
+
+
+def test_a_program_of_servoj_and_speedj_runs_in_order(c):
+    target = HOME + np.array([0, 0, 0, 0, 0, 0.1])
+    q, _ = run(
+        c,
+        program(
+            f"servoj({target.tolist()}, 0, 0, 0.5, 0.05, 500)",
+            "speedj([0.2, 0, 0, 0, 0, 0], 2.0, 0.5)",
+            "stopj(2.0)",
+        ),
+    )
+    assert q[-1][5] == pytest.approx(target[5], abs=1e-3)
+    assert q[-1][0] == pytest.approx(0.2 * 0.5, abs=2e-3)  # half a second, ramps of equal length
+
+
+@pytest.mark.parametrize(
+    "line", ["movej([0,0,0,0,0,0], r=-1)", "movel(p[0.3,0.3,0.3,0,0,0], r=9)", "servoj(p[0,0,0,0,0,0])"]
+)
+def test_what_cannot_be_is_refused_with_words(c, line):
+    run_text(c, line)
+    c.tick()
+    assert not c.moving and c.state is State.READY and any("refused" in m for m in c.messages)
+
+
+def test_movej_to_a_pose_takes_joints_near_those_before_it(c):
+    there = HOME + np.array([0.4, 0.2, -0.3, 0.1, 0.2, 0.5])
+    goal = c.plant.pose_of(there)
+    q, _ = run(c, program(f"movej({(HOME + 0.1).tolist()}, a=3, v=2)", f"movej({literal(goal)}, a=3, v=2)"))
+    assert np.allclose(q[-1], there, atol=1e-6)
+
+
+def test_a_pose_out_of_reach_is_refused_without_holding_up_a_tick(c):
+    run_text(c, "movej(p[1.4, 1.4, 1.4, 0, 0, 0])")
+    assert c.solver.busy and not c.moving  # it is looked for elsewhere
+    ticks = 0
+    while c.solver.busy and ticks < 1_000_000:
+        c.tick()
+        ticks += 1
+    assert any("no configuration reaches" in m for m in c.messages) and c.state is State.READY
+
+
+def test_a_stop_forgets_what_was_being_solved(c):
+    run_text(c, f"movej({literal(c.plant.pose_of(HOME + 0.2))})")
+    c.protective_stop("test")
+    assert not c.solver.busy
+    c.solver.close()
+    for _ in range(50):
+        c.tick()
+    assert c.state is State.STOPPED and np.allclose(c.plant.live.q, HOME, atol=1e-3)
