@@ -7,7 +7,7 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError
 from armwright.kinematics import fk
-from armwright.lab.body import ASSUMED_ROTORS, with_rotors
+from armwright.lab.body import ASSUMED_ROTORS
 from armwright.lab.plant import Plant
 from armwright.spatial.rotations import exp_so3
 
@@ -115,8 +115,8 @@ def test_the_catalogue_keeps_its_ur5(plant):
 
 @pytest.mark.parametrize("inertia", [-0.1, np.nan])
 def test_rotors_cannot_be_negative(inertia):
-    with pytest.raises(InputError, match="inertia must be finite"):
-        with_rotors(aw.load("ur5"), inertia)
+    with pytest.raises(InputError, match="inertia"):
+        aw.load("ur5").with_rotors(inertia)
 
 
 def test_a_ur_controller_has_six_joints():
@@ -132,3 +132,25 @@ def test_targets_are_the_model_without_friction_and_show_the_drive_gain(plant):
     loaded = aw.load("ur5").with_payload(2.0, (0.0, 0.0, 0.1))
     assert np.allclose(torque, aw.inverse_dynamics(loaded, Q0, ZERO, ZERO), atol=1e-9)
     assert np.allclose(plant.map.k * plant.map.current(torque) + plant.map.b, torque)
+
+
+@pytest.mark.parametrize("start", [[0.0] * 6, [0.1, -0.9, 0.9, -0.8, -0.9, 0.1]])
+def test_the_servo_is_stable_wherever_the_arm_begins(start):
+    """Dry friction fed forward must not become a gain that ticks of 2 ms cannot hold."""
+    plant = Plant(aw.load("ur5"), q0=np.array(start))
+    plant.live.qd[...] = 0.3  # a kick
+    for _ in range(400):
+        plant.step(np.array(start), ZERO, ZERO)
+    assert np.abs(plant.live.q - start).max() < 2e-4 and np.abs(plant.live.qd).max() < 1e-4
+
+
+def test_measured_currents_have_the_noise_that_was_asked_for_and_the_same_seed_gives_the_same():
+    rows = []
+    for _ in range(2):
+        plant = Plant(aw.load("ur5"), q0=Q0, current_noise=0.05, seed=3)
+        rows.append(np.array([plant.measured_current() for _ in range(2000)]))
+    exact = plant.map.current(plant.live.tau)
+    assert np.array_equal(*rows)
+    assert np.allclose(rows[0].mean(axis=0), exact, atol=0.006) and np.allclose(rows[0].std(axis=0), 0.05, rtol=0.08)
+    with pytest.raises(InputError, match="current noise"):
+        Plant(aw.load("ur5"), q0=Q0, current_noise=-1.0)

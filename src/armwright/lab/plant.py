@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 RATE, SUBSTEPS = 500, 4
 DAMPING = 1e-4  # of the inverse Jacobian: near a singularity forces and steps stay finite
+BEYOND = np.array([9.0, 0.0, 0.0, 0.0, 0.0, 0.0])  # a pose out of reach
 MOST_LOAD = 10.0  # [kg]
 
 
@@ -160,7 +161,9 @@ class Plant:
         self._model = model_kernel(self.robot)
         self._before = np.zeros(6)
         self.qdd = np.zeros(6)
-        self.inverse(self.pose_of(np.array(q0, dtype=np.float64)), np.array(q0, dtype=np.float64))
+        first = np.array(q0, dtype=np.float64)
+        self.inverse(self.pose_of(first), first)
+        self.inverse(BEYOND, first)  # what looks for a way compiles, too
         self.look()
         self.model()
 
