@@ -43,6 +43,10 @@ class CurrentMap:
         """Currents (n,) [A] of joint torques tau (n,) [N m]."""
         return (tau - self.b) / self.k
 
+    def torque(self, current: Array) -> Array:
+        """Joint torques (n,) [N m] of currents (n,) [A]."""
+        return self.k * current + self.b
+
 
 def _is_ur5(robot: Robot) -> bool:
     """Whether 004's numbers are this arm's: the catalogue's UR5 in any of its variants, not a UR5e."""

@@ -77,6 +77,7 @@ class Stand:
         sensitivity: float = 1.0,
         faults: Faults | None = None,
         fifo: bool = True,
+        software: str | None = None,
         current_noise: float = 0.0,
         seed: int = 0,
     ) -> None:
@@ -94,12 +95,13 @@ class Stand:
             sensitivity: of the collision detector; 2 halves its thresholds.
             faults: to inject.
             fifo: ask for real-time scheduling of the clock.
+            software: version to report, such as "5.26.0"; clients ask newer ones for more.
             current_noise: deviation of a published motor current [A].
             seed: of that noise.
         """
         start = start_of(robot) if q0 is None else q0
         plant = Plant(robot, q0=start, world=world, sensitivity=sensitivity, current_noise=current_noise, seed=seed)
-        self.controller = Controller(plant, e_series=e_series)
+        self.controller = Controller(plant, e_series=e_series, software=software)
         if payload is not None:
             plant.carry(payload[0], np.array(payload[1]))
             plant.told(payload[0], np.array(payload[1]))

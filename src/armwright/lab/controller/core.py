@@ -40,6 +40,26 @@ class Program(Protocol):
         """Go on by one tick."""
 
 
+def version_of(software: str | None, e_series: bool) -> tuple[int, int, int, int]:
+    """The version that is reported: major, minor, bugfix, build; 3.15.8 for CB3 and 5.11.6 for e-Series by default.
+
+    Raises:
+        InputError: no version, or one of the other series.
+    """
+    if software is None:
+        return (5, 11, 6, 0) if e_series else (3, 15, 8, 106339)
+    parts = software.split(".")
+    major = "5" if e_series else "3"
+    if (
+        not 2 <= len(parts) <= 4
+        or parts[0] != major
+        or not all(p.isascii() and p.isdigit() and len(p) < 8 for p in parts)
+    ):
+        raise InputError(f"software {software!r}: numbers such as {major}.12.3 needed for this series")
+    numbers = [*map(int, parts), 0, 0][:4]
+    return numbers[0], numbers[1], numbers[2], numbers[3]
+
+
 class Controller:
     """A UR controller's behaviour.
 
@@ -51,9 +71,9 @@ class Controller:
         ignored: moves that came while another was under way (004 §1.3). collisions: protective stops so far.
     """
 
-    def __init__(self, plant: Plant, *, e_series: bool = False) -> None:
+    def __init__(self, plant: Plant, *, e_series: bool = False, software: str | None = None) -> None:
         self.plant, self.e_series = plant, e_series
-        self.version = (5, 11, 6, 0) if e_series else (3, 15, 8, 106339)
+        self.version = version_of(software, e_series)
         self.rate = 500.0 if e_series else 125.0
         self.ticks_per_publication = 1 if e_series else 4
         self.registers = Registers()

@@ -29,7 +29,8 @@ def values(c: Controller) -> dict[str, Any]:
     """Every output; vectors are lists. Look at the plant (`Plant.look`) before."""
     plant, live, ref, registers = c.plant, c.plant.live, c.reference, c.registers
     now = plant.now
-    current = plant.measured_current().tolist()
+    measured = plant.measured_current()
+    current = measured.tolist()
     robot_bits, safety_bits = status_bits(c.state)
     safety = SAFETY_MODES.get(c.state, 1)
     force = (now.force - c.ft_offset).tolist()
@@ -44,6 +45,7 @@ def values(c: Controller) -> dict[str, Any]:
         "actual_q": live.q.tolist(),
         "actual_qd": live.qd.tolist(),
         "actual_current": current,
+        "actual_current_as_torque": plant.map.torque(measured).tolist(),
         "joint_control_output": current,
         "actual_TCP_pose": now.pose.tolist(),
         "actual_TCP_speed": now.speed.tolist(),

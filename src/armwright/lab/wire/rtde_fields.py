@@ -52,7 +52,7 @@ OUTPUTS |= {f"output_int_register_{k}": "INT32" for k in range(48)}
 OUTPUTS |= {f"output_double_register_{k}": "DOUBLE" for k in range(48)}
 OUTPUTS |= {f"input_int_register_{k}": "INT32" for k in range(48)}
 OUTPUTS |= {f"input_double_register_{k}": "DOUBLE" for k in range(48)}
-E_SERIES_ONLY = {"ft_raw_wrench": "VECTOR6D"}
+E_SERIES_ONLY = {"ft_raw_wrench": "VECTOR6D", "actual_current_as_torque": "VECTOR6D"}
 INPUTS = _table("""
 UINT32 speed_slider_mask input_bit_registers0_to_31 input_bit_registers32_to_63
 DOUBLE speed_slider_fraction standard_analog_output_0 standard_analog_output_1
