@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.bench import motors_armwright, programs_armwright
+from armwright.bench import lab_armwright, motors_armwright, programs_armwright
 from armwright.bench.loop_task import CHECKED_TICKS, DURATION, KD, KP, PERIOD, waypoints
 from armwright.bench.prepare import arm
 from armwright.bench.protocol import case
@@ -88,6 +88,7 @@ def register(task: dict[str, Any]) -> None:
     _explore()
     motors_armwright.register()
     programs_armwright.register()
+    lab_armwright.register()
 
 
 def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:

@@ -68,6 +68,7 @@ def serve(
         float, typer.Option(help="Stand still for so long [s], five seconds after the start.", min=0.0)
     ] = 0.0,
     segment: Annotated[bool, typer.Option("--segment", help="Cut the real-time stream as 756 + 694 | 62.")] = False,
+    fifo: Annotated[bool, typer.Option("--fifo/--no-fifo", help="Real-time scheduling of the clock.")] = True,
     duration: Duration = None,
     json: Json = False,
 ) -> None:
@@ -91,6 +92,7 @@ def serve(
         tcp=tuple(_numbers(tcp, "--tcp", (6,))) or None,
         sensitivity=sensitivity,
         faults=Faults(segment=segment, skip=skip, stall=stall),
+        fifo=fifo,
     )
     clock = DeviceClock(offset, drift)
     try:
@@ -118,6 +120,8 @@ def serve(
         say(f"{stand.clock.ticks} ticks of 2 ms, {scheduled}; how late they were:")
         for line in stand.clock.late.table().splitlines():
             say(line)
+        period = 1e3 / stand.controller.rate
+        say(f"{stand.controller.publications} publications, {stand.gaps} gaps > {2 * period:g} ms between them")
 
 
 @app.command()

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,6 +62,7 @@ class Stand:
 
     Attributes:
         controller: behind the ports. ports: name → number. clock: the pace. network: the sockets. faults: injected.
+        gaps: publications that came more than two periods after the last.
         sensors: called every tick with its number and what sensors feel. closers: called at the end.
     """
 
@@ -112,6 +115,7 @@ class Stand:
         self.network = Network(self.controller.lock)
         self.sensors: list[Callable[[int, Felt], None]] = []
         self.closers: list[Callable[[], None]] = []
+        self.gaps, self._published = 0, math.inf
         self._values: dict[str, Any] = {}
         self._stall_at = round(STALL_AT / TICK)
         self.clock = Clock(self.tick, TICK, fifo=fifo)
@@ -136,6 +140,7 @@ class Stand:
 
     def start(self) -> None:
         """Let the clock run and accept clients."""
+        self._published = math.inf
         self.network.start()
         self.clock.start()
 
@@ -179,6 +184,9 @@ class Stand:
         c.plant.look()
         v = self._values = values(c)
         c.publications += 1
+        now = time.monotonic()
+        self.gaps += now - self._published > 2.0 / c.rate
+        self._published = now
         if self.faults.skips():
             return
         for connection in self.network.connections("rtde"):

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lab's arm, tick by tick as its clock calls it: 2 ms with servo, observer and detector, and what is published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from armwright.bench.prepare import arm
+from armwright.bench.protocol import case
+from armwright.lab.plant import Plant
+from armwright.lab.stand import HOME
+from armwright.world import load_world
+
+SETTLED = 500  # ticks
+REST = 1e-4  # [rad] that the servo promises
+
+
+def register() -> None:
+    """Register all cases of the lab."""
+    zero = np.zeros(6)
+    for name, world in (("loop/lab_tick", None), ("loop/lab_tick_bench", load_world("bench"))):
+        plant = Plant(arm("ur5"), q0=HOME, world=world)
+
+        def tick(plant: Any = plant) -> None:
+            plant.step(HOME, zero, zero)
+
+        for _ in range(SETTLED):
+            tick()
+        got = np.array(plant.live.q)
+        case(name, tick, HOME, got=got, tolerance=REST, note="one tick of 2 ms")
+    q = np.array(plant.live.q)
+    case("loop/lab_published", plant.look, plant.pose_of(q), got=plant.look().pose, note="one publication")
