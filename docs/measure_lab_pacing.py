@@ -3,7 +3,8 @@
 
 python docs/measure_lab_pacing.py [publications]
 
-Without publications only the ready times are measured. Serves with and without SCHED_FIFO (where that is allowed), reads RTDE from this process, and prints histograms.
+Without publications (0) only the ready times are measured. Else it serves with and without SCHED_FIFO, where that is
+allowed, reads RTDE from this process, and prints histograms.
 """
 
 from __future__ import annotations

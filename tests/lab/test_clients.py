@@ -4,6 +4,8 @@
 import numpy as np
 import pytest
 
+import armwright as aw
+from armwright.kinematics import jacobian
 from support.lab import client, served
 
 
@@ -60,9 +62,9 @@ control.speedStop()
 out["async"] = control.moveJ(q, 0.5, 1.0, True)
 out["stop"] = control.stopJ(3.0)
 path = Path()
-for shift in (0.1, 0.2):
+for shift, blend in ((0.1, 0.02), (0.2, 0.0)):
     joints = [q[0] + shift, *q[1:]]
-    path.addEntry(PathEntry(PathEntry.MoveJ, PathEntry.PositionJoints, [*joints, 1.0, 2.0, 0.0]))
+    path.addEntry(PathEntry(PathEntry.MoveJ, PathEntry.PositionJoints, [*joints, 1.0, 2.0, blend]))
 out["path"] = control.movePath(path, False)
 time.sleep(0.1)
 out["after"] = receive.getActualQ()
@@ -86,6 +88,44 @@ def test_ur_rtde_moves_the_arm(series, request):
     assert seen["speed"] == pytest.approx(0.2, abs=0.01)
     assert seen["after"][0] == pytest.approx(0.5, abs=1e-3)
     assert seen["outside"] == [False, True]
+
+
+MODEL = """
+import json, sys, time
+from rtde_control import RTDEControlInterface
+from rtde_receive import RTDEReceiveInterface
+host = sys.argv[1]
+receive, control = RTDEReceiveInterface(host), RTDEControlInterface(host)
+out = {"moveJ": control.moveJ([0.3, -1.5, 1.4, -1.5, -1.2, 0.2], 1.5, 3.0)}
+time.sleep(0.2)
+
+def told(get, *numbers):
+    get(*numbers)  # this client does not wait for the answer: it reads the one before
+    time.sleep(0.1)
+    return get(*numbers)
+
+out["mass"] = told(control.getMassMatrix)
+out["jacobian"] = told(control.getJacobian)
+out["past"] = told(control.getActualJointPositionsHistory, 3)
+out["q"] = receive.getActualQ()
+for _ in range(50):
+    control.directTorque([0.0] * 6)
+    time.sleep(0.004)
+out["held"] = receive.getActualQ()
+control.stopScript()
+print(json.dumps(out))
+"""
+
+
+@pytest.mark.slow
+def test_ur_rtde_asks_a_new_controller_for_the_arms_mathematics():
+    with served("--series", "e", "--software", "5.26.0") as ready:
+        seen = client(MODEL, ready["host"], "rtde_control")
+    robot, q = aw.load("ur5"), np.array(seen["q"])
+    assert seen["moveJ"]
+    assert np.allclose(np.reshape(seen["mass"], (6, 6)), aw.mass_matrix(robot, q), atol=1e-3)
+    assert np.allclose(np.reshape(seen["jacobian"], (6, 6)).T, jacobian(robot, q), atol=1e-3)
+    assert np.allclose(seen["past"], q, atol=1e-4) and np.allclose(seen["held"], q, atol=2e-3)
 
 
 def test_a_second_control_client_is_refused(lab):

@@ -4,7 +4,10 @@
 import os
 import socket
 import struct
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,6 +79,27 @@ def test_fuzzed_packets_neither_crash_nor_hang(fresh, port):
     assert fresh.clock.running and fresh.clock.error is None
     assert "Robotmode" in ask(fresh, "robotmode")
     fresh.controller.handle(Event.RESTART)
+
+
+@pytest.mark.slow
+def test_the_lab_is_as_it_was_after_an_attack():
+    """The documentation's script with fewer packets: half-open clients, slow readers, resets, scripts of 1 MB."""
+    script = Path(__file__).parents[2] / "docs" / "measure_lab_hostile.py"
+    done = subprocess.run([sys.executable, str(script), "2000"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_stall_is_made_up_for_by_the_devices_clock_or_counted():
+    with Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False, faults=Faults(stall=0.5)) as stand:
+        stand._stall_at = stand.controller.ticks + 50  # not after five seconds
+        with dial(stand, "realtime") as sock:
+            wait_for(lambda: stand.clock.late.stalls >= 1, "it has stood still")
+            stamps = np.array(read_stream(sock, 40))[:, 1]
+        assert stand.clock.late.stalled >= 0.5
+        assert np.allclose(np.diff(stamps), 0.008)  # device time stands still with it: nothing is lost
+    for wrong in (-1.0, 1e9):
+        with pytest.raises(InputError, match="stall"):
+            Faults(stall=wrong)
 
 
 def test_nothing_is_left_behind():

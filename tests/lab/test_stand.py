@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.errors import InputError
+from armwright.lab.controller.core import version_of
 from armwright.lab.controller.program import run_text
 from armwright.lab.controller.state import EDGES, Event, State, after
 from armwright.lab.faults import Faults
 from armwright.lab.stand import HOME, Stand
 from armwright.lab.wire import rtde
 from armwright.lab.wire.rtde_fields import OUTPUTS, recipe_of
+from armwright.robot.urdf.write import write_urdf
+from armwright.spatial.rotations import exp_so3
 from armwright.world import HalfSpace, World
 from support.lab import PORTS, address, ask, call, dial, read_packet, read_stream, wait_for
 
@@ -231,14 +235,50 @@ def test_dashboard_says_what_it_cannot(fresh):
     assert ask(fresh, "PolyscopeVersion").startswith("URSoftware 3.15.8.")
 
 
-def test_another_six_axis_arm_can_be_behind_the_protocol():
-    start = np.array([0.1, 0.2, -0.3, 0.1, 0.4, 0.0])
-    stand = Stand(aw.load("irb140"), host=address(), ports=PORTS, q0=start, fifo=False)
+def from_urdf(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(write_urdf(aw.load("puma560")))
+    return aw.load(path)
+
+
+@pytest.mark.parametrize("arm", ["irb140", "urdf"])
+def test_another_six_axis_arm_can_be_behind_the_protocol(arm, tmp_path):
+    robot = from_urdf(tmp_path) if arm == "urdf" else aw.load(arm)
+    stand = Stand(robot, host=address(), ports=PORTS, fifo=False)
     try:
         c = stand.controller
+        start = c.plant.live.q.copy()
+        assert (start >= robot.lower).all() and (start <= robot.upper).all()
         run_text(c, f"movej({(start + 0.2).tolist()}, a=2, v=1)")
         for _ in range(1000):
             c.tick()
         assert c.state is State.READY and np.allclose(c.plant.live.q, start + 0.2, atol=1e-3)
     finally:
         stand.close()
+
+
+def test_mounting_and_load_decide_what_the_motors_carry():
+    """On a wall the shoulder carries other torques than on the floor; the controller knows, and feels no collision."""
+    arm, q = aw.load("ur5"), HOME
+    wall = exp_so3(np.array([np.pi / 2, 0.0, 0.0])).T @ arm.gravity
+    stand = Stand(arm.with_gravity(wall), host=address(), ports=PORTS, fifo=False, payload=(2.0, (0.0, 0.0, 0.05)))
+    try:
+        c = stand.controller
+        for _ in range(300):
+            c.tick()
+        loaded = arm.with_gravity(wall).with_payload(2.0, (0.0, 0.0, 0.05))
+        expected = aw.inverse_dynamics(loaded, q, 0 * q, 0 * q)
+        assert np.allclose(c.plant.look().torque, expected, atol=0.05) and c.state is State.READY
+        assert np.abs(expected - aw.inverse_dynamics(arm, q, 0 * q, 0 * q)).max() > 10.0
+    finally:
+        stand.close()
+
+
+@pytest.mark.parametrize("software", ["4.1", "5", "5.x", "3.15.8", "5.1.2.3.4", ""])
+def test_a_version_of_no_such_controller_is_refused(software):
+    with pytest.raises(InputError, match="software"):
+        version_of(software, e_series=True)
+
+
+def test_the_version_that_is_told():
+    assert version_of(None, e_series=False)[:3] == (3, 15, 8) and version_of("5.26", e_series=True) == (5, 26, 0, 0)

@@ -73,6 +73,7 @@ def serve(
     json: Json = False,
 ) -> None:
     """Serve a UR controller: RTDE 30004, scripts 30001–30003, dashboard 29999; loopback unless --host."""
+    from armwright.lab.clock import PRIORITY, real_time
     from armwright.lab.devices import VirtualMti, VirtualNetFt
     from armwright.lab.faults import Faults
     from armwright.lab.sensing import DeviceClock
@@ -99,6 +100,8 @@ def serve(
         sensor = VirtualNetFt(stand, rate=ft, http_port=ft_http_port, clock=clock) if ft else None
         unit = VirtualMti(stand, rate=imu, clock=clock) if imu else None
         stand.start()
+        if fifo:
+            real_time(PRIORITY - 2)
         ready: dict[str, Any] = {"host": host, "ports": stand.ports}
         if sensor is not None:
             ready["ft"] = {"rdt": sensor.rdt_port, "http": sensor.http_port}

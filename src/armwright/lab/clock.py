@@ -79,7 +79,7 @@ class Clock:
 
     def _run(self) -> None:
         if self._wants_fifo:
-            self.fifo = _ask_for_fifo()
+            self.fifo = real_time(PRIORITY)
         due = last = time.monotonic()
         try:
             while not self._end.is_set():
@@ -112,9 +112,14 @@ class Clock:
         return self._thread.is_alive() and not self._end.is_set()
 
 
-def _ask_for_fifo() -> bool:
-    try:  # threads that this one starts are ordinary ones
-        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(PRIORITY))
+def real_time(priority: int) -> bool:
+    """Ask for SCHED_FIFO for this thread, not for those that it starts; False where that is not allowed.
+
+    A thread that shares Python's lock with the clock should ask, too: an ordinary one that is put aside while it holds
+    the lock on a busy machine holds up the clock for tens of milliseconds.
+    """
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
     except (AttributeError, OSError):  # not on this system, or not allowed
         return False
     return True

@@ -14,10 +14,12 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from armwright.errors import ArmwrightError, InputError
+from armwright.lab.clock import PRIORITY, real_time
 
 MOST_PENDING = 2 << 20
 MOST_CLIENTS = 64
 CHUNK = 1 << 16
+LOOK_ROUND = 0.5  # [s] after which those that do not read are dropped at the latest
 
 
 class LabError(ArmwrightError):
@@ -75,7 +77,8 @@ class Network:
         lock: taken around every call into a protocol. dropped: clients that were cut off, with reasons (last 100).
     """
 
-    def __init__(self, lock: Any = None) -> None:
+    def __init__(self, lock: Any = None, *, fifo: bool = False) -> None:
+        self._fifo = fifo
         self.lock = lock if lock is not None else threading.RLock()
         self._selector = selectors.DefaultSelector()
         self._connections: dict[socket.socket, Connection] = {}
@@ -143,8 +146,10 @@ class Network:
         self._selector.close()
 
     def _run(self) -> None:
+        if self._fifo:
+            real_time(PRIORITY - 1)
         while not self._end:
-            for key, _ in self._selector.select(timeout=0.1):
+            for key, _ in self._selector.select(timeout=LOOK_ROUND):
                 sock = key.fileobj
                 assert isinstance(sock, socket.socket)
                 if sock is self._wake:

@@ -112,7 +112,7 @@ class Stand:
             plant.tcp[...] = tcp
         self.faults = faults or Faults()
         self.host = host
-        self.network = Network(self.controller.lock)
+        self.network = Network(self.controller.lock, fifo=fifo)
         self.sensors: list[Callable[[int, Felt], None]] = []
         self.closers: list[Callable[[], None]] = []
         self.gaps, self._published = 0, math.inf
