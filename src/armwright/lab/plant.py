@@ -11,7 +11,7 @@ from armwright.contact.model import contact_wrench
 from armwright.dynamics.newton_euler import rnea
 from armwright.errors import InputError
 from armwright.graph import compile_function
-from armwright.kinematics.inverse import ik
+from armwright.kinematics.inverse import RESTARTS, ik
 from armwright.kinematics.jacobian import pose_jacobian
 from armwright.lab.body import carrying, current_map, lab_arm, load_of
 from armwright.lab.model import Model, model_kernel
@@ -246,6 +246,6 @@ class Plant:
         T[:3, :3], T[:3, 3] = exp_so3(pose[3:]), pose[:3]
         F[:3, :3], F[:3, 3] = exp_so3(tool[3:]), tool[:3]
         # a closed form knows by itself that there is nothing: no search for it from other starts
-        more = {"restarts": 0} if closed_form(self.robot) else {}
-        found: Any = ik(self.robot, T @ np.linalg.inv(F), seed=near, project=True, **more)
+        restarts = 0 if closed_form(self.robot) else RESTARTS
+        found: Any = ik(self.robot, T @ np.linalg.inv(F), seed=near, project=True, restarts=restarts)
         return np.array(found.solutions[0]) if found.status in ("solved", "singular") else None
