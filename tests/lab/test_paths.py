@@ -103,6 +103,17 @@ def test_movep_keeps_its_speed_round_the_corner(c):
     assert np.allclose(np.linalg.norm(near - centre, axis=1), 0.05, atol=1e-5)  # an arc of a circle
 
 
+def test_movep_stops_where_it_turns_back_or_only_turns(c):
+    start = c.plant.pose_of(HOME)
+    there, turned = start + np.array([0, 0.1, 0, 0, 0, 0]), start + np.array([0, 0, 0, 0, 0, 0.2])
+    for goals in ((there, start), (there, there + np.array([0, 0, 0, 0, 0, 0.2]), start), (turned, there)):
+        c.plant.live.reset(HOME)
+        c.settle()
+        q, _ = run(c, program(*[f"movep({literal(goal)}, a=1, v=0.2, r=0.02)" for goal in goals]))
+        assert np.abs(np.diff(q, 2, axis=0)).max() / DT**2 < 20.0  # no jump of speed
+        assert np.allclose(c.plant.pose_of(q[-1])[:3], goals[-1][:3], atol=1e-6)
+
+
 def test_movep_slows_down_for_an_arc_that_is_too_tight(c):
     _, points = run(c, corner(c, "movep", 0.004, v=0.3, a=1.0)[0])
     assert speeds(points).max() == pytest.approx(np.sqrt(1.0 * 0.004), rel=5e-3)

@@ -11,8 +11,9 @@ from armwright.contact.model import contact_wrench
 from armwright.dynamics.newton_euler import rnea
 from armwright.errors import InputError
 from armwright.graph import compile_function
-from armwright.kinematics.inverse import RESTARTS, ik
+from armwright.kinematics.inverse import ik
 from armwright.kinematics.jacobian import pose_jacobian
+from armwright.kinematics.numeric import RESTARTS
 from armwright.lab.body import carrying, current_map, lab_arm, load_of
 from armwright.lab.model import Model, model_kernel
 from armwright.lab.sensing import Felt, felt_kernel

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 REACH = 3.0  # [m]: positions beyond are refused unseen
 MOST_ANGLE = 4.0 * np.pi
 LEAST_WAY = 1e-6  # between two points of a course [m]
+BACK = -0.985  # cosine between two legs of a course that are nearly opposite: no arc fits in
 MOST_RADIUS = 2.0  # of a blend [m]
 NEAR = 1e-6  # error of a pose that counts as reached [m, rad]
 TO_A_GOAL = ("movej", "movel", "movep")
@@ -209,8 +210,10 @@ def _course(c: Controller, calls: Sequence[Call], start: Reference) -> Motion:
     """Several movep as one way; v and a are those of the first."""
     a, v = _rates_of(calls[0])
     poses = np.array([c.plant.pose_of(start.q), *[_tool_goal(c, *_first(call)) for call in calls]])
-    if np.linalg.norm(np.diff(poses[:, :3], axis=0), axis=1).min() < LEAST_WAY:  # it only turns there
-        return Chain([partial(motion_of, c, call) for call in calls], start)
+    legs = np.diff(poses[:, :3], axis=0)
+    ways = np.linalg.norm(legs, axis=1)
+    if ways.min() < LEAST_WAY or (np.sum(legs[:-1] * legs[1:], axis=1) < BACK * ways[:-1] * ways[1:]).any():
+        return Chain([partial(motion_of, c, call) for call in calls], start)  # it only turns, or turns back: stop there
     return ToolCourse(start, poses, [_radius(k) for k in calls[:-1]], *rates(c, v, a, tool=True), c.plant.towards)
 
 
