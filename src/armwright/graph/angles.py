@@ -16,6 +16,7 @@ import numpy as np
 from armwright.graph.expr import Expr, Graph
 from armwright.graph.ops import TRIGONOMETRIC, Op
 from armwright.graph.program import Node, Program, finish
+from armwright.graph.rebuild import rebuilt
 
 MOST_TERMS = 8  # of a sum that is searched for pairs
 MOST_FACTORS = 12  # of a product that is taken apart
@@ -57,25 +58,11 @@ class _Merger:
         return finish(self.graph, program.name, program.inputs, outputs, single=program.single)
 
     def rebuild(self, node: Node, operands: list[Expr]) -> Expr:
-        g = self.graph
-        match node.op:
-            case Op.CONST:
-                return g.constant(node.value)
-            case Op.INPUT:
-                return g.input(*node.value)
-            case Op.ADD | Op.SUB:
-                return self.sum(operands[0], operands[1], node.op)
-            case Op.MUL:
-                return g.multiply(*operands)
-            case Op.DIV:
-                return g.divide(*operands)
-            case Op.NEG:
-                return g.negate(*operands)
-            case Op.SIN | Op.COS:
-                return self.wave(node.op, self.angle(operands[0]))
-            case Op.SELECT:
-                return g.select(*operands)
-        return g.apply(node.op, *operands)
+        if node.op in (Op.ADD, Op.SUB):
+            return self.sum(operands[0], operands[1], node.op)
+        if node.op in TRIGONOMETRIC:
+            return self.wave(node.op, self.angle(operands[0]))
+        return rebuilt(self.graph, node.op, operands, node.value)
 
     def sum(self, x: Expr, y: Expr, op: Op) -> Expr:
         """Return x ± y, with pairs of terms merged where a theorem fits."""

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Equations as authors write them: multiplied out, simplified by the theorems of angles, and collected.
+
+An entry becomes a sum over products of rates (q̇₁q̇₂, q̈₁, …), each with its coefficient; a coefficient is a sum of
+products of parameters and of sines and cosines, with common factors in front: m₂(l₁² + r₂² + 2 l₁ r₂ c₂).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from armwright.graph.expand import Atom, TooLongError, expand
+from armwright.graph.expr import Expr, Graph
+from armwright.graph.ops import Op
+from armwright.graph.program import Program, finish
+from armwright.graph.waves import SAME, Sum, Wave, real_sums
+
+MOST_TERMS = 12_000  # exponentials, of a program that somebody may want to read
+EVERY = 99  # a depth that no equation has
+
+
+class OrderedGraph(Graph):
+    """A graph that keeps the order in which summands and factors were given, for printing."""
+
+    def apply(self, op: Op, *operands: Expr) -> Expr:
+        """Build an operation; fold constants."""
+        if all(x.is_constant for x in operands):
+            return super().apply(op, *operands)
+        return self.node(op, tuple([x.index for x in operands]))
+
+
+Factor = tuple[int, tuple[int, ...]]
+"""What factors are sorted by: parameters (0, signal, element), other atoms (1, …), waves (2, …)."""
+
+
+class Product(NamedTuple):
+    """number · factors; equal factors are repeated, all in the order of printing."""
+
+    number: float
+    factors: tuple[Factor, ...]
+
+
+def collect(program: Program, *, to_read: bool = True) -> Program | None:
+    """Return an equal program with collected outputs; None if they would be too long.
+
+    Args:
+        program: what to simplify. Elements of vectors among its inputs, angles apart, are what is collected by;
+            scalars are parameters.
+        to_read: order sums by their parameters, and take factors out of them once; else out of what is left in
+            parentheses as well, and begin sums at their far end, where those of the outputs agree: fewer operations.
+    """
+    graph = OrderedGraph()
+    try:
+        expansion = expand(program, graph)
+    except TooLongError:
+        return None
+    if sum(len(poly) for result in expansion.results for poly in result) > MOST_TERMS:
+        return None
+    writer = _Writer(graph, program, expansion.atoms, to_read)
+    outputs = []
+    for signal, sums in zip(program.outputs, real_sums(expansion), strict=True):
+        cells = np.empty(signal.size, dtype=object)
+        cells[:] = [writer.entry(total) for total in sums]
+        outputs.append((signal.name, cells.reshape(signal.shape)))
+    return finish(graph, program.name, program.inputs, outputs, single=program.single)
+
+
+class _Writer:
+    """Writes sums of terms as nodes, in the order of the inputs."""
+
+    def __init__(self, graph: Graph, program: Program, atoms: list[Atom], to_read: bool) -> None:
+        self.graph, self.atoms, self.to_read = graph, atoms, to_read
+        self.depth = 1 if to_read else EVERY
+        self.vectors = {k for k, signal in enumerate(program.inputs) if signal.shape}
+        self.known: dict[Factor, Expr] = {}
+        self.order = [self._rank(atom) for atom in atoms]
+
+    def _rank(self, atom: Atom) -> Factor:
+        """Parameters before other atoms before elements of vectors, each as the program takes them."""
+        rank: Factor = (1, (atom.node.index,))
+        if atom.node.op is Op.INPUT:
+            rank = (3 if atom.node.value[0] in self.vectors else 0, atom.node.value)
+        if not atom.is_angle:
+            self.known[rank] = atom.node
+        return rank
+
+    def _wave(self, wave: Wave) -> Factor:
+        """Return the sine or cosine as a factor: shorter sums of angles first."""
+        angle = sorted((self.order[k], e) for k, e in wave.angle)
+        flat = [value for (_, place), e in angle for value in (*place, e)]
+        rank: Factor = (2, (len(angle), *flat, wave.is_sine))
+        if rank not in self.known:
+            g = self.graph
+            total = g.constant(0.0)
+            for k, e in sorted(wave.angle, key=lambda part: (part[1] < 0, self.order[part[0]])):
+                total = g.add(total, g.multiply(g.constant(float(e)), self.atoms[k].node))
+            self.known[rank] = g.sine(total) if wave.is_sine else g.cosine(total)
+        return rank
+
+    def entry(self, total: Sum) -> Expr:
+        """Write one element of an output: Σ coefficient · (Σ rates)."""
+        coefficients: dict[tuple[Factor, ...], list[Product]] = {}
+        for (powers, waves), number in total.items():
+            factors = [self.order[k] for k, e in powers for _ in range(e)]
+            rates = tuple(sorted(factor for factor in factors if factor[0] == 3))
+            rest = sorted([*(factor for factor in factors if factor[0] != 3), *map(self._wave, waves)])
+            coefficients.setdefault(rates, []).append(Product(number, tuple(rest)))
+        groups: list[tuple[list[Product], list[Product]]] = []
+        # accelerations before velocities, squares before mixed products, what moves before what stands
+        for rates in sorted(coefficients, key=lambda rates: (not rates, [(-k[1][0], k[1][1]) for k in rates])):
+            coefficient = sorted(coefficients[rates], key=lambda product: product.factors)
+            for first, motions in groups:
+                ratio = _ratio(coefficient, first) if rates and motions[0].factors else None
+                if ratio is not None:
+                    motions.append(Product(ratio, rates))
+                    break
+            else:
+                groups.append((coefficient, [Product(1.0, rates)]))
+        out = self.graph.constant(0.0)
+        for coefficient, motions in groups:
+            out = self.graph.add(out, self._scaled(coefficient, motions))
+        return out
+
+    def _scaled(self, coefficient: list[Product], motions: list[Product]) -> Expr:
+        g = self.graph
+        if len(motions) == 1 and len(coefficient) == 1:
+            return self.product(Product(coefficient[0].number, coefficient[0].factors + motions[0].factors))
+        motion = self.plain_sum(motions)
+        if len(coefficient) > 1:
+            return g.multiply(self.sum(coefficient, self.depth), motion)
+        number, factors = coefficient[0]
+        return g.multiply(g.constant(number), g.multiply(self.product(Product(1.0, factors)), motion))
+
+    def product(self, product: Product) -> Expr:
+        """Multiply factors from the left, the number last: what products share is computed once."""
+        out = self.graph.constant(1.0)
+        for factor in product.factors:
+            out = self.graph.multiply(out, self.known[factor])
+        return self.graph.multiply(self.graph.constant(product.number), out)
+
+    def plain_sum(self, products: Sequence[Product]) -> Expr:
+        """Add products as they are."""
+        out = self.graph.constant(0.0)
+        for product in products:
+            out = self.graph.add(out, self.product(product))
+        return out
+
+    def sum(self, products: list[Product], depth: int) -> Expr:
+        """Add products with common factors in front of all, and of groups of them."""
+        if depth == 0 or len(products) == 1:
+            return self.plain_sum(products)
+        g = self.graph
+        common = Counter(products[0].factors)
+        for product in products[1:]:
+            common &= Counter(product.factors)
+        front = tuple(sorted(common.elements()))
+        number = products[0].number
+        if any(not math.isclose(abs(product.number), abs(number), rel_tol=SAME) for product in products):
+            number = 1.0
+        rest = [Product(p.number / number, _without(p.factors, common)) for p in products]
+        parts: list[list[Product]] = []
+        while rest:
+            counts = Counter(factor for product in rest for factor in set(product.factors))
+            factor, count = min(counts.items(), key=lambda item: (-item[1], item[0]), default=((0, ()), 0))
+            if count < 2:
+                parts += [[product] for product in rest]
+                break
+            parts.append([product for product in rest if factor in product.factors])
+            rest = [product for product in rest if factor not in product.factors]
+        out = g.constant(0.0)
+        for part in sorted(parts, key=lambda part: part[0].factors, reverse=not self.to_read):
+            out = g.add(out, self.group(part, depth - 1))
+        return g.multiply(g.constant(number), g.multiply(self.product(Product(1.0, front)), out))
+
+    def group(self, products: list[Product], depth: int) -> Expr:
+        """Add products that have factors in common."""
+        if len(products) == 1:
+            return self.product(products[0])
+        common = Counter(products[0].factors)
+        for product in products[1:]:
+            common &= Counter(product.factors)
+        front = tuple(sorted(common.elements()))
+        rest = [Product(p.number, _without(p.factors, common)) for p in products]
+        return self.graph.multiply(self.product(Product(1.0, front)), self.sum(rest, depth))
+
+
+def _without(factors: tuple[Factor, ...], common: Counter[Factor]) -> tuple[Factor, ...]:
+    return tuple(sorted((Counter(factors) - common).elements()))
+
+
+def _ratio(a: list[Product], b: list[Product]) -> float | None:
+    """Return the number by which sum a is a multiple of sum b; None if it is not."""
+    if [p.factors for p in a] != [p.factors for p in b]:
+        return None
+    ratio = a[0].number / b[0].number
+    same = all(math.isclose(p.number, ratio * r.number, rel_tol=SAME) for p, r in zip(a, b, strict=True))
+    return ratio if same else None
