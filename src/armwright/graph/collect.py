@@ -20,7 +20,7 @@ from armwright.graph.ops import Op
 from armwright.graph.program import Program, finish
 from armwright.graph.waves import SAME, Sum, Wave, real_sums
 
-MOST_TERMS = 12_000  # exponentials, of a program that somebody may want to read
+MOST_TERMS = 4_000  # exponentials, of a program that somebody may want to read
 EVERY = 99  # a depth that no equation has
 
 
