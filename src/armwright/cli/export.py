@@ -20,76 +20,95 @@ CODE = ("c", "numpy", "sympy", "latex", "matlab", "jax", "llvm")
 FORMATS = ("urdf", "mjcf", "sheet", "dh", "mdh", "screws")
 EQUATIONS = (
     "rnea",
+    "inverse_dynamics",
     "forward_dynamics",
     "mass_matrix",
     "coriolis_matrix",
     "gravity_torque",
     "bias",
+    "energy",
+    "regressor",
     "fk",
     "jacobian",
     "fk_jacobian",
 )
+LETTERS = ("M", "C", "g", "h", "tau", "Y", "T", "J")
+ENDINGS = {"c": "c", "matlab": "m", "numpy": "py", "sympy": "py", "jax": "py", "latex": "tex", "llvm": "ll"}
+PLANAR = "planar:"
 
 
 def export(
     robot: RobotName,
     to: Annotated[str, typer.Option("--to", help=f"Code: {', '.join(CODE)}. Description: {', '.join(FORMATS)}.")],
-    what: Annotated[str, typer.Option("--what", help=f"Which equations: {', '.join(EQUATIONS)}.")] = "rnea",
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; standard output if omitted.")] = None,
+    what: Annotated[
+        list[str] | None,
+        typer.Option("--what", help=f"Which equations: {', '.join(EQUATIONS)}; several with commas. rnea if omitted."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File to write, or a folder for a file per function; standard output if omitted."),
+    ] = None,
     implausible: Implausible = "refuse",
     base: Base = None,
     tip: Tip = None,
     json: Json = False,
 ) -> None:
-    """Write an arm's equations as code, or the arm itself in another format."""
+    """Write an arm's equations as code, or the arm itself in another format.
+
+    planar:RR is the planar arm of the textbooks (R turns, P slides) with symbols m1, l1, lc1, I1, … and g as arguments.
+    """
     if to not in CODE + FORMATS:
         fail(f"--to {to}: choose from {', '.join(CODE + FORMATS)}")
-    if what not in EQUATIONS:
-        fail(f"--what {what}: choose from {', '.join(EQUATIONS)}")
-    arm = load_arm(robot, implausible, base, tip)
-    answer: dict[str, Any] = {"robot": arm.name, "to": to}
+    asked = [word for words in what or ["rnea"] for word in words.split(",") if word]
+    if strange := [word for word in asked if word not in (*EQUATIONS, *LETTERS)]:
+        fail(f"--what {strange[0]}: choose from {', '.join((*EQUATIONS, *LETTERS))}")
+    if robot.startswith(PLANAR) and to in FORMATS:
+        fail(f"--to {to}: {robot} has symbols, not numbers; choose from {', '.join(CODE)}")
+    answer: dict[str, Any] = {"to": to}
     if to in FORMATS:
-        text = described(arm, to)
+        arm = load_arm(robot, implausible, base, tip)
+        texts = {"": described(arm, to)}
+        answer["robot"] = arm.name
     else:
-        from armwright.robot.kernels import kernel
-
-        function, regroup = equations(what)
-        compiled = kernel(arm, function, regroup=regroup)
-        text = compiled.source(to)
-        answer |= {"what": what, "operations": compiled.counts._asdict()}
+        texts = code(robot, to, asked, out, answer, lambda: load_arm(robot, implausible, base, tip))
+    folder = out if out is not None and "" not in texts else None
+    for name, text in texts.items():
+        place = out if folder is None else folder / name
+        if place is not None:
+            write_text(place, text)
+            if not json:
+                tell(f"wrote {place} ({len(text.splitlines())} lines)")
     if out is not None:
-        write_text(out, text)
-        answer["file"] = str(out)
+        answer |= {"file": str(out)} if folder is None else {"files": [str(folder / name) for name in texts]}
     else:
-        answer["text"] = text
+        answer["text"] = texts[""]
     if json:
         say_json(answer)
     elif out is None:
-        say_source(text)
-    else:
-        tell(f"wrote {out} ({len(text.splitlines())} lines)")
+        say_source(texts[""])
 
 
-def equations(what: str) -> tuple[Callable[..., Any], bool]:
-    """Return the algorithm behind a name of `EQUATIONS` and whether its inertias may be regrouped."""
-    from armwright.dynamics.crba import crba, crba_forward
-    from armwright.dynamics.lagrange import coriolis_matrix
-    from armwright.dynamics.newton_euler import bias, gravity_torque, rnea
-    from armwright.kinematics.forward import tool_pose
-    from armwright.kinematics.jacobian import frame_jacobian, pose_jacobian
+def code(
+    robot: str, to: str, asked: list[str], out: Path | None, answer: dict[str, Any], load: Callable[[], Robot]
+) -> dict[str, str]:
+    """Write equations in the language `to`: text by file name, or one text by "" if `out` is not a folder."""
+    from armwright.dynamics.equations import equations
+    from armwright.robot.planar import planar
 
-    table: dict[str, tuple[Callable[..., Any], bool]] = {
-        "rnea": (rnea, True),
-        "forward_dynamics": (crba_forward, True),
-        "mass_matrix": (crba, True),
-        "coriolis_matrix": (coriolis_matrix, True),
-        "gravity_torque": (gravity_torque, True),
-        "bias": (bias, True),
-        "fk": (tool_pose, False),
-        "jacobian": (frame_jacobian, False),
-        "fk_jacobian": (pose_jacobian, False),
-    }
-    return table[what]
+    arm = planar(robot.removeprefix(PLANAR)) if robot.startswith(PLANAR) else load()
+    made = equations(arm, *asked)
+    functions = made.functions()
+    answer |= {"robot": arm.name, "what": ",".join(asked), "functions": [program.name for program in functions]}
+    answer["operations"] = {word: f.counts._asdict() for word, f in zip(asked, functions, strict=True)}
+    if len(asked) == 1:
+        answer["operations"] = functions[0].counts._asdict()
+    if out is not None and out.is_dir():
+        each = [(program.name, equations(arm, word)) for program, word in zip(functions, asked, strict=True)]
+        return {f"{name}.{ENDINGS[to]}": one.source(to, name=name) for name, one in each}
+    stem = "" if out is None else "".join(c if c.isascii() and c.isalnum() else "_" for c in out.stem)
+    fits = to == "matlab" and stem.isidentifier() and not stem.startswith("_")  # MATLAB calls functions by their files
+    name = stem if fits else functions[0].name if len(functions) == 1 else made.name
+    return {"": made.source(to, name=name)}
 
 
 def described(robot: Robot, to: str) -> str:

@@ -50,7 +50,7 @@ def potential_energy(arm: Robot | Tree, q: Traced) -> Traced:
     tree = as_tree(arm)
     frames = root_frames(tree, steps(tree, q))
     g_base = tree.T_base_root[:3, :3] @ tree.gravity
-    total: Any = -float(np.sum(tree.m)) * dot(g_base, tree.T_base_root[:3, 3])
+    total: Any = -np.sum(tree.m) * dot(g_base, tree.T_base_root[:3, 3])
     for i in range(tree.nb):
         total = total - dot(tree.gravity, tree.m[i] * frames.p[i] + frames.R[i] @ tree.h[i])
     return total

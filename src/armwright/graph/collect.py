@@ -25,7 +25,17 @@ EVERY = 99  # a depth that no equation has
 
 
 class OrderedGraph(Graph):
-    """A graph that keeps the order in which summands and factors were given, for printing."""
+    """A graph that keeps the order in which factors, and with `to_read` summands, were given."""
+
+    def __init__(self, *, to_read: bool) -> None:
+        """Start empty."""
+        super().__init__()
+        self.to_read = to_read
+
+    def add(self, x: Expr, y: Expr) -> Expr:
+        """Sum; −x + y stays in this order where it is read."""
+        keep = self.to_read and x.op is Op.NEG and y.op is not Op.NEG and not y.is_zero
+        return self.apply(Op.ADD, x, y) if keep else super().add(x, y)
 
     def apply(self, op: Op, *operands: Expr) -> Expr:
         """Build an operation; fold constants."""
@@ -34,8 +44,9 @@ class OrderedGraph(Graph):
         return self.node(op, tuple([x.index for x in operands]))
 
 
+PARAMETER, OTHER, COORDINATE, WAVE, RATE = range(5)
 Factor = tuple[int, tuple[int, ...]]
-"""What factors are sorted by: parameters (0, signal, element), other atoms (1, …), waves (2, …)."""
+"""What factors are known and sorted by: their kind, then signal and element, number of the node, or angles."""
 
 
 class Product(NamedTuple):
@@ -54,7 +65,7 @@ def collect(program: Program, *, to_read: bool = True) -> Program | None:
         to_read: order sums by their parameters, and take factors out of them once; else out of what is left in
             parentheses as well, and begin sums at their far end, where those of the outputs agree: fewer operations.
     """
-    graph = OrderedGraph()
+    graph = OrderedGraph(to_read=to_read)
     try:
         expansion = expand(program, graph)
     except TooLongError:
@@ -77,14 +88,18 @@ class _Writer:
         self.graph, self.atoms, self.to_read = graph, atoms, to_read
         self.depth = 1 if to_read else EVERY
         self.vectors = {k for k, signal in enumerate(program.inputs) if signal.shape}
+        # q of an arm that turns and slides: its lengths are no rates to collect by
+        self.coordinates = {atom.node.value[0] for atom in atoms if atom.is_angle}
         self.known: dict[Factor, Expr] = {}
         self.order = [self._rank(atom) for atom in atoms]
 
     def _rank(self, atom: Atom) -> Factor:
-        """Parameters before other atoms before elements of vectors, each as the program takes them."""
-        rank: Factor = (1, (atom.node.index,))
+        """Parameters first, rates last, each as the program takes them."""
+        rank: Factor = (OTHER, (atom.node.index,))
         if atom.node.op is Op.INPUT:
-            rank = (3 if atom.node.value[0] in self.vectors else 0, atom.node.value)
+            signal = atom.node.value[0]
+            vector = COORDINATE if signal in self.coordinates else RATE
+            rank = (vector if signal in self.vectors else PARAMETER, atom.node.value)
         if not atom.is_angle:
             self.known[rank] = atom.node
         return rank
@@ -93,7 +108,7 @@ class _Writer:
         """Return the sine or cosine as a factor: shorter sums of angles first."""
         angle = sorted((self.order[k], e) for k, e in wave.angle)
         flat = [value for (_, place), e in angle for value in (*place, e)]
-        rank: Factor = (2, (len(angle), *flat, wave.is_sine))
+        rank: Factor = (WAVE, (len(angle), *flat, wave.is_sine))
         if rank not in self.known:
             g = self.graph
             total = g.constant(0.0)
@@ -107,13 +122,13 @@ class _Writer:
         coefficients: dict[tuple[Factor, ...], list[Product]] = {}
         for (powers, waves), number in total.items():
             factors = [self.order[k] for k, e in powers for _ in range(e)]
-            rates = tuple(sorted(factor for factor in factors if factor[0] == 3))
-            rest = sorted([*(factor for factor in factors if factor[0] != 3), *map(self._wave, waves)])
+            rates = tuple(sorted(factor for factor in factors if factor[0] == RATE))
+            rest = sorted([*(factor for factor in factors if factor[0] != RATE), *map(self._wave, waves)])
             coefficients.setdefault(rates, []).append(Product(number, tuple(rest)))
         groups: list[tuple[list[Product], list[Product]]] = []
         # accelerations before velocities, squares before mixed products, what moves before what stands
         for rates in sorted(coefficients, key=lambda rates: (not rates, [(-k[1][0], k[1][1]) for k in rates])):
-            coefficient = sorted(coefficients[rates], key=lambda product: product.factors)
+            coefficient = sorted(coefficients[rates], key=_place)
             for first, motions in groups:
                 ratio = _ratio(coefficient, first) if rates and motions[0].factors else None
                 if ratio is not None:
@@ -128,6 +143,9 @@ class _Writer:
 
     def _scaled(self, coefficient: list[Product], motions: list[Product]) -> Expr:
         g = self.graph
+        least = min(abs(motion.number) for motion in motions)  # 2 q̇₁q̇₂ + q̇₂², not q̇₁q̇₂ + q̇₂²/2
+        motions = [Product(motion.number / least, motion.factors) for motion in motions]
+        coefficient = [Product(product.number * least, product.factors) for product in coefficient]
         if len(motions) == 1 and len(coefficient) == 1:
             return self.product(Product(coefficient[0].number, coefficient[0].factors + motions[0].factors))
         motion = self.plain_sum(motions)
@@ -159,21 +177,24 @@ class _Writer:
         for product in products[1:]:
             common &= Counter(product.factors)
         front = tuple(sorted(common.elements()))
-        number = products[0].number
-        if any(not math.isclose(abs(product.number), abs(number), rel_tol=SAME) for product in products):
+        number = min((product.number for product in products), key=abs)
+        if any(abs(p.number / number - round(p.number / number)) > SAME for p in products):
             number = 1.0
         rest = [Product(p.number / number, _without(p.factors, common)) for p in products]
         parts: list[list[Product]] = []
         while rest:
             counts = Counter(factor for product in rest for factor in set(product.factors))
-            factor, count = min(counts.items(), key=lambda item: (-item[1], item[0]), default=((0, ()), 0))
-            if count < 2:
+            shared = [factor for factor, count in counts.items() if count > 1]
+            if not shared:
                 parts += [[product] for product in rest]
                 break
+            # to read: by the masses, as they come; else what saves most
+            by_name = self.to_read and min(shared)[0] == PARAMETER
+            factor = min(shared) if by_name else min(shared, key=lambda factor: (-counts[factor], factor))
             parts.append([product for product in rest if factor in product.factors])
             rest = [product for product in rest if factor not in product.factors]
         out = g.constant(0.0)
-        for part in sorted(parts, key=lambda part: part[0].factors, reverse=not self.to_read):
+        for part in sorted(parts, key=lambda part: _place(part[0]), reverse=not self.to_read):
             out = g.add(out, self.group(part, depth - 1))
         return g.multiply(g.constant(number), g.multiply(self.product(Product(1.0, front)), out))
 
@@ -187,6 +208,11 @@ class _Writer:
         front = tuple(sorted(common.elements()))
         rest = [Product(p.number, _without(p.factors, common)) for p in products]
         return self.graph.multiply(self.product(Product(1.0, front)), self.sum(rest, depth))
+
+
+def _place(product: Product) -> tuple[list[Factor], tuple[Factor, ...]]:
+    """What products are sorted by: those without waves first."""
+    return [factor for factor in product.factors if factor[0] == WAVE], product.factors
 
 
 def _without(factors: tuple[Factor, ...], common: Counter[Factor]) -> tuple[Factor, ...]:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import Any
 
 from armwright.errors import InputError
 from armwright.graph.emit.names import renamed
 from armwright.graph.program import Program
+from armwright.graph.simplify import cheapest
 
 # Loaded on demand: no target costs anything until it is asked for.
 _EMITTERS = {
@@ -36,13 +37,39 @@ def source(
         outputs: names of the outputs; the program's own if omitted (one named as the function itself becomes ``out``).
         options: of the target, for example ``digits`` of "latex".
 
+    Code for machines is written in the cheaper of two forms, as traced or with angles merged (`cheapest`).
+
     Raises:
         InputError: for an unknown target or a name that is no identifier.
     """
     if target not in _EMITTERS:
         raise InputError(f"there is no target {target!r}; valid targets: {', '.join(TARGETS)}")
     module, function = _EMITTERS[target]
-    text: str = getattr(import_module(f"armwright.graph.emit.{module}"), function)(
-        renamed(program, name=name, outputs=outputs), **options
-    )
+    program = renamed(program, name=name, outputs=outputs)
+    if target not in ("latex", "llvm"):
+        program = cheapest(program)
+    text: str = getattr(import_module(f"armwright.graph.emit.{module}"), function)(program, **options)
     return text
+
+
+def sources(programs: Sequence[Program], target: str, *, name: str, values: Collection[str] = ()) -> str:
+    """Return several functions as one file, as they are.
+
+    Args:
+        programs: the functions.
+        target: c, matlab, numpy, jax or sympy; llvm for one function.
+        name: of the file, without its ending.
+        values: scalar inputs that C passes by value.
+
+    Raises:
+        InputError: for a target that cannot hold several functions.
+    """
+    if target in ("c", "matlab"):
+        text: str = import_module(f"armwright.graph.emit.{target}").emit_several(programs, name=name, values=values)
+        return text
+    if target not in _EMITTERS or target == "latex" or (target == "llvm" and len(programs) > 1):
+        raise InputError(f"{target!r} cannot hold these functions; valid targets: c, matlab, numpy, jax, sympy")
+    module, function = _EMITTERS[target]
+    emit = getattr(import_module(f"armwright.graph.emit.{module}"), function)
+    heads, bodies = zip(*(emit(program).split("\n\n\n", 1) for program in programs), strict=True)
+    return "\n\n\n".join([heads[0], *(body.rstrip("\n") for body in bodies)]) + "\n"

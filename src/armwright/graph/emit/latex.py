@@ -11,7 +11,7 @@ from armwright.graph.angles import merge_angles
 from armwright.graph.emit.infix import AND, ATOM, FACTOR, LOOSE, OR, PRODUCT, SUM, TRUTH, Printer, Rule
 from armwright.graph.emit.latex_symbols import Symbols, decimal
 from armwright.graph.emit.names import cost_text
-from armwright.graph.emit.walk import named_nodes
+from armwright.graph.emit.walk import named_nodes, operands
 from armwright.graph.ops import Op
 from armwright.graph.program import Node, Program
 
@@ -54,9 +54,30 @@ class Equations(Printer):
     def _spell(self, node: Node) -> tuple[str, int]:
         if node.op is Op.MUL:
             return self._product(node)
-        text, level = super()._spell(node)
-        # a + (−b + c) was printed without parentheses: join the signs
-        return (text.replace(" + -", " - ", 1) if node.op is Op.ADD else text), level
+        if node.op in (Op.ADD, Op.SUB, Op.NEG):
+            return self._sum(node), SUM
+        return super()._spell(node)
+
+    def _sum(self, node: Node) -> str:
+        """Write a sum of sums and differences as one row of terms."""
+        terms: list[str] = []
+        stack = [(k, 1) for k in reversed(operands(node, self.program.nodes))]
+        if node.op is not Op.ADD:
+            stack[0] = (stack[0][0], -1)  # the last operand; the only one of a sign change
+        while stack:
+            k, sign = stack.pop()
+            inner = self.program.nodes[k]
+            if inner.op in (Op.ADD, Op.SUB, Op.NEG) and k not in self.symbols:
+                signs = (sign, -sign) if inner.op is Op.SUB else (-sign,) if inner.op is Op.NEG else (sign, sign)
+                stack += reversed(list(zip(operands(inner, self.program.nodes), signs, strict=True)))
+                continue
+            text, level = self.render(k)
+            negative = text.startswith("-")  # a product with a negative number
+            text = text[1:] if negative else text
+            text = text if level >= SUM else self.enclose(text)
+            terms.append(f"{'-' if negative != (sign < 0) else '+'} {text}")
+        first = terms[0].removeprefix("+ ").replace("- ", "-", 1) if terms[0][0] == "-" else terms[0][2:]
+        return " ".join([first, *terms[1:]])
 
     def _product(self, node: Node) -> tuple[str, int]:
         """Write a product as number, then factors, equal ones as powers."""

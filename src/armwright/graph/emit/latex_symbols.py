@@ -18,23 +18,29 @@ Theta Lambda Xi Pi Sigma Phi Psi Omega
 """
 GREEK = frozenset(_WORDS.split())
 DOTTED = re.compile(rf"({'|'.join(sorted(GREEK))}|[A-Za-z])(d{{0,2}})")
+NUMBERED = re.compile(rf"({'|'.join(sorted(GREEK))}|[A-Za-z])([A-Za-z]{{0,3}}\d+)")
 DOTS = {"": "{}", "d": r"\dot{{{}}}", "dd": r"\ddot{{{}}}"}
 
 
 def symbol(name: str) -> str:
-    r"""Return a name as mathematics: qd → \dot{q}, tau → \tau, T_base_tool → {T_{\mathrm{base},\mathrm{tool}}}."""
+    r"""Return a name as mathematics: qd → \dot{q}, tau → \tau, lc1 → l_{c1}, T_base_tool → {T_{\mathrm{base},\mathrm{tool}}}."""
     stem, primes = name.rstrip("_"), "'" * (len(name) - len(name.rstrip("_")))
     head, *rest = stem.split("_")
-    match = DOTTED.fullmatch(head)
-    if match:
-        letter = rf"\{match[1]}" if match[1] in GREEK else match[1]
-        text = DOTS[match[2]].format(letter)
+    if match := DOTTED.fullmatch(head):
+        text = DOTS[match[2]].format(_letter(match[1]))
+    elif match := NUMBERED.fullmatch(head):
+        text = f"{_letter(match[1])}_{{{match[2]}}}"
+        text = f"{{{text}}}" if rest else text
     else:
         text = rf"\mathrm{{{head}}}"
     if rest:
         words = ",".join(rf"\mathrm{{{word}}}" for word in rest)
         text = f"{{{text}_{{{words}}}}}"
     return text + primes
+
+
+def _letter(word: str) -> str:
+    return rf"\{word}" if word in GREEK else word
 
 
 def subscript(indices: Iterable[int]) -> str:
@@ -86,7 +92,8 @@ class Symbols:
 
     def element(self, name: str, signal: Signal, element: int) -> str:
         """Return one element of an input or output."""
-        return symbol(name) + subscript(position(signal, element, 1))
+        letter, index = symbol(name), subscript(position(signal, element, 1))
+        return f"{{{letter}}}{index}" if index and "_" in letter and not letter.startswith("{") else letter + index
 
     def order(self, k: int) -> tuple[int, list[int], int]:
         """Sines and cosines of inputs first, in the order of their subscripts; the rest as computed."""

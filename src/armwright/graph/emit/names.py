@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from armwright.errors import InputError
 from armwright.graph.emit.walk import angle_elements
 from armwright.graph.ops import TRIGONOMETRIC, Op
 from armwright.graph.program import Program, Signal
+
+LARGEST_DENOMINATOR = 24
 
 
 def renamed(program: Program, *, name: str | None = None, outputs: Sequence[str] | None = None) -> Program:
@@ -87,6 +90,14 @@ def number(value: float | bool, *, true: str, false: str, infinity: str, nan: st
     if math.isinf(value):
         return infinity if value > 0 else f"-{infinity}"
     return repr(float(value))
+
+
+def simple_fraction(value: float | bool) -> Fraction | None:
+    """Return the whole number or fraction with a small denominator that a number is but for rounding, or None."""
+    if isinstance(value, bool) or not math.isfinite(value):
+        return None
+    fraction = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
+    return fraction if abs(float(fraction) - value) <= 1e-15 * abs(value) else None
 
 
 def shape_text(signal: Signal) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from armwright.errors import NotSupportedError
 from armwright.graph.emit.infix import ARITHMETIC, ATOM, LOOSE, Rule, call
-from armwright.graph.emit.names import Namer, element_name, local_name, signature
+from armwright.graph.emit.names import Namer, element_name, local_name, signature, simple_fraction
 from armwright.graph.emit.python_source import Dialect, python_function
 from armwright.graph.emit.walk import named_nodes
 from armwright.graph.ops import Op
@@ -81,12 +81,13 @@ def _operations(sp: ModuleType) -> dict[Op, Callable[..., Any]]:
     }
 
 
-def to_sympy(program: Program, *, limit: int = LIMIT) -> Symbolic:
+def to_sympy(program: Program, *, limit: int = LIMIT, fractions: bool = False) -> Symbolic:
     """Return the program as SymPy expressions.
 
     Args:
         program: what to convert.
         limit: most operations in one expression; longer ones are cut into definitions.
+        fractions: write numbers that are whole, or fractions with a small denominator, exactly.
 
     Raises:
         NotSupportedError: if SymPy is not installed.
@@ -110,7 +111,8 @@ def to_sympy(program: Program, *, limit: int = LIMIT) -> Symbolic:
     definitions = []
     for k, (op, args, value) in enumerate(program.nodes):
         if op is Op.CONST:
-            values.append(sp.sympify(value))
+            fraction = simple_fraction(value) if fractions else None
+            values.append(sp.sympify(value) if fraction is None else sp.Rational(fraction))
         elif op is Op.INPUT:
             values.append(elements[value[0]][value[1]])
         else:

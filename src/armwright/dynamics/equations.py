@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An arm's equations to read and to take elsewhere: M, C, g, J, … as LaTeX, SymPy, C, MATLAB and NumPy.
+
+``equations(arm, "M", "C", "g").latex()``. The arm has numbers (`Robot`) or symbols (`SymbolicRobot`); symbols become
+arguments of the functions. What is written is simplified: collected for people, the cheapest form for machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from armwright.dynamics.coriolis import coriolis
+from armwright.dynamics.crba import crba, crba_forward
+from armwright.dynamics.energy import kinetic_energy, potential_energy
+from armwright.dynamics.newton_euler import bias, gravity_torque, rnea
+from armwright.dynamics.regressor import body_regressor, regressor
+from armwright.errors import InputError
+from armwright.graph.emit.names import renamed
+from armwright.graph.kernel import Kernel, make_kernel
+from armwright.graph.program import Program, trace
+from armwright.graph.simplify import cheapest, readable, without_idle
+from armwright.kinematics.forward import tool_pose
+from armwright.kinematics.jacobian import frame_jacobian, pose_jacobian
+from armwright.robot.kernels import kernel
+from armwright.robot.model import Robot
+from armwright.robot.symbolic import SymbolicRobot
+
+if TYPE_CHECKING:
+    from armwright.robot.tree import Tree
+    from armwright.types import Traced
+
+Arm = Robot | SymbolicRobot
+
+
+def energies(arm: Robot | Tree, q: Traced, qd: Traced) -> tuple[Traced, Traced]:
+    """Kinetic and potential energy [J]."""
+    return kinetic_energy(arm, q, qd), potential_energy(arm, q)
+
+
+class Kind(NamedTuple):
+    """One kind of equation: function, what authors call its outputs, arguments, whether inertias may be regrouped."""
+
+    function: Callable[..., Any]
+    letters: tuple[str, ...]
+    arguments: tuple[str, ...]
+    regroup: bool = True
+
+
+MOTION = ("q", "qd", "qdd")
+KINDS: dict[str, Kind] = {
+    "inverse_dynamics": Kind(rnea, ("tau",), MOTION),
+    "forward_dynamics": Kind(crba_forward, ("qdd",), ("q", "qd", "tau")),
+    "mass_matrix": Kind(crba, ("M",), ("q",)),
+    "coriolis_matrix": Kind(coriolis, ("C",), ("q", "qd")),
+    "gravity_torque": Kind(gravity_torque, ("g",), ("q",)),
+    "bias": Kind(bias, ("h",), ("q", "qd")),
+    "energy": Kind(energies, ("K", "V"), ("q", "qd"), regroup=False),
+    "regressor": Kind(regressor, ("Y",), MOTION, regroup=False),
+    "fk": Kind(tool_pose, ("T",), ("q",), regroup=False),
+    "jacobian": Kind(frame_jacobian, ("J",), ("q",), regroup=False),
+    "fk_jacobian": Kind(pose_jacobian, ("T", "J"), ("q",), regroup=False),
+}
+SHORT = {
+    "rnea": "inverse_dynamics",
+    "tau": "inverse_dynamics",
+    "M": "mass_matrix",
+    "C": "coriolis_matrix",
+    "g": "gravity_torque",
+    "h": "bias",
+    "Y": "regressor",
+    "T": "fk",
+    "J": "jacobian",
+}
+
+
+def kind_named(what: str) -> str:
+    """Return the full name of a kind of equation: "mass_matrix" for "M"."""
+    name = SHORT.get(what, what)
+    if name not in KINDS:
+        raise InputError(f"there are no equations {what!r}; choose from {', '.join(KINDS)} (or {', '.join(SHORT)})")
+    return name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Equations:
+    """Equations of one arm, traced; written out in a language by its methods.
+
+    Attributes:
+        name: of the arm, as an identifier: the prefix of functions.
+        asked: the kinds, by the names under which they were asked for.
+        programs: one per kind, as traced; inputs q, qd, … and then the symbols.
+        parameters: the arm's symbols.
+    """
+
+    name: str
+    asked: tuple[str, ...]
+    programs: tuple[Program, ...]
+    parameters: tuple[str, ...]
+
+    def latex(self, *, digits: int = 6, width: int = 80) -> str:
+        r"""Return LaTeX (amsmath): matrices as ``pmatrix``, entries collected, long ones broken into lines.
+
+        Args:
+            digits: significant digits of numbers.
+            width: letters after which an entry goes on in a new line; what is wider stands below its matrix.
+        """
+        from armwright.graph.emit.latex_matrices import emit_matrices
+
+        forms = [readable(program) for program in self.programs]
+        letters = [KINDS[kind_named(what)].letters for what in self.asked]
+        return emit_matrices(forms, letters, title=self.name, digits=digits, width=width)
+
+    def _repr_latex_(self) -> str:
+        """Return what notebooks show."""
+        return self.latex(digits=4)
+
+    def sympy(self) -> dict[str, Any]:
+        """Return SymPy matrices and expressions by letter: ``equations(arm, "M").sympy()["M"]``.
+
+        Symbols are real and named q1, qd1, …, m1, …
+        """
+        from armwright.graph.emit.sympy_source import to_sympy
+
+        out: dict[str, Any] = {}
+        for what, program in zip(self.asked, self.programs, strict=True):
+            form = readable(program)
+            whole = to_sympy(form, fractions=bool(self.parameters)).expanded().values()
+            out |= zip(KINDS[kind_named(what)].letters, whole, strict=True)
+        return out
+
+    def functions(self, *, to_read: bool = False) -> tuple[Program, ...]:
+        """Return the programs as they are exported: simplified, ``<arm>_<what>``, with only the symbols they need."""
+        forms = [readable(p) if to_read else cheapest(p, multiply_out=True) for p in self.programs]
+        return tuple(
+            renamed(without_idle(form, self.parameters), name=f"{self.name}_{what}")
+            for what, form in zip(self.asked, forms, strict=True)
+        )
+
+    def source(self, target: str, *, name: str | None = None) -> str:
+        """Return one file with all functions, in the language `target`: c, matlab, numpy, jax, sympy or latex.
+
+        Args:
+            target: the language.
+            name: of the file without its ending; the arm's by default, or that of the only function.
+        """
+        from armwright.graph.emit import sources
+
+        if target == "latex":
+            return self.latex()
+        functions = self.functions(to_read=target == "sympy")
+        alone = functions[0].name if len(functions) == 1 else self.name
+        return sources(functions, target, name=name or alone, values=self.parameters)
+
+    def kernel(self, what: str) -> Kernel:
+        """Return one of the equations compiled, with the symbols as further arguments (batch axes included)."""
+        names = [kind_named(asked) for asked in self.asked]
+        if kind_named(what) not in names:
+            raise InputError(f"kernel: {what!r} is not among the equations asked for ({', '.join(self.asked)})")
+        return make_kernel(self.programs[names.index(kind_named(what))])
+
+
+def equations(arm: Arm, *what: str) -> Equations:
+    """Derive equations of an arm, to be written as LaTeX, SymPy, C, MATLAB or NumPy.
+
+    Args:
+        arm: a `Robot`, whose numbers are folded in, or a `SymbolicRobot`, whose symbols stay.
+        *what: "M", "C", "g", "h" (bias), "tau", "Y" (regressor), "T" (tool pose), "J", "energy", or the names of the
+            functions of the library: "mass_matrix", …; M, C and g if omitted.
+    """
+    if not isinstance(arm, Robot | SymbolicRobot):
+        raise InputError(f"arm must be a Robot or a SymbolicRobot, got {arm!r:.60} ({type(arm).__name__})")
+    asked = what or ("mass_matrix", "coriolis_matrix", "gravity_torque")
+    asked = tuple(word if word in ("rnea", *KINDS) else kind_named(word) for word in asked)
+    parameters = arm.parameters if isinstance(arm, SymbolicRobot) else ()
+    programs = tuple(_program(arm, kind_named(word), word) for word in asked)
+    return Equations(_identifier(arm.name), asked, programs, parameters)
+
+
+def _identifier(name: str) -> str:
+    text = "".join(c if c.isascii() and c.isalnum() else "_" for c in name).strip("_")
+    return text if text and not text[0].isdigit() else f"arm_{text}".rstrip("_")
+
+
+def _program(arm: Arm, kind: str, name: str) -> Program:
+    function, letters, arguments, regroup = KINDS[kind]
+    if isinstance(arm, Robot):
+        program = kernel(arm, function, regroup=regroup).program
+    else:
+        shapes: dict[str, tuple[int, ...]] = {label: (arm.n,) for label in arguments}
+        shapes |= dict.fromkeys(arm.parameters, ())
+        program = trace(_of_symbols(arm, body_regressor if kind == "regressor" else function, arguments), shapes)
+    return renamed(program, name=name, outputs=letters)
+
+
+def _of_symbols(arm: SymbolicRobot, function: Callable[..., Any], arguments: tuple[str, ...]) -> Callable[..., Any]:
+    """Return `function` as one of q, … and of the arm's symbols by name."""
+
+    def of_symbols(**values: Traced) -> Any:
+        tree = arm.tree({name: values[name] for name in arm.parameters})
+        return function(tree, *(values[label] for label in arguments))
+
+    every = [Parameter(label, Parameter.KEYWORD_ONLY) for label in (*arguments, *arm.parameters)]
+    of_symbols.__signature__ = Signature(every)  # type: ignore[attr-defined]  # tracing calls by name
+    return of_symbols
