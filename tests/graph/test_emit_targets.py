@@ -42,7 +42,8 @@ def run_matlab(text: str, arguments: list[np.ndarray]) -> list[np.ndarray]:
     scope = {name: getattr(math, name) for name in ("sin", "cos", "sqrt", "exp", "log", "tanh", "atan2", "floor")}
     scope |= {"abs": abs, "min": min, "max": max, "pick": lambda c, a, b: a if c else b, "Inf": math.inf}
     scope |= {"true": True, "false": False}
-    scope |= {name: Cells(array) for name, array in zip(inputs.split(", "), arguments, strict=True)}
+    for name, array in zip(inputs.split(", "), arguments, strict=True):
+        scope[name] = Cells(array) if re.search(rf"\b{name}\(", text) else float(array.ravel()[0])  # a scalar
     for line in lines[: lines.index("end")]:
         line = line.strip()
         if not line or line.startswith("%"):
@@ -60,7 +61,7 @@ def run_matlab(text: str, arguments: list[np.ndarray]) -> list[np.ndarray]:
             scope[name].array[tuple(int(k) - 1 for k in index.split(","))] = value
         else:
             scope[left] = value
-    return [scope[name].array for name in outputs.split(", ")]
+    return [getattr(scope[name], "array", scope[name]) for name in outputs.split(", ")]
 
 
 @given(programs())

@@ -8,7 +8,7 @@ arguments of the functions. What is written is simplified: collected for people,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,8 @@ from armwright.dynamics.regressor import body_regressor, regressor
 from armwright.errors import InputError
 from armwright.graph.emit.names import renamed
 from armwright.graph.kernel import Kernel, make_kernel
-from armwright.graph.program import Program, trace
+from armwright.graph.ops import Op
+from armwright.graph.program import Program, Signal, trace
 from armwright.graph.simplify import cheapest, readable, without_idle
 from armwright.kinematics.forward import tool_pose
 from armwright.kinematics.jacobian import frame_jacobian, pose_jacobian
@@ -63,6 +64,8 @@ KINDS: dict[str, Kind] = {
     "jacobian": Kind(frame_jacobian, ("J",), ("q",), regroup=False),
     "fk_jacobian": Kind(pose_jacobian, ("T", "J"), ("q",), regroup=False),
 }
+# m, first moment and inertia about the origin of a link's frame, as `armwright.dynamics.regressor` orders them
+INERTIAL_LATEX = ("m_{", "h_{x", "h_{y", "h_{z", "I_{xx", "I_{xy", "I_{yy", "I_{xz", "I_{yz", "I_{zz")
 SHORT = {
     "rnea": "inverse_dynamics",
     "tau": "inverse_dynamics",
@@ -111,7 +114,11 @@ class Equations:
 
         forms = [readable(program) for program in self.programs]
         letters = [KINDS[kind_named(what)].letters for what in self.asked]
-        return emit_matrices(forms, letters, title=self.name, digits=digits, width=width)
+        below = [""] * len(forms)
+        for k, what in enumerate(self.asked):
+            if kind_named(what) == "regressor":
+                forms[k], below[k] = _shown_columns(forms[k])
+        return emit_matrices(forms, letters, below, title=self.name, digits=digits, width=width)
 
     def _repr_latex_(self) -> str:
         """Return what notebooks show."""
@@ -177,6 +184,21 @@ def equations(arm: Arm, *what: str) -> Equations:
     parameters = arm.parameters if isinstance(arm, SymbolicRobot) else ()
     programs = tuple(_program(arm, kind_named(word), word) for word in asked)
     return Equations(_identifier(arm.name), asked, programs, parameters)
+
+
+def _shown_columns(program: Program) -> tuple[Program, str]:
+    r"""Leave out the columns of a regressor that are 0, and write the parameters that belong to the others."""
+    (signal,), (result,) = program.outputs, program.results
+    n, width = signal.shape
+    zero = {k for k, node in enumerate(program.nodes) if node.op is Op.CONST and node.value == 0.0}
+    shown = [c for c in range(width) if any(k not in zero for k in result[c::width])]
+    bodies = width // 10 if width == 10 * n else (width - 4 * n) // 10
+    names = [f"{letter},{i + 1}}}" for i in range(bodies) for letter in INERTIAL_LATEX]
+    names += [f"{letter},{i + 1}}}" for letter in ("F_{v", "F_{c", "I_{r", "F_{r") for i in range(n)]
+    words = " & ".join(names[c].replace("{,", "{") for c in shown)
+    rows = [result[r * width + c] for r in range(n) for c in shown]
+    out = replace(program, outputs=(Signal(signal.name, (n, len(shown))),), results=(tuple(rows),))
+    return out, rf"\tau &= Y \, \begin{{pmatrix}} {words} \end{{pmatrix}}^\top"
 
 
 def _identifier(name: str) -> str:

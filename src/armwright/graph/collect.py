@@ -220,9 +220,10 @@ def _without(factors: tuple[Factor, ...], common: Counter[Factor]) -> tuple[Fact
 
 
 def _ratio(a: list[Product], b: list[Product]) -> float | None:
-    """Return the number by which sum a is a multiple of sum b; None if it is not."""
+    """Return the whole number, or one over it, by which sum a is a multiple of sum b; None if there is none."""
     if [p.factors for p in a] != [p.factors for p in b]:
         return None
     ratio = a[0].number / b[0].number
-    same = all(math.isclose(p.number, ratio * r.number, rel_tol=SAME) for p, r in zip(a, b, strict=True))
+    whole = ratio if abs(ratio) >= 1.0 else 1.0 / ratio
+    same = abs(whole - round(whole)) <= SAME and all(math.isclose(p.number, ratio * r.number, rel_tol=SAME) for p, r in zip(a, b, strict=True))
     return ratio if same else None

@@ -34,6 +34,7 @@ class PageEquations(Equations):
 def emit_matrices(
     programs: Sequence[Program],
     letters: Sequence[Sequence[str]],
+    below: Sequence[str],
     *,
     title: str,
     digits: int = 6,
@@ -46,6 +47,7 @@ def emit_matrices(
         programs: in their readable form. Scalars among the inputs are parameters: simple fractions are then written as
             such, ``\tfrac{1}{2} m_{1}``.
         letters: what the outputs of each are called.
+        below: a line to follow each, or nothing.
         title: for the comment at the top.
         digits: significant digits of numbers.
         width: letters on a line.
@@ -59,11 +61,12 @@ def emit_matrices(
     rows: list[str] = []
     angles: dict[str, tuple[tuple[int, ...], str]] = {}
     terms = 0
-    for program, names in zip(programs, letters, strict=True):
+    for program, names, line in zip(programs, letters, below, strict=True):
         page = _Page(program, digits, width, terms)
         rows += page.definitions
         for k, name in enumerate(names):
             rows += page.output(k, name)
+        rows += [line] if line else []
         angles |= page.angles
         terms = page.symbols.count
     if angles:
@@ -180,7 +183,7 @@ def _listed(words: list[str], width: int) -> list[str]:
     """Return definitions side by side, as many as fit on a line."""
     lines: list[list[str]] = [[]]
     for word in words:
-        if lines[-1] and sum(breadth(w) + 4.0 for w in [*lines[-1], word]) > width:
+        if lines[-1] and sum(breadth(w) + 4.0 for w in ["with", *lines[-1], word]) > width:
             lines.append([])
         lines[-1].append(word)
     rows = [r", \quad ".join(line) for line in lines]
