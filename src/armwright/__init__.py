@@ -39,9 +39,9 @@ _ROOMS = (
 )
 _HOMES = {
     "armwright.dynamics": """
-        METHODS base_parameters bias centroidal_matrix centroidal_momentum compare coriolis_matrix dynamics_derivatives
-        energy forward_dynamics gravity_bound gravity_torque inverse_dynamics inverse_dynamics_derivatives
-        joint_reactions mass_matrix mass_matrix_bounds parameters regressor""",
+        METHODS Equations base_parameters bias centroidal_matrix centroidal_momentum compare coriolis_matrix
+        dynamics_derivatives energy equations forward_dynamics gravity_bound gravity_torque inverse_dynamics
+        inverse_dynamics_derivatives joint_reactions mass_matrix mass_matrix_bounds parameters regressor""",
     "armwright.errors": """
         ArmwrightError ArmwrightWarning CompileError DescriptionError InputError NotSupportedError ProgramError
         SimulationError TraceError""",
@@ -56,6 +56,9 @@ _HOMES = {
     "armwright.robot.kernels": "compile",
     "armwright.robot.load": "load robots",
     "armwright.robot.model": "Robot",
+    "armwright.robot.planar": "planar",
+    "armwright.robot.symbolic": "SymbolicRobot",
+    "armwright.robot.symbols": "symbols",
     "armwright.robot.parts": "Actuators Body Friction Joint Limits Source",
     "armwright.world": "World load_world",
     "armwright.programs": "Plan Program plan_program read_program run_program write_program",

@@ -19,6 +19,7 @@ from armwright import spatial as spatial
 from armwright import studies as studies
 from armwright import world as world
 from armwright.dynamics import METHODS as METHODS
+from armwright.dynamics import Equations as Equations
 from armwright.dynamics import base_parameters as base_parameters
 from armwright.dynamics import bias as bias
 from armwright.dynamics import centroidal_matrix as centroidal_matrix
@@ -27,6 +28,7 @@ from armwright.dynamics import compare as compare
 from armwright.dynamics import coriolis_matrix as coriolis_matrix
 from armwright.dynamics import dynamics_derivatives as dynamics_derivatives
 from armwright.dynamics import energy as energy
+from armwright.dynamics import equations as equations
 from armwright.dynamics import forward_dynamics as forward_dynamics
 from armwright.dynamics import gravity_bound as gravity_bound
 from armwright.dynamics import gravity_torque as gravity_torque
@@ -87,6 +89,9 @@ from armwright.robot.parts import Friction as Friction
 from armwright.robot.parts import Joint as Joint
 from armwright.robot.parts import Limits as Limits
 from armwright.robot.parts import Source as Source
+from armwright.robot.planar import planar as planar
+from armwright.robot.symbolic import SymbolicRobot as SymbolicRobot
+from armwright.robot.symbols import symbols as symbols
 from armwright.simulation import simulate as simulate
 from armwright.simulation.detection.study import detection_study as detection_study
 from armwright.world import World as World

@@ -142,6 +142,8 @@ def test_check_reports_a_refused_file_as_a_finding_with_line_and_rule(capsys, tm
         (("compare", "no_such.toml"), "no_such.toml"),
         (("export", "ur5", "--to", "fortran"), "matlab"),
         (("export", "ur5", "--to", "c", "--what", "everything"), "mass_matrix"),
+        (("export", "planar:RX", "--to", "c"), "R and P"),
+        (("export", "planar:RR", "--to", "urdf"), "symbols"),
         (("export", "ur5", "--to", "c", "-o", "no/such/folder/x.c"), "no/such/folder/x.c"),
         (("bench", "--peers", "armwright,orocos"), "orocos"),
         (("bench", "-o", "no/such/folder/bench.json"), "no/such/folder"),
@@ -199,8 +201,23 @@ def test_every_equation_can_be_exported(capsys, what):
     code, out, _ = run(capsys, "export", "planar2", "--to", "c", "--what", what, "--json")
     answer = json.loads(out)
     assert code == 0
-    assert answer["operations"]["mul"] > 0
-    assert "double" in answer["text"]
+    assert answer["operations"]["trig"] > 0
+    assert answer["functions"] == [f"planar2_{what}"]
+    assert f"void planar2_{what}(const double *q" in answer["text"]
+
+
+def test_several_functions_go_into_one_file_or_into_a_folder(capsys, tmp_path):
+    both = ("export", "planar:RR", "--what", "mass_matrix,energy", "--what", "g")
+    code, out, _ = run(capsys, *both, "--to", "c", "--json")
+    text = json.loads(out)["text"]
+    assert code == 0
+    for name in ("mass_matrix", "energy", "gravity_torque"):
+        assert f"void planar_rr_{name}(const double *q, " in text
+    assert run(capsys, *both, "--to", "matlab", "-o", str(tmp_path))[0] == 0
+    files = sorted(path.name for path in tmp_path.iterdir())
+    assert files == ["planar_rr_energy.m", "planar_rr_gravity_torque.m", "planar_rr_mass_matrix.m"]
+    assert run(capsys, "export", "ur5", "--to", "matlab", "--what", "g", "-o", str(tmp_path / "hold.m"))[0] == 0
+    assert (tmp_path / "hold.m").read_text().startswith("function [g] = hold(q)")  # MATLAB calls it by its file
 
 
 @pytest.mark.parametrize("to", ["urdf", "sheet"])

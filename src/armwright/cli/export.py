@@ -46,7 +46,9 @@ def export(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="File to write, or a folder for a file per function; standard output if omitted."),
+        typer.Option(
+            "--out", "-o", help="File to write, or a folder for a file per function; standard output if omitted."
+        ),
     ] = None,
     implausible: Implausible = "refuse",
     base: Base = None,

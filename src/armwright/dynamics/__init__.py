@@ -31,6 +31,7 @@ from armwright.dynamics.bounds import Certificate, MassMatrixBounds, gravity_bou
 from armwright.dynamics.centroidal import centroidal_matrix, centroidal_momentum
 from armwright.dynamics.compare import compare
 from armwright.dynamics.crba import crba
+from armwright.dynamics.equations import Equations, equations
 from armwright.dynamics.methods import METHODS
 from armwright.dynamics.mrnea import mrnea
 from armwright.dynamics.newton_euler import rnea
@@ -38,6 +39,7 @@ from armwright.dynamics.newton_euler import rnea
 __all__ = [
     "METHODS",
     "Certificate",
+    "Equations",
     "MassMatrixBounds",
     "aba",
     "actuator_side",
@@ -50,6 +52,7 @@ __all__ = [
     "crba",
     "dynamics_derivatives",
     "energy",
+    "equations",
     "forward_dynamics",
     "forward_dynamics_kernel",
     "gravity_bound",

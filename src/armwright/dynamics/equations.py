@@ -159,7 +159,7 @@ class Equations:
             return self.latex()
         functions = self.functions(to_read=target == "sympy")
         alone = functions[0].name if len(functions) == 1 else self.name
-        return sources(functions, target, name=name or alone, values=self.parameters)
+        return sources(functions, target, name=name or alone, prefix=f"{self.name}_", values=self.parameters)
 
     def kernel(self, what: str) -> Kernel:
         """Return one of the equations compiled, with the symbols as further arguments (batch axes included)."""
@@ -211,7 +211,7 @@ def _program(arm: Arm, kind: str, name: str) -> Program:
     if isinstance(arm, Robot):
         program = kernel(arm, function, regroup=regroup).program
     else:
-        shapes: dict[str, tuple[int, ...]] = {label: (arm.n,) for label in arguments}
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(arguments, (arm.n,))
         shapes |= dict.fromkeys(arm.parameters, ())
         program = trace(_of_symbols(arm, body_regressor if kind == "regressor" else function, arguments), shapes)
     return renamed(program, name=name, outputs=letters)

@@ -225,5 +225,7 @@ def _ratio(a: list[Product], b: list[Product]) -> float | None:
         return None
     ratio = a[0].number / b[0].number
     whole = ratio if abs(ratio) >= 1.0 else 1.0 / ratio
-    same = abs(whole - round(whole)) <= SAME and all(math.isclose(p.number, ratio * r.number, rel_tol=SAME) for p, r in zip(a, b, strict=True))
+    same = abs(whole - round(whole)) <= SAME and all(
+        math.isclose(p.number, ratio * r.number, rel_tol=SAME) for p, r in zip(a, b, strict=True)
+    )
     return ratio if same else None

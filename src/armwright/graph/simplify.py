@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One place that decides which form of a program is written: for people the collected one, for machines the cheapest."""
+"""The one place that decides which form of a program is written: to be read or to be run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from armwright.graph.collect import collect
 from armwright.graph.ops import Op
 from armwright.graph.program import Program
 
-WORTH, SHORT = 3, 300  # a collected form may have so many times the operations of one with shared terms, and so many more
+WORTH, SHORT = (
+    3,
+    300,
+)  # a collected form may have so many times the operations of one with shared terms, and so many more
 TRIG = 15  # multiplications for which one could have a sine in C
 
 

@@ -29,8 +29,8 @@ def planar(
     """Build a planar arm: "RR" is the textbook's two-link arm, "PR" a pendulum on a cart, "RP" an arm that extends.
 
     A revolute joint turns its link about z, a prismatic one slides it along the x axis of the link before (of the base,
-    for the first). Link i reaches from its joint `lengths[i]` along its own x axis; its centre of mass lies `centres[i]`
-    along it; angles count from the x axis.
+    for the first). From its joint, link i reaches `lengths[i]` along its own x axis, and its centre of mass lies
+    `centres[i]` along it; angles count from the x axis.
 
     Args:
         kinds: a letter a joint, R or P.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.graph.array import cos, sin
 from armwright.graph.expr import Expr
 from armwright.robot.parts import Friction, JointKind
 from armwright.robot.step import turn
@@ -81,13 +82,13 @@ class SymbolicRobot:
 
     @classmethod
     def from_dh(cls, table: Any, **parts: Any) -> SymbolicRobot:
-        """Build a chain from standard DH rows (theta, d, a, alpha), entries numbers or symbols; see `symbolic_chain`."""
+        """Build a chain from standard DH rows (theta, d, a, alpha) of numbers or symbols; see `symbolic_chain`."""
         rows = _rows(table, "theta, d, a, alpha")
         return symbolic_chain([(np.eye(4), _rz_tz(t, d) @ _tx_rx(a, alpha)) for t, d, a, alpha in rows], **parts)
 
     @classmethod
     def from_mdh(cls, table: Any, **parts: Any) -> SymbolicRobot:
-        """Build a chain from modified DH rows (alpha, a, theta, d), entries numbers or symbols; see `symbolic_chain`."""
+        """Build a chain from modified DH rows (alpha, a, theta, d) of numbers or symbols; see `symbolic_chain`."""
         rows = _rows(table, "alpha, a, theta, d")
         return symbolic_chain([(_tx_rx(a, alpha) @ _rz_tz(t, d), np.eye(4)) for alpha, a, t, d in rows], **parts)
 
@@ -176,8 +177,6 @@ def symbolic_chain(
         name: of the arm.
     """
     n = len(poses)
-    if n == 0:
-        raise InputError(f"{name}: an arm with symbols needs at least one joint")
     tensors = np.zeros((n, 3, 3)) if inertias is None else np.array(inertias, dtype=object)
     if tensors.shape == (n, 3):
         diagonals, tensors = tensors, np.zeros((n, 3, 3)).astype(object)
@@ -203,12 +202,14 @@ def symbolic_chain(
 
 def _rows(table: Any, columns: str) -> Objects:
     n = len(table) if isinstance(table, Sequence | np.ndarray) else 0
+    if n == 0:
+        raise InputError(f"DH table: give at least one row of {columns}")
     return entries(table, (n, 4), f"DH table (columns {columns})")
 
 
 def _turn(angle: Traced) -> tuple[Traced, Traced]:
     """Return cos and sin, exact at quarter turns."""
-    return (np.cos(angle), np.sin(angle)) if isinstance(angle, Expr) else turn(0.0, angle)
+    return (cos(angle), sin(angle)) if isinstance(angle, Expr) else turn(0.0, angle)
 
 
 def _rz_tz(theta: Traced, d: Traced) -> Objects:

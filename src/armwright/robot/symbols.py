@@ -54,10 +54,10 @@ _PARAMETERS = _Parameters()
 
 
 def symbols(names: str) -> Any:
-    """Return one symbol, or a tuple of several: ``m1, l1 = symbols("m1 l1")``.
+    """Return one symbol, or a tuple of several.
 
-    Symbols take part in arithmetic and in NumPy functions, ``m1 * l1**2 / 12``, and stand for numbers in
-    `SymbolicRobot`.
+    ``m1, l1 = aw.symbols("m1 l1")``. Symbols take part in arithmetic and in NumPy functions, ``m1 * l1**2 / 12``, and
+    stand for numbers in `SymbolicRobot`.
     """
     words = names.replace(",", " ").split()
     if not words:

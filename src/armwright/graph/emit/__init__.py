@@ -52,20 +52,24 @@ def source(
     return text
 
 
-def sources(programs: Sequence[Program], target: str, *, name: str, values: Collection[str] = ()) -> str:
+def sources(
+    programs: Sequence[Program], target: str, *, name: str, prefix: str = "", values: Collection[str] = ()
+) -> str:
     """Return several functions as one file, as they are.
 
     Args:
         programs: the functions.
         target: c, matlab, numpy, jax or sympy; llvm for one function.
         name: of the file, without its ending.
+        prefix: that the names of the functions have in common.
         values: scalar inputs that C passes by value.
 
     Raises:
         InputError: for a target that cannot hold several functions.
     """
     if target in ("c", "matlab"):
-        text: str = import_module(f"armwright.graph.emit.{target}").emit_several(programs, name=name, values=values)
+        several = import_module(f"armwright.graph.emit.{target}").emit_several
+        text: str = several(programs, name=name, prefix=prefix, values=values)
         return text
     if target not in _EMITTERS or target == "latex" or (target == "llvm" and len(programs) > 1):
         raise InputError(f"{target!r} cannot hold these functions; valid targets: c, matlab, numpy, jax, sympy")

@@ -69,12 +69,13 @@ def emit(program: Program) -> str:
     return emit_several([program], name="")
 
 
-def emit_several(programs: Sequence[Program], *, name: str, values: Collection[str] = ()) -> str:
+def emit_several(programs: Sequence[Program], *, name: str, prefix: str = "", values: Collection[str] = ()) -> str:
     """Return one self-contained C file with several functions.
 
     Args:
         programs: the functions.
         name: of the include guard; that of the first function if empty.
+        prefix: that the names have in common; they keep it.
         values: scalar inputs that are passed by value, ``double m1``, and are the same in all rows of a batch.
     """
     parts = [_Parts(program, values) for program in programs]

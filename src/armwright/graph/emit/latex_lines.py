@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 WORDS = re.compile(r"\\(?:dot|ddot|mathrm|text|bigl|bigr|left|right|,|quad|begin|end)|[{}^&]")
@@ -27,19 +28,14 @@ def broken(left: str, right: str, width: int) -> list[str]:
     rows: list[str] = []
     start = 0
     while start < len(pieces):
-        end, used, best = start, 0.0, start + 1
-        while end < len(pieces) and (end == start or used + breadth(pieces[end][0]) <= room):
-            used += breadth(pieces[end][0])
-            end += 1
-            if end < len(pieces) and used >= FULL * room and pieces[end][1] <= pieces[best][1]:
-                best = end
-        if end == len(pieces):
-            best = end
-        elif best == start + 1 and end > best and breadth("".join(p for p, _ in pieces[start:best])) < FULL * room:
-            best = end
-        line = "".join(piece for piece, _ in pieces[start:best]).strip()
-        rows.append(f"{left} &= {line}" if not rows else rf"&\quad {line}")
-        start = best
+        reach = [0.0, *itertools.accumulate(breadth(piece) for piece, _ in pieces[start:])]
+        fitting = max(1, sum(width <= room for width in reach[1:]))
+        if start + fitting < len(pieces):  # of the signs at the end of the line, that in the fewest parentheses
+            late = [k for k in range(1, fitting + 1) if reach[k] >= FULL * room] or [fitting]
+            fitting = min(late, key=lambda k: (pieces[start + k][1], -k))
+        line = "".join(piece for piece, _ in pieces[start : start + fitting]).strip()
+        rows.append(rf"&\quad {line}" if rows else f"{left} &= {line}")
+        start += fitting
     return rows
 
 

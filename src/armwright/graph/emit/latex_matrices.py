@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""LaTeX for the page: outputs as matrices, long entries below them, lines broken at signs, s_2 and c_{23} explained last.
+r"""LaTeX for the page: outputs as matrices, long entries below them in lines broken at signs, s_2 and c_{23} last.
 
 M(q) &= \begin{pmatrix} M_{11} & M_{12} \\ M_{12} & I_{2} \end{pmatrix} \\ M_{11} &= …
 """
@@ -93,9 +93,7 @@ class _Page:
             if node.op is Op.INPUT:
                 signal, element = node.value
                 # an output may have a parameter's letter: g(q) is not g
-                self.printer.symbols[k] = symbols.element(
-                    program.inputs[signal].name, program.inputs[signal], element
-                )
+                self.printer.symbols[k] = symbols.element(program.inputs[signal].name, program.inputs[signal], element)
         once = replace(program, results=(tuple({k for result in program.results for k in result}),))
         share = _repeated(program) > MOST_REPEATED * program.counts.flops + 500
         named = named_nodes(

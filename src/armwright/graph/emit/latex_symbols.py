@@ -23,7 +23,10 @@ DOTS = {"": "{}", "d": r"\dot{{{}}}", "dd": r"\ddot{{{}}}"}
 
 
 def symbol(name: str) -> str:
-    r"""Return a name as mathematics: qd → \dot{q}, tau → \tau, lc1 → l_{c1}, T_base_tool → {T_{\mathrm{base},\mathrm{tool}}}."""
+    r"""Return a name as mathematics.
+
+    qd → \dot{q}, tau → \tau, lc1 → l_{c1}, T_base_tool → {T_{\mathrm{base},\mathrm{tool}}}.
+    """
     stem, primes = name.rstrip("_"), "'" * (len(name) - len(name.rstrip("_")))
     head, *rest = stem.split("_")
     if match := DOTTED.fullmatch(head):
