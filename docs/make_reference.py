@@ -34,7 +34,8 @@ MORE = {
     "robot": (
         "load.load load.robots model.Robot parts.Joint parts.Body parts.Limits parts.Friction parts.Actuators "
         "parts.Source tables.dh.from_dh tables.dh.from_mdh tables.dh.to_dh tables.dh.to_mdh tables.screws.from_screws "
-        "tables.screws.to_screws tables.chain_parts.ChainParts check.check kernels.compile"
+        "tables.screws.to_screws tables.chain_parts.ChainParts check.check kernels.compile "
+        "symbolic.SymbolicRobot symbolic.symbolic_chain planar.planar symbols.symbols"
     ),
     "errors": (
         "ArmwrightError InputError DescriptionError NotSupportedError TraceError CompileError SimulationError "

@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.robot.symbolic import SymbolicRobot, symbolic_chain
-from armwright.robot.symbols import entries, symbols
+from armwright.robot.symbols import Entries, Entry, entries, symbols
 
 # z of a sliding joint's frame lies along x of the link before it
 ALONG_X = np.array([[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
@@ -18,12 +18,12 @@ ALONG_X = np.array([[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 
 def planar(
     kinds: str = "RR",
     *,
-    lengths: Any = None,
-    masses: Any = None,
-    centres: Any = None,
-    inertias: Any = None,
-    viscous: Any = None,
-    gravity: Any = "g",
+    lengths: Entries | None = None,
+    masses: Entries | None = None,
+    centres: Entries | None = None,
+    inertias: Entries | None = None,
+    viscous: Entries | None = None,
+    gravity: Entry = "g",
     name: str | None = None,
 ) -> SymbolicRobot:
     """Build a planar arm: "RR" is the textbook's two-link arm, "PR" a pendulum on a cart, "RP" an arm that extends.

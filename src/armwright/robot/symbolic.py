@@ -18,7 +18,7 @@ from armwright.graph.array import cos, sin
 from armwright.graph.expr import Expr
 from armwright.robot.parts import Friction, JointKind
 from armwright.robot.step import turn
-from armwright.robot.symbols import Substitution, entries, names_in
+from armwright.robot.symbols import Entries, Substitution, entries, names_in
 from armwright.robot.tables.assemble import Placement, assemble, joint_kinds
 from armwright.robot.tree import Tree
 from armwright.spatial import skew
@@ -81,13 +81,13 @@ class SymbolicRobot:
         return f"SymbolicRobot({self.name!r}, {letters}, {', '.join(self.parameters) or 'no symbols'})"
 
     @classmethod
-    def from_dh(cls, table: Any, **parts: Any) -> SymbolicRobot:
+    def from_dh(cls, table: Entries, **parts: Any) -> SymbolicRobot:
         """Build a chain from standard DH rows (theta, d, a, alpha) of numbers or symbols; see `symbolic_chain`."""
         rows = _rows(table, "theta, d, a, alpha")
         return symbolic_chain([(np.eye(4), _rz_tz(t, d) @ _tx_rx(a, alpha)) for t, d, a, alpha in rows], **parts)
 
     @classmethod
-    def from_mdh(cls, table: Any, **parts: Any) -> SymbolicRobot:
+    def from_mdh(cls, table: Entries, **parts: Any) -> SymbolicRobot:
         """Build a chain from modified DH rows (alpha, a, theta, d) of numbers or symbols; see `symbolic_chain`."""
         rows = _rows(table, "alpha, a, theta, d")
         return symbolic_chain([(_tx_rx(a, alpha) @ _rz_tz(t, d), np.eye(4)) for alpha, a, t, d in rows], **parts)
@@ -155,12 +155,12 @@ def symbolic_chain(
     poses: Sequence[tuple[Any, Any]],
     *,
     kinds: Sequence[str] | None = None,
-    masses: Any = None,
-    coms: Any = None,
-    inertias: Any = None,
-    viscous: Any = None,
-    gravity: Any = DOWN,
-    tool: Any = None,
+    masses: Entries | None = None,
+    coms: Entries | None = None,
+    inertias: Entries | None = None,
+    viscous: Entries | None = None,
+    gravity: Entries = DOWN,
+    tool: Entries | None = None,
     name: str = "arm",
 ) -> SymbolicRobot:
     """Build a chain of joints about (or along) the z axes of their frames; what is omitted is 0.

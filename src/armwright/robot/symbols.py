@@ -7,8 +7,8 @@ A symbol is known by its name: ``symbols("m1")`` gives the same one every time, 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from armwright.types import Traced
+
+Entry: TypeAlias = float | str | Expr
+"""A number, a symbol or an expression of symbols, or the name of a symbol."""
+Entries: TypeAlias = "Sequence[Entry] | Sequence[Sequence[Entry]] | Sequence[Sequence[Sequence[Entry]]] | NDArray[Any]"
 
 TAKEN = frozenset({"q", "qd", "qdd", "tau", "wrench", "wrenches", "point", "T"})
 
@@ -53,7 +57,7 @@ class _Parameters(Graph):
 _PARAMETERS = _Parameters()
 
 
-def symbols(names: str) -> Any:
+def symbols(names: str) -> Traced:
     """Return one symbol, or a tuple of several.
 
     ``m1, l1 = aw.symbols("m1 l1")``. Symbols take part in arithmetic and in NumPy functions, ``m1 * l1**2 / 12``, and

@@ -130,7 +130,11 @@ class _Page:
         """Return the lines of one output."""
         signal, result = self.program.outputs[number], self.program.results[number]
         letter = symbol(name)
-        vectors = [symbol(self.program.inputs[k].name) for k in self._read(result) if self.program.inputs[k].shape]
+        inputs = self.program.inputs
+        read = [k for k in self._read(result) if inputs[k].shape]
+        if not read and any(signal.name == name for signal in inputs):
+            read = [0]  # g(q) = (m g, 0) is not g, even if it is constant
+        vectors = [symbol(inputs[k].name) for k in read]
         left = f"{letter}({', '.join(vectors)})" if vectors else letter
         if not signal.shape:
             return broken(left, self.printer.text(result[0]), self.width)
