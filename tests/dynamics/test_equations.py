@@ -22,6 +22,7 @@ from armwright.robot.planar import planar
 from armwright.robot.symbolic import SymbolicRobot
 from armwright.robot.symbols import symbols
 from support.latex import display
+from support.places import ROOT
 
 EVERY = ("M", "C", "g", "h", "tau", "energy", "J", "T")
 
@@ -187,6 +188,8 @@ def test_latex_of_the_two_link_arm_reads_like_a_textbook():
     assert r"-l_{1} \, s_{1} - l_{2} \, s_{12} & -l_{2} \, s_{12}" in text
     assert r"c_{12} = \cos\left(q_{1} + q_{2}\right)" in text
     assert "mathrm" not in text  # no name of a function stands for a matrix
+    page = (ROOT / "docs" / "howto" / "symbols.md").read_text(encoding="utf-8")
+    assert f"```latex\n{equations(planar('RR'), 'M', 'C', 'g').latex()}```\n" in page
 
 
 def test_long_entries_stand_below_their_matrix_in_short_lines():
@@ -227,6 +230,7 @@ def test_parameters_are_known_by_name_and_take_part_in_arithmetic():
     robot = rod.robot(m1=3.0, l1=2.0)
     assert aw.mass_matrix(robot, [0.0])[0, 0] == pytest.approx(4.0)
     assert "planar_r" in repr(rod) and "m1, l1" in repr(rod)
+    assert (repr(m), repr(length - m * 2)) == ("m1", "l1 - 2*m1")
 
 
 @pytest.mark.parametrize(

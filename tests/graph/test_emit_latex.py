@@ -100,6 +100,12 @@ def test_entries_of_a_symmetric_matrix_are_written_once():
     }
 
 
+def test_signs_are_signs():
+    text = source(trace(lambda x: 2.0 * np.sign(x), {"x": ()}), "latex", outputs=["f"])
+    assert r"f &= 2 \, \operatorname{sgn}(x)" in text
+    assert "cases" in source(trace(lambda x: np.where(x > 0.0, 1.0, -1.0), {"x": ()}), "latex")
+
+
 def test_choices_and_conditions():
     def f(x, y):
         return np.where((x[0] > 0.0) & ~(x[1] <= y), np.maximum(x[0], y), -np.abs(x[1])) + np.floor(y)

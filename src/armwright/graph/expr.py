@@ -58,6 +58,10 @@ class Graph:
         index = self.numbers.get((op, args, None, False))
         return None if index is None else self.nodes[index]
 
+    def describe(self, node: Expr) -> str:
+        """Return what a node is printed as."""
+        return f"Expr(#{node.index} {node.op.name.lower()})"
+
     def constant(self, value: float | bool) -> Expr:
         """Return a constant; −0.0 is stored as 0.0."""
         return self.node(Op.CONST, (), bool(value) if isinstance(value, bool | np.bool_) else float(value) + 0.0)
@@ -317,7 +321,7 @@ class Expr:
         return hash((id(self.graph), self.index))
 
     def __repr__(self) -> str:
-        return f"Expr({self.value!r})" if self.is_constant else f"Expr(#{self.index} {self.op.name.lower()})"
+        return f"Expr({self.value!r})" if self.is_constant else self.graph.describe(self)
 
 
 def truth(graph: Graph, value: Traced) -> Expr:

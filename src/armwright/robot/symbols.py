@@ -14,8 +14,11 @@ import numpy as np
 
 import armwright.graph.array  # noqa: F401 - lets NumPy's functions take expressions
 from armwright.errors import InputError
+from armwright.graph.emit.infix import Printer
+from armwright.graph.emit.python_source import array_rules
 from armwright.graph.expr import NUMBER, Expr, Graph, Value
 from armwright.graph.ops import Op
+from armwright.graph.program import Signal, finish
 from armwright.graph.rebuild import rebuilt
 
 if TYPE_CHECKING:
@@ -41,6 +44,15 @@ class _Parameters(Graph):
     def node(self, op: Op, args: tuple[int, ...] = (), value: Value = None) -> Expr:
         with self.lock:
             return super().node(op, args, value)
+
+    def describe(self, node: Expr) -> str:
+        """Write an expression of symbols as one would type it."""
+        program = finish(self, "f", [Signal("p", (len(self.names),))], [("f", node)], single=True)
+        printer = Printer(program, array_rules("np"), lambda value: f"{value:g}")
+        for k, (op, _, value) in enumerate(program.nodes):
+            if op is Op.INPUT:
+                printer.symbols[k] = self.names[value[1]]
+        return printer.text(program.results[0][0])
 
     def symbol(self, name: str) -> Expr:
         if not (name.isidentifier() and name.isascii()) or name in TAKEN:

@@ -4,6 +4,7 @@ r"""LaTeX: the program as equations one can read. Sines and cosines are s_2, c_{
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from armwright.errors import InputError
@@ -56,6 +57,9 @@ class Equations(Printer):
             return self._product(node)
         if node.op in (Op.ADD, Op.SUB, Op.NEG):
             return self._sum(node), SUM
+        signed = _sign_of(node, self.program.nodes)
+        if signed is not None:
+            return rf"\operatorname{{sgn}}({self.text(signed)})", FACTOR
         return super()._spell(node)
 
     def _sum(self, node: Node) -> str:
@@ -102,6 +106,20 @@ class Equations(Printer):
         text, level = self.render(k)
         text = text if level >= (FACTOR if power == 1 else ATOM) else self.enclose(text)
         return text if power == 1 else f"{text}^{{{power}}}"
+
+
+def _sign_of(node: Node, nodes: Sequence[Node]) -> int | None:
+    """Return the node x of ``1 if 0 < x else (−1 if x < 0 else 0)``, which np.sign(x) is traced to; None for others."""
+    if node.op is not Op.SELECT:
+        return None
+    above, one, rest = (nodes[k] for k in node.args)
+    if rest.op is not Op.SELECT or above.op is not Op.LT:
+        return None
+    below, minus, zero = (nodes[k] for k in rest.args)
+    x = above.args[1]
+    numbers = [(one, 1.0), (minus, -1.0), (zero, 0.0), (nodes[above.args[0]], 0.0)]
+    fits = below.op is Op.LT and below.args[0] == x and nodes[below.args[1]].value == 0.0
+    return x if fits and all(n.op is Op.CONST and n.value == value for n, value in numbers) else None
 
 
 def emit(
