@@ -206,6 +206,14 @@ def test_every_equation_can_be_exported(capsys, what):
     assert f"void planar2_{what}(const double *q" in answer["text"]
 
 
+def test_the_command_knows_every_kind_of_equation():
+    from armwright.cli.export import LETTERS
+    from armwright.dynamics.equations import KINDS, SHORT
+
+    assert set(EQUATIONS) == {"rnea", *KINDS}
+    assert {"rnea", *LETTERS} == set(SHORT)
+
+
 def test_several_functions_go_into_one_file_or_into_a_folder(capsys, tmp_path):
     both = ("export", "planar:RR", "--what", "mass_matrix,energy", "--what", "g")
     code, out, _ = run(capsys, *both, "--to", "c", "--json")

@@ -192,6 +192,13 @@ def test_latex_of_the_two_link_arm_reads_like_a_textbook():
     assert f"```latex\n{equations(planar('RR'), 'M', 'C', 'g').latex()}```\n" in page
 
 
+def test_notebooks_show_the_display_alone():
+    for arm in (planar("RR"), aw.load("ur5")):
+        shown = equations(arm)._repr_latex_()
+        assert shown.startswith(r"\begin{align*}") and shown.endswith("\\end{align*}\n")
+        assert "%" not in shown
+
+
 def test_long_entries_stand_below_their_matrix_in_short_lines():
     from armwright.graph.emit.latex_lines import breadth
 

@@ -121,8 +121,9 @@ class Equations:
         return emit_matrices(forms, letters, below, title=self.name, digits=digits, width=width)
 
     def _repr_latex_(self) -> str:
-        """Return what notebooks show."""
-        return self.latex(digits=4)
+        """Return what notebooks show: the display alone, without what only LaTeX knows."""
+        text = self.latex(digits=4)
+        return text[text.index(r"\begin{align*}") :].removesuffix("\\endgroup\n")
 
     def sympy(self) -> dict[str, Any]:
         """Return SymPy matrices and expressions by letter: ``equations(arm, "M").sympy()["M"]``.

@@ -173,14 +173,11 @@ class _Writer:
         if depth == 0 or len(products) == 1:
             return self.plain_sum(products)
         g = self.graph
-        common = Counter(products[0].factors)
-        for product in products[1:]:
-            common &= Counter(product.factors)
-        front = tuple(sorted(common.elements()))
+        front, rest = _taken_out(products)
         number = min((product.number for product in products), key=abs)
         if any(abs(p.number / number - round(p.number / number)) > SAME for p in products):
             number = 1.0
-        rest = [Product(p.number / number, _without(p.factors, common)) for p in products]
+        rest = [Product(product.number / number, product.factors) for product in rest]
         parts: list[list[Product]] = []
         while rest:
             counts = Counter(factor for product in rest for factor in set(product.factors))
@@ -202,21 +199,22 @@ class _Writer:
         """Add products that have factors in common."""
         if len(products) == 1:
             return self.product(products[0])
-        common = Counter(products[0].factors)
-        for product in products[1:]:
-            common &= Counter(product.factors)
-        front = tuple(sorted(common.elements()))
-        rest = [Product(p.number, _without(p.factors, common)) for p in products]
+        front, rest = _taken_out(products)
         return self.graph.multiply(self.product(Product(1.0, front)), self.sum(rest, depth))
+
+
+def _taken_out(products: list[Product]) -> tuple[tuple[Factor, ...], list[Product]]:
+    """Return the factors that all products have in common, and the products without them."""
+    common = Counter(products[0].factors)
+    for product in products[1:]:
+        common &= Counter(product.factors)
+    rest = [Product(p.number, tuple(sorted((Counter(p.factors) - common).elements()))) for p in products]
+    return tuple(sorted(common.elements())), rest
 
 
 def _place(product: Product) -> tuple[list[Factor], tuple[Factor, ...]]:
     """What products are sorted by: those without waves first."""
     return [factor for factor in product.factors if factor[0] == WAVE], product.factors
-
-
-def _without(factors: tuple[Factor, ...], common: Counter[Factor]) -> tuple[Factor, ...]:
-    return tuple(sorted((Counter(factors) - common).elements()))
 
 
 def _ratio(a: list[Product], b: list[Product]) -> float | None:
