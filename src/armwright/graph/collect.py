@@ -162,9 +162,10 @@ class _Writer:
         return self.graph.multiply(self.graph.constant(product.number), out)
 
     def plain_sum(self, products: Sequence[Product]) -> Expr:
-        """Add products as they are."""
+        """Add products as they are, to read one with a plus first."""
         out = self.graph.constant(0.0)
-        for product in products:
+        lead = next((k for k, product in enumerate(products) if product.number > 0.0), 0) if self.to_read else 0
+        for product in (products[lead], *products[:lead], *products[lead + 1 :]):
             out = self.graph.add(out, self.product(product))
         return out
 

@@ -20,6 +20,10 @@ Angles = tuple[tuple[int, int], ...]
 """An angle: (atom, whole-number multiple), atoms ascending."""
 
 
+COSINES, SINES, SINE_COSINE, COSINE_SINE = (False, False), (True, True), (True, False), (False, True)
+"""Products cos A cos B, sin A sin B, … of which sums of angles consist: whether each factor is a sine."""
+
+
 class Wave(NamedTuple):
     """The cosine or sine of an angle whose first multiple is positive."""
 
@@ -114,7 +118,8 @@ def _order(wave: Wave) -> int:
 def _lowered(total: Sum) -> Sum:
     """Write waves of multiple angles as products: cos(A + B) = 2 cos A cos B − cos(A − B) = cos(A − B) − 2 sin A sin B.
 
-    Of the two ways the one is taken that removes the wave of A − B; so I/2 − I/2 cos 2q becomes I sin² q.
+    Of the two ways the one is taken that removes the wave of A − B, so I/2 − I/2 cos 2q becomes I sin² q; where there
+    is none, half of both: cos A cos B − sin A sin B.
     """
     out = dict(total)
     high = [(max(map(_order, term.waves), default=0), term) for term in out]
@@ -130,21 +135,27 @@ def _lowered(total: Sum) -> Sum:
         difference = tuple((k, e - halves.get(k, 0)) for k, e in A if e != halves.get(k, 0))
         partner, sign = _partner(rest, difference, wave.is_sine)
         beside = 0.0 if partner is None else sign * out.get(Term(term.powers, partner), 0.0)
-        removes = math.isclose(beside, -value, rel_tol=SAME)  # the second way adds value to what is beside
-        if wave.is_sine:
-            kinds, factor, left = ((False, True), 2.0, value) if removes else ((True, False), 2.0, -value)
+        first, second = (SINE_COSINE, COSINE_SINE) if wave.is_sine else (COSINES, SINES)
+        ways = {-value: [(second, 2.0)], value: [(first, 2.0)], 0.0: [(first, 1.0), (second, 1.0)]}
+        if partner is None:  # sin 2A
+            left, pairs = 0.0, [(first, 2.0)]
         else:
-            kinds, factor, left = ((True, True), -2.0, value) if removes else ((False, False), 2.0, -value)
-        pair = []
-        for angle, is_sine in zip((A, B), kinds, strict=True):
-            turned, flip = oriented(angle, is_sine)
-            pair.append(turned)
-            factor *= flip
-        new = [(Term(term.powers, tuple(sorted([*rest, *pair]))), factor * value)]
+            left = next((way for way in ways if math.isclose(way, beside, rel_tol=SAME)), value)
+            pairs = ways[left]
+        new = []
+        for pair, factor in pairs:
+            factor *= -value if pair is SINES else value
+            waves = list(rest)
+            for angle, is_sine in zip((A, B), pair, strict=True):
+                turned, flip = oriented(angle, is_sine)
+                waves.append(turned)
+                factor *= flip
+            new.append((Term(term.powers, tuple(sorted(waves))), factor))
         if partner is not None:
-            new.append((Term(term.powers, partner), sign * left))
+            new.append((Term(term.powers, partner), -sign * left))
         for item, number in new:
-            accumulate(out, item, number)
+            if number != 0.0:
+                accumulate(out, item, number)
             high.append((max(map(_order, item.waves), default=0), item))
     return out
 
