@@ -143,6 +143,7 @@ def test_check_reports_a_refused_file_as_a_finding_with_line_and_rule(capsys, tm
         (("export", "ur5", "--to", "fortran"), "matlab"),
         (("export", "ur5", "--to", "c", "--what", "everything"), "mass_matrix"),
         (("export", "planar:RX", "--to", "c"), "R and P"),
+        (("export", "ur5", "--to", "c", "--what", ","), "mass_matrix"),
         (("export", "planar:RR", "--to", "urdf"), "symbols"),
         (("export", "ur5", "--to", "c", "-o", "no/such/folder/x.c"), "no/such/folder/x.c"),
         (("bench", "--peers", "armwright,orocos"), "orocos"),
@@ -215,12 +216,12 @@ def test_the_command_knows_every_kind_of_equation():
 
 
 def test_several_functions_go_into_one_file_or_into_a_folder(capsys, tmp_path):
-    both = ("export", "planar:RR", "--what", "mass_matrix,energy", "--what", "g")
+    both = ("export", "planar:RR", "--what", "mass_matrix,energy,M", "--what", "g")  # M is the mass matrix: once
     code, out, _ = run(capsys, *both, "--to", "c", "--json")
     text = json.loads(out)["text"]
     assert code == 0
     for name in ("mass_matrix", "energy", "gravity_torque"):
-        assert f"void planar_rr_{name}(const double *q, " in text
+        assert text.count(f"void planar_rr_{name}(const double *q, ") == 2  # declared and defined
     assert run(capsys, *both, "--to", "matlab", "-o", str(tmp_path))[0] == 0
     files = sorted(path.name for path in tmp_path.iterdir())
     assert files == ["planar_rr_energy.m", "planar_rr_gravity_torque.m", "planar_rr_mass_matrix.m"]

@@ -62,6 +62,8 @@ def export(
     if to not in CODE + FORMATS:
         fail(f"--to {to}: choose from {', '.join(CODE + FORMATS)}")
     asked = [word for words in what or ["rnea"] for word in words.split(",") if word]
+    if not asked:
+        fail(f"--what: choose from {', '.join((*EQUATIONS, *LETTERS))}")
     if strange := [word for word in asked if word not in (*EQUATIONS, *LETTERS)]:
         fail(f"--what {strange[0]}: choose from {', '.join((*EQUATIONS, *LETTERS))}")
     if robot.startswith(PLANAR) and to in FORMATS:
@@ -100,12 +102,12 @@ def code(
     arm = planar(robot.removeprefix(PLANAR)) if robot.startswith(PLANAR) else load()
     made = equations(arm, *asked)
     functions = made.functions()
-    answer |= {"robot": arm.name, "what": ",".join(asked), "functions": [program.name for program in functions]}
-    answer["operations"] = {word: f.counts._asdict() for word, f in zip(asked, functions, strict=True)}
-    if len(asked) == 1:
+    answer |= {"robot": arm.name, "what": ",".join(made.asked), "functions": [program.name for program in functions]}
+    answer["operations"] = {word: f.counts._asdict() for word, f in zip(made.asked, functions, strict=True)}
+    if len(functions) == 1:
         answer["operations"] = functions[0].counts._asdict()
     if out is not None and out.is_dir():
-        each = [(program.name, equations(arm, word)) for program, word in zip(functions, asked, strict=True)]
+        each = [(program.name, equations(arm, word)) for program, word in zip(functions, made.asked, strict=True)]
         return {f"{name}.{ENDINGS[to]}": one.source(to, name=name) for name, one in each}
     stem = "" if out is None else "".join(c if c.isascii() and c.isalnum() else "_" for c in out.stem)
     fits = to == "matlab" and stem.isidentifier() and not stem.startswith("_")  # MATLAB calls functions by their files

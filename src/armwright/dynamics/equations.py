@@ -181,7 +181,7 @@ def equations(arm: Arm, *what: str) -> Equations:
     if not isinstance(arm, Robot | SymbolicRobot):
         raise InputError(f"arm must be a Robot or a SymbolicRobot, got {arm!r:.60} ({type(arm).__name__})")
     asked = what or ("mass_matrix", "coriolis_matrix", "gravity_torque")
-    asked = tuple(word if word in ("rnea", *KINDS) else kind_named(word) for word in asked)
+    asked = tuple(dict.fromkeys(word if word in ("rnea", *KINDS) else kind_named(word) for word in asked))
     parameters = arm.parameters if isinstance(arm, SymbolicRobot) else ()
     programs = tuple(_program(arm, kind_named(word), word) for word in asked)
     return Equations(_identifier(arm.name), asked, programs, parameters)
