@@ -26,6 +26,7 @@ help:
 	@echo "make coverage  the tests again, with the lines that they reach"
 	@echo "make bench  install the peers, measure against them, write $(OUT)/bench.json"
 	@echo "make figures  put the figures of $(OUT)/bench.json into the documentation"
+	@echo "make vendor  bundle three.js and uPlot anew (needs Node); PIN=1 accepts other sums"
 	@echo "make docs   build the documentation into site/"
 	@echo "make clean  remove everything that was built"
 
@@ -98,10 +99,15 @@ figures:
 docs-studies: $(VENV)/.docs
 	MPLBACKEND=Agg $(BIN)/python docs/make_studies.py
 
+# other people's JavaScript for our pages, from pinned packages; the outcome is committed, so that nobody else needs Node
+.PHONY: vendor
+vendor:
+	cd tools/vendor && npm ci --silent --ignore-scripts --no-audit --no-fund && node build.mjs
+
 docs: $(VENV)/.docs
 	$(BIN)/python docs/make_reference.py
 	$(BIN)/mkdocs build --quiet --strict --site-dir site
 
 clean:
-	rm -rf $(VENV) $(OUT) site build dist .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OUT) tools/vendor/node_modules site build dist .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
