@@ -8,24 +8,33 @@ import {
 const UP = new Vector3(0, 1, 0);
 
 /**
- * Cells of a map, drawn as boxes (`size` [m] ×3) or balls (`radius` [m]) about `points`; the first `count` are shown.
- * `colours`, one per point, replaces the map's own colour.
+ * Cells of a map: boxes (`size` [m] ×3, along the columns of `rotation` if it is given) or balls (`radius` [m]) about
+ * `points`. `colours`, one per point, replaces the map's own colour. `show` says which are known.
  */
 export function mapView(cells, colours) {
-  const balls = cells.radius !== undefined;
-  const geometry = balls ? new SphereGeometry(cells.radius, 16, 10) : new BoxGeometry(...cells.size);
-  const material = new MeshLambertMaterial({ color: cells.colours ? "#ffffff" : colours.map, transparent: true, opacity: 0.55 });
+  const geometry = cells.size ? new BoxGeometry(...cells.size) : new SphereGeometry(cells.radius, 16, 10);
+  const material = new MeshLambertMaterial({ color: cells.colours ? "#ffffff" : colours.map, transparent: true, opacity: 0.6 });
   const mesh = new InstancedMesh(geometry, material, Math.max(cells.points.length, 1));
-  const place = new Matrix4();
-  cells.points.forEach((p, i) => {
-    mesh.setMatrixAt(i, place.makeTranslation(...p));
-    if (cells.colours) mesh.setColorAt(i, new Color(cells.colours[i]));
-  });
+  const turned = new Matrix4();
+  if (cells.rotation) {
+    const [x, y, z] = cells.rotation;
+    turned.set(...x, 0, ...y, 0, ...z, 0, 0, 0, 0, 1);
+  }
   mesh.count = 0;
   mesh.frustumCulled = false;
   return {
     group: mesh,
-    show(count) { mesh.count = Math.min(count, cells.points.length); },
+    /** Show the first `known` places, or those of an array of indices. */
+    show(known) {
+      const chosen = Array.isArray(known) ? known : cells.points.map((_, i) => i).slice(0, known);
+      chosen.forEach((index, i) => {
+        mesh.setMatrixAt(i, turned.setPosition(...cells.points[index]));
+        if (cells.colours) mesh.setColorAt(i, new Color(cells.colours[index]));
+      });
+      mesh.count = chosen.length;
+      mesh.instanceMatrix.needsUpdate = true;
+      if (mesh.instanceColor) mesh.instanceColor.needsUpdate = true;
+    },
     recolour(next) { if (!cells.colours) material.color.set(next.map); },
   };
 }

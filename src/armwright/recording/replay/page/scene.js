@@ -48,7 +48,7 @@ export function createScene(canvas, spec, options = {}) {
 
   const floorLevel = transform(spec.T_display_base, [spec.T_base_root[3], spec.T_base_root[7], spec.T_base_root[11]])[2];
   const step = 10 ** Math.floor(Math.log10(reach)) * (reach / 10 ** Math.floor(Math.log10(reach)) > 4 ? 0.5 : 0.2);
-  const cells = 2 * Math.ceil((1.6 * reach) / step);
+  const squares = 2 * Math.ceil((1.6 * reach) / step);
   let grid = null;
   const shade = new Mesh(new PlaneGeometry(6 * reach, 6 * reach), new ShadowMaterial({ opacity: 0.16 }));
   shade.position.z = floorLevel - 1e-3 * reach;
@@ -99,7 +99,7 @@ export function createScene(canvas, spec, options = {}) {
     colours = PALETTES[theme];
     renderer.setClearColor(colours.background);
     if (grid) { scene.remove(grid); release(grid); }
-    grid = new GridHelper(cells * step, cells, colours.grid, colours.grid);
+    grid = new GridHelper(squares * step, squares, colours.grid, colours.grid);
     grid.rotation.x = Math.PI / 2;
     grid.position.z = floorLevel - 2e-3 * reach;
     scene.add(grid);
@@ -113,7 +113,7 @@ export function createScene(canvas, spec, options = {}) {
     const view = { ...VIEW, ...options.view };
     const a = ((azimuth ?? view.azimuth) * Math.PI) / 180, e = ((elevation ?? view.elevation) * Math.PI) / 180;
     const centre = new Vector3(...transform(spec.T_display_base, target ?? view.target ?? [0, 0, 0.3 * reach]));
-    const far = distance ?? view.distance ?? 2.6 * reach;
+    const far = distance ?? view.distance ?? 2.2 * reach;
     controls.target.copy(centre);
     camera.position.copy(centre).add(new Vector3(Math.cos(e) * Math.cos(a), Math.cos(e) * Math.sin(a), Math.sin(e)).multiplyScalar(far));
     controls.update();
@@ -187,12 +187,12 @@ export function createScene(canvas, spec, options = {}) {
       view?.group.traverse((part) => { part.castShadow = part.isMesh; });
       layer("world", view);
     },
-    /** {points, size | radius, colours?}; then `showMap(count)` says how many are known. null removes it. */
-    setMap(known, count = Infinity) {
-      layer("map", known ? mapView(known, colours) : null);
-      layers.map?.show(count);
+    /** {points, size, rotation? | radius, colours?}; `known`: the first so many, or an array of indices. null removes it. */
+    setMap(cells, known = Infinity) {
+      layer("map", cells ? mapView(cells, colours) : null);
+      layers.map?.show(known);
     },
-    showMap(count) { layers.map?.show(count); invalidate(); },
+    showMap(known) { layers.map?.show(known); invalidate(); },
     setArrows(list) { arrows.set(list); invalidate(); },
     /** A line through points; colours: one for all, one each, or none for the theme's. null removes it. */
     setPath(points, pathColours = null, { name = "", width } = {}) {
