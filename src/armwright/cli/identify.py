@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.cli.arms import Base, Implausible, RobotName, Tip, load_arm
+from armwright.cli.browse import Open, show_page
 from armwright.cli.failures import fail
 from armwright.cli.output import Json, say, say_json, table, tell, write_text
 
@@ -150,6 +151,8 @@ def feel(
         Path, typer.Option("--model", metavar="FILE", help="Model that `armwright identify --out` wrote.")
     ],
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the timeline with its bands.")] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a page to be played.")] = None,
+    browse: Open = False,
     payload: Annotated[
         str | None,
         typer.Option(
@@ -164,6 +167,8 @@ def feel(
     from armwright.identify.feel import feel as feel_log
     from armwright.identify.model_file import load_model
 
+    if report is not None and report.suffix.lower() not in (".html", ".htm"):
+        fail(f"{report}: expected a name that ends in .html")
     known, read = load_model(model), _read(log, columns)
     carried = None if payload is None else _carried(known, read, payload, columns)
     felt = feel_log(known, read, payload=carried)
@@ -171,9 +176,14 @@ def feel(
         from armwright.identify.pictures import timeline
 
         timeline(felt, known, plot)
+    if report is not None:
+        from armwright.identify.felt_report import felt_report
+
+        felt_report(felt, known, report, title=f"{known.robot.name}: contacts in {log.name}")
     if json:
         weight = None if carried is None else carried[0]
         say_json({"payload_kg": weight} | _felt(felt))
+        show_page(report, opened=browse, quiet=True)
         return
     start = felt.ticks.t[0]
     rows = [
@@ -182,6 +192,8 @@ def feel(
     ]
     title = f"{log.name}: {len(felt.contacts)} contacts in {60.0 * felt.minutes:.1f} s"
     table(title, ["from s", "to s", "joint", "link", "level", "force N"], rows, left=4)
+    if report is not None or browse:
+        show_page(report, opened=browse)
 
 
 def _carried(model: Identified, log: Log, word: str, columns: str | None) -> Array:

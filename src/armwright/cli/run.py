@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
+from armwright.cli.browse import Open, page_of, show_page
 from armwright.cli.failures import CommandError, error_object, fail, guarded
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json
 from armwright.cli.output import table as print_table
@@ -89,8 +90,9 @@ def collision(
     duration: Annotated[float, typer.Option(help="Seconds before the run is given up.")] = 120.0,
     budget: Annotated[int, typer.Option(help="Contacts before the run is given up.")] = 200,
     seed: Annotated[int, typer.Option(help="Of noise and learned thresholds.")] = 0,
-    film: Annotated[bool, typer.Option("--film/--no-film", help="Draw the film (takes longest).")] = True,
+    film: Annotated[bool, typer.Option("--film/--no-film", help="Add a film to the report (takes longest).")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help=f"Folder for {WRITES}.")] = None,
+    browse: Open = False,
     implausible: Implausible = "refuse",
     base: Base = None,
     tip: Tip = None,
@@ -165,6 +167,8 @@ def collision(
         print_summary(run, took)
         for file in files:
             say(f"wrote {file}")
+    if files or browse:
+        show_page(page_of(files), opened=browse, quiet=json)
     if ending is not None:
         raise ending
     if not run.reached and run.settings["reaction"] != "stop":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
+from armwright.cli.browse import Open, page_of, show_page
 from armwright.cli.failures import CommandError, error_object, fail, guarded
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table
 from armwright.cli.output import tell as remark
@@ -46,7 +47,8 @@ def program(
     law: Annotated[str, typer.Option(help="words (of the program) or fastest (motors at their limits).")] = "words",
     csv: Annotated[Path | None, typer.Option(help="File for the cycles: .csv, .npz, .parquet or .mcap.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Report, one HTML page.")] = None,
-    film: Annotated[bool, typer.Option("--film/--no-film", help="Draw the film (takes longest).")] = True,
+    film: Annotated[bool, typer.Option("--film/--no-film", help="Add a film to the report (takes longest).")] = False,
+    browse: Open = False,
     implausible: Implausible = "refuse",
     base: Base = None,
     tip: Tip = None,
@@ -93,6 +95,8 @@ def program(
             raise
         ending = CommandError("interrupted; the verdict stands", INTERRUPTED, kind="Interrupted", answered=json)
     _answer(outcome, files, time.perf_counter() - began, ending, json)
+    if out is not None or browse:
+        show_page(page_of([str(file) for file in files]), opened=browse, quiet=json)
     if ending is not None:
         raise ending
     if not outcome.feasible:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.cli.arms import Base, Implausible, RobotName, Tip, load_arm
+from armwright.cli.browse import Open, page_of, show_page
 from armwright.cli.failures import CommandError, error_object, fail
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table
 from armwright.cli.specs import FORMS
@@ -56,7 +57,8 @@ def simulate(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Recording: .mcap, .parquet, .csv or .npz.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Folder for pictures.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Film of the arm: .gif or .mp4.")] = None,
-    report: Annotated[Path | None, typer.Option(help="HTML page with everything in it.")] = None,
+    report: Annotated[Path | None, typer.Option(help="HTML page with everything in it, to be played.")] = None,
+    browse: Open = False,
     implausible: Implausible = "refuse",
     base: Base = None,
     tip: Tip = None,
@@ -121,6 +123,8 @@ def simulate(
         print_summary(recording, took)
         for file in files:
             say(f"wrote {file}")
+    if report is not None or browse:
+        show_page(page_of(files), opened=browse, quiet=json)
     if ending is not None:
         raise ending
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One HTML page about an exploration: every figure and the film inside it, nothing loaded from elsewhere."""
+"""One HTML page about an exploration: the replay and every figure inside it, nothing loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import numpy as np
 from armwright.exploration.arm.arm_pictures import CAPTIONS as JOINT_CAPTIONS
 from armwright.exploration.arm.arm_result import ArmExploration
 from armwright.exploration.figures import png, shown_contact
+from armwright.exploration.replay import exploration_stage
 from armwright.recording.pictures.report import escaped, html_table, write_html
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def exploration_report(
     run: Exploration,
     path: str | Path,
     *,
-    animation: bool = True,
+    animation: bool = False,
     frames: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Path:
@@ -45,7 +46,7 @@ def exploration_report(
     Args:
         run: the exploration.
         path: of the page.
-        animation: draw the film, too.
+        animation: draw a film as well, which other programs can show.
         frames: how many pictures it has.
         progress: of the film, called with (pictures done, pictures in all).
     """
@@ -68,7 +69,7 @@ def exploration_report(
         for view, title in titles.items():
             if view == "zoom" and shown_contact(run) is None:
                 continue
-            data = base64.b64encode(png(run, view)).decode()
+            data = base64.b64encode(png(run, view, dpi=110)).decode()
             caption = escaped(captions[view])
             body.append(
                 f'<h2>{title}</h2><figure><img alt="{caption}" src="data:image/png;base64,{data}">'
@@ -79,7 +80,7 @@ def exploration_report(
     body.append(f"<h2>Figures</h2><pre>{_json(figures)}</pre>")
     body.append(f"<h2>Settings</h2><pre>{_json({**run.settings, **run.recording.settings})}</pre>")
     body.append(f"<h2>Made with</h2><pre>{_json({'seed': run.recording.seed, **run.recording.versions})}</pre>")
-    return write_html(path, head, body)
+    return write_html(path, head, body, stage=exploration_stage(run, head))
 
 
 def sentence(run: Exploration) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
     from armwright.types import Array
+    from armwright.world.shapes import Shape
 
 
 def versions() -> dict[str, str]:
@@ -115,9 +116,13 @@ class Recording(Rebuilt):
         )
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: a row per signal."""
+        """Return what notebooks show: the replay, where there is an arm to be seen, and a row per signal."""
+        from armwright.recording.replay.stage import can_show, stage_of
+        from armwright.recording.replay.write import notebook_frame
+
         rows = [(name, signal.unit or "–", signal.values.shape) for name, signal in self.signals.items()]
-        return html_table(repr(self), ("signal", "unit", "shape"), rows)
+        table = html_table(repr(self), ("signal", "unit", "shape"), rows)
+        return notebook_frame(stage_of(self)) + table if can_show(self) else table
 
     @property
     def duration(self) -> float:
@@ -197,6 +202,21 @@ class Recording(Rebuilt):
         from armwright.recording.pictures.animation import animate
 
         return animate(self, path, **options)
+
+    def replay(self, path: str | Path, world: Iterable[Shape] = (), *, title: str = "") -> Path:
+        """Write a page that shows the run: the arm in 3-D, plots and events, to be played and scrubbed through.
+
+        One file that needs neither a network nor a server.
+
+        Args:
+            path: of the page.
+            world: shapes around the arm, or a `World`.
+            title: of the page; the robot's name by default.
+        """
+        from armwright.recording.replay.stage import stage_of
+        from armwright.recording.replay.write import write_replay
+
+        return write_replay(stage_of(self, tuple(world), title=title), path)
 
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write one self-contained HTML page; see `simulation.pictures.report.report`."""

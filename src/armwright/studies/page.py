@@ -93,7 +93,7 @@ def write_page(
             body.append(_section(result, False))
     body += [_listed("Remarks", study.remarks)] if study.remarks else []
     body += [_listed("Used beyond the document's text", study.sources)] if study.sources else []
-    file = write_html(path, study.title, body, _CSS)
+    file = write_html(path, study.title, body, css=_CSS)
     if stopped:
         raise KeyboardInterrupt
     return file

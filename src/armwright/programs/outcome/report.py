@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One HTML page about a program and its motors: the verdict first, tables, pictures and a film inside it."""
+"""One HTML page about a program and its motors: replay, verdict, tables and pictures inside it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.programs.outcome.pictures import VIEWS, png, with_program_tool
+from armwright.programs.outcome.replay import program_stage
 from armwright.programs.outcome.rows import (
     EVENT_HEADS,
     MOTOR_HEADS,
@@ -26,8 +27,9 @@ from armwright.programs.outcome.rows import (
 )
 from armwright.programs.outcome.words import tidy
 from armwright.recording import Recording
-from armwright.recording.pictures.report import CSS, escaped, html_table, write_html
+from armwright.recording.pictures.report import escaped, html_table, write_html
 from armwright.recording.recording import versions
+from armwright.recording.replay.page import style
 from armwright.recording.signals import Signal
 
 if TYPE_CHECKING:
@@ -35,9 +37,9 @@ if TYPE_CHECKING:
 
 FRAMES, FPS, SIZE = 120, 12.0, (640, 480)
 MOST_ROWS = 2000  # moves and events in a table
-STYLE = CSS + (
-    "p.verdict{border-left:.35rem solid #009e73;background:#f4f5f7;padding:.7rem 1rem;margin:.8rem 0}"
-    "p.verdict.no{border-color:#b2182b}p.verdict.open{border-color:#e69f00}"
+STYLE = (
+    "p.verdict{border-left:.35rem solid var(--good);background:var(--panel);padding:.7rem 1rem;margin:.8rem 0}"
+    "p.verdict.no{border-color:var(--bad)}p.verdict.open{border-color:var(--warn)}"
     "main{max-width:72rem}.named :is(th,td):nth-child(3){text-align:left}"
 )
 TITLES = {
@@ -63,7 +65,7 @@ def program_report(
     outcome: ProgramRun,
     path: str | Path,
     *,
-    animation: bool = True,
+    animation: bool = False,
     progress: Callable[[float], Any] | None = None,
 ) -> Path:
     """Write a self-contained page.
@@ -71,7 +73,7 @@ def program_report(
     Args:
         outcome: the run.
         path: of the page.
-        animation: draw the film, too.
+        animation: draw a film as well, which other programs can show.
         progress: called with the share that is done.
     """
     tell = progress or (lambda _: None)
@@ -106,7 +108,7 @@ def program_report(
     body += ["<h2>Sensitivity</h2>", _sensitivity(outcome), _notes(outcome)]
     made = {**outcome.settings, "basis": outcome.basis, **versions()}
     body.append(f"<h2>Made with</h2><pre>{escaped(json.dumps(made, indent=2, ensure_ascii=False))}</pre>")
-    page = write_html(path, head, body, STYLE)
+    page = write_html(path, head, body, css=style() + STYLE, stage=program_stage(outcome, head))
     tell(1.0)
     return page
 

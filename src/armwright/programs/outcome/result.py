@@ -140,9 +140,9 @@ class ProgramRun:
         return as_recording(self)
 
     def report(
-        self, path: str | Path, *, animation: bool = True, progress: Callable[[float], Any] | None = None
+        self, path: str | Path, *, animation: bool = False, progress: Callable[[float], Any] | None = None
     ) -> Path:
-        """Write one HTML page with tables, pictures and a film; needs matplotlib (`pip install armwright[plot]`)."""
+        """Write one HTML page with a replay, tables and pictures; needs matplotlib (`pip install armwright[plot]`)."""
         from armwright.programs.outcome.report import program_report
 
         return program_report(self, path, animation=animation, progress=progress)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One HTML page about a run: figures inside it, nothing loaded from elsewhere, every text escaped."""
+"""One HTML page about a run: replay and figures inside it, nothing loaded from elsewhere, every text escaped."""
 
 from __future__ import annotations
 
@@ -10,32 +10,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from armwright.errors import ArmwrightError
-from armwright.recording.interrupts import Uninterrupted
 from armwright.recording.pictures.plots import GROUPS, png
+from armwright.recording.replay.page import html_page, replay_parts
+from armwright.recording.replay.stage import can_show, stage_of
+from armwright.recording.replay.write import write_page
 
 if TYPE_CHECKING:
     from armwright.recording.recording import Recording
+    from armwright.recording.replay.stage import Stage
 
-CSS = """
-:root{color-scheme:light}
-body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,Helvetica,Arial,sans-serif;
-color:#1b1f24;margin:0;background:#fff}
-main{max-width:60rem;margin:0 auto;padding:2rem 1.2rem 4rem}
-h1{font-size:1.6rem;margin:0 0 .2rem}
-h2{font-size:1.1rem;margin:2.2rem 0 .6rem;border-bottom:1px solid #d9dde2;padding-bottom:.2rem}
-p.lead{color:#5f6975;margin:0 0 1rem}figure{margin:0 0 1.4rem}figure img{max-width:100%;height:auto}
-figcaption{color:#5f6975;font-size:.85rem}.wide{overflow-x:auto}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}
-th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid #e6e9ed}
-th:first-child,td:first-child{text-align:left}
-thead th{color:#5f6975;font-weight:600}td.over{color:#b2182b;font-weight:600}
-.cards{display:flex;flex-wrap:wrap;gap:.8rem;margin:1rem 0}
-.card{border:1px solid #d9dde2;border-radius:6px;padding:.5rem .9rem}
-.card b{display:block;font-size:1.15rem}.card span{color:#5f6975;font-size:.8rem}
-pre{background:#f4f5f7;padding:.8rem 1rem;border-radius:6px;overflow-x:auto;font-size:.82rem}
-@media print{main{max-width:none}h2{break-after:avoid}figure{break-inside:avoid}}
-"""
 _ROWS = (
     ("peak.q", "peak position", "q"),
     ("peak.qd", "peak speed", "qd"),
@@ -61,7 +44,7 @@ _CAPTIONS = {
 def report(
     recording: Recording, path: str | Path, *, title: str | None = None, views: Sequence[str] | None = None
 ) -> Path:
-    """Write a self-contained HTML page: figures, summary, settings, events, versions.
+    """Write a self-contained HTML page: replay, figures, summary, settings, events, versions.
 
     Args:
         recording: the run.
@@ -90,7 +73,7 @@ def report(
     )
     made = {"seed": recording.seed, **recording.versions}
     body.append(f"<h2>Made with</h2><pre>{escaped(json.dumps(made, indent=2, ensure_ascii=False))}</pre>")
-    return write_html(path, head, body)
+    return write_html(path, head, body, stage=stage_of(recording, title=head) if can_show(recording) else None)
 
 
 def _views(recording: Recording) -> list[str]:
@@ -161,22 +144,19 @@ def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def write_html(path: str | Path, title: str, body: Sequence[str], css: str = CSS) -> Path:
-    """Write one self-contained HTML page of parts that are HTML already; the title is escaped here."""
-    page = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>{escaped(title)}</title><style>{css}</style></head><body><main>\n"
-        + "\n".join(body)
-        + "\n</main></body></html>\n"
-    )
-    file = Path(path)
-    try:
-        with Uninterrupted():  # a page is whole, or not begun
-            file.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise ArmwrightError(f"{file}: the report could not be written ({error.strerror or error})") from error
-    return file
+def write_html(
+    path: str | Path, title: str, body: Sequence[str], *, css: str | None = None, stage: Stage | None = None
+) -> Path:
+    """Write one self-contained HTML page of parts that are HTML already; the title is escaped here.
+
+    Args:
+        path: of the page.
+        title: any text.
+        body: the parts.
+        css: style of the page; that of all reports by default.
+        stage: what happened, to be replayed at the top of the page.
+    """
+    return write_page(path, html_page(title, body, None if stage is None else replay_parts(stage), css))
 
 
 def escaped(value: Any) -> str:

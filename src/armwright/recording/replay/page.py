@@ -74,23 +74,31 @@ def replay_parts(stage: Stage) -> Replay:
     return Replay(page_file("replay.html"), f"{data}<script>{boot}</script>")
 
 
-def policy() -> str:
-    """Return the content security policy of our pages: nothing but what they carry."""
-    boot, css = _hash(page_file("boot.js")), _hash(style())
+def policy(css: str) -> str:
+    """Return the content security policy of our pages: nothing but what they carry, known by its hash."""
+    boot = _hash(page_file("boot.js"))
     return (
-        f"default-src 'none'; script-src '{boot}' blob:; style-src '{css}'; img-src data:; "
+        f"default-src 'none'; script-src '{boot}' blob:; style-src '{_hash(css)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
 
 
-def html_page(title: str, body: Sequence[str], replay: Replay | None = None) -> str:
-    """Return a whole page of parts that are HTML already; the title is escaped here."""
+def html_page(title: str, body: Sequence[str], replay: Replay | None = None, css: str | None = None) -> str:
+    """Return a whole page.
+
+    Args:
+        title: any text.
+        body: parts that are HTML already.
+        replay: what the page opens with.
+        css: its style; `style()` by default. Attributes with styles are refused by the page's policy.
+    """
     top, script = replay or ("", "")
+    look = style() if css is None else css
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy())}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy(look))}">'
         '<meta name="viewport" content="width=device-width">'
-        f"<title>{html.escape(title)}</title><style>{style()}</style></head><body>\n{top}"
+        f"<title>{html.escape(title)}</title><style>{look}</style></head><body>\n{top}"
         + ("<main>\n" + "\n".join(body) + "\n</main>\n" if body else "")
         + f"{script}</body></html>\n"
     )
@@ -106,6 +114,7 @@ def packed(stage: Stage) -> str:
         "endless": shown.endless,
         "time": pack.array(shown.time, exact=True),
         "q": pack.array(shown.q),
+        "touched": None if shown.touched is None else pack.array(shown.touched),
         "events": [{"time": e.time, "name": e.name} for e in shown.events],
         "plots": [
             {

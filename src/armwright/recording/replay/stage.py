@@ -86,7 +86,8 @@ class Coloured:
 class Stage:
     """A replay. Times (T,) [s] do not fall; q (T, n). See the classes above for the rest.
 
-    `endless` says from where to where [m], from their centre, endless cylinders are drawn.
+    `endless` says from where to where [m], from their centre, endless cylinders are drawn. `touched` (T,) is the index of
+    the body that is felt to be touched, -1 for none.
     """
 
     robot: Robot
@@ -101,6 +102,7 @@ class Stage:
     map: Growing | None = None
     path: Coloured | None = None
     endless: tuple[float, float] | None = None
+    touched: Array | None = None
 
 
 def can_show(recording: Recording) -> bool:
@@ -196,6 +198,7 @@ def thinned(stage: Stage, most: int = MOST_ROWS) -> Stage:
             replace(a, values=a.values[rows], origin=None if a.origin is None else a.origin[rows]) for a in stage.arrows
         ),
         path=None if stage.path is None else replace(stage.path, values=stage.path.values[rows]),
+        touched=None if stage.touched is None else stage.touched[rows],
     )
 
 

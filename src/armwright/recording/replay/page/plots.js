@@ -3,13 +3,14 @@
 import { uPlot } from "./vendor/vendor.js";
 import { PALETTES, preferredTheme } from "./palette.js";
 
+const HEIGHT = 96, LOWEST = 64, LAST_AXIS = 26; // pixels of a plot, and what the time axis under the last one adds
 const KEPT = 20_000; // samples of live data before the oldest third goes
 
 /**
  * Stack plots in an element.
  * @param holder the element; plots follow its width
  * @param groups [{title, unit, series: [{label, colour?, dash?, unit?}], height?}], columns of the data in this order
- * @param options theme, events [{time, name}], onSeek(t) (the reader pointed at a time by clicking or dragging)
+ * @param options theme, events [{time, name}], fit() (whether the plots share the holder's height), onSeek(t) (the reader pointed at a time by clicking or dragging)
  */
 export function createPlots(holder, groups, options = {}) {
   let colours = PALETTES[options.theme ?? preferredTheme()];
@@ -45,7 +46,7 @@ export function createPlots(holder, groups, options = {}) {
     const last = k === groups.length - 1;
     return {
       width: 300,
-      height: group.height ?? 120,
+      height: group.height ?? HEIGHT,
       padding: [6, 10, 0, 0],
       legend: { show: false },
       cursor: { sync: { key: options.key ?? "plots" }, drag: { x: false, y: false }, points: { show: false }, x: false, y: false },
@@ -87,6 +88,11 @@ export function createPlots(holder, groups, options = {}) {
     ctx.stroke();
   }
 
+  function paintLegend() {
+    charts.forEach(({ values }, k) => values.forEach(({ item }, s) =>
+      item.style.setProperty("--series", colourOf(groups[k].series[s], s))));
+  }
+
   function moveHands() {
     for (const { chart, hand } of charts) {
       const x = cursor === null ? NaN : chart.valToPos(cursor, "x");
@@ -106,8 +112,7 @@ export function createPlots(holder, groups, options = {}) {
     const i = cursor === null ? data.time.length - 1 : sampleBefore(data.time, cursor);
     charts.forEach(({ values }, k) => values.forEach(({ value, item }, s) => {
       const x = data.columns[k][s][i];
-      value.textContent = x === null || x === undefined || Number.isNaN(x) ? "–" : `${(+x).toPrecision(3)}`;
-      item.style.setProperty("--series", colourOf(groups[k].series[s], s));
+      value.textContent = x === null || x === undefined || Number.isNaN(x) ? "–" : short(x);
     }));
   }
 
@@ -122,14 +127,18 @@ export function createPlots(holder, groups, options = {}) {
   });
 
   function resize() {
-    for (const { chart, figure } of charts) {
-      const width = Math.floor(figure.clientWidth);
-      if (width > 0 && width !== chart.width) chart.setSize({ width, height: chart.height });
-    }
+    const captions = charts.reduce((sum, { figure }) => sum + figure.querySelector("figcaption").offsetHeight + 8, 0);
+    const each = options.fit?.() ? Math.max(LOWEST, (holder.clientHeight - captions - LAST_AXIS - 8) / charts.length) : null;
+    charts.forEach(({ chart, figure }, k) => {
+      const width = Math.floor(figure.clientWidth), last = k === charts.length - 1;
+      const height = Math.floor((each ?? groups[k].height ?? HEIGHT) + (last ? LAST_AXIS : 0));
+      if (width > 0 && (width !== chart.width || height !== chart.height)) chart.setSize({ width, height });
+    });
     moveHands();
   }
   const watcher = new ResizeObserver(resize);
   watcher.observe(holder);
+  paintLegend();
   resize();
 
   return {
@@ -153,13 +162,14 @@ export function createPlots(holder, groups, options = {}) {
     /** Draw what was appended; call it once a frame. */
     flush() { if (this.stale) { this.stale = false; put(); } },
     clear() { data.time = []; data.columns = groups.map((g) => g.series.map(() => [])); put(); },
-    setCursor(t) {
+    /** Point at a time; `words: false` leaves the numbers beside the names as they are, for while it is played. */
+    setCursor(t, { words = true } = {}) {
       cursor = t;
       moveHands();
-      readout();
+      if (words) readout();
     },
     setEvents(list) { events = list; for (const { chart } of charts) chart.redraw(false, false); },
-    setTheme(theme) { colours = PALETTES[theme]; for (const { chart } of charts) chart.redraw(false, true); readout(); },
+    setTheme(theme) { colours = PALETTES[theme]; for (const { chart } of charts) chart.redraw(false, true); paintLegend(); },
     resize,
     dispose() { watcher.disconnect(); for (const { chart, figure } of charts) { chart.destroy(); figure.remove(); } },
   };
@@ -174,6 +184,12 @@ export function sampleBefore(times, t) {
     else high = middle - 1;
   }
   return low;
+}
+
+/** A number in few signs: three figures, and nothing smaller than rounding leaves. */
+export function short(x) {
+  if (Math.abs(x) < 1e-9) return "0";
+  return Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5 ? `${+(+x).toPrecision(3)}` : (+x).toExponential(1);
 }
 
 function padded(low, high) {

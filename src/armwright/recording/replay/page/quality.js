@@ -1,38 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// How finely to draw: software WebGL starts coarse, and whoever is slow becomes coarser until frames come quickly.
+// How finely to draw: moving pictures become coarser until a frame is cheap; a still one is drawn at the finest.
 
-const SLOW = 34, QUICK = 20; // ms between frames: coarser above, finer below
+const DEAR = 22, CHEAP = 9; // ms a frame: coarser above, finer below
 const COARSEST = 0.5;
-const SETTLE = 12; // frames between two changes
+export const EVERY = 8; // frames between two measurements, which cost a wait for the graphics card
 
-/** Whether the browser draws without a graphics card. */
-export function isSoftware(gl) {
+/** Whether the browser draws without a graphics card; asked of a canvas of its own, before anything is made for the page. */
+export function isSoftware() {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  if (!gl) throw new Error("this browser has no WebGL 2");
   const info = gl.getExtension("WEBGL_debug_renderer_info");
   const name = String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
   return /swiftshader|llvmpipe|software|basic render/i.test(name);
 }
 
-/** Adapts the pixel ratio of a renderer to the time its frames take; a still picture is drawn at the finest. */
+/** Pixel ratio of moving pictures, from what their frames cost. */
 export function adaptiveRatio(finest) {
-  let ratio = finest, mean = 0.5 * (SLOW + QUICK), frames = 0, last = null;
+  let ratio = finest, cost = null;
   return {
+    finest,
     get ratio() { return ratio; },
-    get frameTime() { return mean; },
-    /** Note a frame that was drawn while things move; returns true where the ratio has changed. */
-    moving(now) {
-      const took = last === null ? null : now - last;
-      last = now;
-      if (took === null || took > 500) return false; // a pause, no slow frame
-      mean += 0.15 * (took - mean);
-      if (++frames < SETTLE) return false;
-      const wanted = mean > SLOW ? ratio * 0.8 : mean < QUICK ? ratio * 1.15 : ratio;
+    get cost() { return cost; },
+    /** Note what a frame cost [ms]; returns whether the ratio has changed. */
+    note(milliseconds) {
+      cost = cost === null ? milliseconds : 0.5 * (cost + milliseconds);
+      const wanted = cost > DEAR ? 0.8 * ratio : cost < CHEAP ? 1.2 * ratio : ratio;
       const next = Math.min(finest, Math.max(COARSEST, wanted));
       if (Math.abs(next - ratio) < 0.02) return false;
+      cost = null; // of the other ratio
       ratio = next;
-      frames = 0;
       return true;
     },
-    /** Nothing moves any more. */
-    rest() { last = null; },
   };
 }

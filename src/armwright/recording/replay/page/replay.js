@@ -7,6 +7,7 @@ import { createScene } from "./scene.js";
 import { createTimeline } from "./timeline.js";
 
 const LONGEST = 0.35; // of the arm's length: the arrow of the largest force
+const WORDS = 100; // [ms] between two changes of the numbers while it plays
 const RAMP = ["#2c7bb6", "#5aaed1", "#c9c46a", "#f08c3a", "#d7191c"]; // low to high, told apart without red and green
 
 /** Show `content` (recording/replay/page.py: packed) in `root` (replay.html). */
@@ -22,18 +23,20 @@ export function start(root, content) {
   find("title").textContent = content.title;
 
   const scene = createScene(find("canvas"), robot, { theme, view: viewOf(way, content, robot) });
-  scene.setWorld(content.world, { endless: content.endless ?? undefined });
+  const opacity = content.map ? 0.4 : 1; // felt places lie on surfaces, or a little inside
+  scene.setWorld(content.world, { endless: content.endless ?? undefined, opacity });
   if (content.map) scene.setMap(content.map, []);
   const ramp = content.path ? Array.from(content.path.values.data, (x) => colourAt(content.path, x)) : null;
   scene.setPath(way, ramp, { name: "way", width: ramp ? 4 : 2 });
 
-  const plots = createPlots(find("plots"), content.plots, { theme, events, onSeek: (t) => { timeline.pause(); timeline.seek(t); } });
+  const beside = () => getComputedStyle(root).gridTemplateColumns.split(" ").length > 1;
+  const plots = createPlots(find("plots"), content.plots, { theme, events, fit: beside, onSeek: (t) => { timeline.pause(); timeline.seek(t); } });
   plots.setData(time, content.plots.map((plot) => {
     const [series, samples] = plot.values.shape;
     return Array.from({ length: series }, (_, s) => plot.values.data.subarray(s * samples, (s + 1) * samples));
   }));
 
-  let state = null, mapStep = -2;
+  let state = null, mapStep = -2, touched = -1, spoken = 0, timeline = null;
   function show(t) {
     const i = sampleBefore(time, t), next = Math.min(i + 1, time.length - 1);
     const gap = time[next] - time[i], share = gap > 0 ? Math.min(Math.max((t - time[i]) / gap, 0), 1) : 0;
@@ -46,6 +49,9 @@ export function start(root, content) {
       return { name: arrow.name, colour: arrow.colour, vector, origin: arrow.origin ? row(arrow.origin, i) : tool };
     });
     scene.setArrows(forces.map((f) => ({ origin: f.origin, vector: f.vector.map((x) => scale * x), colour: scene.colours[f.colour] })));
+    const felt = content.touched ? content.touched.data[i] : -1;
+    if (felt !== touched) scene.highlight(felt < 0 ? null : felt);
+    touched = felt;
     let known = [];
     if (content.map) {
       const step = content.map.times.length && content.map.times[0] <= t ? sampleBefore(content.map.times, t) : -1;
@@ -54,12 +60,16 @@ export function start(root, content) {
       mapStep = step;
     }
     scene.showPath(i + 2, "way");
-    plots.setCursor(t);
-    state = { t, sample: i, q, tool, forces, known: known.length };
+    state = { t, sample: i, q, tool, forces, known: known.length, touched: felt < 0 ? null : robot.bodies[felt].name };
+    const now = performance.now(), words = !timeline?.playing || now - spoken > WORDS; // numbers nobody can read cost layout
+    plots.setCursor(t, { words });
+    if (!words) return;
+    spoken = now;
     find("readout").textContent = [
-      `tool ${tool.map((x) => x.toFixed(3)).join(", ")} m`,
+      `tool ${tool.map((x) => (Math.round(1e3 * x) / 1e3 + 0).toFixed(3)).join(", ")} m`,
       ...forces.map((f) => `${f.name} ${Math.hypot(...f.vector).toFixed(1)} N`),
       ...(content.map ? [`${content.map.name} ${known.length}`] : []),
+      ...(content.touched ? [`touched link ${state.touched ?? "none"}`] : []),
       ...(content.path ? [`${content.path.name} ${content.path.values.data[i].toPrecision(3)} ${content.path.unit}`.trim()] : []),
     ].join(" · ");
     const past = events.findLast((event) => event.time <= t + 1e-9);
@@ -67,7 +77,7 @@ export function start(root, content) {
   }
 
   const [begin, end] = [time[0], time[time.length - 1]];
-  const timeline = createTimeline(root, { begin, end, events, onTime: show, step: Math.max((end - begin) / 500, 1e-3) });
+  timeline = createTimeline(root, { begin, end, events, onTime: show, step: Math.max((end - begin) / 500, 1e-3) });
 
   function setTheme(next) {
     theme = next;
@@ -88,6 +98,7 @@ export function start(root, content) {
     };
     const p = PALETTES[theme];
     for (const arrow of content.arrows) if (arrow.largest > 0) entry(p[arrow.colour], `${arrow.name}, at most ${arrow.largest.toFixed(1)} N`);
+    if (content.touched) entry(p.felt, "link that is touched");
     if (content.map) entry(p.map, content.map.name);
     if (content.world.length) entry(p.obstacle, "what really stands there");
     find("ramp").hidden = !content.path;

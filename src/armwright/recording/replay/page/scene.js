@@ -9,7 +9,7 @@ import { armView, place } from "./arm_view.js";
 import { inverse, transform } from "./kinematics.js";
 import { arrowsView, mapView, pathView } from "./marks_view.js";
 import { PALETTES, preferredTheme } from "./palette.js";
-import { adaptiveRatio, isSoftware } from "./quality.js";
+import { EVERY, adaptiveRatio, isSoftware } from "./quality.js";
 import { worldView } from "./world_view.js";
 
 const VIEW = { azimuth: -55, elevation: 22 }; // degrees; z points up
@@ -24,8 +24,8 @@ const VIEW = { azimuth: -55, elevation: 22 }; // degrees; z points up
  */
 export function createScene(canvas, spec, options = {}) {
   let colours = PALETTES[options.theme ?? preferredTheme()];
-  const renderer = new WebGLRenderer({ canvas, antialias: true, powerPreference: "high-performance" });
-  const software = isSoftware(renderer.getContext());
+  const software = isSoftware();
+  const renderer = new WebGLRenderer({ canvas, antialias: !software, powerPreference: "high-performance" });
   const quality = adaptiveRatio(software ? 1 : Math.min(globalThis.devicePixelRatio || 1, 2));
   renderer.shadowMap.enabled = !software;
   renderer.shadowMap.type = PCFShadowMap;
@@ -71,24 +71,38 @@ export function createScene(canvas, spec, options = {}) {
     invalidate();
   }
 
-  let wanted = 0, frames = 0, gone = false, idle = 0;
+  let wanted = 0, frames = 0, gone = false, idle = 0, ratio = quality.finest;
   function invalidate() {
     if (!wanted && !gone) wanted = requestAnimationFrame(draw);
   }
   function draw(now) {
     wanted = 0;
     clearTimeout(idle);
-    if (quality.moving(now)) resize();
+    if (ratio !== quality.ratio) setRatio(quality.ratio);
+    const began = performance.now();
     renderer.render(scene, camera);
-    frames += 1;
+    if (frames++ % EVERY === EVERY - 1) {
+      const gl = renderer.getContext();
+      gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4)); // waits until it is drawn
+      quality.note(performance.now() - began);
+    }
     options.onFrame?.(now);
-    if (!wanted) idle = setTimeout(() => quality.rest(), 120);
+    idle = setTimeout(drawStill, 160);
+  }
+  function drawStill() {
+    if (gone || ratio === quality.finest) return;
+    setRatio(quality.finest);
+    renderer.render(scene, camera);
+  }
+  function setRatio(next) {
+    ratio = next;
+    renderer.setPixelRatio(ratio);
   }
 
   function resize() {
     const { clientWidth: width, clientHeight: height } = canvas;
     if (!width || !height) return;
-    renderer.setPixelRatio(quality.ratio);
+    setRatio(ratio);
     renderer.setSize(width, height, false);
     camera.aspect = width / height;
     camera.updateProjectionMatrix();
@@ -182,8 +196,8 @@ export function createScene(canvas, spec, options = {}) {
       layers.ghost.pose(q);
       invalidate();
     },
-    setWorld(shapes, { endless } = {}) {
-      const view = shapes.length ? worldView(shapes, colours, reach, endless) : null;
+    setWorld(shapes, { endless, opacity } = {}) {
+      const view = shapes.length ? worldView(shapes, colours, reach, endless, opacity) : null;
       view?.group.traverse((part) => { part.castShadow = part.isMesh; });
       layer("world", view);
     },
@@ -201,7 +215,7 @@ export function createScene(canvas, spec, options = {}) {
     showPath(count, name = "") { layers[`path${name}`]?.show(count); invalidate(); },
     highlight(body, colour = colours.felt) { arm.highlight(body, colour); invalidate(); },
     get colours() { return colours; },
-    get stats() { return { frames, frameTime: quality.frameTime, ratio: quality.ratio, software }; },
+    get stats() { return { frames, cost: quality.cost, ratio: quality.ratio, software }; },
     dispose() {
       gone = true;
       cancelAnimationFrame(wanted);

@@ -43,6 +43,7 @@ export function createTimeline(root, { begin, end, events, onTime, step }) {
     play.textContent = on ? "❚❚ Pause" : "▶ Play";
     play.setAttribute("aria-pressed", String(on));
     if (on) requestAnimationFrame(advance);
+    else onTime(t); // once more, with everything in words
   }
   function advance(now) {
     if (!playing) return;

@@ -10,13 +10,14 @@ const SHARP = 30; // degrees between faces from which an edge is drawn
 
 /**
  * Build all shapes; `reach` [m] bounds planes. Endless cylinders are drawn from `endless[0]` to `endless[1]` [m] along
- * their axis, measured from their centre. Objects carry `userData.shape`, the shape's name.
+ * their axis, measured from their centre. An `opacity` below 1 lets what lies inside be seen. Objects carry `userData.shape`, the shape's name.
  */
-export function worldView(shapes, colours, reach, endless = [-reach, reach]) {
+export function worldView(shapes, colours, reach, endless = [-reach, reach], opacity = 1) {
   const group = new Group();
-  const solid = new MeshLambertMaterial({ color: colours.obstacle });
+  const clear = { transparent: opacity < 1, opacity, depthWrite: opacity >= 1 };
+  const solid = new MeshLambertMaterial({ color: colours.obstacle, ...clear });
   const flat = new MeshLambertMaterial({ color: colours.floor, side: DoubleSide, transparent: true, opacity: 0.6, depthWrite: false });
-  const edge = new LineBasicMaterial({ color: colours.edge });
+  const edge = new LineBasicMaterial({ color: colours.edge, ...clear });
   for (const shape of shapes) {
     const mesh = meshOf(shape, shape.kind === "half-space" ? flat : solid, reach, endless);
     mesh.userData = { shape: shape.name };

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One HTML page about what a log felt: the replay with the touched link lit up, external torques, contacts."""
+
+from __future__ import annotations
+
+import base64
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.identify.pictures import timeline
+from armwright.recording.pictures.report import escaped, html_table, write_html
+from armwright.recording.recording import versions
+from armwright.recording.replay.stage import MOST_EVENTS, Arrows, Curves, Stage
+from armwright.recording.signals import Event
+
+if TYPE_CHECKING:
+    from armwright.identify.feel import Felt
+    from armwright.identify.identified import Identified
+    from armwright.identify.touch import Contact
+
+HEADS = ("no.", "from [s]", "to [s]", "joint", "link", "level [-]", "force on the tool [N]", "remark")
+
+
+def felt_stage(felt: Felt, identified: Identified, title: str = "") -> Stage:
+    """Return what a page replays of a log: the arm, its external torques, the link that is touched, force on the tool.
+
+    A force is drawn only where the tool was touched: read as a tool wrench, a push on another link would be a force that
+    nobody applied.
+    """
+    ticks, robot = felt.ticks, identified.robot
+    time = ticks.t - ticks.t[0]
+    touched, force = np.full(len(time), -1.0), np.zeros((len(time), 3))
+    names = [body.name for body in robot.bodies]
+    for contact in felt.contacts:
+        span = (ticks.t >= contact.start) & (ticks.t <= contact.end)
+        if contact.link in names:
+            touched[span] = names.index(contact.link)
+        if contact.wrench is not None and contact.wrench.valid:
+            force[span] = contact.wrench.wrench[:3]
+    joints = tuple(joint.name for joint in robot.joints)
+    slides = any(joint.kind == "prismatic" for joint in robot.joints)
+    plots = (
+        Curves("external torque, felt", "N·m", joints, ticks.tau_ext),
+        Curves("share of the band; an alarm above 1", "–", ("largest",), ticks.level[:, None], ("felt",)),
+        Curves("joint positions", "rad, m" if slides else "rad", joints, ticks.q),
+    )
+    events = (Event(c.start - ticks.t[0], f"contact {k + 1}: {c.link or c.joint}") for k, c in enumerate(felt.contacts))
+    arrows = (Arrows("force on the tool, at its peak", force, "felt"),) if force.any() else ()
+    return Stage(
+        robot,
+        time,
+        ticks.q,
+        title or robot.name,
+        events=tuple(events)[:MOST_EVENTS],
+        plots=plots,
+        arrows=arrows,
+        touched=touched,
+    )
+
+
+def felt_report(felt: Felt, identified: Identified, path: str | Path, *, title: str = "") -> Path:
+    """Write a self-contained page about what a log felt.
+
+    Args:
+        felt: of the log.
+        identified: the model it was felt with.
+        path: of the page.
+        title: headline; the arm's name by default.
+    """
+    head = title or f"{identified.robot.name}: contacts in a log"
+    count = len(felt.contacts)
+    lead = f"{count} contact{'s' if count != 1 else ''} in {60.0 * felt.minutes:.1f} s, from joint motion and motor currents alone."
+    begin = float(felt.ticks.t[0]) if len(felt.ticks) else 0.0
+    rows = [_row(k, contact, begin) for k, contact in enumerate(felt.contacts[:500])]
+    body = [f"<h1>{escaped(head)}</h1>", f'<p class="lead">{escaped(lead)}</p>']
+    if rows:
+        body.append("<h2>Contacts</h2>" + html_table(HEADS, rows))
+    if len(felt.ticks):
+        body.append("<h2>External torques</h2>" + _figure(felt, identified))
+    made = ", ".join(f"{name} {value}" for name, value in versions().items())
+    body.append(f"<h2>Made with</h2><pre>{escaped(made)}</pre>")
+    return write_html(path, head, body, stage=felt_stage(felt, identified, head) if len(felt.ticks) else None)
+
+
+def _row(k: int, contact: Contact, begin: float) -> tuple[str, ...]:
+    wrench = contact.wrench
+    if wrench is None:
+        force = "not at the tool"
+    else:
+        force = ", ".join(f"{x:.0f}" for x in wrench.wrench[:3]) if wrench.valid else "near a singularity"
+    span = (f"{contact.start - begin:.2f}", f"{contact.end - begin:.2f}")
+    return (str(k + 1), *span, contact.joint, contact.link or "–", f"{contact.level:.2f}", force, contact.said)
+
+
+def _figure(felt: Felt, identified: Identified) -> str:
+    buffer = io.BytesIO()
+    timeline(felt, identified).savefig(buffer, format="png", dpi=100)
+    data = base64.b64encode(buffer.getvalue()).decode()
+    caption = "External torque of each joint, its band (grey), and the contacts (red)."
+    return (
+        f'<figure><img alt="{caption}" src="data:image/png;base64,{data}"><figcaption>{caption}</figcaption></figure>'
+    )
