@@ -12,6 +12,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support.browser import browser  # noqa: F401 - a fixture of all tests that ask for it
+
 # Set before armwright is imported anywhere; parallel workers and subprocesses of tests inherit it.
 _MADE_HERE = None
 if "ARMWRIGHT_CACHE_DIR" not in os.environ:

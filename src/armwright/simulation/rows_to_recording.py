@@ -55,7 +55,7 @@ def columns_of(running: RunningLoop, rows: Array, given: Array) -> dict[str, tup
     start = 1 + parts.size + n
     for slot in running.loop.plan.record[3:]:
         size = running.loop.plan.slots[slot]
-        columns[slot] = (rows[..., start : start + size], "")
+        columns[slot] = (rows[..., start : start + size], u[3] if slot == "tau_ext" else "")
         start += size
     return columns
 

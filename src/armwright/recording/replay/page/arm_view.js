@@ -3,7 +3,7 @@
 import {
   CapsuleGeometry, ConeGeometry, CylinderGeometry, Group, Mesh, MeshLambertMaterial, Quaternion, Vector3,
 } from "./vendor/vendor.js";
-import { forward, inverse, origin, transform, turn } from "./kinematics.js";
+import { forward, inverse, multiply, origin, transform, turn } from "./kinematics.js";
 
 const UP = new Vector3(0, 1, 0); // three's cylinders stand on y
 
@@ -41,7 +41,7 @@ export function armView(spec, colours, { ghost = false } = {}) {
     return link;
   });
   for (const part of spec.capsules)
-    bodies[part.body].add(capsuleMesh(part.start, part.end, part.radius, materials.arm));
+    bodies[part.body].add(capsuleMesh(aboveFoot(spec, part), part.end, part.radius, materials.arm));
   const root = new Group();
   place(root, spec.T_base_root);
   group.add(root);
@@ -81,6 +81,14 @@ export function armView(spec, colours, { ghost = false } = {}) {
       if (index !== null && index !== undefined) materials.lit.color.set(colour);
     },
   };
+}
+
+/** Where a capsule is drawn from: one that begins in the arm's foot must not bulge out below it. */
+function aboveFoot(spec, { body, start, end, radius }) {
+  const { parent, T_parent_joint, T_joint_link } = spec.bodies[body];
+  if (parent >= 0 || Math.hypot(...transform(multiply(T_parent_joint, T_joint_link), start)) > radius) return start;
+  const along = end.map((x, k) => x - start[k]), length = Math.hypot(...along);
+  return length > radius ? start.map((x, k) => x + (radius / length) * along[k]) : start;
 }
 
 /** Where the arm turns, in the link frame: a band that shows along a link, and caps that show across one. */
