@@ -114,7 +114,7 @@ def _arrows(run: Exploration) -> tuple[Arrows, ...]:
 
 
 def _endless(run: Exploration) -> tuple[float, float]:
-    """From where to where [m] endless cylinders are drawn: low posts around the level of the map, not to hide the arm."""
+    """From where to where [m] endless cylinders are drawn: low posts about the map's level, not to hide the arm."""
     grid = run.maps[0].grid
     level = float(grid.origin[2]) if grid.dim == 2 else float(grid.centre(np.array(grid.shape) // 2)[2])
     return level - 0.5 * TALL, level + 0.5 * TALL

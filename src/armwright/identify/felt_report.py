@@ -27,8 +27,8 @@ HEADS = ("no.", "from [s]", "to [s]", "joint", "link", "level [-]", "force on th
 def felt_stage(felt: Felt, identified: Identified, title: str = "") -> Stage:
     """Return what a page replays of a log: the arm, its external torques, the link that is touched, force on the tool.
 
-    A force is drawn only where the tool was touched: read as a tool wrench, a push on another link would be a force that
-    nobody applied.
+    A force is drawn only where the tool was touched: read as a tool wrench, a push on another link would be a force
+    that nobody applied.
     """
     ticks, robot = felt.ticks, identified.robot
     time = ticks.t - ticks.t[0]
@@ -72,7 +72,8 @@ def felt_report(felt: Felt, identified: Identified, path: str | Path, *, title: 
     """
     head = title or f"{identified.robot.name}: contacts in a log"
     count = len(felt.contacts)
-    lead = f"{count} contact{'s' if count != 1 else ''} in {60.0 * felt.minutes:.1f} s, from joint motion and motor currents alone."
+    found = f"{count} contact{'s' if count != 1 else ''} in {60.0 * felt.minutes:.1f} s"
+    lead = f"{found}, from joint motion and motor currents alone."
     begin = float(felt.ticks.t[0]) if len(felt.ticks) else 0.0
     rows = [_row(k, contact, begin) for k, contact in enumerate(felt.contacts[:500])]
     body = [f"<h1>{escaped(head)}</h1>", f'<p class="lead">{escaped(lead)}</p>']

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as a page that can be looked at: arm, surroundings and plots in one file, and the modules that the studio shares."""
+"""A run as a page that can be played: arm, surroundings and plots in one file; its modules serve all our pages."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arms and surroundings as the pages know them: plain data that JSON can hold, SI, base frame, poses as 16 numbers by rows.
+"""Arms and surroundings as pages know them: plain data for JSON, SI, base frame, poses as 16 numbers by rows.
 
 The page's own forward kinematics (`page/kinematics.js`) reads `robot_spec`; its scene (`page/scene.js`) draws both.
 """
@@ -88,7 +88,7 @@ def robot_spec(robot: Robot, capsules: Sequence[LinkCapsule] | None = None) -> d
 
 
 def world_spec(world: World | Iterable[Shape] | None) -> list[dict[str, Any]]:
-    """Return the shapes as the page draws them: ``kind``, ``name`` and the numbers of each; None for an endless height."""
+    """Return the shapes as pages draw them: ``kind``, ``name`` and the numbers of each; None for an endless height."""
     return [_shape(shape) for shape in (world if world is not None else ())]
 
 

@@ -31,7 +31,7 @@ MOST_EVENTS = 500
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """One plot: `values` (T, k) with a label each, in one unit. Colours by meaning ("felt", "true") where it has one."""
+    """One plot: `values` (T, k) with a label each, in one unit. Colours by meaning: "felt", "true" or None."""
 
     title: str
     unit: str
@@ -86,8 +86,8 @@ class Coloured:
 class Stage:
     """A replay. Times (T,) [s] do not fall; q (T, n). See the classes above for the rest.
 
-    `endless` says from where to where [m], from their centre, endless cylinders are drawn. `touched` (T,) is the index of
-    the body that is felt to be touched, -1 for none.
+    `endless` says from where to where [m], from their centre, endless cylinders are drawn. `touched` (T,) is the index
+    of the body that is felt to be touched, -1 for none.
     """
 
     robot: Robot
