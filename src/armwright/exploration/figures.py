@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from armwright.exploration.arm.arm_pictures import MAKERS as JOINT_MAKERS
 from armwright.exploration.arm.arm_result import ArmExploration
 from armwright.exploration.grid.plan_view import Plan, plan_of
 from armwright.optional import need
+from armwright.recording.pictures.compact_png import compact_png
 from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE
 
 if TYPE_CHECKING:
@@ -62,10 +62,8 @@ def draw(run: Exploration, what: str = "path", path: str | Path | None = None, *
 
 def png(run: Exploration, what: str, dpi: int = 150) -> bytes:
     """Return one view as a PNG file's bytes."""
-    buffer = io.BytesIO()
     with need("matplotlib", "plot", "plotting").rc_context(STYLE):
-        draw(run, what).savefig(buffer, format="png", dpi=dpi)
-    return buffer.getvalue()
+        return compact_png(draw(run, what), dpi)
 
 
 def draw_map(axes: Any, run: Exploration, plan: Plan, index: int, *, truth: bool = True, swept: bool = True) -> None:

@@ -69,7 +69,7 @@ def exploration_report(
         for view, title in titles.items():
             if view == "zoom" and shown_contact(run) is None:
                 continue
-            data = base64.b64encode(png(run, view, dpi=110)).decode()
+            data = base64.b64encode(png(run, view)).decode()
             caption = escaped(captions[view])
             body.append(
                 f'<h2>{title}</h2><figure><img alt="{caption}" src="data:image/png;base64,{data}">'

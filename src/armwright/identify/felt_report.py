@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import base64
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from armwright.identify.pictures import timeline
+from armwright.recording.pictures.compact_png import compact_png
 from armwright.recording.pictures.report import escaped, html_table, write_html
 from armwright.recording.recording import versions
 from armwright.recording.replay.stage import MOST_EVENTS, Arrows, Curves, Stage
@@ -97,9 +97,7 @@ def _row(k: int, contact: Contact, begin: float) -> tuple[str, ...]:
 
 
 def _figure(felt: Felt, identified: Identified) -> str:
-    buffer = io.BytesIO()
-    timeline(felt, identified).savefig(buffer, format="png", dpi=100)
-    data = base64.b64encode(buffer.getvalue()).decode()
+    data = base64.b64encode(compact_png(timeline(felt, identified), 110)).decode()
     caption = "External torque of each joint, its band (grey), and the contacts (red)."
     return (
         f'<figure><img alt="{caption}" src="data:image/png;base64,{data}"><figcaption>{caption}</figcaption></figure>'

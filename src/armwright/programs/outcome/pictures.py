@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.kinematics import fk
 from armwright.optional import need
+from armwright.recording.pictures.compact_png import compact_png
 from armwright.recording.pictures.drawing import Scene, one
 from armwright.recording.pictures.skeleton import camera_for, capsules, upright
 from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE
@@ -44,10 +44,8 @@ def draw(outcome: ProgramRun, view: str, path: str | Path | None = None) -> Any:
 
 def png(outcome: ProgramRun, view: str, dpi: int = 120) -> bytes:
     """Return one view as a PNG file's bytes."""
-    buffer = io.BytesIO()
     with need("matplotlib", "plot", "drawing a report").rc_context(STYLE):
-        VIEWS[view](outcome).savefig(buffer, format="png", dpi=dpi)
-    return buffer.getvalue()
+        return compact_png(VIEWS[view](outcome), dpi)
 
 
 def _figure(height: float) -> Any:

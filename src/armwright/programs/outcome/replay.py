@@ -25,7 +25,7 @@ def program_stage(outcome: ProgramRun, title: str = "") -> Stage:
     slides = any(joint.kind == "prismatic" for joint in robot.joints)
     plots = (
         Curves(f"use of the {what}s, as asked", "%", names, _first(use)),
-        Curves("deviation from the path", "mm", ("tool",), _first(1e3 * run.deviation.position[:, None])),
+        Curves("tool from where it should be", "mm", ("distance",), _first(1e3 * run.deviation.position[:, None])),
         Curves("joint speeds", "rad/s, m/s" if slides else "rad/s", names, _first(run.qd)),
         Curves(f"{what} torques", "N·m", names, _first(run.torque)),
     )

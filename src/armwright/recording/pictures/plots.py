@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from armwright.errors import ArmwrightError, InputError
 from armwright.optional import need
+from armwright.recording.pictures.compact_png import compact_png
 from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, mark_events
 from armwright.recording.pictures.summary import limits_of
 from armwright.recording.pictures.tool_plot import draw_tool
@@ -76,10 +76,8 @@ def plot(
 
 def png(recording: Recording, view: str, dpi: int = 150) -> bytes:
     """Return one view as a PNG file's bytes."""
-    buffer = io.BytesIO()
     with need("matplotlib", "plot", "plotting").rc_context(STYLE):
-        _build(recording, [view], None, 7.2, None).savefig(buffer, format="png", dpi=dpi)
-    return buffer.getvalue()
+        return compact_png(_build(recording, [view], None, 7.2, None), dpi)
 
 
 def _build(recording: Recording, views: list[str], title: str | None, width: float, together: bool | None) -> Figure:

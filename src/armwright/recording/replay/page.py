@@ -133,10 +133,10 @@ def packed(stage: Stage) -> str:
                 "name": arrow.name,
                 "colour": arrow.colour,
                 "values": pack.array(arrow.values),
-                "largest": float(np.max(np.linalg.norm(np.nan_to_num(arrow.values), axis=1), initial=0.0)),
+                "largest": float(np.max(np.linalg.norm(np.nan_to_num(whole.values), axis=1), initial=0.0)),
                 "origin": None if arrow.origin is None else pack.array(arrow.origin),
             }
-            for arrow in shown.arrows
+            for arrow, whole in zip(shown.arrows, stage.arrows, strict=True)
         ],
     }
     if shown.map is not None:

@@ -110,14 +110,13 @@ def _finite(value: float) -> float | None:
 
 
 def _extent(robot: Robot) -> float:
-    """Sum of the distances from joint to joint and to the tool along the branch of the tool [m]; at least 0.1."""
-    total, body = float(np.linalg.norm(robot.T_tip_tool[:3, 3])), robot.tip
+    """Sum of the distances from joint to joint along the branch of the tool, and to the tool [m]; at least 0.1."""
+    total, body, ahead = 0.0, robot.tip, robot.T_tip_tool  # pose of the next joint, or of the tool, in the link frame
     while body >= 0:
         part = robot.bodies[body]
-        total += float(np.linalg.norm(part.T_parent_joint[:3, 3]) + np.linalg.norm(part.T_joint_link[:3, 3]))
-        total += _travel(robot, body)
-        body = part.parent
-    return max(total, 0.1)
+        total += float(np.linalg.norm((part.T_joint_link @ ahead)[:3, 3])) + _travel(robot, body)
+        body, ahead = part.parent, part.T_parent_joint
+    return max(total + float(np.linalg.norm(ahead[:3, 3])), 0.1)
 
 
 def _travel(robot: Robot, body: int) -> float:

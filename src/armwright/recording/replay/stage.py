@@ -86,7 +86,7 @@ class Coloured:
 class Stage:
     """A replay. Times (T,) [s] do not fall; q (T, n). See the classes above for the rest.
 
-    `endless` says from where to where [m], from their centre, endless cylinders are drawn. `touched` (T,) is the index
+    `endless` says from where to where [m] along their axes endless cylinders are drawn. `touched` (T,) is the index
     of the body that is felt to be touched, -1 for none.
     """
 
@@ -183,8 +183,8 @@ def curves(recording: Recording, name: str, title: str) -> Curves:
 def thinned(stage: Stage, most: int = MOST_ROWS) -> Stage:
     """Return the stage with at most `most` of its samples, every one of them a true sample.
 
-    Of every stretch of time two are kept: its first, and the one in which its curves differ most from their mean there,
-    so that short peaks stay.
+    Of every stretch of time two are kept: its first, and the one in which the curves of the first plot differ most from
+    their mean there, so that short peaks stay. Of the other curves at least the extremes of the whole run are kept.
     """
     rows = _kept(stage, most)
     if rows is None:
@@ -206,16 +206,18 @@ def _kept(stage: Stage, most: int) -> Any:
     count = len(stage.time)
     if count <= most:
         return None
-    length = -(-count // (most // 2 - 1))  # of a stretch, in samples
+    columns = [plot.values.reshape(count, -1) for plot in stage.plots]
+    extremes = [np.unique(pick(np.nan_to_num(c), axis=0)) for c in columns for pick in (np.argmax, np.argmin)]
+    ends = np.concatenate([[0, count - 1], *extremes]).astype(np.int64)
+    length = -(-count // max(1, (most - len(ends)) // 2))  # of a stretch, in samples
     firsts = np.arange(0, count, length)
-    stand_out = np.zeros(count)
-    for plot in stage.plots:
-        values = np.nan_to_num(plot.values.reshape(count, -1))
-        spread = np.maximum(np.ptp(values, axis=0), 1e-12)
-        sizes = np.diff(np.append(firsts, count))[:, None]
-        means = np.repeat(np.add.reduceat(values, firsts, axis=0) / sizes, sizes[:, 0], axis=0)
-        stand_out = np.maximum(stand_out, np.max(np.abs(values - means) / spread, axis=1, initial=0.0))
+    if not columns:
+        return np.union1d(firsts, ends)
+    values = np.nan_to_num(columns[0])
+    sizes = np.diff(np.append(firsts, count))
+    means = np.repeat(np.add.reduceat(values, firsts, axis=0) / sizes[:, None], sizes, axis=0)
+    spread = np.maximum(np.ptp(values, axis=0), 1e-12)
     padded = np.full(len(firsts) * length, -1.0)
-    padded[:count] = stand_out
+    padded[:count] = np.max(np.abs(values - means) / spread, axis=1)
     peaks = firsts + np.argmax(padded.reshape(len(firsts), length), axis=1)
-    return np.unique(np.concatenate([firsts, peaks, [count - 1]]))
+    return np.unique(np.concatenate([firsts, peaks, ends]))

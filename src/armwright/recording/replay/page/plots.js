@@ -147,6 +147,7 @@ export function createPlots(holder, groups, options = {}) {
       data.time = Array.from(time);
       data.columns = columns.map((group) => group.map((series) => Array.from(series, (x) => (Number.isNaN(x) ? null : x))));
       put();
+      resize(); // captions have their numbers now
     },
     /** One more sample: time [s] and, per group, one value per series. `span` [s] is how much stays in sight. */
     append(t, values, span = Infinity) {

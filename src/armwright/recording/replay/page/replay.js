@@ -59,7 +59,7 @@ export function start(root, content) {
       if (step !== mapStep) scene.showMap(known);
       mapStep = step;
     }
-    scene.showPath(i + 2, "way");
+    if (!ramp) scene.showPath(i + 2, "way"); // a coloured way is shown whole: where it will be hard is the question
     state = { t, sample: i, q, tool, forces, known: known.length, touched: felt < 0 ? null : robot.bodies[felt].name };
     const now = performance.now(), words = !timeline?.playing || now - spoken > WORDS; // numbers nobody can read cost layout
     plots.setCursor(t, { words });

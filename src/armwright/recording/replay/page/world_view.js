@@ -10,7 +10,7 @@ const SHARP = 30; // degrees between faces from which an edge is drawn
 
 /**
  * Build all shapes; `reach` [m] bounds planes. Endless cylinders are drawn from `endless[0]` to `endless[1]` [m] along
- * their axis, measured from their centre. An `opacity` below 1 lets what lies inside be seen. Objects carry `userData.shape`, the shape's name.
+ * their axis, measured from the origin's foot on it. An `opacity` below 1 lets what lies inside be seen. Objects carry `userData.shape`, the shape's name.
  */
 export function worldView(shapes, colours, reach, endless = [-reach, reach], opacity = 1) {
   const group = new Group();
@@ -45,7 +45,8 @@ function meshOf(shape, material, reach, endless) {
     return mesh;
   }
   if (shape.kind === "cylinder") {
-    const [from, to] = shape.height === null ? endless : [-0.5 * shape.height, 0.5 * shape.height];
+    const along = shape.centre.reduce((sum, c, i) => sum + c * shape.axis[i], 0);
+    const [from, to] = shape.height === null ? endless.map((h) => h - along) : [-0.5 * shape.height, 0.5 * shape.height];
     const mesh = new Mesh(new CylinderGeometry(shape.radius, shape.radius, to - from, 32), material);
     return stretch(mesh, ...[from, to].map((h) => shape.centre.map((c, i) => c + h * shape.axis[i])));
   }
