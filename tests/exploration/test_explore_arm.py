@@ -19,6 +19,7 @@ from armwright.exploration.arm.random_worlds import explore_arms, oracle, random
 from armwright.exploration.arm.touch_map import empty_map
 from armwright.exploration.explore import explore
 from armwright.exploration.options import ArmTask, Budget, GridTask
+from armwright.exploration.replay import exploration_stage
 from armwright.exploration.result import OUTCOMES
 from armwright.kinematics import fk, fk_all
 from armwright.planning import FELT, FREE, UNKNOWN, RRTConnect, WholeArm, spheres
@@ -262,9 +263,9 @@ def test_tool_tasks_in_world_files():
 
 def test_report_and_pictures(bench, tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need the extra 'plot'")
-    page = bench.report(tmp_path / "r.html", frames=3).read_text(encoding="utf-8")
+    page = bench.report(tmp_path / "r.html", animation=True, frames=3).read_text(encoding="utf-8")
     assert (
-        "Clearance" in page and "forearm" in page and page.count("<img") == 7 and "http" not in page.split("<pre>")[0]
+        "Clearance" in page and "forearm" in page and page.count("<img") == 7 and "http:" not in page.split("<pre>")[0]
     )
     assert bench.plot("clearance") is not None
 
@@ -328,3 +329,17 @@ def test_waypoints_that_nearly_coincide_neither_slow_a_motion_nor_bend_it(ur5):
         share = np.linspace(0.0, 1.0, 200)
         rows = [motion.evaluate(share * motion.duration).q for motion in (one, other)]
         assert np.abs(rows[0] - rows[1]).max() < 0.02
+
+
+def test_the_replay_draws_forces_where_they_were(bench):
+    """After every contact the replay's places are the likely ones of the run's map; arrows stand at the contact."""
+    stage = exploration_stage(bench)
+    for known, shown in zip(bench.touch_maps, stage.map.shown, strict=True):
+        assert np.array_equal(stage.map.points[list(shown)].reshape(-1, 3), known.points[known.likely])
+    true, felt = stage.arrows
+    for contact in bench.contacts:
+        row = int(np.searchsorted(stage.time, contact.time))
+        assert np.array_equal(felt.origin[row], contact.places.points[0])
+        assert np.array_equal(true.origin[row], contact.true_point)
+        assert np.array_equal(true.values[row], bench.recording["force"][row])
+    assert max(map(np.linalg.norm, true.values)) == pytest.approx(bench.metrics()["largest_force_n"])

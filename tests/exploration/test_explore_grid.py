@@ -15,6 +15,7 @@ from armwright.exploration.explore import explore
 from armwright.exploration.grid.cylinder_worlds import ask_oracles, random_cylinders
 from armwright.exploration.grid.many_worlds import explore_many, kind_of_end
 from armwright.exploration.options import Budget, ControlLoop, GridTask, Sensing
+from armwright.exploration.replay import exploration_stage
 from armwright.exploration.result import OUTCOMES
 from armwright.exploration.tasks import map_of
 from armwright.planning import Hopfield, grid_map
@@ -215,9 +216,12 @@ def test_interrupt_leaves_a_partial_run(ur5):
     assert run.outcome == "interrupted" and len(run.contacts) == 2 and len(run.recording) > 1000
 
 
-def test_command_line(tmp_path, capsys):
+def test_command_line(tmp_path, capsys, monkeypatch):
     pytest.importorskip("matplotlib", reason="the report draws figures")
-    assert main(["run", "collision", "--published", "--json", "--no-film", "-o", str(tmp_path / "out")]) == 0
+    seen = []
+    monkeypatch.setattr("webbrowser.open", lambda address: seen.append(address) or True)
+    assert main(["run", "collision", "--published", "--json", "--open", "-o", str(tmp_path / "out")]) == 0
+    assert seen == [(tmp_path / "out" / "report.html").as_uri()]
     said = json.loads(capsys.readouterr().out)
     assert said["reached"] and said["contacts"] == 11 and said["cells"][0] == [10, 11]
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
@@ -259,6 +263,11 @@ def test_film_and_figures(tmp_path, ur5):
     pytest.importorskip("matplotlib", reason="figures")
     world, where = shelf()
     run = explore(ur5, world, GridTask((1, 6, 2), (12, 6, 2), where, (2.7, -1.1, 2.2, 0.4, 1.57, -0.45), DOWN))
+    known = exploration_stage(run).map
+    assert list(known.times) == [0.0, *(contact.time for contact in run.contacts)]
+    for after, shown in zip(run.maps, known.shown, strict=True):  # the replay's map is the run's, contact by contact
+        cells = {tuple(after.grid.cell(known.points[k]) - after.grid.first) for k in shown}
+        assert cells == set(zip(*np.nonzero(after.felt), strict=True))
     assert run.animate(tmp_path / "x.gif", frames=3).read_bytes()[:3] == b"GIF"
     for view in ("path", "maps"):
         run.plot(view, tmp_path / f"{view}.png")

@@ -49,6 +49,8 @@ def test_from_logs_to_a_model_to_contacts(folder, capsys):
     assert code == 0 and json.loads(out)["contacts"] == []
     code, out, _ = run(capsys, "feel", folder / "bare.csv", "--model", folder / "m.json")
     assert code == 0 and "0 contacts" in out
+    code, _, err = run(capsys, "feel", folder / "bare.csv", "--model", folder / "m.json", "--report", folder / "r.txt")
+    assert code == 2 and ".html" in err
 
 
 def test_a_log_with_a_tool_is_felt_from_the_command_line(folder, capsys):

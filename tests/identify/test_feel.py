@@ -31,6 +31,7 @@ from armwright.identify import (
     with_bands,
 )
 from armwright.identify.even import Evenly
+from armwright.identify.felt_report import felt_report, felt_stage
 from armwright.identify.friction import hysteresis
 from armwright.identify.touch import wrench_at
 from support.simulated_logs import gear_friction, sheet_of, simulated_log, true_arm
@@ -107,6 +108,27 @@ def test_each_push_is_one_contact_and_the_free_log_has_none():
     assert len(found) == 3
     for contact, begin in zip(found, (4.0, 9.0, 14.0), strict=True):
         assert begin < contact.start < contact.peak < contact.end < begin + 1.6
+
+
+def test_the_replay_lights_up_the_touched_link_while_it_is_touched(tmp_path):
+    felt = feel(model(), pushed())
+    stage = felt_stage(felt, model())
+    names = [body.name for body in model().robot.bodies]
+    t = stage.time + felt.ticks.t[0]
+    inside = np.zeros(len(t), dtype=bool)
+    for contact in felt.contacts:
+        span = (t >= contact.start) & (t <= contact.end)
+        inside |= span
+        expected = -1 if contact.link is None else names.index(contact.link)
+        assert (stage.touched[span] == expected).all()
+        if contact.wrench is None or not contact.wrench.valid:
+            assert not any(arrow.values[span].any() for arrow in stage.arrows)  # no tool force where none is known
+    assert (stage.touched[~inside] == -1).all()
+    assert [event.time for event in stage.events] == [c.start - felt.ticks.t[0] for c in felt.contacts]
+    pytest.importorskip("matplotlib", reason="the report draws a figure")
+    text = felt_report(felt, model(), tmp_path / "felt.html", title="<b>").read_text(encoding="utf-8")
+    assert "3 contacts in 20.0 s" in text and 'id="replay-data"' in text and "<b>" not in text
+    assert len(text) < 1_200_000
 
 
 def test_the_observer_follows_the_torque_of_the_push():

@@ -16,6 +16,7 @@ from armwright.programs import Fraction, Joints, Move, Payload, Pose, Program, T
 from armwright.programs.motors import feasible_override
 from armwright.programs.outcome.demand import Demands, demand_of
 from armwright.programs.outcome.events import torque_parts
+from armwright.programs.outcome.replay import program_stage
 from armwright.programs.outcome.words import event_words
 from support.places import ROOT
 
@@ -262,7 +263,7 @@ def test_report(bad, tmp_path):
     file = outcome.report(tmp_path / "report.html", animation=False, progress=shares.append)
     page = Page()
     page.feed(file.read_text(encoding="utf-8"))
-    assert "script" not in page.tags
+    assert page.tags.count("script") == 3  # the replay: its modules, its data, and what starts it
     assert all(source.startswith("data:") for source in page.sources) and page.tags.count("img") == 6
     said = "".join(page.text)
     assert said.index("Not feasible") < said.index("Moves") < said.index("Events")
@@ -273,8 +274,22 @@ def test_report(bad, tmp_path):
 def test_report_with_film(good, tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need armwright[plot]")
     page = Page()
-    page.feed(good.report(tmp_path / "report.html").read_text(encoding="utf-8"))
+    page.feed(good.report(tmp_path / "report.html", animation=True).read_text(encoding="utf-8"))
     assert any(source.startswith("data:image/gif") for source in page.sources)
+
+
+def test_the_replay_shows_what_the_arm_does_and_what_is_asked_of_it(bad):
+    stage = program_stage(bad, "x")
+    run = bad.motors
+    assert np.array_equal(stage.q[1:], run.q) and np.array_equal(stage.q[0], run.demand.q[0])
+    assert np.array_equal(stage.time[1:], run.time)
+    tool = aw.fk(stage.robot, stage.q[1:])[:, :3, 3]
+    assert tool == pytest.approx(bad.tool_positions[1], abs=1e-9)
+    asked = np.maximum(bad.wished.torque_use, bad.wished.speed_use).max(axis=1)
+    assert stage.path.values[1:] == pytest.approx(np.minimum(100.0 * asked, 100.0))
+    beyond = [event.time for event in stage.events if "limit" in event.name]
+    assert beyond == sorted(event.start for event in bad.events)
+    assert sum("move" in event.name for event in stage.events) == len(bad.plan.moves)
 
 
 def test_bad_options(rl15, good):
