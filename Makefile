@@ -21,7 +21,7 @@ endif
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo   install, then send an arm through a world it does not know (report in $(OUT)/report.html)"
+	@echo "make demo   install, then send an arm through a world it does not know (report in $(OUT)/report.html); OPEN=1 shows it"
 	@echo "make test   install, lint, types, import contract, tests"
 	@echo "make coverage  the tests again, with the lines that they reach"
 	@echo "make bench  install the peers, measure against them, write $(OUT)/bench.json"
@@ -57,7 +57,7 @@ $(VENV)/.docs: $(VENV)/.made pyproject.toml Makefile
 	@touch $@
 
 demo: $(VENV)/.demo
-	$(BIN)/armwright run collision --out $(OUT)
+	$(BIN)/armwright run collision --out $(OUT) $(if $(OPEN),--open)
 
 test: tools lint types rooms unit
 

@@ -21,4 +21,4 @@ for observer, reaction in (("closed-loop", "back off"), ("momentum", "back off")
         f"{1e3 * m['median_delay_s']:3.0f} ms, impulse {m['impulse_ns']:5.1f} N s, {m['cells_felt']} cells on the map"
     )
 
-# run.report("report.html") writes a page with every figure and a film; run.plot("path") draws one of them.
+# run.report("report.html") writes a page to be played, with every figure; run.plot("path") draws one of them.

@@ -21,4 +21,4 @@ for override in (1.0, 1.3):
 for words in run.advice:
     print(words)
 
-# run.report("report.html") writes all of it with pictures and a film; run.recording.save("cycles.csv") every cycle.
+# run.report("report.html") writes all of it with pictures, to be played; run.recording.save("cycles.csv") every cycle.
