@@ -59,6 +59,8 @@ export function armView(spec, colours, { ghost = false } = {}) {
   tool.position.z = -0.6 * thin;
   mount.add(tool);
   group.add(mount);
+  const lit = materials.arm.clone(); // in front of a neighbour whose capsule has the same surface
+  Object.assign(lit, { polygonOffset: true, polygonOffsetFactor: -1, polygonOffsetUnits: -1 });
   let poses = null;
   return {
     group, bodies, materials,
@@ -76,9 +78,9 @@ export function armView(spec, colours, { ghost = false } = {}) {
     highlight(index, colour) {
       bodies.forEach((link, i) => link.traverse((part) => {
         if (!part.isMesh || part.userData.ring) return;
-        part.material = i === index ? (materials.lit ??= materials.arm.clone()) : materials.arm;
+        part.material = i === index ? lit : materials.arm;
       }));
-      if (index !== null && index !== undefined) materials.lit.color.set(colour);
+      if (index !== null) lit.color.set(colour);
     },
   };
 }

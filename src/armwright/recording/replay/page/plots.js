@@ -96,7 +96,7 @@ export function createPlots(holder, groups, options = {}) {
   function moveHands() {
     for (const { chart, hand } of charts) {
       const x = cursor === null ? NaN : chart.valToPos(cursor, "x");
-      hand.hidden = !(x >= -1 && x <= chart.over.clientWidth + 1);
+      hand.hidden = !(x >= -1 && x <= chart.bbox.width / uPlot.pxRatio + 1); // asking the page itself would cost a layout
       if (!hand.hidden) hand.style.transform = `translateX(${x}px)`;
     }
   }

@@ -3,7 +3,7 @@
 
 const DEAR = 22, CHEAP = 9; // ms a frame: coarser above, finer below
 const COARSEST = 0.5;
-export const EVERY = 8; // frames between two measurements, which cost a wait for the graphics card
+export const SOON = 6, LATER = 120; // frames to the next measurement, which costs a wait: after a change, and without
 
 /** Whether the browser draws without a graphics card; asked of a canvas of its own, before anything is made for the page. */
 export function isSoftware() {
@@ -24,11 +24,10 @@ export function adaptiveRatio(finest) {
     get cost() { return cost; },
     /** Note what a frame cost [ms]; returns whether the ratio has changed. */
     note(milliseconds) {
-      cost = cost === null ? milliseconds : 0.5 * (cost + milliseconds);
+      cost = milliseconds;
       const wanted = cost > DEAR ? 0.8 * ratio : cost < CHEAP ? 1.2 * ratio : ratio;
       const next = Math.min(finest, Math.max(COARSEST, wanted));
       if (Math.abs(next - ratio) < 0.02) return false;
-      cost = null; // of the other ratio
       ratio = next;
       return true;
     },

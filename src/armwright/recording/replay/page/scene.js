@@ -9,7 +9,7 @@ import { armView, place } from "./arm_view.js";
 import { inverse, transform } from "./kinematics.js";
 import { arrowsView, mapView, pathView } from "./marks_view.js";
 import { PALETTES, preferredTheme } from "./palette.js";
-import { EVERY, adaptiveRatio, isSoftware } from "./quality.js";
+import { LATER, SOON, adaptiveRatio, isSoftware } from "./quality.js";
 import { worldView } from "./world_view.js";
 
 const VIEW = { azimuth: -55, elevation: 22 }; // degrees; z points up
@@ -71,7 +71,7 @@ export function createScene(canvas, spec, options = {}) {
     invalidate();
   }
 
-  let wanted = 0, frames = 0, gone = false, idle = 0, ratio = quality.finest;
+  let wanted = 0, frames = 0, gone = false, idle = 0, ratio = quality.finest, measured = SOON;
   function invalidate() {
     if (!wanted && !gone) wanted = requestAnimationFrame(draw);
   }
@@ -79,15 +79,19 @@ export function createScene(canvas, spec, options = {}) {
     wanted = 0;
     clearTimeout(idle);
     if (ratio !== quality.ratio) setRatio(quality.ratio);
-    const began = performance.now();
-    renderer.render(scene, camera);
-    if (frames++ % EVERY === EVERY - 1) {
-      const gl = renderer.getContext();
-      gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4)); // waits until it is drawn
-      quality.note(performance.now() - began);
-    }
+    if (++frames === measured) measure();
+    else renderer.render(scene, camera);
     options.onFrame?.(now);
     idle = setTimeout(drawStill, 160);
+  }
+  /** Draw a frame and see how long it takes. Reading a pixel waits until everything is drawn, frames before it first. */
+  function measure() {
+    const gl = renderer.getContext(), wait = () => gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
+    wait();
+    const began = performance.now();
+    renderer.render(scene, camera);
+    wait();
+    measured += quality.note(performance.now() - began) ? SOON : LATER;
   }
   function drawStill() {
     if (gone || ratio === quality.finest) return;
