@@ -264,6 +264,7 @@ def test_film_and_figures(tmp_path, ur5):
     world, where = shelf()
     run = explore(ur5, world, GridTask((1, 6, 2), (12, 6, 2), where, (2.7, -1.1, 2.2, 0.4, 1.57, -0.45), DOWN))
     known = exploration_stage(run).map
+    assert "<iframe" in run._repr_html_() and 'id="replay-data"' in run.replay(tmp_path / "r.html").read_text("utf-8")
     assert list(known.times) == [0.0, *(contact.time for contact in run.contacts)]
     for after, shown in zip(run.maps, known.shown, strict=True):  # the replay's map is the run's, contact by contact
         cells = {tuple(after.grid.cell(known.points[k]) - after.grid.first) for k in shown}

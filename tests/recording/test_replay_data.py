@@ -17,7 +17,7 @@ import pytest
 
 import armwright as aw
 from armwright.errors import ArmwrightError, InputError
-from armwright.recording import Recording, Signal
+from armwright.recording import Event, Recording, Signal
 from armwright.recording.replay.page import MODULES, html_page, page_file, policy, style
 from armwright.recording.replay.spec import MOST_TRIANGLES, robot_spec, world_spec
 from armwright.recording.replay.stage import MOST_ROWS, stage_of, thinned
@@ -33,7 +33,8 @@ def run(samples=30_001):
     q = 0.5 * np.sin(t)[:, None] + np.arange(6)
     force = np.zeros((samples, 3))
     force[2 * samples // 5] = [0.0, 30.0, 40.0]
-    return Recording(t, {"q": Signal(q, "rad"), "force": Signal(force, "N")}, aw.load("ur5"))
+    events = tuple(Event(t[k], "push") for k in range(0, samples, 1 + samples // 40))
+    return Recording(t, {"q": Signal(q, "rad"), "force": Signal(force, "N")}, aw.load("ur5"), events=events)
 
 
 def test_the_bundle_is_the_one_that_was_pinned():
@@ -84,7 +85,8 @@ def test_thinning_keeps_true_samples_both_ends_and_short_peaks():
     assert np.array_equal(recording["q"][rows], kept.q)
     assert (rows[0], rows[-1]) == (0, len(recording) - 1)
     assert kept.plots[0].values.max() == 50.0
-    assert np.diff(kept.time).max() <= 2.0 * 60.0 / (MOST_ROWS // 2 - 1)
+    assert {event.time for event in recording.events} <= set(kept.time)
+    assert np.diff(kept.time).max() <= 0.1  # 60 s in two thirds of 3000 samples, two a stretch: 60 ms
     few = stage_of(recording.decimate(100))
     assert thinned(few) is few
 

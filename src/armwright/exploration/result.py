@@ -110,9 +110,14 @@ class Exploration:
         return f"{type(self).__name__}({who!r}{where}: {self.outcome}, {end})"
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the line, and a row per contact."""
+        """What notebooks show: the replay, the line, and a row per contact."""
+        from armwright.exploration.replay import exploration_stage
+        from armwright.recording.replay.write import notebook_frame
+
         rows = [(k + 1, c.cell, f"{c.time:.2f}", c.link or "nothing") for k, c in enumerate(self.contacts)]
-        return html_table(repr(self), ("contact", "cell", "time [s]", "truly touched"), rows)
+        table = html_table(repr(self), ("contact", "cell", "time [s]", "truly touched"), rows)
+        stage = exploration_stage(self, repr(self))
+        return table if stage is None else notebook_frame(stage) + table
 
     @property
     def cells(self) -> list[Cell]:
@@ -143,6 +148,17 @@ class Exploration:
             "in_contact_at_end": bool(len(force) and force[-1] > 0.0),
             "simulated_s": float(time[-1]) if len(self.recording) else 0.0,
         }
+
+    def replay(self, path: str | Path, *, title: str = "") -> Path:
+        """Write a page that shows the run: arm, surroundings, the map as it grows, forces, to be scrubbed through."""
+        from armwright.errors import InputError
+        from armwright.exploration.replay import exploration_stage
+        from armwright.recording.replay.write import write_replay
+
+        stage = exploration_stage(self, title or repr(self))
+        if stage is None:
+            raise InputError("replay: the run was interrupted before anything was recorded")
+        return write_replay(stage, path)
 
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write a self-contained HTML page; see `report.exploration_report`."""

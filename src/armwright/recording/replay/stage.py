@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 3_000
 """Samples on a page: enough for a plot as wide as a screen, and few enough for a file of a few hundred kilobytes."""
+BEFORE, AFTER = 0.1, 0.3
+"""[s] around an event in which samples are closer: the length of a bump and of the reaction to it."""
 MOST_PLOTS = 4
 MOST_EVENTS = 500
 
@@ -185,6 +187,7 @@ def thinned(stage: Stage, most: int = MOST_ROWS) -> Stage:
 
     Of every stretch of time two are kept: its first, and the one in which the curves of the first plot differ most from
     their mean there, so that short peaks stay. Of the other curves at least the extremes of the whole run are kept.
+    Around events, where one looks, samples are closer; those at events are kept themselves.
     """
     rows = _kept(stage, most)
     if rows is None:
@@ -202,13 +205,25 @@ def thinned(stage: Stage, most: int = MOST_ROWS) -> Stage:
     )
 
 
+def _around(stage: Stage, most: int) -> list[Array]:
+    """Rows around every event: its own, and a third of all samples shared among the events."""
+    times = np.array([event.time for event in stage.events])
+    if not len(times):
+        return []
+    last = len(stage.time) - 1
+    first, at, end = (np.searchsorted(stage.time, times + shift) for shift in (-BEFORE, 0.0, AFTER))
+    share = np.linspace(0.0, 1.0, max(1, most // 3 // len(times)))
+    rows = np.rint(first[:, None] + share * (end - first)[:, None])
+    return [np.minimum(rows.ravel(), last), np.minimum(at, last)]
+
+
 def _kept(stage: Stage, most: int) -> Any:
     count = len(stage.time)
     if count <= most:
         return None
     columns = [plot.values.reshape(count, -1) for plot in stage.plots]
     extremes = [np.unique(pick(np.nan_to_num(c), axis=0)) for c in columns for pick in (np.argmax, np.argmin)]
-    ends = np.concatenate([[0, count - 1], *extremes]).astype(np.int64)
+    ends = np.unique(np.concatenate([[0, count - 1], *extremes, *_around(stage, most)]).astype(np.int64))
     length = -(-count // max(1, (most - len(ends)) // 2))  # of a stretch, in samples
     firsts = np.arange(0, count, length)
     if not columns:

@@ -143,5 +143,5 @@ function viewOf(way, content, robot) {
   const low = [...root], high = [...root];
   for (const p of way) p.forEach((x, k) => { low[k] = Math.min(low[k], x); high[k] = Math.max(high[k], x); });
   const size = Math.hypot(...high.map((x, k) => x - low[k]));
-  return { target: high.map((x, k) => 0.5 * (x + low[k])), distance: Math.max(1.15 * robot.extent, 1.9 * size + 0.35 * robot.extent) };
+  return { target: high.map((x, k) => 0.5 * (x + low[k])), distance: Math.max(1.1 * robot.extent, 1.5 * size + 0.2 * robot.extent) };
 }
