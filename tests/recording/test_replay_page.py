@@ -100,6 +100,10 @@ def test_keys_and_slider_move_through_time(replay):
     assert 0.9 < state(page)["t"] < 1.0
     page.keyboard.press("Home")
     assert state(page)["t"] == 0.0
+    page.keyboard.press("f")
+    page.wait_for_selector("#replay:fullscreen")
+    page.keyboard.press("f")
+    page.wait_for_selector("#replay:not(:fullscreen)")
     page.get_by_label("Time").fill("0.25")
     assert state(page)["t"] == pytest.approx(0.5)
     page.get_by_label("Speed").select_option("10")

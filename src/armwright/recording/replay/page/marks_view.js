@@ -43,10 +43,11 @@ export function mapView(cells, colours) {
 export function arrowsView(thickness) {
   const group = new Group(), pool = [];
   const make = () => {
-    const material = new MeshBasicMaterial();
+    const material = new MeshBasicMaterial({ depthTest: false, transparent: true }); // a force is never hidden by the arm
     const arrow = new Group();
     arrow.shaft = new Mesh(new CylinderGeometry(1, 1, 1, 12), material);
     arrow.head = new Mesh(new ConeGeometry(1, 1, 16), material);
+    arrow.shaft.renderOrder = arrow.head.renderOrder = 10;
     arrow.add(arrow.shaft, arrow.head);
     group.add(arrow);
     pool.push(arrow);
