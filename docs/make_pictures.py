@@ -30,7 +30,29 @@ def drop_test_of_000() -> aw.Recording:
     return run.with_signals(angle=Signal(np.degrees(run["q"]), "deg", run.labels("q")))
 
 
+def picture_of_the_report(path: Path) -> None:
+    """What `make demo` leaves behind, as a browser shows it; needs Playwright (extra `browser`) and a Chromium."""
+    import shutil
+    import tempfile
+
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
+        file = aw.explore(aw.load("ur5"), "layout-a").report(Path(folder) / "report.html")
+        software = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
+        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=software)
+        page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
+        page.goto(file.as_uri())
+        page.wait_for_selector("#replay[data-ready]")
+        page.evaluate("__replay.seek(__replay.content.events[10].time + 0.02)")
+        page.evaluate("__replay.scene.setView({ azimuth: 115, elevation: 30 })")
+        page.wait_for_timeout(1000)  # until it is drawn at its finest
+        page.screenshot(path=path)
+        browser.close()
+
+
 if __name__ == "__main__":
+    picture_of_the_report(FOLDER / "report.png")
     pd_run_of_003().plot(["errors", "torques"], FOLDER / "pd_003.png", title="003: PD + gravity, stiff integrator")
     drop_test_of_000().plot(
         ["angle", "energy"], FOLDER / "drop_000.png", title="000: drop test, published model", together=True

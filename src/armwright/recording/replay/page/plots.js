@@ -53,7 +53,7 @@ export function createPlots(holder, groups, options = {}) {
       scales: { x: { time: false }, y: { range: (_, low, high) => padded(low, high) } },
       axes: [
         { ...axis, size: last ? 34 : 8, values: last ? (_, ticks) => ticks.map((t) => `${+t.toFixed(6)} s`) : () => [] },
-        { ...axis, size: 52, space: 22, values: (_, ticks) => ticks.map((t) => `${+t.toPrecision(6)}`) },
+        { ...axis, size: 52, space: 15, values: (_, ticks) => ticks.map((t) => `${+t.toPrecision(6)}`) },
       ],
       series: [
         {},

@@ -15,14 +15,15 @@ export function start(root, content) {
   const { robot, events } = content, time = content.time.data, n = robot.joints.length;
   const find = (name) => root.querySelector(`[data-part="${name}"]`);
   const row = (array, i) => Array.from(array.data.subarray(array.shape[1] * i, array.shape[1] * (i + 1)));
-  const way = Array.from(time, (_, i) => origin(forward(robot, row(content.q, i)).tool));
+  const poses = Array.from(time, (_, i) => forward(robot, row(content.q, i)));
+  const way = poses.map(({ tool }) => origin(tool));
   const longest = Math.max(1e-9, ...content.arrows.map((arrow) => arrow.largest));
   const scale = (LONGEST * robot.extent) / longest; // m per N
   let theme = preferredTheme();
   root.hidden = false;
   find("title").textContent = content.title;
 
-  const scene = createScene(find("canvas"), robot, { theme, view: viewOf(way, content, robot) });
+  const scene = createScene(find("canvas"), robot, { theme, view: viewOf(robot, poses) });
   const opacity = content.map ? 0.4 : 1; // felt places lie on surfaces, or a little inside
   scene.setWorld(content.world, { endless: content.endless ?? undefined, opacity });
   if (content.map) scene.setMap(content.map, []);
@@ -137,11 +138,11 @@ function colourAt({ low, high }, x) {
   return RAMP[Math.round(Math.min(Math.max(at, 0), RAMP.length - 1))];
 }
 
-/** Look at the middle of base and tool's way, from far enough to see both and the arm. */
-function viewOf(way, content, robot) {
-  const root = [3, 7, 11].map((k) => robot.T_base_root[k]);
-  const low = [...root], high = [...root];
-  for (const p of way) p.forEach((x, k) => { low[k] = Math.min(low[k], x); high[k] = Math.max(high[k], x); });
+/** Look at the middle of all that the arm reaches in this run, from far enough to see it. */
+function viewOf(robot, poses) {
+  const low = [Infinity, Infinity, Infinity], high = low.map((x) => -x);
+  const points = [robot.T_base_root, ...poses.flatMap(({ links, tool }) => [...links, tool])].map(origin);
+  for (const p of points) p.forEach((x, k) => { low[k] = Math.min(low[k], x); high[k] = Math.max(high[k], x); });
   const size = Math.hypot(...high.map((x, k) => x - low[k]));
-  return { target: high.map((x, k) => 0.5 * (x + low[k])), distance: Math.max(1.1 * robot.extent, 1.5 * size + 0.2 * robot.extent) };
+  return { elevation: 28, target: high.map((x, k) => 0.5 * (x + low[k])), distance: 1.5 * size + 0.3 * robot.extent };
 }
