@@ -18,13 +18,18 @@ export function worldView(shapes, colours, reach, endless = [-reach, reach], opa
   const solid = new MeshLambertMaterial({ color: colours.obstacle, ...clear });
   const flat = new MeshLambertMaterial({ color: colours.floor, side: DoubleSide, transparent: true, opacity: 0.6, depthWrite: false });
   const edge = new LineBasicMaterial({ color: colours.edge, ...clear });
+  const edges = []; // of all shapes, drawn at once: in software every object costs
   for (const shape of shapes) {
     const mesh = meshOf(shape, shape.kind === "half-space" ? flat : solid, reach, endless);
     mesh.userData = { shape: shape.name };
     group.add(mesh);
+    mesh.updateMatrix();
     if (shape.kind === "box" || shape.kind === "mesh" || shape.kind === "cylinder")
-      mesh.add(new LineSegments(new EdgesGeometry(mesh.geometry, SHARP), edge));
+      for (const x of new EdgesGeometry(mesh.geometry, SHARP).applyMatrix4(mesh.matrix).getAttribute("position").array) edges.push(x);
   }
+  const lines = new BufferGeometry();
+  lines.setAttribute("position", new Float32BufferAttribute(edges, 3));
+  group.add(new LineSegments(lines, edge));
   return {
     group,
     recolour(next) {
