@@ -11,11 +11,10 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError
 from armwright.identify import read_log
-from armwright.lab import LabError, Recorder, Replay, Stand, align, connect, read_packets
+from armwright.lab import Recorder, Replay, Stand, align, read_packets
 from armwright.lab.controller.program import run_text
 from armwright.lab.devices import VirtualMti, VirtualNetFt
 from armwright.lab.export import export, tables
-from armwright.lab.mover import move, read_commands, start_pose
 from armwright.lab.packets import Channel, Packet, PacketWriter, recipe_from
 from armwright.lab.sensing import DeviceClock
 from armwright.lab.sources import FtSource, ImuSource, RealtimeSource, RtdeSource
@@ -39,7 +38,7 @@ def recorded(tmp_path_factory):
         sources = [
             RtdeSource(stand.host, port=stand.ports["rtde"]),
             RealtimeSource(stand.host, port=stand.ports["realtime"]),
-            FtSource(stand.host, port=ft.rdt_port),
+            FtSource(stand.host, port=ft.rdt_port, http_port=ft.http_port),
             ImuSource(imu.path, rate=100.0),
         ]
         with Recorder(path, sources, {"place": "test"}) as recorder:
@@ -97,6 +96,21 @@ def test_tables_have_the_columns_that_identification_reads(recorded, tmp_path):
     assert np.array_equal(table["q_0"].to_numpy(), rows[:, columns.index("q_0")])
 
 
+def test_slow_signals_are_aligned_without_bias():
+    """A signal without edges fits best where it belongs, not where two windows overlap most."""
+    t = np.arange(0.0, 40.0, 0.008)
+    t_b = np.arange(0.0, 40.0, 0.01)
+    true = 0.3 + (1.0 + 5e-4) * t_b
+
+    def felt(at):
+        return np.stack([np.sin(0.9 * at) + 0.3 * np.sin(2.3 * at), np.cos(0.7 * at), np.sin(1.9 * at + 1.0)], axis=1)
+
+    noise = 0.01 * np.random.default_rng(4).standard_normal((len(t_b), 3))
+    found = align(t, felt(t), t_b, 2.0 * felt(true) + noise, window=4.0)
+    assert np.abs(found.to_a(t_b) - true).max() < 0.004
+    assert found.drift == pytest.approx(5e-4, abs=max(2 * found.drift_interval, 2e-5))
+
+
 def test_clocks_are_aligned_to_within_a_sample(recorded):
     """The inertial unit's clock is off and drifts; motion tells both."""
     path, *_ = recorded
@@ -134,7 +148,7 @@ def test_a_replay_is_bit_identical_for_an_unmodified_client(recorded):
     """
     held = read_packets(path)
     recipe = recipe_from(held.channels["/robot/rtde"].recipe)
-    with Replay(path, host=address()) as played:
+    with Replay(path, host=address(), ports={"rdt": 0, "ft http": 0}) as played:
         rows = client(code, played.host, "third_party.rtde")
     known = {}
     for packet in held.of("/robot/rtde"):
@@ -145,9 +159,86 @@ def test_a_replay_is_bit_identical_for_an_unmodified_client(recorded):
     assert all(row == known[row[0]] for row in rows)
 
 
+REPLAY_PORTS = dict.fromkeys(("realtime", "rtde", "dashboard", "rdt", "ft http"), 0)
+
+
+def test_all_devices_of_a_replay_say_what_was_recorded_bit_by_bit(recorded, tmp_path):
+    """Recorded once more from its replay, a recording is itself again."""
+    path, *_ = recorded
+    held, again = read_packets(path), tmp_path / "again.mcap"
+    with Replay(path, host=address(), ports=REPLAY_PORTS, together=True) as played:
+        sources = [
+            RtdeSource(played.host, port=played.ports["rtde"]),
+            RealtimeSource(played.host, port=played.ports["realtime"]),
+            FtSource(played.host, port=played.ports["rdt"], http_port=played.ports["ft http"]),
+            ImuSource(played.imu.path, rate=100.0),
+        ]
+        with Recorder(again, sources):
+            wait_for(lambda: played.done, "it has been played")
+    back = read_packets(again)
+    for topic in ("/robot/realtime", "/ft", "/imu"):
+        first, second = ([packet.data for packet in file.of(topic)] for file in (held, back))
+        order = {data: k for k, data in enumerate(first)}
+        places = [order[data] for data in second]  # KeyError: something that was not recorded
+        assert places == sorted(places) and len(places) > 0.8 * len(first)  # whoever listens late misses the beginning
+    recipe, known = (recipe_from(file.channels["/robot/rtde"].recipe) for file in (held, back))
+    exact = {packet.device: recipe.unpack(packet.data[4:]) for packet in held.of("/robot/rtde")}
+    for packet in back.of("/robot/rtde"):
+        assert known.unpack(packet.data[4:]) == exact[packet.device]
+    assert back.channels["/ft"].facts == held.channels["/ft"].facts  # the page, too
+
+
+def test_a_replay_keeps_the_recorded_time_base():
+    """The robot by its own clock; sensors where they came between its packets, however fast the host's clock."""
+    from armwright.lab.packets import Recorded
+    from armwright.lab.replay import score
+
+    random = np.random.default_rng(2)
+    late = random.uniform(0.0, 1e6, 200)
+    robot = [Packet("/robot/rtde", int(2e6 * k + late[k]), int(5e9 + 8e6 * k), k, b"r") for k in range(200)]
+    force = [Packet("/ft", int(1e6 * k + 5e5), 0, k, b"f") for k in range(400)]  # four times as fast as real
+    packets = sorted(robot + force, key=lambda packet: packet.host)
+    found = score(Recorded({}, packets, {}, True))
+    due = {topic: np.array([t for t, p in found if p.topic == topic]) for topic in ("/robot/rtde", "/ft")}
+    assert np.allclose(np.diff(due["/robot/rtde"]), 0.008, atol=1e-12)
+    sequence = [p.sequence for _, p in found if p.topic == "/ft"]
+    exact = np.arange(400) * 0.004
+    off = due["/ft"] - exact[sequence]
+    assert np.ptp(off) < 0.008  # what the robot's packets were late by, brought to its clock
+
+
+def test_the_calibration_of_the_force_sensor_is_in_the_recording(recorded):
+    path, *_ = recorded
+    facts = read_packets(path).channels["/ft"].facts
+    assert facts["calibration"] == "page" and facts["serial"] == "FT00001"
+    assert facts["counts_per_force"] == "1000000" and "<cfgcpf>1000000</cfgcpf>" in facts["netftapi2.xml"]
+
+
+def test_counts_follow_the_units_of_the_page():
+    from armwright.lab.ft_page import calibration_of, scales
+
+    page = "<a><cfgcpf>{}</cfgcpf><cfgcpt>{}</cfgcpt><scfgfu>{}</scfgfu><scfgtu>{}</scfgtu></a>"
+    found = calibration_of(page.format(1000, 2000, "lbf", "lbf-in").encode())
+    assert scales(found) == pytest.approx((1000 / 4.448222, 2000 / 0.1129848), rel=1e-6)
+    for bad in (b"", b"<a>", page.format(0, 1, "N", "N-m").encode(), page.format(1, 1, "stone", "N-m").encode()):
+        found = calibration_of(bad)
+        assert found["calibration"] == "assumed" and found["reason"]
+
+
+def test_joint_states_stand_beside_the_raw_packets(recorded):
+    """Position, speed and current at the robot's own time, for whoever reads MCAP without knowing our packets."""
+    path, *_ = recorded
+    columns, rows = tables(path)["robot-rtde"]
+    log = read_log(path)
+    assert np.allclose(np.diff(log.t), 0.008, atol=1e-6) and len(log) == len(rows)
+    for part, stem in ((log.q, "q_0"), (log.qd, "qd_0"), (log.current, "current_0")):
+        at = columns.index(stem)
+        assert np.array_equal(part, rows[:, at : at + 6])
+
+
 def test_a_field_that_was_not_recorded_is_not_known(recorded):
     path, *_ = recorded
-    with Replay(path, host=address(), ports=dict.fromkeys(("realtime", "rtde", "dashboard"), 0)) as played:
+    with Replay(path, host=address(), ports=REPLAY_PORTS) as played:
         source = RtdeSource(played.host, ["timestamp", "actual_joint_voltage"], port=played.ports["rtde"])
         source.open()
         assert source.recipe.names == ("timestamp",)
@@ -210,68 +301,6 @@ def test_what_is_no_recording_is_refused(tmp_path):
         read_packets(bad)
     with pytest.raises(InputError, match="cannot be read"):
         read_packets(tmp_path / "none.mcap")
-
-
-# our own client
-
-
-def refused(ask):
-    """Whether the link refuses to answer."""
-    try:
-        ask()
-    except LabError as error:
-        return "ms old" in str(error)
-    return False
-
-
-def test_samples_have_an_age_and_stale_ones_are_refused():
-    with Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False) as stand:
-        with connect(stand.host, port=stand.ports["rtde"], stale=30.0) as link:
-            first = link.next()
-            second = link.next(first)
-            assert second.device_time > first.device_time and second.age >= 0.0
-        with connect(stand.host, port=stand.ports["rtde"]) as link:
-            wait_for(lambda: link._last is not None, "a sample comes")
-            with stand.controller.lock:  # the robot stands still, the connection stays
-                wait_for(lambda: refused(link.latest), "the stall is noticed")
-                assert refused(link.next)
-
-
-def test_a_dead_robot_is_told():
-    with Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False) as stand:
-        link = connect(stand.host, port=stand.ports["rtde"], stale=30.0)
-        link.next()
-    wait_for(lambda: link._error, "it is noticed")
-    with pytest.raises(LabError, match="gone"):
-        link.latest()
-    link.close()
-    with pytest.raises(LabError, match="cannot connect"):
-        connect(stand.host, port=stand.ports["rtde"])
-
-
-# the mover
-
-
-def test_the_mover_sends_one_command_after_the_other_and_notices_one_that_was_skipped(tmp_path):
-    file = tmp_path / "moves.txt"
-    goals = [(HOME + shift).tolist() for shift in (0.2, 0.0)]
-    file.write_text("# a comment\n" + "".join(f"movej({goal}, a=5, v=1.5)\n" for goal in goals))
-    commands = read_commands(file)
-    assert start_pose(commands[0]).startswith("Base 11.5°, Shoulder -78.5°")
-    stand = Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False)
-    with stand, connect(stand.host, port=stand.ports["rtde"], stale=30.0) as link:
-        done = []
-        move(link, commands, wait=0.9, port=stand.ports["secondary"], told=lambda k, _: done.append(k))
-        assert done == [1, 2]
-        with pytest.raises(LabError, match=r"command 1 .* was skipped or not finished"):
-            move(link, commands, wait=0.1, port=stand.ports["secondary"])
-
-
-def test_a_file_with_anything_else_is_refused(tmp_path):
-    file = tmp_path / "moves.txt"
-    file.write_text("movej([0,0,0,0,0,0])\nimport os\n")
-    with pytest.raises(InputError, match="line 2"):
-        read_commands(file)
 
 
 # alignment

@@ -13,15 +13,18 @@ from typing import Annotated, Any
 import typer
 
 from armwright.cli.failures import fail, guarded
+from armwright.cli.lab_run import example, run
 from armwright.cli.output import Json, say, say_json, tell
 
 app = typer.Typer(
     name="lab",
-    help="A UR controller on the wire with a simulated arm behind it; recording and replay.",
+    help="A UR controller on the wire with a simulated arm behind it; recording, replay, whole experiments.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
+app.command()(run)
+app.command()(example)
 Host = Annotated[str, typer.Option(help="Address to listen on; anything but 127.x.y.z opens the lab to a network.")]
 Duration = Annotated[float | None, typer.Option(help="Stop after so many seconds; until Ctrl-C by default.")]
 
@@ -69,6 +72,15 @@ def serve(
     ] = 0.0,
     segment: Annotated[bool, typer.Option("--segment", help="Cut the real-time stream as 756 + 694 | 62.")] = False,
     fifo: Annotated[bool, typer.Option("--fifo/--no-fifo", help="Real-time scheduling of the clock.")] = True,
+    start: Annotated[str | None, typer.Option(help="Six joint angles at which the arm stands [rad].")] = None,
+    pace: Annotated[float, typer.Option(help="Seconds of the controller that pass in one.")] = 1.0,
+    current_noise: Annotated[float, typer.Option(help="Deviation of a motor current [A].")] = 0.0,
+    ft_bias: Annotated[str | None, typer.Option(help="fx,fy,fz,tx,ty,tz that the sensor shows at rest.")] = None,
+    seed: Annotated[int, typer.Option(help="Of all noise.", min=0)] = 0,
+    hand: Annotated[
+        bool, typer.Option("--hand", help="Push as lines of standard input say: begin seconds fx fy fz; end with it.")
+    ] = False,
+    free_ports: Annotated[bool, typer.Option("--free-ports", help="Take ports that are free, and tell them.")] = False,
     duration: Duration = None,
     json: Json = False,
 ) -> None:
@@ -77,7 +89,8 @@ def serve(
     from armwright.lab.devices import VirtualMti, VirtualNetFt
     from armwright.lab.faults import Faults
     from armwright.lab.sensing import DeviceClock
-    from armwright.lab.stand import Stand
+    from armwright.lab.stand import PORTS, Stand
+    from armwright.lab.truth import truth_of
 
     if series not in ("cb3", "e"):
         fail(f"--series {series}: must be cb3 or e")
@@ -94,15 +107,25 @@ def serve(
         sensitivity=sensitivity,
         faults=Faults(segment=segment, skip=skip, stall=stall),
         fifo=fifo,
+        ports=dict.fromkeys(PORTS, 0) if free_ports else None,
+        q0=_joints(start),
+        pace=pace,
+        current_noise=current_noise,
+        seed=seed,
     )
     clock = DeviceClock(offset, drift)
+    sensor_ports = {"http_port": 0, "rdt_port": 0} if free_ports else {"http_port": ft_http_port}
+    gone = threading.Event()
     try:
-        sensor = VirtualNetFt(stand, rate=ft, http_port=ft_http_port, clock=clock) if ft else None
-        unit = VirtualMti(stand, rate=imu, clock=clock) if imu else None
+        bias = _numbers(ft_bias, "--ft-bias", (6,)) or 0.0
+        sensor = VirtualNetFt(stand, rate=ft, clock=clock, bias=bias, seed=seed + 1, **sensor_ports) if ft else None
+        unit = VirtualMti(stand, rate=imu, clock=clock, seed=seed + 2) if imu else None
+        if hand:
+            _follow_hand(stand, gone)
         stand.start()
         if fifo:
             real_time(PRIORITY - 2)
-        ready: dict[str, Any] = {"host": host, "ports": stand.ports}
+        ready: dict[str, Any] = {"host": host, "ports": stand.ports, "truth": truth_of(stand, clock)}
         if sensor is not None:
             ready["ft"] = {"rdt": sensor.rdt_port, "http": sensor.http_port}
         if unit is not None:
@@ -113,7 +136,7 @@ def serve(
             say(f"ready: {robot} at {host}, " + ", ".join(f"{name} {port}" for name, port in stand.ports.items()))
             if unit is not None:
                 say(f"inertial unit at {unit.path}")
-        until_told(duration, lambda: stand.clock.running)
+        until_told(duration, lambda: stand.clock.running and not gone.is_set())
     finally:
         stand.close()
     if stand.clock.error is not None:
@@ -183,18 +206,24 @@ def replay(
     file: Annotated[Path, typer.Argument(help="Recording (MCAP) of armwright lab record.")],
     host: Host = "127.0.0.1",
     loop: Annotated[bool, typer.Option("--loop", help="Begin again at the end.")] = False,
+    together: Annotated[bool, typer.Option("--together", help="Begin when every device is listened to.")] = False,
+    ft_http_port: Annotated[int, typer.Option(help="Of the sensor's page; below 1024 may need rights.")] = 80,
     duration: Duration = None,
     json: Json = False,
 ) -> None:
-    """Serve a recording as a robot: RTDE 30004 and real-time 30003; it begins when a client listens."""
+    """Serve a recording as its devices: robot (30004, 30003), force sensor, inertial unit; begins when one is heard."""
     from armwright.lab.replay import Replay
 
     check_host(host)
-    with Replay(file, host=host, loop=loop) as played:
+    ports = {"ft http": ft_http_port}
+    with Replay(file, host=host, loop=loop, together=together, ports=ports) as played:
+        unit = played.imu.path if played.imu is not None else None
         if json:
-            say_json({"ready": {"host": host, "ports": played.ports, "samples": played.samples}})
+            say_json({"ready": {"host": host, "ports": played.ports, "samples": played.samples, "imu": unit}})
         else:
             say(f"ready: {file} at {host}, {played.samples} samples")
+            if unit is not None:
+                say(f"inertial unit at {unit}")
         until_told(duration, lambda: played.clock.running)
     if played.clock.error is not None:
         raise played.clock.error
@@ -244,6 +273,34 @@ def move(
         say_json({"sent": len(commands)})
     else:
         say(f"{len(commands)} moves done")
+
+
+def _follow_hand(stand: Any, gone: threading.Event) -> None:
+    """Push as standard input says; its end is that of whoever started this, and sets `gone`."""
+    import sys
+
+    from armwright.errors import ArmwrightError
+    from armwright.lab.hand import Hand, push_of
+
+    virtual = Hand(stand.controller.plant)
+    stand.sensors.append(virtual)
+
+    def read() -> None:
+        for line in sys.stdin:
+            try:
+                with stand.controller.lock:
+                    virtual.add(push_of(line))
+            except ArmwrightError as error:
+                tell(f"armwright: {error}")
+        gone.set()
+
+    threading.Thread(target=read, name="hand", daemon=True).start()
+
+
+def _joints(text: str | None) -> Any:
+    import numpy as np
+
+    return np.array(_numbers(text, "--start", (6,))) if text is not None else None
 
 
 def _arm(name: str, mount: str | None) -> Any:

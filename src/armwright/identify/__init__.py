@@ -8,6 +8,7 @@ aw.identify.predict_currents(model, log).error
 
 from armwright.identify.bands import Bands
 from armwright.identify.columns import LAYOUTS, Columns
+from armwright.identify.current_map import CurrentMap, fit_current_map
 from armwright.identify.direct import Wrenches, direct_residuals, tool_wrenches
 from armwright.identify.excitation import Excitation
 from armwright.identify.excite import excite
@@ -36,6 +37,7 @@ __all__ = [
     "Bands",
     "Columns",
     "Contact",
+    "CurrentMap",
     "Dropped",
     "Estimate",
     "Excitation",
@@ -64,6 +66,7 @@ __all__ = [
     "feel",
     "feel_stream",
     "fit",
+    "fit_current_map",
     "gains_from_targets",
     "held_out",
     "learn_bands",

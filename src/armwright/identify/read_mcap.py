@@ -43,14 +43,14 @@ def joint_states(path: Path, name: str) -> Log:
     """Read the ``/joint_states`` of an MCAP file; messages that cannot be decoded are dropped and said."""
     reader = need("mcap.reader", "log", "reading .mcap")
     rows: list[list[float]] = []
-    times, where = [], []
+    times, stamps, where = [], [], []
     dropped = []
     names: list[str] = []
     with path.open("rb") as file:
         for k, (schema, message) in enumerate(_messages(path, reader, file)):
             here = f"message {k + 1}"
             try:
-                state = _decoded(schema, message)
+                state, stamp = _decoded(schema, message), _stamp(schema, message)
                 names = names or state[0]
                 order = [state[0].index(joint) for joint in names]
                 row = [part[j] for part in state[1:] for j in order]
@@ -58,13 +58,15 @@ def joint_states(path: Path, name: str) -> Log:
                 dropped.append(Dropped(1, here, here, f"not a whole joint state ({error})"))
                 continue
             times.append(message.log_time * 1e-9)
+            stamps.append(stamp)
             rows.append(row)
             where.append(here)
     if not rows:
         first = f" (first: {dropped[0]})" if dropped else ""
         raise InputError(f"{path}: no joint states with position, velocity and effort on {TOPIC}{first}")
     table = np.array(rows).reshape(len(rows), 3, len(names))
-    time = np.array(times)
+    # a stamp of Foxglove's is the device's time, better than when it was logged
+    time = np.array(stamps if all(stamp > 0.0 for stamp in stamps) else times)
     signals = {"time": time - time[0], "q": table[:, 0], "qd": table[:, 1], "current": table[:, 2]}
     return sound_log(signals, lambda row: where[row], name, tuple(dropped))
 
@@ -75,6 +77,18 @@ def _messages(path: Path, reader: Any, file: Any) -> Iterator[tuple[Any, Any]]:
             yield schema, message
     except Exception as error:  # noqa: BLE001 - the package has many errors of its own
         raise InputError(f"{path}: not a readable MCAP file ({error!r:.120})") from None
+
+
+def _stamp(schema: Any, message: Any) -> float:
+    """Time in a JointStates message of Foxglove's [s]; 0 where there is none."""
+    if schema is None or schema.name != "foxglove.JointStates":
+        return 0.0
+    content = next((part for number, part in _fields(message.data) if number == 1), b"")
+    out, at = {1: 0, 2: 0}, 0
+    while at < len(content):
+        tag, at = _varint(content, at)
+        out[tag >> 3], at = _varint(content, at)
+    return out[1] + 1e-9 * out[2]
 
 
 def _decoded(schema: Any, message: Any) -> State:

@@ -3,7 +3,7 @@
 
 Model: t_a = offset + (1 + drift)·t_b. Both signals are put on one grid; in windows along the record the lag of the
 largest cross-correlation is found, to a fraction of a step by a parabola; a line through the lags gives offset and
-drift, its scatter the intervals.
+drift, its scatter the intervals. Stretches that lie far off the line are left out.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 LEAST_LIKENESS = 0.3  # correlation below which a window says nothing
+REACH = 0.06  # [s] about the offset of the whole record in which a window's own is looked for
 
 
 class Alignment(NamedTuple):
@@ -46,24 +47,45 @@ class Alignment(NamedTuple):
 
 
 def _even(t: Array, x: Array, grid: Array) -> Array:
-    return np.interp(grid, t, x)
+    return np.stack([np.interp(grid, t, column) for column in x.T], axis=1)
 
 
-def _lag(a: Array, b: Array, most: int) -> tuple[float, float]:
-    """Steps by which b must be moved to lie on a, |lag| ≤ most, and the correlation there."""
-    a, b = a - a.mean(), b - b.mean()
-    size = float(np.sqrt((a @ a) * (b @ b)))
+def _rough(a: Array, b: Array, most: int) -> tuple[int, float]:
+    """Steps by which b (N, c) must be moved to lie on a, |lag| ≤ most, and the correlation there."""
+    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+    size = float(np.sqrt(np.sum(a * a) * np.sum(b * b)))
     if size == 0.0:
-        return 0.0, 0.0
+        return 0, 0.0
     n = 1 << int(np.ceil(np.log2(len(a) + len(b))))
-    correlation = np.fft.irfft(np.fft.rfft(a, n) * np.conj(np.fft.rfft(b, n)), n)
+    spectrum = np.fft.rfft(a, n, axis=0) * np.conj(np.fft.rfft(b, n, axis=0))
+    correlation = np.fft.irfft(spectrum.sum(axis=1), n)
     lags = np.concatenate([np.arange(most + 1), np.arange(-most, 0)])
-    values = correlation[lags]
-    k = int(lags[int(np.argmax(values))])
-    y0, y1, y2 = (correlation[(k + j) % n] for j in (-1, 0, 1))
+    k = int(lags[int(np.argmax(correlation[lags]))])
+    return k, float(correlation[k] / size)
+
+
+def _fine(a: Array, b: Array, reach: int) -> tuple[float, float, float]:
+    """Lag within ±reach steps, correlation r there, weight; a (N + 2·reach, c) overlaps b (N, c) at every lag.
+
+    Every lag is judged on as many samples, and against the size of just those: otherwise slow signals would seem to
+    fit best where they overlap most. The weight is what white noise would leave of the lag, 1/var ~ −r''/(1 − r²):
+    a stretch in which little happens says little.
+    """
+    b = b - b.mean(axis=0)
+    values = np.zeros(2 * reach + 1)
+    for k in range(len(values)):
+        part = a[k : k + len(b)]
+        part = part - part.mean(axis=0)
+        size = float(np.sqrt(np.sum(part * part) * np.sum(b * b)))
+        values[k] = np.sum(part * b) / size if size > 0.0 else 0.0
+    k = int(np.argmax(values))
+    if not 0 < k < 2 * reach:
+        return 0.0, 0.0, 0.0  # the best lies outside: this window says nothing
+    y0, y1, y2 = values[k - 1 : k + 2]
     bend = y0 - 2.0 * y1 + y2
-    part = 0.5 * (y0 - y2) / bend if bend < 0.0 else 0.0
-    return k + float(np.clip(part, -0.5, 0.5)), float(y1 / size)
+    if bend >= 0.0:
+        return 0.0, 0.0, 0.0
+    return k - reach + 0.5 * float((y0 - y2) / bend), float(y1), float(-bend / (1.0 - min(y1, 0.9999) ** 2))
 
 
 def align(
@@ -73,9 +95,9 @@ def align(
 
     Args:
         t_a: times of device a, its own clock, increasing (m,) [s].
-        x_a: its signal (m,).
+        x_a: its signal (m,), or several (m, c).
         t_b: times of device b (k,) [s].
-        x_b: its signal, of any scale (k,).
+        x_b: its signal, of any scale (k,), or as many, (k, c): vectors in the same axes tell more than their sizes.
         window: length of the stretches that are compared [s]; a tap needs to lie in some of them.
         most_offset: largest |offset| that is looked for, after the records' beginnings have been laid together [s].
 
@@ -86,29 +108,33 @@ def align(
         InputError: records that are too short, or that have nothing in common.
     """
     ta, xa, tb, xb = (numbers(v, "align") for v in (t_a, x_a, t_b, x_b))
+    xa, xb = (x[:, None] if x.ndim == 1 else x for x in (xa, xb))
     for t, x, which in ((ta, xa, "a"), (tb, xb, "b")):
-        if t.ndim != 1 or t.shape != x.shape or len(t) < 20 or (np.diff(t) <= 0.0).any():
+        if t.ndim != 1 or x.ndim != 2 or len(t) != len(x) or len(t) < 20 or (np.diff(t) <= 0.0).any():
             raise InputError(f"align: device {which} needs 20 increasing times and as many values, got {t.shape}")
+    if xa.shape[1] != xb.shape[1]:
+        raise InputError(f"align: device a has {xa.shape[1]} signals, device b {xb.shape[1]}; as many are needed")
     start = ta[0] - tb[0]
     step = float(min(np.median(np.diff(ta)), np.median(np.diff(tb))))
     whole = min(ta[-1] - ta[0], tb[-1] - tb[0])
     grid = np.arange(0.0, whole, step)
     a, b = _even(ta - ta[0], xa, grid), _even(tb - tb[0], xb, grid)
-    rough, likeness = _lag(a, b, min(len(grid) - 2, int(most_offset / step)))
+    rough, likeness = _rough(a, b, min(len(grid) - 2, int(most_offset / step)))
     if likeness < LEAST_LIKENESS:
         raise InputError(f"align: the two signals have nothing in common (correlation {likeness:.2f})")
     shift = rough * step
     length = min(window, whole / 2.0)
-    reach = max(4, int(0.05 / step))
+    reach = max(4, int(REACH / step))
+    margin, count = reach * step, int(length / step)
     middles, lags, weights = [], [], []
-    for begin in np.arange(max(0.0, -shift), whole - max(0.0, shift) - length + 1e-9, length / 2.0):
-        inside = np.arange(begin, begin + length, step)
-        piece_a, piece_b = _even(ta - ta[0], xa, inside + shift), _even(tb - tb[0], xb, inside)
-        lag, alike = _lag(piece_a, piece_b, min(reach, len(inside) // 2))
+    for begin in np.arange(max(0.0, margin - shift), whole - max(0.0, shift + margin) - length + 1e-9, length / 2.0):
+        inside = begin + step * np.arange(-reach, count + reach)
+        piece_a, piece_b = _even(ta - ta[0], xa, inside + shift), _even(tb - tb[0], xb, inside[reach:-reach])
+        lag, alike, weight = _fine(piece_a, piece_b, reach)
         if alike > LEAST_LIKENESS:
             middles.append(begin + 0.5 * length + tb[0])
             lags.append(start + shift + lag * step)
-            weights.append(float(np.std(piece_a)))
+            weights.append(weight)
     if len(lags) < 3:
         raise InputError(f"align: only {len(lags)} stretches of {length:.3g} s show both signals; 3 are needed")
     return _line(np.array(middles), np.array(lags), np.array(weights))

@@ -53,7 +53,7 @@ class VirtualNetFt:
         self.sent = self.skipped = 0
         self._stand = stand
         self.http_port = stand.network.listen(
-            stand.host, http_port, "ft http", lambda: (netft.HttpConnection(rate), b"")
+            stand.host, http_port, "ft http", lambda: (netft.HttpConnection(netft.configuration(rate)), b"")
         )
         self._socket = stand.network.datagrams(stand.host, rdt_port, self._asked)
         self.rdt_port = int(self._socket.getsockname()[1])
@@ -121,20 +121,21 @@ class VirtualMti:
         tty.setraw(self._other)
         os.set_blocking(self._own, False)
         self.path = os.ttyname(self._other)
-        self.device, self.samples, self.lost = xsens.Device(1.0 / rate), 0, 0
+        self.device, self.samples, self.lost, self._counter = xsens.Device(1.0 / rate), 0, 0, -1
         stand.sensors.append(self.tick)
         stand.closers.append(self.close)
 
     def tick(self, ticks: int, felt: Felt) -> None:
-        """Answer the driver; take a sample if one is due; the counter is that of the device's own clock."""
+        """Answer the driver; take a sample when the device's own clock says so, to the next tick."""
         if ticks % 5 == 0:
             with contextlib.suppress(BlockingIOError, OSError):
                 self._write(self.device.receive(os.read(self._own, 4096)))
-        if ticks % self._every or not self.device.measuring:
+        counter = int(self.clock.at(ticks * 0.002) / (self._every * 0.002) + 1e-6)
+        due, self._counter = counter != self._counter, counter
+        if not (due and self.device.measuring):
             return
         true = np.concatenate([felt.acceleration, felt.rate, felt.field])
         reading = self._reading(true, self._every * 0.002).tolist()
-        counter = round(self.clock.at(ticks * 0.002) / (self._every * 0.002))
         self.samples += 1
         self._write(xsens.pack(xsens.Sample(tuple(reading[:3]), tuple(reading[3:6]), tuple(reading[6:]), counter)))
 

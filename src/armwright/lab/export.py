@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.lab.ft_page import ASSUMED, scales
 from armwright.lab.packets import Recorded, read_packets, recipe_from
 from armwright.lab.wire import netft, xsens
 from armwright.optional import need
@@ -67,10 +68,13 @@ def _realtime(recorded: Recorded) -> tuple[list[str], Array]:
 
 def _force(recorded: Recorded) -> tuple[list[str], Array]:
     facts = recorded.channels["/ft"].facts or {}
-    counts = tuple(float(facts.get(f"counts_per_{what}", 1e6)) for what in ("force", "torque"))
+    try:
+        counts = scales({**ASSUMED, **facts})
+    except ValueError as error:
+        raise InputError(f"recording: calibration of the force sensor: {error}") from None
     rows = []
     for packet in recorded.of("/ft"):
-        record = netft.unpack(packet.data, (counts[0], counts[1]))
+        record = netft.unpack(packet.data, counts)
         rows.append([packet.host * 1e-9, packet.device * 1e-9, record.rdt_sequence, *record.wrench])
     return ["t_host", "t", "sequence", "fx", "fy", "fz", "tx", "ty", "tz"], np.array(rows, dtype=np.float64)
 
@@ -87,17 +91,22 @@ def _inertial(recorded: Recorded) -> tuple[list[str], Array]:
 _TABLES = {"/robot/rtde": _robot, "/robot/realtime": _realtime, "/ft": _force, "/imu": _inertial}
 
 
-def tables(path: str | Path) -> dict[str, tuple[list[str], Array]]:
+def table_of(recorded: Recorded, topic: str) -> tuple[list[str], Array]:
+    """Column names and rows of one device; times in seconds, host time first, device time second."""
+    return _TABLES[topic](recorded)
+
+
+def tables(path: str | Path | Recorded) -> dict[str, tuple[list[str], Array]]:
     """Column names and rows by device ("robot-rtde", "robot-realtime", "ft", "imu"); times in seconds."""
-    recorded = read_packets(path)
+    recorded = path if isinstance(path, Recorded) else read_packets(path)
     return {
-        topic.strip("/").replace("/", "-"): make(recorded)
-        for topic, make in _TABLES.items()
+        topic.strip("/").replace("/", "-"): table_of(recorded, topic)
+        for topic in _TABLES
         if topic in recorded.channels and recorded.of(topic)
     }
 
 
-def export(path: str | Path, folder: str | Path, kind: str = "csv") -> list[Path]:
+def export(path: str | Path | Recorded, folder: str | Path, kind: str = "csv") -> list[Path]:
     """Write one table a device into `folder` as "csv" or "parquet"; return the files."""
     if kind not in ("csv", "parquet"):
         raise InputError(f"export: csv or parquet, got {kind!r}")

@@ -15,12 +15,15 @@ from typing import NamedTuple
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.client import RobotLink
+from armwright.lab.client import RobotLink, Sample
 from armwright.lab.net import LabError
 from armwright.lab.wire.script import Call, parse_call
 
 JOINTS = ("Base", "Shoulder", "Elbow", "Wrist1", "Wrist2", "Wrist3")
 NEAR = 0.01  # [rad]
+MOVING = 2e-3  # [rad/s]
+PATIENCE = 10.0  # [s]
+SETTLED = 0.05  # [s] at rest before the next command: one that meets the end of a move is ignored, too
 MOST_COMMANDS = 10_000
 
 
@@ -67,17 +70,24 @@ def move(
     commands: list[Command],
     *,
     wait: float = 3.0,
+    patience: float = PATIENCE,
     port: int = 30002,
     told: Callable[[int, Command], None] | None = None,
+    sent: Callable[[int, float], None] | None = None,
 ) -> None:
     """Send every command and wait; stop at the first that was not obeyed.
+
+    An arm that is not there after the wait is given some more time: the next command would meet it on its way and be
+    ignored, and on a busy machine a command may have been late.
 
     Args:
         link: the robot, for looking where it is.
         commands: from `read_commands`.
         wait: seconds of the robot's clock between commands.
+        patience: seconds after the wait until a command counts as skipped.
         port: for scripts.
         told: called with the number and the command when it has been obeyed.
+        sent: called with the number and the robot's time [s] when a command is sent.
 
     Raises:
         LabError: a command was skipped, or the robot is gone.
@@ -88,17 +98,31 @@ def move(
             sample = link.latest()
             sock.sendall(command.line.encode() + b"\n")
             begun = sample.device_time
-            while sample.device_time < begun + wait:
+            if sent is not None:
+                sent(number, begun)
+            rests = np.inf  # since when it has been at rest where it was sent
+            while sample.device_time < begun + wait or sample.device_time < rests + SETTLED:
                 sample = link.next(sample)
                 _drain(sock)
-            off = float(np.abs(np.array(sample.values["actual_q"]) - command.goal).max())
-            if off > NEAR:
-                raise LabError(
-                    f"command {number} ({command.line[:60]}) was skipped or not finished within {wait:g} s: "
-                    f"the arm is {off:.3g} rad from its goal; nothing more is sent"
-                )
+                rests = np.inf if _on_its_way(sample, command) else min(rests, sample.device_time)
+                if sample.device_time > begun + wait + patience:
+                    raise LabError(
+                        f"command {number} ({command.line[:60]}) was skipped or not finished within "
+                        f"{wait + patience:g} s: the arm is {_off(sample, command):.3g} rad from its goal; "
+                        "nothing more is sent"
+                    )
             if told is not None:
                 told(number, command)
+
+
+def _off(sample: Sample, command: Command) -> float:
+    return float(np.abs(np.array(sample.values["actual_q"]) - command.goal).max())
+
+
+def _on_its_way(sample: Sample, command: Command) -> bool:
+    """Whether the arm is not at rest where it was sent."""
+    speeds = (*sample.values["actual_qd"], *sample.values.get("target_qd", ()))
+    return _off(sample, command) > NEAR or max(map(abs, speeds)) > MOVING
 
 
 def _drain(sock: socket.socket) -> None:

@@ -79,6 +79,13 @@ class PacketWriter:
         )
         self.written += 1
 
+    def beside(self, topic: str, schema: tuple[str, str, bytes], packet: Packet, data: bytes) -> None:
+        """Add what was made from a packet, at its times; schema is name, encoding and content."""
+        if topic not in self._channels:
+            known = self._mcap.register_schema(name=schema[0], encoding=schema[1], data=schema[2])
+            self._channels[topic] = self._mcap.register_channel(topic, schema[1], known)
+        self._mcap.add_message(self._channels[topic], packet.host, data, packet.device, packet.sequence & 0xFFFFFFFF)
+
     def flush(self) -> None:
         """Bring what is complete to the disk, now and then."""
         now = time.monotonic()
@@ -145,6 +152,19 @@ def read_packets(path: str | Path, *, most: int = 50_000_000) -> Recorded:
     if not channels:
         raise InputError(f"{path}: holds no packets of the lab (encodings {', '.join(ENCODINGS)})")
     return Recorded(channels, packets, facts, whole)
+
+
+def read_facts(path: str | Path) -> dict[str, Any]:
+    """The metadata of a file that was ended properly, without reading its packets; empty for any other."""
+    reader = need("mcap.reader", "log", "reading .mcap")
+    try:
+        with open(path, "rb") as file:
+            for record in reader.make_reader(file).iter_metadata():
+                if record.name == METADATA:
+                    return {name: json.loads(text) for name, text in record.metadata.items()}
+    except Exception:  # noqa: BLE001 - the package has many errors of its own, and a file may be anything
+        return {}
+    return {}
 
 
 class _Message(NamedTuple):

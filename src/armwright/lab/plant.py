@@ -19,6 +19,7 @@ from armwright.lab.model import Model, model_kernel
 from armwright.lab.sensing import Felt, felt_kernel
 from armwright.lab.servo import servo, watch
 from armwright.motion.joint_curve import closed_form
+from armwright.robot.kernels import kernel
 from armwright.robot.tree import as_tree
 from armwright.simulation.live import live
 from armwright.spatial.linear import ltdl_solve
@@ -194,6 +195,10 @@ class Plant:
         """The arm's mathematics at its present state, with the load that it was told."""
         p = self.live
         return Model(*self._model(p.q, p.qd, self.tcp, p.memory["load"]))
+
+    def flange(self) -> Array:
+        """Pose (4, 4) of the flange."""
+        return np.asarray(kernel(self.robot, pose_jacobian)(self.live.q)[0])
 
     @property
     def alarm(self) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from armwright.lab.joint_states import SCHEMA, TOPIC, JointStates
 from armwright.lab.net import LabError
 from armwright.lab.packets import Channel, Packet, PacketWriter
 from armwright.lab.sources import Source, host_clock
@@ -55,8 +56,9 @@ class Recorder:
     """
 
     def __init__(self, path: str | Path, sources: Sequence[Source], facts: dict[str, Any] | None = None) -> None:
+        """Prepare; `facts` become metadata at the end, and may be completed until then."""
         self._writer = PacketWriter(Path(path))
-        self._sources, self._facts = list(sources), dict(facts or {})
+        self._sources, self._facts = list(sources), facts if facts is not None else {}
         self.tallies = {source.topic: Tally() for source in self._sources}
         self._queue: deque[Packet | Channel] = deque()
         self._end = threading.Event()
@@ -117,7 +119,7 @@ class Recorder:
             self._end.wait(AGAIN)
 
     def _write(self) -> None:
-        queue, writer = self._queue, self._writer
+        queue, writer, states = self._queue, self._writer, JointStates(self.tallies)
         try:
             while True:
                 ending = self._read_all.is_set()
@@ -125,8 +127,12 @@ class Recorder:
                     item = queue.popleft()
                     if isinstance(item, Packet):
                         writer.write(item)
+                        made = states.of(item)
+                        if made is not None:
+                            writer.beside(TOPIC, SCHEMA, item, made)
                     else:
                         writer.add(item)
+                        states.announce(item)
                 if ending:
                     break
                 writer.flush()

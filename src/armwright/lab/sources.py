@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
+from armwright.lab.ft_page import read_calibration
 from armwright.lab.net import LabError
 from armwright.lab.packets import Channel, recipe_text
 from armwright.lab.wire import netft, rtde, xsens
@@ -26,6 +27,8 @@ FIELDS = (
     *("actual_tool_accelerometer", "robot_mode", "safety_mode", "runtime_state", "robot_status_bits"),
     *("safety_status_bits", "speed_scaling", "actual_digital_output_bits"),
 )
+NOW = getattr(socket, "MSG_DONTWAIT", 0)  # not on Windows: there a reading ends with a silence
+MOST_AT_ONCE = 500  # datagrams of one reading
 TIMEOUT = 0.5  # [s] of a single wait; a stop is noticed within it
 Item = tuple[int, int, bytes]
 """Device time [ns], counter, bytes as framed."""
@@ -182,13 +185,14 @@ class FtSource:
 
     topic, step, modulus = "/ft", 1, 1 << 32
 
-    def __init__(self, host: str, *, port: int = netft.RDT_PORT) -> None:
-        self._address = (host, port)
+    def __init__(self, host: str, *, port: int = netft.RDT_PORT, http_port: int = netft.HTTP_PORT) -> None:
+        self._address, self._http_port = (host, port), http_port
         self._sock: socket.socket | None = None
-        self._silent = 0
+        self._silent, self._left = 0, b""
 
     def open(self) -> Channel:
-        """Ask for a stream; the first record shows that somebody is there."""
+        """Ask for a stream; the first record shows that somebody is there. Its page tells the calibration."""
+        facts = read_calibration(self._address[0], self._http_port, TIMEOUT)  # first: records would wait meanwhile
         self._sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         self._sock.settimeout(TIMEOUT)
@@ -196,28 +200,30 @@ class FtSource:
         self._sock.send(netft.request(netft.START))
         if not select.select([self._sock], [], [], TIMEOUT)[0]:
             raise LabError(f"{self._address[0]}: the force sensor does not answer")
-        self._silent = 0
-        counts = {"counts_per_force": str(netft.COUNTS_PER_FORCE), "counts_per_torque": str(netft.COUNTS_PER_TORQUE)}
-        return Channel(self.topic, "ati-rdt", "", counts)
+        self._silent, self._left = 0, b""
+        return Channel(self.topic, "ati-rdt", "", facts)
 
     def read(self) -> Iterator[Item]:
         """Records that have come."""
         assert self._sock is not None
+        data, self._left = self._left, b""
         try:
-            data = self._sock.recv(2048)
+            data = data or self._sock.recv(2048)
         except TimeoutError:
             self._silent += 1
             if self._silent > 3:
                 raise LabError("the force sensor is silent") from None
             return
-        while True:
+        for _ in range(MOST_AT_ONCE):  # a sensor that is faster than we are must not keep us from ending
             if len(data) == netft.RECORD.size:
                 self._silent = 0
                 sequence, internal = struct.unpack_from(">II", data)
                 yield round(internal / netft.INTERNAL_RATE * 1e9), sequence, data
-            if not select.select([self._sock], [], [], 0)[0]:
+            try:
+                data = self._sock.recv(2048, NOW)
+            except (BlockingIOError, TimeoutError):
                 return
-            data = self._sock.recv(2048)
+        self._left = data
 
     def close(self) -> None:
         """Stop the stream."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.errors import InputError
 from armwright.lab.clock import Clock
 from armwright.lab.controller.core import TICK, Controller
 from armwright.lab.controller.program import run_text
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from armwright.world.world import World
 
 PORTS = {"primary": 30001, "secondary": 30002, "realtime": 30003, "rtde": 30004, "dashboard": 29999}
+MOST_PACE = 50.0
 HOME = np.array([0.0, -np.pi / 2, np.pi / 2, -np.pi / 2, -np.pi / 2, 0.0])
 
 
@@ -81,6 +83,7 @@ class Stand:
         faults: Faults | None = None,
         fifo: bool = True,
         software: str | None = None,
+        pace: float = 1.0,
         current_noise: float = 0.0,
         seed: int = 0,
     ) -> None:
@@ -99,9 +102,12 @@ class Stand:
             faults: to inject.
             fifo: ask for real-time scheduling of the clock.
             software: version to report, such as "5.26.0"; clients ask newer ones for more.
+            pace: seconds of the controller that pass in one; clients that live by its clock notice nothing.
             current_noise: deviation of a published motor current [A].
             seed: of that noise.
         """
+        if not 0.1 <= pace <= MOST_PACE:
+            raise InputError(f"lab: pace must be 0.1 to {MOST_PACE:g}, got {pace}")
         start = start_of(robot) if q0 is None else q0
         plant = Plant(robot, q0=start, world=world, sensitivity=sensitivity, current_noise=current_noise, seed=seed)
         self.controller = Controller(plant, e_series=e_series, software=software)
@@ -118,7 +124,7 @@ class Stand:
         self.gaps, self._published = 0, math.inf
         self._values: dict[str, Any] = {}
         self._stall_at = round(STALL_AT / TICK)
-        self.clock = Clock(self.tick, TICK, fifo=fifo)
+        self.clock = Clock(self.tick, TICK / pace, fifo=fifo)
         try:
             self.ports = self._listen({**PORTS, **(ports or {})})
             for _ in range(8):  # whatever is slow the first time is slow before anybody waits

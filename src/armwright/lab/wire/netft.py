@@ -54,11 +54,16 @@ CONFIGURATION = f"""<?xml version="1.0"?>
 """
 
 
+def configuration(rate: float) -> bytes:
+    """The page of a sensor that sends so many records a second."""
+    return CONFIGURATION.format(rate=rate).encode()
+
+
 class HttpConnection:
     """As much HTTP as the configuration page needs: GET, then the connection ends."""
 
-    def __init__(self, rate: float) -> None:
-        self._rate, self._buffer = rate, b""
+    def __init__(self, page: bytes) -> None:
+        self._page, self._buffer = page, b""
         self.finished = False
 
     def receive(self, data: bytes) -> bytes:
@@ -75,6 +80,6 @@ class HttpConnection:
         self.finished = True
         line = self._buffer.partition(b"\r\n")[0].split(b" ")
         known = len(line) == 3 and line[0] == b"GET" and line[1].partition(b"?")[0] == b"/netftapi2.xml"
-        body = CONFIGURATION.format(rate=self._rate).encode() if known else b"not found\n"
+        body = self._page if known else b"not found\n"
         head = "200 OK\r\nContent-Type: text/xml" if known else "404 Not Found\r\nContent-Type: text/plain"
         return f"HTTP/1.1 {head}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body

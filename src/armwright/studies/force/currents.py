@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from armwright.identify.current_map import regress_current
 from armwright.studies.force.setting import (
     CURRENT_NOISE,
     DEAD,
@@ -54,10 +55,7 @@ def inverse_regression() -> tuple[Array, Array, Array]:
     k, b, share = np.zeros(6), np.zeros(6), np.zeros(6)
     for j in range(6):
         dry = np.sign(m.qd[:, j]) * (np.abs(m.qd[:, j]) > DEAD)
-        A = np.stack([rigid[:, j], dry, m.qd[:, j], np.ones(len(m.t))], axis=1)
-        x, *_ = np.linalg.lstsq(A, i[:, j], rcond=None)
-        spread = CURRENT_NOISE**2 * np.linalg.pinv(A.T @ A)
-        k[j], b[j], share[j] = 1.0 / x[0], -x[3] / x[0], np.sqrt(spread[0, 0]) / abs(x[0])
+        k[j], share[j], b[j], *_ = regress_current(rigid[:, j], dry, m.qd[:, j], i[:, j])
     return k, b, share
 
 

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From recordings to what they show: tool's weight, current map, model, clocks, wrenches, judgement; each on disk."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.identify.current_map import CurrentMap, fit_current_map
+from armwright.identify.fit import fit
+from armwright.identify.gains import Known
+from armwright.identify.identified import Identified
+from armwright.identify.model_file import save_model
+from armwright.identify.observe import learn_bands, with_bands
+from armwright.identify.report import markdown
+from armwright.lab.body import ASSUMED_ROTORS
+from armwright.lab.experiment.acceptance import (
+    Criterion,
+    judge_currents,
+    judge_second_path,
+    judge_stand,
+    judge_wrenches,
+)
+from armwright.lab.experiment.clocks import Clock, force_clock, motion_clock, weight_clock
+from armwright.lab.experiment.data import Data, read_run
+from armwright.lab.experiment.running import Tell
+from armwright.lab.experiment.weight import Weight, weigh
+from armwright.lab.experiment.wrenches import COMPONENTS, Compared, Detected, compare, detect
+from armwright.lab.export import export
+from armwright.lab.packets import read_packets
+from armwright.robot.model import Robot
+
+if TYPE_CHECKING:
+    from armwright.lab.experiment.file import Experiment
+
+ROTOR_DOUBT = 0.5
+"""Relative deviation of a rotor inertia that is assumed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """What the recordings of an experiment show; None where there was no force sensor."""
+
+    data: dict[str, Data]
+    robot: Robot
+    weight: Weight | None
+    currents: CurrentMap
+    model: Identified
+    clocks: dict[str, dict[str, Clock]]
+    compared: list[Compared]
+    detected: list[Detected]
+    criteria: list[Criterion]
+
+
+def evaluate(experiment: Experiment, folder: Path, tell: Tell) -> Evaluated:
+    """Evaluate the recordings in a folder; every step leaves its results there.
+
+    Raises:
+        InputError: a recording does not allow it; the message says which.
+    """
+    data = {}
+    for run in experiment.runs:
+        file = folder / f"{run.name}.mcap"
+        recorded = read_packets(file)
+        data[run.name] = read_run(recorded, file, run.name)
+        export(recorded, folder / "tables" / run.name, "parquet")
+    free = [data[run.name] for run in experiment.runs if not run.contact]
+    robot, assumed = _described(experiment.robot)
+    weight = _weighed(free, robot)
+    if weight is not None:
+        robot = weight.carried_by(robot)
+        tell(f"the sensor carries {weight.mass:.3f} kg at {_row(1e3 * weight.centre, 0)} mm")
+    logs = [one.log for one in free]
+    currents = fit_current_map(logs, robot, rotor_doubt=ROTOR_DOUBT if assumed else 0.0)
+    model = fit(logs, robot, gains=Known(currents.usable()))
+    model = with_bands(model, learn_bands(model, logs))
+    save_model(model, folder / "model.json")
+    (folder / "identified.md").write_text(markdown(model), encoding="utf-8")
+    tell(f"identified: k {_row(currents.k, 2)} N m/A, undetermined: {_undetermined(currents, robot)}")
+    clocks = {run.name: _clocks(data[run.name], run.contact, model) for run in experiment.runs}
+    write_json(folder / "clocks.json", {run: {t: clock_facts(c) for t, c in of.items()} for run, of in clocks.items()})
+    compared, detected = [], []
+    for run in experiment.runs:
+        one = data[run.name]
+        if run.contact and one.ft is not None and weight is not None:
+            compared.append(compare(one, clocks[run.name]["/ft"].t, weight, model))
+            detected.append(detect(compared[-1], experiment.threshold, experiment.least_push))
+            _write_wrenches(compared[-1], folder / f"wrenches-{run.name}.csv")
+            tell(f"{run.name}: mean error of the force {_row(compared[-1].mean_error('with friction')[:3], 1)} N")
+    done = Evaluated(data, robot, weight, currents, model, clocks, compared, detected, [])
+    done.criteria.extend(_judged(experiment, done))
+    return done
+
+
+def _described(robot: Robot) -> tuple[Robot, bool]:
+    """The description, and whether its rotors had to be assumed."""
+    if np.any(robot.actuators.rotor_inertia):
+        return robot, False
+    return robot.with_rotors(ASSUMED_ROTORS), True
+
+
+def _weighed(free: list[Data], robot: Robot) -> Weight | None:
+    for data in free:
+        if data.ft is not None:
+            return weigh(data, weight_clock(data, robot).t, robot)
+    return None
+
+
+def _clocks(data: Data, contact: bool, model: Identified) -> dict[str, Clock]:
+    out = {}
+    if data.ft is not None:
+        out["/ft"] = force_clock(data, model) if contact else weight_clock(data, model.robot)
+    if data.imu is not None:
+        out["/imu"] = motion_clock(data, model.robot)
+    return out
+
+
+def _judged(experiment: Experiment, done: Evaluated) -> list[Criterion]:
+    truth = next(iter(done.data.values())).facts.get("truth")
+    out = judge_currents(done.currents, truth)
+    for found, seen in zip(done.compared, done.detected, strict=True):
+        out += judge_wrenches(found, seen, experiment.threshold, experiment.least_push)
+    if done.compared:
+        names = {found.run for found in done.compared}
+        out.append(judge_second_path([(run.name, str(run.moves)) for run in experiment.runs if run.name in names]))
+    else:
+        out.append(
+            Criterion("E6", "wrench against the sensor", "see 004", "no force sensor, or no run with contact", None)
+        )
+    rate = experiment.virtual.ft if experiment.virtual is not None else 0.0
+    for name, data in done.data.items():
+        out += judge_stand(data, done.clocks[name], rate)
+    return out
+
+
+def clock_facts(clock: Clock) -> dict[str, Any]:
+    """A clock as plain data."""
+    return {"said": clock.said, "alignment": None if clock.alignment is None else clock.alignment._asdict()}
+
+
+def facts_of(done: Evaluated) -> dict[str, Any]:
+    """Everything that was found, as plain data."""
+    weight = done.weight
+    return {
+        "criteria": [asdict(c) for c in done.criteria],
+        "weight": None
+        if weight is None
+        else {"bias": weight.bias.tolist(), "mass": weight.mass, "centre": weight.centre.tolist()},
+        "currents": {name: np.asarray(value).tolist() for name, value in asdict(done.currents).items()},
+        "truth": next(iter(done.data.values())).facts.get("truth"),
+        "clocks": {run: {topic: clock_facts(c) for topic, c in of.items()} for run, of in done.clocks.items()},
+        "wrenches": {
+            found.run: {
+                name: {"mean": found.mean_error(name).tolist(), "largest": found.largest_error(name).tolist()}
+                for name in found.estimates
+            }
+            for found in done.compared
+        },
+        "detected": {found.run: asdict(seen) for found, seen in zip(done.compared, done.detected, strict=True)},
+        "devices": {name: data.devices for name, data in done.data.items()},
+    }
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write plain data."""
+    try:
+        path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _write_wrenches(found: Compared, path: Path) -> None:
+    head, columns = ["t", "judged"], [found.t, found.judged.astype(float)]
+    for name, values in {"sensor": found.sensor, **found.estimates}.items():
+        head += [f"{name.replace(' ', '_')}_{part}" for part in COMPONENTS]
+        columns += list(values.T)
+    np.savetxt(path, np.stack(columns, axis=1), delimiter=",", header=",".join(head), comments="", fmt="%.9g")
+
+
+def _row(values: Any, digits: int) -> str:
+    return " ".join(f"{x:.{digits}f}" for x in values)
+
+
+def _undetermined(currents: CurrentMap, robot: Robot) -> str:
+    names = [joint.name for joint, known in zip(robot.joints, currents.determined, strict=True) if not known]
+    return ", ".join(names) or "none"

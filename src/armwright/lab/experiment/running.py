@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of an experiment: the recorder listens, the mover moves, the hand pushes; its file says if it was whole."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from armwright.lab.client import RobotLink, connect
+from armwright.lab.experiment.devices import Bench
+from armwright.lab.experiment.file import Run
+from armwright.lab.mover import NEAR, Command, move, start_pose
+from armwright.lab.net import LabError
+from armwright.lab.packets import read_facts
+from armwright.lab.record import Recorder
+
+Tell = Callable[[str], None]
+FINISHED = "finished"
+"""The fact in a recording that its run came to its end."""
+PATIENCE = 10.0  # [s] for a device that must be there
+LINE_EVERY = 2.0  # [s]
+SILENT = 1.0  # [s] after which a device is said to be silent
+APPROACH = "movej({goal}, a=1.2, v=1.0)"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A recording: run, file, whether it is whole, devices that were silent or missing."""
+
+    run: Run
+    file: Path
+    finished: bool
+    missing: tuple[str, ...]
+
+
+def is_finished(file: Path, run: Run) -> bool:
+    """Whether a recording of this run, to its end, is there."""
+    facts = read_facts(file)
+    return bool(facts.get(FINISHED)) and facts.get("commands") == [command.line for command in run.commands]
+
+
+def make_run(bench: Bench, run: Run, file: Path, tell: Tell, ready: Callable[[Command], None]) -> Made:
+    """Record one run.
+
+    Args:
+        bench: the devices.
+        run: what is done.
+        file: of the recording.
+        tell: takes lines of progress.
+        ready: called when the arm must stand at the first position; returns when it does, or raises.
+
+    Raises:
+        LabError: the robot cannot be reached, is not where it must be, skips a command, or is gone. What was recorded
+            until then is in the file.
+    """
+    facts: dict[str, object] = {"run": run.name, "commands": [c.line for c in run.commands], FINISHED: False}
+    facts |= {"truth": bench.truth} if bench.truth is not None else {}
+    with contextlib.ExitStack() as stack:
+        link = stack.enter_context(connect(bench.host, port=bench.rtde, stale=bench.stale))
+        _wait_for_sample(link)
+        if bench.truth is not None:
+            _approach(bench, link, run.commands[0])
+        ready(run.commands[0])
+        _check_start(link, run)
+        recorder = stack.enter_context(Recorder(file, bench.sources(), facts))
+        progress = _Progress(recorder, run, tell)
+        _wait_for_devices(recorder, tell)
+
+        def plan(number: int, now: float) -> None:
+            """The hand pushes when this command's turn comes, however late that is."""
+            for begin, seconds, *force in run.pushes:
+                if int(begin // run.wait) == number - 1:
+                    bench.push(now + begin - (number - 1) * run.wait, seconds, tuple(force))
+
+        try:
+            move(link, list(run.commands), wait=run.wait, port=bench.script, told=progress.command, sent=plan)
+        except BaseException:
+            _stop(bench)
+            raise
+        if recorder.failed:
+            raise LabError(f"{recorder.failed}; {recorder.written} packets were written, and can be read")
+        facts[FINISHED] = True
+    missing = tuple(topic for topic, tally in recorder.tallies.items() if not tally.received)
+    tell(f"{run.name}: {recorder.written} packets in {file.name}; " + _losses(recorder))
+    return Made(run, file, True, missing)
+
+
+class _Progress:
+    """A line after every command, with what the devices do."""
+
+    def __init__(self, recorder: Recorder, run: Run, tell: Tell) -> None:
+        self._recorder, self._run, self._tell = recorder, run, tell
+        self._begun, self._last = time.monotonic(), 0.0
+
+    def command(self, number: int, command: Command) -> None:
+        if self._recorder.failed:
+            raise LabError(f"{self._recorder.failed}; {self._recorder.written} packets were written, and can be read")
+        now = time.monotonic()
+        silent = [
+            f"{topic} has been silent for {now - tally.age:.1f} s" + (f" ({tally.error})" if tally.error else "")
+            for topic, tally in self._recorder.tallies.items()
+            if tally.received and now - tally.age > SILENT
+        ]
+        for text in silent:
+            self._tell(f"{self._run.name}: {text}")
+        last = number == len(self._run.commands)
+        if now - self._last > LINE_EVERY or last:
+            self._last = now
+            line = self._recorder.line(self._begun)
+            self._tell(f"{self._run.name}: command {number} of {len(self._run.commands)} | {line}")
+
+
+def _losses(recorder: Recorder) -> str:
+    return ", ".join(f"{topic} {t.received} received, {t.lost} lost" for topic, t in recorder.tallies.items())
+
+
+def _wait_for_sample(link: RobotLink) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            link.latest()
+            return
+        except LabError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+def _wait_for_devices(recorder: Recorder, tell: Tell) -> None:
+    """Until all are heard; a sensor that is missing is said and done without, a robot is not."""
+    deadline = time.monotonic() + PATIENCE
+    while (
+        any(not t.received for t in recorder.tallies.values()) and time.monotonic() < deadline and not recorder.failed
+    ):
+        time.sleep(0.02)
+    for topic, tally in recorder.tallies.items():
+        if tally.received:
+            continue
+        if topic.startswith("/robot"):
+            raise LabError(f"{topic}: nothing has come within {PATIENCE:g} s: {tally.error or 'silence'}")
+        tell(f"{topic}: nothing has come within {PATIENCE:g} s ({tally.error or 'silence'}); going on without it")
+
+
+def _approach(bench: Bench, link: RobotLink, first: Command) -> None:
+    """Bring a virtual arm to the beginning: nothing stands in its way."""
+    sample = link.latest()
+    if _off(link, first) <= NEAR:
+        return
+    with socket.create_connection((bench.host, bench.script), timeout=5.0) as sock:
+        sock.sendall(APPROACH.format(goal=list(first.goal)).encode() + b"\n")
+        deadline = sample.device_time + 60.0
+        while sample.device_time < deadline:
+            sample = link.next(sample)
+            if _off(link, first) <= NEAR and np.abs(sample.values["actual_qd"]).max() < 1e-3:
+                return
+    raise LabError(f"the virtual arm did not reach its first position: {start_pose(first)}")
+
+
+def _check_start(link: RobotLink, run: Run) -> None:
+    off = _off(link, run.commands[0])
+    if off > NEAR:
+        raise LabError(
+            f"{run.name}: the arm is {np.rad2deg(off):.1f}° from the first position of {run.moves.name} "
+            f"({start_pose(run.commands[0])}); bring it there by hand or by the pendant. Nothing was sent"
+        )
+
+
+def _off(link: RobotLink, command: Command) -> float:
+    return float(np.abs(np.array(link.latest().values["actual_q"]) - command.goal).max())
+
+
+def _stop(bench: Bench) -> None:
+    """Whatever went wrong, the arm does not go on."""
+    with contextlib.suppress(OSError), socket.create_connection((bench.host, bench.script), timeout=1.0) as sock:
+        sock.sendall(b"stopj(2.0)\n")

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our own client gives every sample its age; the mover notices a command that was skipped."""
+
+import pytest
+
+import armwright as aw
+from armwright.errors import InputError
+from armwright.lab import LabError, Stand, connect
+from armwright.lab.controller.program import run_text
+from armwright.lab.mover import move, read_commands, start_pose
+from armwright.lab.stand import HOME
+from support.lab import PORTS, address, wait_for
+
+# our own client
+
+
+def refused(ask):
+    """Whether the link refuses to answer."""
+    try:
+        ask()
+    except LabError as error:
+        return "ms old" in str(error)
+    return False
+
+
+def test_samples_have_an_age_and_stale_ones_are_refused():
+    with Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False) as stand:
+        with connect(stand.host, port=stand.ports["rtde"], stale=30.0) as link:
+            first = link.next()
+            second = link.next(first)
+            assert second.device_time > first.device_time and second.age >= 0.0
+        with connect(stand.host, port=stand.ports["rtde"]) as link:
+            wait_for(lambda: link._last is not None, "a sample comes")
+            with stand.controller.lock:  # the robot stands still, the connection stays
+                wait_for(lambda: refused(link.latest), "the stall is noticed")
+                assert refused(link.next)
+
+
+def test_a_dead_robot_is_told():
+    with Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False) as stand:
+        link = connect(stand.host, port=stand.ports["rtde"], stale=30.0)
+        link.next()
+    wait_for(lambda: link._error, "it is noticed")
+    with pytest.raises(LabError, match="gone"):
+        link.latest()
+    link.close()
+    with pytest.raises(LabError, match="cannot connect"):
+        connect(stand.host, port=stand.ports["rtde"])
+
+
+# the mover
+
+
+def test_the_mover_sends_one_command_after_the_other_and_notices_one_that_was_skipped(tmp_path):
+    file = tmp_path / "moves.txt"
+    goals = [(HOME + shift).tolist() for shift in (0.2, 0.0)]
+    file.write_text("# a comment\n" + "".join(f"movej({goal}, a=5, v=1.5)\n" for goal in goals))
+    commands = read_commands(file)
+    assert start_pose(commands[0]).startswith("Base 11.5°, Shoulder -78.5°")
+    stand = Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False)
+    with stand, connect(stand.host, port=stand.ports["rtde"], stale=30.0) as link:
+        done = []
+        move(link, commands, wait=0.9, port=stand.ports["secondary"], told=lambda k, _: done.append(k))
+        assert done == [1, 2]
+        c = stand.controller
+        with c.lock:  # somebody else moves it: what comes meanwhile is ignored
+            run_text(c, f"movej({(HOME - 0.4).tolist()}, a=0.5, v=0.2)")
+        with pytest.raises(LabError, match=r"command 1 .* was skipped or not finished"):
+            move(link, commands, wait=0.1, patience=0.3, port=stand.ports["secondary"])
+        assert c.ignored == 1
+
+
+def test_a_file_with_anything_else_is_refused(tmp_path):
+    file = tmp_path / "moves.txt"
+    file.write_text("movej([0,0,0,0,0,0])\nimport os\n")
+    with pytest.raises(InputError, match="line 2"):
+        read_commands(file)
