@@ -14,7 +14,7 @@ from armwright.lab.experiment.acceptance import Criterion, row
 from armwright.lab.experiment.evaluate import Evaluated
 from armwright.lab.experiment.pictures import current_picture, png, wrench_picture
 from armwright.lab.experiment.wrenches import COMPONENTS
-from armwright.recording.pictures.report import CSS, escaped, html_table, write_html
+from armwright.recording.pictures.report import escaped, html_table, write_html
 
 if TYPE_CHECKING:
     from armwright.lab.experiment.file import Experiment
@@ -53,7 +53,7 @@ def write_report(experiment: Experiment, done: Evaluated, path: Path, seconds: f
         ]
         body.append(html_table(heads, rows))
     body.append("<h2>E7: the stand</h2>" + _stand(done))
-    return write_html(path, experiment.title, body, CSS + "td,th{text-align:left}")
+    return write_html(path, experiment.title, ["<style>td,th{text-align:left}</style>", *body])
 
 
 _CURRENTS = (
