@@ -24,7 +24,8 @@ from armwright.contact.isolation.noise import link_torques, torque_covariance
 from armwright.contact.isolation.surface import drawn_place, pushes, surfaces
 from armwright.contact.observers import closed_loop_error_observer, momentum_observer
 from armwright.exploration.grid.compare import VARIANTS, compare_explorations
-from armwright.simulation.detection.study import detection_study, study_law, tool_moves
+from armwright.campaigns.study import detection_study
+from armwright.simulation.detection.moves import study_law, tool_moves
 from armwright.world.link_capsules import link_capsules
 
 PAGE = Path(__file__).resolve().parent / "howto" / "explore.md"

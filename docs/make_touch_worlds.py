@@ -15,7 +15,7 @@ import numpy as np
 import armwright as aw
 from armwright.contact.detectors.statistics import exact_proportion
 from armwright.exploration import Budget, Sensing, explore, oracle, random_world
-from armwright.simulation.detection.study import ur5_sensors
+from armwright.simulation.detection.moves import ur5_sensors
 from armwright.world.distance import signed_distance
 
 WORLDS = 10  # a seed

@@ -64,7 +64,7 @@ _HOMES = {
     "armwright.programs": "Plan Program plan_program read_program run_program write_program",
     "armwright.recording": "Recording",
     "armwright.simulation": "simulate",
-    "armwright.simulation.detection.study": "detection_study",
+    "armwright.campaigns.study": "detection_study",
     "armwright.exploration.explore": "explore",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -93,7 +93,7 @@ from armwright.robot.planar import planar as planar
 from armwright.robot.symbolic import SymbolicRobot as SymbolicRobot
 from armwright.robot.symbols import symbols as symbols
 from armwright.simulation import simulate as simulate
-from armwright.simulation.detection.study import detection_study as detection_study
+from armwright.campaigns.study import detection_study as detection_study
 from armwright.world import World as World
 from armwright.world import load_world as load_world
 

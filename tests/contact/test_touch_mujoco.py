@@ -22,7 +22,7 @@ from armwright.kinematics.jacobian import frame_jacobian
 from armwright.motion import Reference
 from armwright.robot.kernels import kernel
 from armwright.robot.parts import Friction
-from armwright.simulation.detection.study import tool_moves
+from armwright.simulation.detection.moves import tool_moves
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
 from support.mujoco_plants import (  # noqa: E402  (needs mujoco)

@@ -15,7 +15,8 @@ from armwright.contact.offline import rising_edges, run_monitors
 from armwright.errors import InputError
 from armwright.motion import Reference
 from armwright.simulation.detection.runs import Push, Wall
-from armwright.simulation.detection.study import detection_study, study_law, tool_moves
+from armwright.campaigns.study import detection_study
+from armwright.simulation.detection.moves import study_law, tool_moves
 
 W = np.array([22.5, 22.5, 75.0, 75.0, 75.0, 75.0])
 GIVEN = Monitor("given", lambda tau: {"tau_ext": tau}, outputs=("tau_ext",))

@@ -160,7 +160,7 @@ def test_three_dimensions_on_the_command_line(tmp_path, capsys):
 
 def test_a_run_that_is_refused_does_not_end_the_others():
     from armwright.contact.detectors import joint_detector
-    from armwright.simulation.detection.study import ur5_sensors
+    from armwright.simulation.detection.moves import ur5_sensors
 
     deaf = {"observer": "momentum", "detector": joint_detector(1e-4), "sensors": ur5_sensors()}
     found = compare_explorations("ur5", {"deaf": deaf}, 2, seed=42)
@@ -172,7 +172,7 @@ def test_a_run_that_is_refused_does_not_end_the_others():
 def test_an_alarm_in_the_last_tick_of_the_way_back_is_heard():
     """Nobody looked at it once: the arm went on and pressed itself through a wall with 580 N (world 56)."""
     from armwright.robot.load import load
-    from armwright.simulation.detection.study import ur5_sensors
+    from armwright.simulation.detection.moves import ur5_sensors
 
     run = explore(
         load("ur5"),

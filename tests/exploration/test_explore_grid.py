@@ -20,7 +20,7 @@ from armwright.exploration.result import OUTCOMES
 from armwright.exploration.tasks import map_of
 from armwright.planning import Hopfield, grid_map
 from armwright.robot.load import load
-from armwright.simulation.detection.study import ur5_sensors
+from armwright.simulation.detection.moves import ur5_sensors
 from armwright.world.shapes import Box, Capsule, Cylinder
 from armwright.world.world import World, load_world, worlds
 

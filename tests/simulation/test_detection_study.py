@@ -23,7 +23,8 @@ from armwright.robot.tree import tree_of
 from armwright.simulation import simulate
 from armwright.simulation.detection.presets import CONTACTS, PRESETS, preset
 from armwright.simulation.detection.runs import Bench, Population, Push, Spread, Wall
-from armwright.simulation.detection.study import detection_study, study_law, tool_moves, ur5_sensors
+from armwright.campaigns.study import detection_study
+from armwright.simulation.detection.moves import study_law, tool_moves, ur5_sensors
 from armwright.simulation.sensors import JointSensors
 
 W = np.array([22.5, 22.5, 75.0, 75.0, 75.0, 75.0])
@@ -213,19 +214,19 @@ def test_same_seed_same_study(arm, moves):
 
 @pytest.mark.parametrize("contact", [Wall(), Push(60.0)], ids=["wall", "push"])
 def test_figures_do_not_depend_on_how_runs_share_batches(arm, moves, monkeypatch, contact):
-    """A run is what its own seed makes of it: in batches of eight, of all, and among more runs."""
+    """A run is what its own seed makes of it: in chunks of seven, of all, and among more runs."""
     options = {"free_runs": 30, "learning_runs": 12, "contact": contact, "seed": 4, "scales": [0.3, 0.5, 1.0]}
     args = (arm, LAW, moves[:2], {"momentum": momentum_observer(80.0)}, {"adaptive": lambda fit: fit.detector()})
     whole = detection_study(*args, runs=34, **options)
-    monkeypatch.setattr("armwright.simulation.detection.study.BATCH", 1)
+    monkeypatch.setattr("armwright.campaigns.study.CHUNK", 7)
     parts = detection_study(*args, runs=34, **options)
     assert whole.contacts == parts.contacts and whole.hours == pytest.approx(parts.hours, rel=1e-12)
     (one,), (two,) = whole.curves, parts.curves
     np.testing.assert_array_equal(one.delays, two.delays)
     np.testing.assert_array_equal(one.alarms, two.alarms)
     fewer = detection_study(*args, runs=18, **options).curves[0]
-    first = [*range(9), *range(17, 26)]  # of either trajectory
-    np.testing.assert_array_equal(fewer.delays, one.delays[first])
+    np.testing.assert_array_equal(fewer.delays, one.delays[: len(fewer.delays)])
+    assert len(fewer.delays) >= 17
 
 
 def test_written_and_drawn(study, tmp_path):
@@ -257,12 +258,13 @@ def test_bad_studies_are_refused_before_running(arm, moves):
         Push(0.0)
 
 
-def test_interrupted_study_keeps_what_it_has(arm, moves):
+def test_interrupted_study_keeps_what_it_has(arm, moves, monkeypatch):
+    monkeypatch.setattr("armwright.campaigns.study.CHUNK", 24)
     calls = []
 
     def stop(fraction):
         calls.append(fraction)
-        if fraction > 0.6:
+        if fraction > 0.55:
             raise KeyboardInterrupt
 
     found = detection_study(

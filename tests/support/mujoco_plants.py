@@ -16,7 +16,7 @@ from armwright.control.compiled import law_kernel
 from armwright.kinematics import fk
 from armwright.motion import Reference
 from armwright.robot.parts import Actuators, Friction
-from armwright.simulation.detection.study import study_law
+from armwright.simulation.detection.moves import study_law
 from armwright.simulation.sensors import JointSensors
 
 DT = 1e-3  # control period [s]

@@ -16,7 +16,10 @@ Rows: TypeAlias = Callable[[int, int], Mapping[str, Any]]
 
 TYPES = ("int64", "float64", "string", "bool")
 RESERVED = ("item", "status", "message")
-KINDS = {"montecarlo": "armwright.campaigns.kinds.montecarlo:KIND"}
+KINDS = {
+    name: f"armwright.campaigns.kinds.{name}:KIND"
+    for name in ("bootstrap", "detection", "isolation", "montecarlo", "programs", "worlds")
+}
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def collision(
     from armwright.exploration.explore import explore
     from armwright.exploration.options import Budget, Sensing
     from armwright.exploration.surroundings import find_world
-    from armwright.simulation.detection.study import ur5_sensors
+    from armwright.simulation.detection.moves import ur5_sensors
 
     if out is not None and out.exists() and not out.is_dir():
         fail(f"{out}: not a folder")

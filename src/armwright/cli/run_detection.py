@@ -43,7 +43,8 @@ def detection(
     """Learn thresholds on some moves, then meet contacts on others: delay, force at the alarm, false alarms."""
     from armwright.simulation.detection.presets import CONTACTS, PRESETS
     from armwright.simulation.detection.presets import preset as find
-    from armwright.simulation.detection.study import detection_study, study_law, tool_moves
+    from armwright.campaigns.study import detection_study
+from armwright.simulation.detection.moves import study_law, tool_moves
 
     if preset == "list":
         for name, item in PRESETS.items():

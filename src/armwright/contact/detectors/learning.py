@@ -19,6 +19,7 @@ from scipy.optimize import linprog
 
 from armwright.arguments import names_culprit
 from armwright.contact.detectors.adaptive import adaptive_detector
+from armwright.contact.detectors.gathered import Runs, runs_of
 from armwright.contact.detectors.latch import RELEASE
 from armwright.contact.detectors.rehearsed import Rehearsed, rehearsed
 from armwright.contact.detectors.statistics import Estimate, poisson_rate
@@ -59,7 +60,7 @@ class ThresholdFit:
         peak: (n,) largest |tau_ext| seen without contact [N m].
         spread: (n,) root mean square of tau_ext without contact [N m].
         false_alarms: per hour of motion on runs that the envelope was not fitted to, with the exact 95 % Poisson
-            interval.
+            interval; an upper limit where runs were merged (`gathered`).
         hours: of contact-free motion, fitted and held out together.
         margin: factor on the envelope.
         rate: false alarms per hour that are not exceeded, with `confidence`; NaN where the margin was given.
@@ -113,15 +114,29 @@ def learn_thresholds(
     if margin is not None and not (np.isfinite(margin) and margin >= 1.0):
         raise InputError(f"learn thresholds: margin must be at least 1, got {margin}")
     stacks, refs = motions(tau_ext, ref)
-    runs = [_features(x, r, robot, 2 if len(stacks) < MOTIONS else 1) for x, r in zip(stacks, refs, strict=True)]
+    least = 2 if len(stacks) < MOTIONS else 1
+    runs = [felt_runs(x, r, robot, least) for x, r in zip(stacks, refs, strict=True)]
+    return thresholds_from(runs, refs, dt, rate=rate, confidence=confidence, margin=margin)
+
+
+def thresholds_from(
+    runs: list[Runs],
+    refs: Sequence[Reference],
+    dt: float,
+    *,
+    rate: float = RATE,
+    confidence: float = CONFIDENCE,
+    margin: float | None = None,
+) -> ThresholdFit:
+    """Learn adaptive thresholds from runs as `felt_runs` returns them, merged or not; one entry per motion."""
     found = raised_envelope(runs, dt, rate=rate, confidence=confidence, margin=margin)
     if margin is not None:
         rate = confidence = float("nan")
     a, b, c, d = found.coefficients
-    total = sum(part.size[..., 0].size for part in runs)
+    ticks = np.array([part.count * part.size.shape[1] for part in runs])
     peak = np.max([part.size.max(axis=(0, 1)) for part in runs], axis=0)
-    spread = np.sqrt(sum((part.size**2).sum(axis=(0, 1)) for part in runs) / total)
-    hours = total * dt / 3600.0
+    spread = np.sqrt(np.array([part.square for part in runs]).T @ ticks / ticks.sum())
+    hours = float(ticks.sum()) * dt / 3600.0
     return ThresholdFit(
         a, b, c, d, peak, spread, found.false_alarms, hours, found.margin, rate, confidence, rehearsed(refs)
     )
@@ -161,7 +176,7 @@ def raised_envelope(
     fitted, held = _halves(runs)
     shape = _envelope(fitted)
     levels = [part.size / _threshold(shape, part) for part in held]
-    hours, n = sum(level[..., 0].size for level in levels) * dt / 3600.0, shape.shape[1]
+    hours, n = sum(part.count * part.size.shape[1] for part in held) * dt / 3600.0, shape.shape[1]
     raised = np.full(n, np.nan if margin is None else margin)
     if margin is None:
         groups = [[j] for j in range(n)] if each else [list(range(n))]
@@ -176,18 +191,14 @@ def raised_envelope(
             raised[joints] = max(1.0, tail_margin(peaks, span, rate=share, confidence=confidence))
     else:
         shape = _envelope(runs)
-    alarms = sum(int(rising_edges((level / raised).max(axis=-1) - 1.0).sum()) for level in levels)
+    edges = [int(rising_edges((level / raised).max(axis=-1) - 1.0).sum()) for level in levels]
+    # of merged runs nobody knows which had the alarm: each counts
+    alarms = sum(e * part.count // len(part.size) for e, part in zip(edges, held, strict=True))
     return Raised(raised * shape, float(raised.max()), poisson_rate(alarms, hours))
 
 
-class Runs(NamedTuple):
-    """|tau_ext| (B, T, n) of runs, and what thresholds may grow with, (k, B or 1, T, n), such as |q̇_ref|."""
-
-    size: Array
-    features: Array
-
-
-def _features(tau_ext: Traced, ref: Reference, robot: Robot, least: int) -> Runs:
+def felt_runs(tau_ext: Traced, ref: Reference, robot: Robot, least: int = 1) -> Runs:
+    """Return what an observer said on runs (B, T, n) of one motion, with |q̇_ref|, |q̈_ref| and |g(q_ref)|."""
     r = np.abs(np.asarray(tau_ext, dtype=np.float64))
     if r.ndim != 3 or len(r) < least or r.shape[1] < 2 or not np.isfinite(r).all():
         raise InputError(
@@ -200,7 +211,7 @@ def _features(tau_ext: Traced, ref: Reference, robot: Robot, least: int) -> Runs
         np.broadcast_to(x, (3, *r.shape))
     except ValueError:
         raise InputError(f"learn thresholds: runs of shape {r.shape} for references of {x.shape[1:]}") from None
-    return Runs(r, x)
+    return runs_of(r, x)
 
 
 def _halves(runs: list[Runs]) -> tuple[list[Runs], list[Runs]]:
@@ -210,7 +221,7 @@ def _halves(runs: list[Runs]) -> tuple[list[Runs], list[Runs]]:
 
     def half(part: Runs, first: int) -> Runs:
         x = part.features
-        return Runs(part.size[first::2], x if x.shape[1] == 1 else x[:, first::2])
+        return runs_of(part.size[first::2], x if x.shape[1] == 1 else x[:, first::2])
 
     return [half(part, 0) for part in runs], [half(part, 1) for part in runs]
 
@@ -254,11 +265,12 @@ def _envelope(runs: list[Runs]) -> Array:
     for j in range(runs[0].size.shape[-1]):
         # runs that share a reference differ in nothing that thresholds depend on: their largest counts
         peaks, features = [], []
-        for size, x in runs:
+        for part in runs:
+            size, x = part.size, part.features
             shared = x.shape[1] == 1
             peaks.append((size.max(axis=0) if shared else size)[..., j].ravel())
             features.append(x[..., j].reshape(len(x), -1))
-        mean = float(np.mean([size[..., j].mean() for size, _ in runs]))
+        mean = float(np.mean([part.mean[j] for part in runs]))
         out.append(_joint_envelope(np.concatenate(peaks), list(np.concatenate(features, axis=1)), mean))
     return np.array(out).T
 

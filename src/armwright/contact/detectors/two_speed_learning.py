@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.signal import lfilter
 
+from armwright.contact.detectors.gathered import Runs, runs_of
 from armwright.contact.detectors.latch import RELEASE
-from armwright.contact.detectors.learning import CONFIDENCE, MOTIONS, RATE, Raised, Runs, motions, raised_envelope
+from armwright.contact.detectors.learning import CONFIDENCE, MOTIONS, RATE, Raised, motions, raised_envelope
 from armwright.contact.detectors.rehearsed import Rehearsed, rehearsed
 from armwright.contact.detectors.two_speed import WIDEN, TwoSpeed, channel_monitor, two_speed_detector
 from armwright.contact.monitor import Monitor
@@ -69,23 +70,41 @@ def learn_two_speed(
         )
     chosen = kind or TwoSpeed()
     stacks, refs = motions(tau_ext, ref)
-    least, chain = 2 if len(stacks) < MOTIONS else 1, [_GIVEN, channel_monitor(chosen)]
-    runs: dict[str, list[Runs]] = {"quick": [], "slowly": []}
-    for stack, desired in zip(stacks, refs, strict=True):
-        x = np.asarray(stack, dtype=np.float64)
-        if x.ndim != 3 or len(x) < least or x.shape[1] < 2:
-            raise InputError(
-                f"learn two-speed: tau_ext must be (B, T, n) with B ≥ {least} runs, finite; got shape {x.shape}"
-            )
-        wide = _widened(desired, robot, dt, chosen.standstill)
-        if wide.shape[-2:] != x.shape[-2:] or wide.shape[1] not in (1, len(x)):
-            raise InputError(f"learn two-speed: runs of shape {x.shape} for references of {wide.shape[1:]}")
-        out = run_monitors(chain, robot, dt * np.arange(x.shape[1]), x, x, x, desired, keep=("quick", "slowly"))
-        for name, parts in runs.items():
-            parts.append(Runs(np.abs(out[name]), wide))
+    least = 2 if len(stacks) < MOTIONS else 1
+    runs = [channel_runs(x, r, dt, robot, chosen, least) for x, r in zip(stacks, refs, strict=True)]
+    return two_speed_from(runs, refs, dt, kind=chosen, rate=rate, confidence=confidence)
+
+
+def two_speed_from(
+    runs: Sequence[tuple[Runs, Runs]],
+    refs: Sequence[Reference],
+    dt: float,
+    *,
+    kind: TwoSpeed,
+    rate: float = RATE,
+    confidence: float = CONFIDENCE,
+) -> TwoSpeedFit:
+    """Learn a two-speed detector from runs as `channel_runs` returns them, merged or not; one entry per motion."""
     options: dict[str, Any] = {"rate": 0.5 * rate, "confidence": confidence, "each": True}
-    found = {name: raised_envelope(parts, dt, **options) for name, parts in runs.items()}
-    return TwoSpeedFit(found["quick"], found["slowly"], chosen, rate, confidence, rehearsed(refs))
+    quick, slowly = (raised_envelope([pair[k] for pair in runs], dt, **options) for k in (0, 1))
+    return TwoSpeedFit(quick, slowly, kind, rate, confidence, rehearsed(refs))
+
+
+def channel_runs(
+    tau_ext: ArrayLike, ref: Reference, dt: float, robot: Robot, kind: TwoSpeed, least: int = 1
+) -> tuple[Runs, Runs]:
+    """Return the quick and the slow channel of what an observer said on runs (B, T, n) of one motion."""
+    x = np.asarray(tau_ext, dtype=np.float64)
+    if x.ndim != 3 or len(x) < least or x.shape[1] < 2:
+        raise InputError(
+            f"learn two-speed: tau_ext must be (B, T, n) with B ≥ {least} runs, finite; got shape {x.shape}"
+        )
+    wide = _widened(ref, robot, dt, kind.standstill)
+    if wide.shape[-2:] != x.shape[-2:] or wide.shape[1] not in (1, len(x)):
+        raise InputError(f"learn two-speed: runs of shape {x.shape} for references of {wide.shape[1:]}")
+    chain, time = [_GIVEN, channel_monitor(kind)], dt * np.arange(x.shape[1])
+    out = run_monitors(chain, robot, time, x, x, x, ref, keep=("quick", "slowly"))
+    return runs_of(np.abs(out["quick"]), wide), runs_of(np.abs(out["slowly"]), wide)
 
 
 def _widened(ref: Reference, robot: Robot, dt: float, standstill: float) -> Array:

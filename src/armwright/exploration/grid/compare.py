@@ -21,7 +21,7 @@ from armwright.exploration.grid.many_worlds import Outcomes, explore_one
 from armwright.exploration.options import ControlLoop, GridTask, Sensing
 from armwright.exploration.tasks import grid_task
 from armwright.robot.load import load
-from armwright.simulation.detection.study import ur5_sensors
+from armwright.simulation.detection.moves import ur5_sensors
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

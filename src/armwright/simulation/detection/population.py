@@ -136,7 +136,7 @@ class Population:
         friction = 1.0 + self.spread.friction * signs[:, self._mass.shape[0] :]
         values = np.tile(self._base, (len(rngs), 1))
         heavy = self._kinds < 0
-        values[:, heavy] += mass @ self._mass
+        values[:, heavy] += sum(mass[:, b, None] * row for b, row in enumerate(self._mass))  # BLAS rounds by shape
         (least, most), (low, high) = self.spread.payload, self.spread.drift
         # drawn only where they vary: the other numbers of a run stay what they are without them
         if most > 0.0:

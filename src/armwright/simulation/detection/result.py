@@ -115,7 +115,7 @@ class DetectorCurve:
 
 @dataclass(frozen=True, eq=False)
 class DetectionStudy:
-    """Result of `armwright.simulation.detection.study.detection_study`.
+    """Result of `armwright.campaigns.study.detection_study`.
 
     Attributes:
         curves: one for every observer and detector.

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from armwright.simulation.sensors import JointSensors
     from armwright.types import Array
 
+LANES = 64  # runs simulated at once: enough to fill the lanes of any processor, few enough to keep memory small
+
 __all__ = ["Batch", "Bench", "Contact", "Population", "Push", "Spread", "Wall"]
 
 
