@@ -33,6 +33,7 @@ class Kind:
         version: raised whenever the same settings give other numbers.
         chunk: items per unit of work, half a second or more of it.
         prepare: plan → bytes, once per campaign and kept in its folder: thresholds learned, models fitted.
+        summary: Arrow table of all rows that are done → tables by name, each a list of plain rows (JSON-able).
         record: (plan, prepared, item) → `Recording` of one item, for a closer look.
     """
 
@@ -42,6 +43,7 @@ class Kind:
     version: int = 1
     chunk: int = 100
     prepare: Callable[[Plan], bytes] = lambda plan: b""
+    summary: Callable[[Any], Mapping[str, list[dict[str, Any]]]] | None = None
     record: Callable[[Plan, bytes, int], Any] | None = None
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,8 +25,14 @@ Tip = Annotated[
 ]
 
 
+def load_options(implausible: str, base: str | None, tip: str | None) -> dict[str, Any]:
+    """Return how `load` is to read an arm, without what it would do anyway."""
+    given = {"implausible": implausible, "base": base, "tip": tip}
+    return {name: value for name, value in given.items() if value not in (None, "refuse")}
+
+
 def load_arm(robot: str, implausible: str, base: str | None, tip: str | None) -> Robot:
     """Load the arm that the options name."""
     from armwright.robot.load import load
 
-    return load(robot, implausible=implausible, base=base, tip=tip)  # type: ignore[arg-type]  # load checks the word
+    return load(robot, **load_options(implausible, base, tip))

@@ -3,24 +3,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
+from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_options
 from armwright.cli.failures import fail, guarded
+from armwright.cli.fronts import campaign_rows
 from armwright.cli.output import INTERRUPTED, Json, say, say_json, table
 from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
     from armwright.simulation.detection.result import DetectionStudy
 
-EVERY = 20.0  # [s] between lines where there is no terminal
-FREE, LEARNED, MOVES = 4, 2, 24  # runs without contact and to learn from, for each with one; moves of either kind
+FREE, LEARNED = 4, 2  # runs without contact and to learn from, for each with one
 
 
 @guarded
@@ -33,7 +30,8 @@ def detection(
     stribeck: Annotated[float, typer.Option(help="Share by which friction at rest exceeds Coulomb's.", min=0.0)] = 0.0,
     rate: Annotated[float, typer.Option(help="False alarms an hour that thresholds are learned for.", min=1e-6)] = 0.01,
     seed: Annotated[int, typer.Option(help="Of everything random.", min=0)] = 0,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for detection.json and .png.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes; one a processor by default.", min=1, max=256)] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for rows, detection.json and .png.")] = None,
     robot: Annotated[str | None, typer.Option(help=f"{WHICH} The preset's by default.")] = None,
     implausible: Implausible = "refuse",
     base: Base = None,
@@ -43,8 +41,10 @@ def detection(
     """Learn thresholds on some moves, then meet contacts on others: delay, force at the alarm, false alarms."""
     from armwright.simulation.detection.presets import CONTACTS, PRESETS
     from armwright.simulation.detection.presets import preset as find
-    from armwright.campaigns.study import detection_study
-from armwright.simulation.detection.moves import study_law, tool_moves
+    from armwright.campaigns import Plan
+    from armwright.campaigns.detection_summary import study_of
+    from armwright.simulation.detection.experiment import experiment
+    from armwright.simulation.detection.presets import CONTACTS, PRESETS
 
     if preset == "list":
         for name, item in PRESETS.items():
@@ -53,39 +53,26 @@ from armwright.simulation.detection.moves import study_law, tool_moves
         return
     if contact not in CONTACTS:
         fail(f"--contact {contact}: choose from {', '.join(CONTACTS)}")
-    if out is not None and out.exists() and not out.is_dir():
-        fail(f"{out}: not a folder")
-    chosen, (kind, horizon, travel) = find(preset), CONTACTS[contact]
     given = (("payload", payload), ("drift", drift))
     ranges: dict[str, Any] = {name: _range(text, f"--{name}") for name, text in given if text}
-    spread = chosen.spread._replace(stribeck=stribeck, **ranges)
-    arm = load_arm(robot or chosen.robot, implausible, base, tip)
-    if len(chosen.torque_noise) != arm.n:
-        fail(f"--preset {preset} has sensors for {len(chosen.torque_noise)} joints, robot {arm.name!r} has {arm.n}")
-    with _progress() as tell:
-        found = detection_study(
-            arm,
-            study_law(chosen.omega**2, 2.0 * chosen.omega),
-            tool_moves(arm, MOVES, seed=seed, travel=travel),
-            chosen.observers(),
-            chosen.detectors(),
-            contact=kind,
-            runs=count,
-            free_runs=FREE * count,
-            learning_runs=LEARNED * count,
-            learning_trajectories=tool_moves(arm, MOVES, seed=seed + 1_000_003, travel=travel),
-            spread=spread,
-            sensors=chosen.sensors,
-            torque_noise=chosen.torque_noise,
-            rate=chosen.rate,
-            substeps=chosen.substeps,
-            horizon=horizon,
-            false_alarms=rate,
-            scales=[1.0],
-            seed=seed,
-            progress=tell,
-        )
-    result = {"preset": preset, "contact": contact, "sources": dict(chosen.sources), **found.to_dict(1.0)}
+    settings = {
+        "preset": preset,
+        "contact": contact,
+        "free": FREE,
+        "learning_runs": LEARNED * count,
+        "false_alarms": rate,
+        "spread": {"stribeck": stribeck, **ranges},
+        "robot": robot,
+        "load": load_options(implausible, base, tip),
+    }
+    bench = experiment(settings, seed).bench  # what is wrong with it shows here, not in every process
+    done, interrupted = campaign_rows(Plan("detection", count * (1 + FREE), seed, settings), out, jobs)
+    if done is None:
+        fail("interrupted before anything was done", INTERRUPTED, kind="Interrupted")
+    told = {**settings, "robot": bench.robot.name, "rate": bench.rate, "spread": bench.spread._asdict(), "seed": seed}
+    found = study_of(done, told, outcome="interrupted" if interrupted else "end")
+    result = {"preset": preset, "contact": contact, "sources": dict(PRESETS[preset].sources), **found.to_dict(1.0)}
+    del result["seconds"]  # of computing: the same study has the same bytes
     files = _write(found, result, out) if out is not None else []
     if json:
         say_json(result)
@@ -93,7 +80,7 @@ from armwright.simulation.detection.moves import study_law, tool_moves
         _table(found, f"{preset}, {contact}: {found.contacts} contacts, {found.hours:.2f} h without")
         for file in files:
             say(f"wrote {file}")
-    if found.outcome == "interrupted":
+    if interrupted:
         fail("interrupted: the figures above are of the runs until then", INTERRUPTED)
 
 
@@ -123,35 +110,9 @@ def _table(found: DetectionStudy, title: str) -> None:
     table(title, heads, rows)
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[float], None]]:
-    """Show how far the study is: a bar on a terminal's stderr, else a line now and then."""
-    from rich.console import Console
-
-    console, began, last = Console(stderr=True), time.monotonic(), time.monotonic()
-    if console.is_terminal:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task("meeting contacts", total=1.0)
-            yield lambda fraction: bar.update(task, completed=fraction)
-        return
-
-    def line(fraction: float) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= EVERY:
-            last = now
-            typer.echo(f"{now - began:.0f} s: {100 * fraction:.0f} %", err=True)
-
-    yield line
-
-
 def _write(found: DetectionStudy, result: dict[str, Any], out: Path) -> list[Path]:
     from json import dumps
 
-    out.mkdir(parents=True, exist_ok=True)
     files = [out / "detection.json"]
     files[0].write_text(dumps(result, indent=1, allow_nan=False), encoding="utf-8")
     try:

@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
+from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm, load_options
 from armwright.cli.failures import fail, guarded
+from armwright.cli.fronts import campaign_rows
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table, tell
 from armwright.cli.run_ends import joint_numbers
 from armwright.errors import NotSupportedError
@@ -21,9 +18,7 @@ from armwright.errors import NotSupportedError
 if TYPE_CHECKING:
     from armwright.exploration.grid.compare import Comparison
 
-Tell = Callable[[str, int, dict[str, Any]], None]
 OUTCOMES = ("reached", "declared unreachable", "gave up", "still in contact")
-EVERY = 20.0  # [s] between lines where there is no terminal
 
 
 @guarded
@@ -34,20 +29,22 @@ def worlds(
         list[str] | None,
         typer.Option(help="Such as 'momentum with noise, slide'; repeat for more, all by default ('list' names them)."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the first world; world N alone: --seed N --count 1.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Of all worlds, and of the noise in them.", min=0)] = 0,
     learn_seed: Annotated[int, typer.Option(help="Of the motions that thresholds are learned from.", min=0)] = 0,
     near: Annotated[
         str | None, typer.Option(help="Joint coordinates [rad, m] to start near, for other arms than a UR5.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Processes; one a processor by default.", min=1, max=256)] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for runs.csv, runs.json, worlds.png.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the rows (`armwright campaign query`) and worlds.png.")] = None,
     implausible: Implausible = "refuse",
     base: Base = None,
     tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Explore random worlds in several ways; compare with oracles that see everything, and with each other."""
-    from armwright.exploration.grid.compare import VARIANTS, compare_explorations
+    from armwright.campaigns import Plan
+    from armwright.campaigns.comparison import check_task, comparison_of
+    from armwright.exploration.grid.compare import VARIANTS
     from armwright.exploration.options import GridTask
 
     if variant and variant == ["list"]:
@@ -60,33 +57,23 @@ def worlds(
     unknown = [name for name in chosen if name not in VARIANTS]
     if unknown:
         fail(f"--variant {unknown[0]}: choose from {'; '.join(VARIANTS)}")
-    if out is not None and out.exists() and not out.is_dir():
-        fail(f"{out}: not a folder")
-    arm = load_arm(robot, implausible, base, tip)
-    processes = jobs or os.cpu_count() or 1
-    with _progress(len(chosen), count) as done:
-        found = compare_explorations(
-            arm,
-            {name: VARIANTS[name] for name in chosen},
-            count,
-            seed=seed,
-            learn_seed=learn_seed,
-            jobs=processes,
-            task=GridTask(near=joint_numbers(near, "--near")),
-            progress=done,
-        )
-    files = _write(found, out) if out is not None and found.outcomes else []
+    place = joint_numbers(near, "--near")
+    check_task(load_arm(robot, implausible, base, tip), GridTask(near=place))  # here, not in every run
+    settings = {"robot": robot, "load": load_options(implausible, base, tip), "variants": chosen}
+    settings |= {"learn_seed": learn_seed, "near": None if place is None else list(place)}
+    done, interrupted = campaign_rows(Plan("worlds", count * len(chosen), seed, settings), out, jobs)
+    rows = [] if done is None else done.to_pylist()
+    found = comparison_of(rows, interrupted)
     if json:
         summaries = zip(found.summaries(), found.outcomes, strict=True)
         say_json([{**summary, "table": outcome.table()} for summary, outcome in summaries])
     elif found.outcomes:
         _tables(found)
-        for file in files:
-            say(f"wrote {file}")
-    if found.interrupted:
-        done_runs = sum(len(o.rows) for o in found.outcomes)
-        fail(f"interrupted after {done_runs} runs", INTERRUPTED, kind="Interrupted", answered=True)
-    if not all(outcome.right for outcome in found.outcomes):
+    if out is not None and found.outcomes:
+        _draw(found, out / "worlds.png", json)
+    if interrupted:
+        fail(f"interrupted after {len(rows)} runs", INTERRUPTED, kind="Interrupted", answered=True)
+    if len(rows) < count * len(chosen) or not all(outcome.right for outcome in found.outcomes):
         raise typer.Exit(NEGATIVE)
 
 
@@ -130,50 +117,12 @@ def _short(value: float) -> str:
     return f"{value:.3g}"
 
 
-@contextmanager
-def _progress(variants: int, count: int) -> Iterator[Tell]:
-    """Show how far the runs are and how they ended so far: a bar on a terminal's stderr, else a line now and then."""
-    from rich.console import Console
+def _draw(found: Comparison, path: Path, json: bool) -> None:
+    from armwright.exploration.grid.compare_report import draw_comparison
 
-    console = Console(stderr=True)
-    ended: dict[str, int] = {}
-    total, began, last = variants * count, time.monotonic(), time.monotonic()
-
-    def counts(row: dict[str, Any]) -> tuple[int, str]:
-        ended[row["end"]] = ended.get(row["end"], 0) + 1
-        return sum(ended.values()), " · ".join(f"{name} {ended[name]}" for name in OUTCOMES if name in ended)
-
-    if console.is_terminal:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, TextColumn("{task.fields[counts]}"), console=console, transient=True) as bar:
-            task = bar.add_task("judging the worlds", total=total, counts="")
-
-            def show(label: str, k: int, row: dict[str, Any]) -> None:
-                done, text = counts(row)
-                bar.update(task, completed=done, description=label, counts=text)
-
-            yield show
-        return
-
-    def line(label: str, k: int, row: dict[str, Any]) -> None:
-        nonlocal last
-        (done, text), now = counts(row), time.monotonic()
-        if now - last >= EVERY or done == total:
-            last = now
-            tell(f"{now - began:.0f} s: {done}/{total} runs, {label} {k}/{count}: {text}")
-
-    yield line
-
-
-def _write(found: Comparison, out: Path) -> list[Path]:
-    from armwright.exploration.grid.compare_report import draw_comparison, write_rows
-
-    files = write_rows(found, out)
     try:
-        draw_comparison(found, out / "worlds.png")
-        files.append(out / "worlds.png")
+        draw_comparison(found, path)
     except NotSupportedError as error:
         tell(f"armwright: no picture: {error}")
-    return files
+    else:
+        tell(f"wrote {path}") if json else say(f"wrote {path}")

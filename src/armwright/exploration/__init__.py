@@ -5,12 +5,12 @@
 """
 
 from armwright.exploration.arm.explore_arm import explore_arm
-from armwright.exploration.arm.random_worlds import explore_arms, oracle, random_world
+from armwright.exploration.arm.random_worlds import explore_arm_world, oracle, random_world
 from armwright.exploration.explore import explore
-from armwright.exploration.grid.compare import Comparison, compare_explorations
+from armwright.exploration.grid.compare import VARIANTS, Comparison, explore_variant
 from armwright.exploration.grid.cylinder_worlds import ask_oracles, random_cylinders
 from armwright.exploration.grid.explore_grid import explore_grid
-from armwright.exploration.grid.many_worlds import Outcomes, explore_many
+from armwright.exploration.grid.many_worlds import Outcomes
 from armwright.exploration.grid.rules import Rules
 from armwright.exploration.options import ArmTask, Budget, ControlLoop, GridTask, Sensing
 from armwright.exploration.result import Contact, Exploration
@@ -25,14 +25,14 @@ __all__ = [
     "GridTask",
     "Outcomes",
     "Rules",
+    "VARIANTS",
     "Sensing",
     "ask_oracles",
-    "compare_explorations",
     "explore",
     "explore_arm",
-    "explore_arms",
+    "explore_arm_world",
     "explore_grid",
-    "explore_many",
+    "explore_variant",
     "oracle",
     "random_cylinders",
     "random_world",

@@ -23,12 +23,13 @@ from typing import Any
 import numpy as np
 
 from armwright.campaigns.kind import Kind, Rows
+from armwright.campaigns.detection_summary import column, summary
 from armwright.campaigns.plan import Plan
 from armwright.simulation.detection.experiment import DETECTORS, OBSERVERS, experiment
 
 PARTS = ("before", "within", "until", "delay", "force")
 SCHEMA = {"move": "int64", "met": "string", "seconds": "float64"} | {
-    f"{o}_{d}_{part}".replace("-", "_"): "float64" for o in OBSERVERS for d in DETECTORS for part in PARTS
+    column(o, d, part): "float64" for o in OBSERVERS for d in DETECTORS for part in PARTS
 }
 
 
@@ -56,7 +57,7 @@ def start(plan: Plan, prepared: bytes) -> Rows:
             until = np.where(found.before[:, k] >= 1.0, found.until[:, k, 0], np.nan)
             parts = (found.before[:, k], found.within[:, k], until, found.delay[:, k, 0], found.force[:, k, 0])
             for part, values in zip(PARTS, parts, strict=True):
-                columns[f"{o}_{d}_{part}".replace("-", "_")] = _known(values)
+                columns[column(o, d, part)] = _known(values)
         return columns
 
     return rows
@@ -67,4 +68,4 @@ def _known(values: Any) -> list[float | None]:
     return [float(x) if np.isfinite(x) else None for x in values]
 
 
-KIND = Kind("detection", SCHEMA, start, chunk=1000, prepare=prepare)
+KIND = Kind("detection", SCHEMA, start, chunk=1000, prepare=prepare, summary=summary)

@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +11,14 @@ from armwright.contact.ground_truth import clearance
 from armwright.errors import InputError
 from armwright.exploration.arm.explore_arm import AROUND
 from armwright.exploration.explore import explore
-from armwright.exploration.options import Budget
+from armwright.exploration.options import Budget, Sensing
 from armwright.kinematics import fk
 from armwright.planning.joint.cspace import WholeArm
 from armwright.planning.joint.sampling import RRTConnect
 from armwright.planning.obstacles import obstacles_of
+from armwright.simulation.detection.moves import ur5_sensors
 from armwright.spatial.euler import rotation_from_rpy
+from armwright.world.distance import signed_distance
 from armwright.world.shapes import Box, Cylinder, Shape, Sphere
 from armwright.world.task import Task
 from armwright.world.world import World, check_base
@@ -36,6 +35,7 @@ SURFACE: dict[str, Any] = {
     "friction": 0.2,
 }  # [N/m, N s/m, -] as of the world "bench"
 PATIENT = Budget(duration=300.0)  # [s] of a run, several times what those that arrive take
+FALSE = 0.03  # [m] from every surface: a mark that far off is wrong
 FAR = 5000  # iterations of the oracle, twice those of a patient plan of the arm
 
 
@@ -109,67 +109,23 @@ def oracle(robot: Robot, world: World, *, seed: int = 0) -> str:
     return "solvable" if plan.ok else "no way found"
 
 
-@dataclass(frozen=True, eq=False)
-class ArmRuns:
-    """Runs with the whole arm through random worlds: one dictionary a run, with the oracle's word and the metrics."""
-
-    rows: tuple[dict[str, Any], ...]
-
-    def table(self) -> dict[str, dict[str, int]]:
-        """How many runs ended how, by what the oracle says."""
-        out: dict[str, dict[str, int]] = {}
-        for row in self.rows:
-            ends = out.setdefault(row["oracle"], {})
-            ends[row["outcome"]] = ends.get(row["outcome"], 0) + 1
-        return out
-
-    def summary(self) -> dict[str, Any]:
-        """Shares and medians as plain numbers."""
-        solvable = [row for row in self.rows if row["oracle"] == "solvable"]
-        reached = [row for row in self.rows if row["reached"]]
-
-        def median(key: str) -> float:
-            values = [row[key] for row in reached if np.isfinite(row[key])]
-            return float(np.median(values)) if values else float("nan")
-
-        keys = ("contacts", "arrival_s", "median_delay_s", "largest_force_n", "impulse_ns", "planning_s", "seconds")
-        return {
-            "worlds": len(self.rows),
-            "solvable": len(solvable),
-            "solvable_reached": sum(row["reached"] for row in solvable),
-            "false_alarms": sum(row["false_alarms"] for row in self.rows),
-            "link_named": sum(row["link_named"] for row in self.rows),
-            "link_right": sum(row["link_right"] for row in self.rows),
-            **{f"median_{key}": median(key) for key in keys},
-        }
-
-
-def explore_arms(
-    robot: Robot,
-    count: int,
-    *,
-    seed: int = 0,
-    progress: Callable[[int, int], Any] | None = None,
-    **options: Any,
-) -> ArmRuns:
-    """Explore random worlds with the whole arm.
+def explore_arm_world(robot: Robot, seed: int, reaction: str = "back off", **options: Any) -> dict[str, Any]:
+    """Explore one random world with the whole arm and a UR5's sensors; return its figures beside the oracle's word.
 
     Args:
         robot: a UR5 or an arm built like it.
-        count: how many worlds.
-        seed: of the first; the others follow.
-        progress: called with (worlds done, worlds in all).
+        seed: of the world and of the noise in it.
+        reaction: to contacts.
         **options: of `explore`.
+
+    Returns:
+        The metrics, ``truth`` (the oracle's word), and how many places were marked as sure: ``sure_marks``; and
+        ``false_marks``, those more than 3 cm from every surface.
     """
-    if isinstance(count, bool) or count != int(count) or count < 1:
-        raise InputError(f"explore_arms: count must be a whole number ≥ 1, got {count!r}")
-    rows = []
-    for k in range(int(count)):
-        world = random_world(robot, seed + k)
-        began = time.perf_counter()
-        run = explore(robot, world, **{"planner": "rrt-connect", "budget": PATIENT, **options})
-        took = time.perf_counter() - began
-        rows.append({"seed": seed + k, "oracle": oracle(robot, world), "seconds": took, **run.metrics()})
-        if progress is not None:
-            progress(k + 1, int(count))
-    return ArmRuns(tuple(rows))
+    world = random_world(robot, seed)
+    sensing = Sensing(sensors=ur5_sensors())
+    run = explore(robot, world, **{"sensing": sensing, "budget": PATIENT, "reaction": reaction, "seed": seed, **options})
+    marks = np.unique(np.concatenate([np.zeros((0, 3)), *(p.points[p.sure] for p in run.touch_maps)]), axis=0)
+    away = [min(abs(float(signed_distance(shape, mark))) for shape in world.shapes) for mark in marks]
+    marked = {"sure_marks": len(marks), "false_marks": sum(far > FALSE for far in away)}
+    return {"world": world.name, "truth": oracle(robot, world), **run.metrics(), **marked}

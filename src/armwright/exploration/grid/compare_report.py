@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a comparison leaves behind: every run as a row of a file, and one picture of all variants."""
+"""One picture of all variants of a comparison."""
 
 from __future__ import annotations
 
-import csv
-import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,39 +30,6 @@ PANELS = (
     ("tool_path_m", "path of the tool [m]", False),
     ("arrival_s", "time to arrive [s]", False),
 )
-
-
-def write_rows(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write runs.csv (one row per run) and runs.json (the same with the summaries) into a folder."""
-    rows = [{"variant": o.label, **row} for o in comparison.outcomes for row in o.rows]
-    table, document = folder / "runs.csv", folder / "runs.json"
-    content = {
-        "interrupted": comparison.interrupted,
-        "worlds_that_all_crossed": sorted(comparison.common()),
-        "summaries": [
-            {**s, "table": o.table()} for s, o in zip(comparison.summaries(), comparison.outcomes, strict=True)
-        ],
-        "runs": rows,
-    }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with table.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
-            writer.writeheader()
-            writer.writerows(rows)
-        document.write_text(json.dumps(_plain(content), indent=1, ensure_ascii=False), encoding="utf-8")
-    except OSError as error:
-        raise ArmwrightError(f"{error.filename or folder}: cannot be written ({error.strerror})") from error
-    return [table, document]
-
-
-def _plain(value: Any) -> Any:
-    """Replace what JSON has no word for (NaN) by null."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def draw_comparison(comparison: Comparison, path: str | Path | None = None) -> Any:

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many runs through random worlds: how often the arm arrives, and whether it is right when it says that it cannot.
 
-The oracles that judge it are those of `cylinder_worlds`; `compare` does this for several variants at once.
+The oracles that judge it are those of `cylinder_worlds`; `compare` has variants that are worth comparing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.errors import ArmwrightError
 from armwright.exploration.explore import explore
-from armwright.exploration.grid.cylinder_worlds import Oracle, ask_oracles, random_cylinders
-from armwright.exploration.options import Budget, ControlLoop, Sensing
+from armwright.exploration.grid.cylinder_worlds import Oracle
+from armwright.exploration.options import Budget
 
 if TYPE_CHECKING:
     from armwright.exploration.result import Exploration
@@ -100,8 +100,6 @@ def explore_one(
     robot: Robot,
     world: World,
     truth: Oracle,
-    *,
-    keep: Callable[[Exploration, Oracle], Any] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Explore one world; return its row of `Outcomes`.
@@ -117,44 +115,4 @@ def explore_one(
         return {"world": world.name, "truth": truth, "end": "gave up", **said, **figures}
     if run.outcome == "interrupted":
         raise KeyboardInterrupt
-    if keep is not None:
-        keep(run, truth)
     return {"world": world.name, "truth": truth, "end": kind_of_end(run), **run.metrics()}
-
-
-def explore_many(
-    robot: Robot,
-    worlds: Iterable[World] | int = 200,
-    *,
-    label: str = "",
-    seed: int = 0,
-    sensing: Sensing | None = None,
-    progress: Callable[[int, int], Any] | None = None,
-    keep: Callable[[Exploration, Oracle], Any] | None = None,
-    **options: Any,
-) -> Outcomes:
-    """Explore many worlds of upright cylinders: one compiled loop for all, thresholds learned once.
-
-    Args:
-        robot: the arm.
-        worlds: worlds with a task for the tool, or how many random ones.
-        label: for tables.
-        seed: of the first random world; the noise of world k has seed + k.
-        sensing: as in `explore`; thresholds are learned from motions of seed 0 unless it has another.
-        progress: called with (runs done, runs in all).
-        keep: called with every run and what the oracles say about its world.
-        **options: of `explore`.
-    """
-    chosen: Sequence[World] = (
-        [random_cylinders(seed + k) for k in range(worlds)] if isinstance(worlds, int) else list(worlds)
-    )
-    felt = sensing or Sensing()
-    felt = replace(felt, learn_seed=felt.learn_seed or 0)
-    slots = max((len(world) for world in chosen), default=1)
-    common = {"sensing": felt, "loop": ControlLoop(slots=slots), **options}
-    rows = []
-    for k, world in enumerate(chosen):
-        rows.append(explore_one(robot, world, ask_oracles(world), keep=keep, seed=seed + k, **common))
-        if progress is not None:
-            progress(k + 1, len(chosen))
-    return Outcomes(label or ", ".join(str(v) for v in options.values() if isinstance(v, str)), tuple(rows))

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the rows of ``detection`` come to: delays, missed contacts and false alarms of every detector, and its ROC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from armwright.campaigns.statistics import quantile, rate, share
+from armwright.simulation.detection.experiment import DETECTORS, OBSERVERS
+from armwright.simulation.detection.result import DetectionStudy, DetectorCurve
+
+SCALES = tuple(float(s) for s in np.geomspace(0.25, 4.0, 17))
+
+
+def column(observer: str, detector: str, part: str) -> str:
+    """Return the name of a column of ``detection``."""
+    return f"{observer}_{detector}_{part}".replace("-", "_")
+
+
+def judged(table: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield observer, detector and columns as arrays, NaN where there is nothing, of every pair that was judged."""
+    for o in OBSERVERS:
+        for d in DETECTORS:
+            found = {p: _array(table, column(o, d, p)) for p in ("before", "within", "until", "delay", "force")}
+            if np.isfinite(found["before"]).any():
+                yield o, d, found
+
+
+def study_of(table: Any, settings: Mapping[str, Any], *, outcome: str = "end") -> DetectionStudy:
+    """Return the rows as a `DetectionStudy` with thresholds as learned (scale 1)."""
+    met, free = _is(table, "contact"), _is(table, "free")
+    seconds, curves = _array(table, "seconds"), []
+    for o, d, found in judged(table):
+        early = found["before"][met] >= 1.0
+        delay, force = (np.where(early, np.nan, _missed(found[p][met])) for p in ("delay", "force"))
+        alarms = int((found["before"][free] >= 1.0).sum())
+        until = np.where(np.isfinite(found["until"]), found["until"], seconds)[free]
+        hours = np.array([max(float(until.sum()) / 3600.0, 1e-12)])
+        curve = DetectorCurve(o, d, np.ones(1), np.array([alarms]), hours, delay[:, None], None, force[:, None])
+        curves.append(curve)
+    hours_free = float(np.nansum(seconds)) / 3600.0
+    return DetectionStudy(tuple(curves), settings, int(met.sum()), hours_free, float("nan"), outcome)
+
+
+def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return plain rows: ``detectors`` at their learned thresholds, ``roc`` over factors on them; 95 % intervals."""
+    met, free = _is(table, "contact"), _is(table, "free")
+    seconds = _array(table, "seconds")
+    detectors, roc = [], []
+    for o, d, found in judged(table):
+        names = {"observer": o, "detector": d}
+        before, within = found["before"][met], found["within"][met]
+        for scale in (1.0, *SCALES):
+            clean = before < scale
+            alarms = int((found["before"][free] >= scale).sum())
+            row = {
+                **names,
+                "scale": scale,
+                "found": share(int((clean & (within >= scale)).sum()), int(clean.sum()))._asdict(),
+                "early": share(int((~clean).sum()), len(clean))._asdict(),
+                "runs_with_false_alarm": share(alarms, int(free.sum()))._asdict(),
+            }
+            roc.append(row)
+        row = roc.pop(-len(SCALES) - 1)
+        until = np.where(np.isfinite(found["until"]), found["until"], seconds)[free]
+        if len(until):
+            alarms = int((found["before"][free] >= 1.0).sum())
+            row |= {"false_alarms": alarms, "hours": float(until.sum()) / 3600.0}
+            row["false_alarms_per_hour"] = rate(alarms, row["hours"])._asdict()
+        for name, q in (("delay_median_s", 0.5), ("delay_p95_s", 0.95), ("delay_p99_s", 0.99)):
+            row[name] = quantile(found["delay"][met], q)._asdict()
+        row["force_median_n"] = quantile(found["force"][met], 0.5)._asdict()
+        detectors.append(row)
+    return {"detectors": detectors, "roc": roc}
+
+
+def _array(table: Any, name: str) -> Any:
+    return table[name].to_numpy().astype(np.float64)
+
+
+def _is(table: Any, what: str) -> Any:
+    return np.array(table["met"].to_pylist(), dtype=object) == what
+
+
+def _missed(values: Any) -> Any:
+    return np.where(np.isfinite(values), values, np.inf)

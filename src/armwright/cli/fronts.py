@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that are a campaign underneath: run it in a folder of the user's or in one that is thrown away, return rows."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from armwright.cli.failures import fail
+from armwright.cli.output import tell
+
+if TYPE_CHECKING:
+    from armwright.campaigns import Plan
+
+
+def campaign_rows(plan: Plan, out: Path | None, jobs: int | None) -> tuple[Any, bool]:
+    """Run a campaign; return a table of the rows that have a result (None without any), and whether it was interrupted."""
+    from armwright.campaigns import open_store, run_campaign
+    from armwright.campaigns.table import DONE, joined
+    from armwright.cli.campaign import _lines
+    from armwright.optional import need
+
+    compute = need("pyarrow.compute", "scale", "a campaign")
+
+    if out is not None and out.exists() and not out.is_dir():
+        fail(f"{out}: not a folder")
+    engine, interrupted = "serial" if jobs == 1 else "processes", False
+    with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        try:
+            run_campaign(plan, folder, engine=engine, workers=jobs, progress=_lines())
+        except KeyboardInterrupt:
+            interrupted = True
+            if not (folder / "campaign.json").exists():
+                return None, True
+            if out is not None:
+                tell(f"what is done is kept, go on with: armwright campaign resume {out}")
+        store = open_store(folder)
+        done = [store.read(*chunk) for chunk in sorted(store.done())]
+    if not done:
+        return None, interrupted
+    table = joined(done)
+    for row in table.filter(compute.not_equal(table["status"], DONE)).to_pylist():
+        tell(f"item {row['item']} has no result ({row['status']}): {row['message']}")
+    return table.filter(compute.equal(table["status"], DONE)), interrupted
