@@ -18,13 +18,13 @@ from make_touch_pushes import plants
 from make_touch_worlds import worlds
 
 import armwright as aw
+from armwright.campaigns.study import detection_study
 from armwright.contact.detectors.statistics import exact_proportion, poisson_rate
 from armwright.contact.isolation.isolate import isolate
 from armwright.contact.isolation.noise import link_torques, torque_covariance
 from armwright.contact.isolation.surface import drawn_place, pushes, surfaces
 from armwright.contact.observers import closed_loop_error_observer, momentum_observer
 from armwright.exploration.grid.compare import VARIANTS, compare_explorations
-from armwright.campaigns.study import detection_study
 from armwright.simulation.detection.moves import study_law, tool_moves
 from armwright.world.link_capsules import link_capsules
 

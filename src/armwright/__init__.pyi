@@ -18,6 +18,7 @@ from armwright import simulation as simulation
 from armwright import spatial as spatial
 from armwright import studies as studies
 from armwright import world as world
+from armwright.campaigns.study import detection_study as detection_study
 from armwright.dynamics import METHODS as METHODS
 from armwright.dynamics import Equations as Equations
 from armwright.dynamics import base_parameters as base_parameters
@@ -93,7 +94,6 @@ from armwright.robot.planar import planar as planar
 from armwright.robot.symbolic import SymbolicRobot as SymbolicRobot
 from armwright.robot.symbols import symbols as symbols
 from armwright.simulation import simulate as simulate
-from armwright.campaigns.study import detection_study as detection_study
 from armwright.world import World as World
 from armwright.world import load_world as load_world
 

@@ -9,7 +9,8 @@ import pytest
 
 from armwright.cli import main
 
-GIVEN = ["run", "detection", "--count", "24", "--preset", "ur5-cb3", "--seed", "3"]
+pytest.importorskip("pyarrow", reason="run detection is a campaign (extra 'scale')")
+GIVEN = ["run", "detection", "--count", "24", "--preset", "ur5-cb3", "--seed", "3", "--jobs", "1"]
 
 
 def test_a_study_on_the_command_line(tmp_path, capsys):

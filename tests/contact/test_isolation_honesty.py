@@ -13,11 +13,11 @@ from armwright.contact.isolation.isolate import isolate
 from armwright.contact.isolation.motion import moved_towards
 from armwright.contact.isolation.posterior import mass_within
 from armwright.contact.isolation.surface import bare, drawn_place, pushes, surfaces
+from armwright.contact.isolation.trials import drawn_plant, on_plant, rehearsed_covariance
 from armwright.errors import InputError
 from armwright.exploration.arm.places import find_places
 from armwright.exploration.arm.touch_map import empty_map
 from armwright.world.link_capsules import link_capsules
-from support.places import ROOT
 
 UR5 = aw.load("ur5")
 PARTS = link_capsules(UR5)
@@ -157,16 +157,20 @@ PLANTS = {
 
 
 @pytest.mark.parametrize("name", PLANTS)
-def test_located_is_worth_its_word_on_plants_that_are_not_as_declared(name, monkeypatch):
+def test_located_is_worth_its_word_on_plants_that_are_not_as_declared(name):
     """Of places called located, at most a share is more than 3 cm off; where it cannot be known, few are called so.
 
     Counts may exceed what the shares allow once in 10,000 times; seeds are not those of the documentation.
     """
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    from make_touch_pushes import counted
-
     wrong, claimed = PLANTS[name]
-    _, (located, off) = counted(UR5, 9, name, 60)
+    located = off = 0
+    for group in range(3):
+        rng = np.random.default_rng([9, list(PLANTS).index(name), group])
+        plant, known = drawn_plant(rng, name)
+        covariance = rehearsed_covariance(UR5, rng, known)
+        for _ in range(20):
+            said = on_plant(UR5, rng, plant, covariance)[2]
+            located, off = located + (said.outcome == "located"), off + (said.outcome == "located" and said.off > 0.03)
     assert off <= binom.isf(1e-4, located, wrong)
     assert located <= binom.isf(1e-4, 60, claimed)
 

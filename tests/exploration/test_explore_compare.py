@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import csv
 import json
 
 import numpy as np
 import pytest
 
+from armwright.campaigns.comparison import compare_explorations, world_seed
 from armwright.cli import main
 from armwright.errors import ArmwrightError, InputError
 from armwright.exploration.explore import explore
-from armwright.exploration.grid.compare import VARIANTS, compare_explorations
-from armwright.exploration.grid.compare_report import draw_comparison, write_rows
+from armwright.exploration.grid.compare import VARIANTS
+from armwright.exploration.grid.compare_report import draw_comparison
 from armwright.exploration.grid.cylinder_worlds import ask_oracles, random_cylinders
 from armwright.exploration.grid.many_worlds import Outcomes
 from armwright.exploration.options import Budget, ControlLoop, GridTask, Sensing
@@ -31,17 +31,9 @@ def same(a, b):
     return all(x == y or (x != x and y != y) for x, y in ((a[key], b[key]) for key in a)) and a.keys() == b.keys()
 
 
-@pytest.mark.slow
-def test_rows_do_not_depend_on_the_number_of_processes(comparison):
-    again = compare_explorations("ur5", {name: VARIANTS[name] for name in (SLIDE, NOISE)}, 3, seed=42, jobs=2)
-    for a, b in zip(comparison.outcomes, again.outcomes, strict=True):
-        assert a.label == b.label and len(a.rows) == len(b.rows) == 3
-        assert all(same(x, y) for x, y in zip(a.rows, b.rows, strict=True))
-
-
 def test_a_world_runs_alone_as_it_does_among_others(comparison):
-    alone = compare_explorations("ur5", {NOISE: VARIANTS[NOISE]}, 1, seed=44)
-    assert same(alone.outcomes[0].rows[0], comparison.outcomes[1].rows[2])
+    alone = compare_explorations("ur5", {NOISE: VARIANTS[NOISE]}, 1, seed=42)
+    assert same(alone.outcomes[0].rows[0], comparison.outcomes[1].rows[0])
 
 
 @pytest.mark.parametrize("learn_seed", [4, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 11))])
@@ -55,7 +47,8 @@ def test_what_thresholds_were_learned_from_does_not_matter(learn_seed):
 def test_every_solvable_world_is_crossed(comparison):
     for outcome in comparison.outcomes:
         assert outcome.right and not outcome.missed()
-        for row, seed in zip(outcome.rows, range(42, 45), strict=True):
+        for k, row in enumerate(outcome.rows):
+            seed = world_seed(42, k)
             assert row["world"] == f"random-{seed}" and row["truth"] == ask_oracles(random_cylinders(seed))
     slide, bump = comparison.summaries()
     assert slide["compared"] == bump["compared"] == len(comparison.common()) > 0
@@ -64,27 +57,20 @@ def test_every_solvable_world_is_crossed(comparison):
 
 
 def test_interrupt_keeps_what_was_done():
-    def stop(label, done, row):
-        if label == NOISE:
+    def stop(done, row):
+        if done == 3:
             raise KeyboardInterrupt
 
     found = compare_explorations("ur5", {n: VARIANTS[n] for n in (SLIDE, NOISE)}, 2, seed=42, progress=stop)
     assert found.interrupted and [len(o.rows) for o in found.outcomes] == [2, 1]
 
 
-def test_files_and_picture(comparison, tmp_path):
+def test_picture(comparison, tmp_path):
     pytest.importorskip("matplotlib", reason="figures")
-    table, document = write_rows(comparison, tmp_path / "out")
-    with table.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 6 and {row["variant"] for row in rows} == {SLIDE, NOISE}
-    said = json.loads(document.read_text(encoding="utf-8"))
-    assert len(said["runs"]) == 6 and said["summaries"][0]["table"]["solvable"]["reached"] > 0
     draw_comparison(comparison, tmp_path / "x.png")
     assert (tmp_path / "x.png").read_bytes()[:4] == b"\x89PNG"
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(ArmwrightError, match="cannot be written"):
-        write_rows(comparison, tmp_path / "file")
+    with pytest.raises(ArmwrightError, match="could not be saved"):
+        draw_comparison(comparison, tmp_path / "nowhere" / "x.png")
 
 
 def test_summary_of_wrong_ends():
@@ -117,11 +103,13 @@ def test_bad_requests():
 
 
 def test_worlds_on_the_command_line(tmp_path, capsys):
+    pytest.importorskip("duckdb", reason="run worlds is a campaign (extra 'scale')")
     given = ["run", "worlds", "--count", "2", "--seed", "42", "--jobs", "1", "--variant", "closed-loop, back off"]
     assert main([*given, "--out", str(tmp_path)]) == 0
     said = capsys.readouterr()
-    assert "closed-loop, back off" in said.out and "2/2 runs" in said.err
-    assert (tmp_path / "runs.csv").is_file()
+    assert "closed-loop, back off" in said.out and "2 of 2 items" in said.err
+    assert main(["campaign", "query", str(tmp_path), "select count(*) as n from rows", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"n": 2}]
     assert main([*given, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["runs"] == 2
     assert main([*given[:2], "--count", "1", *given[4:], "--learn-seed", "3", "--json"]) == 0

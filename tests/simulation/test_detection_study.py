@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.campaigns.study import detection_study
 from armwright.contact.detectors import adaptive_detector, joint_detector
 from armwright.contact.observers import closed_loop_error_observer, momentum_observer
 from armwright.contact.offline import run_monitors
@@ -21,10 +22,9 @@ from armwright.robot.kernels import compile as compile_for
 from armwright.robot.parts import Friction
 from armwright.robot.tree import tree_of
 from armwright.simulation import simulate
+from armwright.simulation.detection.moves import study_law, tool_moves, ur5_sensors
 from armwright.simulation.detection.presets import CONTACTS, PRESETS, preset
 from armwright.simulation.detection.runs import Bench, Population, Push, Spread, Wall
-from armwright.campaigns.study import detection_study
-from armwright.simulation.detection.moves import study_law, tool_moves, ur5_sensors
 from armwright.simulation.sensors import JointSensors
 
 W = np.array([22.5, 22.5, 75.0, 75.0, 75.0, 75.0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variants of exploring side by side: from Python objects in this process, or from the rows of a campaign of ``worlds``.
+"""Variants of exploring side by side: of Python objects in this process, or from the rows of a campaign ``worlds``.
 
 The world of item k of V variants is number k // V; its seed is made of the campaign's and its number.
 """
@@ -35,7 +35,7 @@ def check_task(robot: Robot, task: GridTask) -> None:
 
 
 def comparison_of(rows: Iterable[Mapping[str, Any]], interrupted: bool = False) -> Comparison:
-    """Return rows of ``worlds`` by variant, in the order in which variants come first; figures that a run has not are NaN."""
+    """Return rows of ``worlds`` by variant, as they come first; figures that a run has not are NaN."""
     parts: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         figures = {name: np.nan if row[name] is None else row[name] for name in FIGURES}

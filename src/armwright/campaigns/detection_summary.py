@@ -56,7 +56,7 @@ def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
         for scale in (1.0, *SCALES):
             clean = before < scale
             alarms = int((found["before"][free] >= scale).sum())
-            row = {
+            row: dict[str, Any] = {
                 **names,
                 "scale": scale,
                 "found": share(int((clean & (within >= scale)).sum()), int(clean.sum()))._asdict(),

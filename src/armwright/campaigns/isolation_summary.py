@@ -18,8 +18,8 @@ FAR = 0.03  # [m] a place that is farther from the contact is wrong
 def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
     """Return plain rows with exact 95 % intervals.
 
-    ``links``: right links among *distinct*, *loaded*, *claimed* and all pushes. ``places``: located ones that are wrong,
-    by plant. ``certainty``: right places by the certainty that was claimed.
+    ``links``: right links among *distinct*, *loaded*, *claimed* and all pushes. ``places``: located ones that are
+    wrong, by plant. ``certainty``: right places by the certainty that was claimed.
     """
     rows = table.to_pylist()
     links, places, certainty = [], [], []

@@ -56,6 +56,24 @@ class Kind:
                 )
 
 
+def settings_of(plan: Plan, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a plan's settings with a kind's defaults, or raise `InputError` for one that it does not know."""
+    unknown = sorted(set(plan.settings) - set(defaults))
+    if unknown:
+        raise InputError(f"{plan.kind}: unknown setting {unknown[0]!r}; valid: {', '.join(defaults)}")
+    return {**defaults, **plan.settings}
+
+
+def one_by_one(row: Callable[[int], Mapping[str, Any]], schema: Mapping[str, str]) -> Rows:
+    """Return the rows of a kind that computes one item at a time."""
+
+    def rows(first: int, last: int) -> dict[str, list[Any]]:
+        found = [row(item) for item in range(first, last)]
+        return {name: [each[name] for each in found] for name in schema}
+
+    return rows
+
+
 def find_kind(name: str) -> Kind:
     """Return a kind by name, or by ``module:object``."""
     place = KINDS.get(name, name)

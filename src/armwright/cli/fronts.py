@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that are a campaign underneath: run it in a folder of the user's or in one that is thrown away, return rows."""
+"""Commands that are a campaign underneath: in a folder of the user's, or in one that is thrown away."""
 
 from __future__ import annotations
 
@@ -16,13 +16,10 @@ if TYPE_CHECKING:
 
 
 def campaign_rows(plan: Plan, out: Path | None, jobs: int | None) -> tuple[Any, bool]:
-    """Run a campaign; return a table of the rows that have a result (None without any), and whether it was interrupted."""
+    """Run a campaign; return a table of the rows with a result (None without any), and whether it was interrupted."""
     from armwright.campaigns import open_store, run_campaign
-    from armwright.campaigns.table import DONE, joined
+    from armwright.campaigns.summary import results
     from armwright.cli.campaign import _lines
-    from armwright.optional import need
-
-    compute = need("pyarrow.compute", "scale", "a campaign")
 
     if out is not None and out.exists() and not out.is_dir():
         fail(f"{out}: not a folder")
@@ -37,11 +34,7 @@ def campaign_rows(plan: Plan, out: Path | None, jobs: int | None) -> tuple[Any, 
                 return None, True
             if out is not None:
                 tell(f"what is done is kept, go on with: armwright campaign resume {out}")
-        store = open_store(folder)
-        done = [store.read(*chunk) for chunk in sorted(store.done())]
-    if not done:
-        return None, interrupted
-    table = joined(done)
-    for row in table.filter(compute.not_equal(table["status"], DONE)).to_pylist():
+        good, bad = results(open_store(folder))
+    for row in bad.to_pylist():
         tell(f"item {row['item']} has no result ({row['status']}): {row['message']}")
-    return table.filter(compute.equal(table["status"], DONE)), interrupted
+    return good, interrupted

@@ -39,8 +39,6 @@ def detection(
     json: Json = False,
 ) -> None:
     """Learn thresholds on some moves, then meet contacts on others: delay, force at the alarm, false alarms."""
-    from armwright.simulation.detection.presets import CONTACTS, PRESETS
-    from armwright.simulation.detection.presets import preset as find
     from armwright.campaigns import Plan
     from armwright.campaigns.detection_summary import study_of
     from armwright.simulation.detection.experiment import experiment

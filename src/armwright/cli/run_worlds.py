@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,7 +35,10 @@ def worlds(
         str | None, typer.Option(help="Joint coordinates [rad, m] to start near, for other arms than a UR5.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Processes; one a processor by default.", min=1, max=256)] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the rows (`armwright campaign query`) and worlds.png.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for the rows (`armwright campaign query`) and worlds.png."),
+    ] = None,
     implausible: Implausible = "refuse",
     base: Base = None,
     tip: Tip = None,
@@ -59,7 +62,7 @@ def worlds(
         fail(f"--variant {unknown[0]}: choose from {'; '.join(VARIANTS)}")
     place = joint_numbers(near, "--near")
     check_task(load_arm(robot, implausible, base, tip), GridTask(near=place))  # here, not in every run
-    settings = {"robot": robot, "load": load_options(implausible, base, tip), "variants": chosen}
+    settings: dict[str, Any] = {"robot": robot, "load": load_options(implausible, base, tip), "variants": chosen}
     settings |= {"learn_seed": learn_seed, "near": None if place is None else list(place)}
     done, interrupted = campaign_rows(Plan("worlds", count * len(chosen), seed, settings), out, jobs)
     rows = [] if done is None else done.to_pylist()

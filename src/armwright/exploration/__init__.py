@@ -16,6 +16,7 @@ from armwright.exploration.options import ArmTask, Budget, ControlLoop, GridTask
 from armwright.exploration.result import Contact, Exploration
 
 __all__ = [
+    "VARIANTS",
     "ArmTask",
     "Budget",
     "Comparison",
@@ -25,7 +26,6 @@ __all__ = [
     "GridTask",
     "Outcomes",
     "Rules",
-    "VARIANTS",
     "Sensing",
     "ask_oracles",
     "explore",

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from armwright.campaigns.kind import Kind, Rows
 from armwright.campaigns.detection_summary import column, summary
+from armwright.campaigns.kind import Kind, Rows
 from armwright.campaigns.plan import Plan
 from armwright.simulation.detection.experiment import DETECTORS, OBSERVERS, experiment
 

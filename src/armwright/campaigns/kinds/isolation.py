@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from armwright.campaigns.isolation_summary import summary
-from armwright.campaigns.kind import Kind, Rows
+from armwright.campaigns.kind import Kind, Rows, one_by_one, settings_of
 from armwright.campaigns.plan import Plan, item_rng
-from armwright.contact.isolation.trials import PLANTS, Said, drawn_plant, on_link, on_plant, rehearsed_covariance
+from armwright.contact.isolation.trials import Said, drawn_plant, on_link, on_plant, rehearsed_covariance
 from armwright.errors import InputError
 from armwright.robot.load import load
 
@@ -39,10 +39,7 @@ DRAWN = 1  # in the seeds of plants, beside their number: no item has two number
 
 def start(plan: Plan, prepared: bytes) -> Rows:
     """Load the arm; items differ in configuration, push and noise, groups of them in their plant."""
-    s = {**DEFAULTS, **plan.settings}
-    unknown = sorted(set(s) - set(DEFAULTS))
-    if unknown or set(s["plants"]) - set(PLANTS):
-        raise InputError(f"isolation: {unknown or s['plants']}; valid: {', '.join(DEFAULTS)}; plants: {list(PLANTS)}")
+    s = settings_of(plan, DEFAULTS)
     arm = load(s["robot"], **s["load"])
     if arm.n != 6:
         raise InputError(f"isolation: needs an arm of six joints, {arm.name!r} has {arm.n}")
@@ -66,11 +63,7 @@ def start(plan: Plan, prepared: bytes) -> Rows:
             out |= {f"{way}_{field}": value for field, value in said._asdict().items()}
         return out
 
-    def rows(first: int, last: int) -> dict[str, Any]:
-        found = [row(item) for item in range(first, last)]
-        return {name: [each[name] for each in found] for name in SCHEMA}
-
-    return rows
+    return one_by_one(row, SCHEMA)
 
 
 KIND = Kind("isolation", SCHEMA, start, chunk=50, summary=summary)

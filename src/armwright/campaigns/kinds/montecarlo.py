@@ -23,9 +23,8 @@ from typing import Any
 import numpy as np
 
 from armwright import control
-from armwright.campaigns.kind import Kind, Rows
+from armwright.campaigns.kind import Kind, Rows, settings_of
 from armwright.campaigns.plan import Plan, item_rng
-from armwright.errors import InputError
 from armwright.motion import quintic
 from armwright.robot.load import load
 from armwright.simulation import simulate
@@ -41,40 +40,25 @@ DEFAULTS: Mapping[str, Any] = {
     "friction": [0.8, 1.2],
     "rate": 1000.0,
 }
-SCHEMA = {
-    "payload": "float64",
-    "friction": "float64",
-    "error_max": "float64",
-    "error_end": "float64",
-    "torque_max": "float64",
-}
+SCHEMA = dict.fromkeys(("payload", "friction", "error_max", "error_end", "torque_max"), "float64")
 
 
 def start(plan: Plan, prepared: bytes) -> Rows:
     """Load the arm and the law; items differ in payload and friction."""
-    unknown = sorted(set(plan.settings) - set(DEFAULTS))
-    if unknown:
-        raise InputError(f"montecarlo: unknown setting {unknown[0]!r}; valid: {', '.join(DEFAULTS)}")
-    s = {**DEFAULTS, **plan.settings}
+    s = settings_of(plan, DEFAULTS)
     robot, law = load(s["robot"]), getattr(control, s["law"])(**s["gains"])
     spare = _arm(robot, s["payload"][1] + 1.0, s["friction"][1] + 1.0)
     path = quintic(np.array(s["start"]), np.array(s["goal"]), s["duration"])
 
     def rows(first: int, last: int) -> dict[str, Any]:
         draws = np.array([item_rng(plan.seed, k).uniform(size=2) for k in range(first, last)])
-        payload = s["payload"][0] + (s["payload"][1] - s["payload"][0]) * draws[:, 0]
-        factor = s["friction"][0] + (s["friction"][1] - s["friction"][0]) * draws[:, 1]
+        payload, factor = (a + (b - a) * u for (a, b), u in zip((s["payload"], s["friction"]), draws.T, strict=True))
         arms = [_arm(robot, m, f) for m, f in zip(payload.tolist(), factor.tolist(), strict=True)]
         # numbers that all lanes share are compiled in and round differently: one arm more shares none, in any chunk
         runs = simulate([*arms, spare], law, path, model=robot, rate=s["rate"])
         error, torque = (np.abs(runs[name][: len(arms)]) for name in ("error", "tau"))
-        return {
-            "payload": payload,
-            "friction": factor,
-            "error_max": error.max(axis=(1, 2)),
-            "error_end": error[:, -1].max(axis=1),
-            "torque_max": torque.max(axis=(1, 2)),
-        }
+        worst = (error.max(axis=(1, 2)), error[:, -1].max(axis=1), torque.max(axis=(1, 2)))
+        return dict(zip(SCHEMA, (payload, factor, *worst), strict=True))
 
     return rows
 

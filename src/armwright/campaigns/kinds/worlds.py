@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from armwright.campaigns.comparison import check_task, world_seed
-from armwright.campaigns.kind import Kind, Rows
+from armwright.campaigns.kind import Kind, Rows, one_by_one, settings_of
 from armwright.campaigns.plan import Plan
 from armwright.errors import InputError
 from armwright.exploration.arm.random_worlds import explore_arm_world
@@ -37,19 +37,23 @@ SCHEMA = {"variant": "string", "seed": "int64", "learn_seed": "int64"} | {
 }
 WAYS: Mapping[str, tuple[str, ...]] = {"grid": tuple(VARIANTS), "arm": ("back off", "slide")}
 DEFAULTS: Mapping[str, Any] = {
-    **{"robot": "ur5", "load": {}, "task": "grid", "variants": None},
-    **{"learn_seed": 0, "worlds_per_learning": 0, "near": None},
+    "robot": "ur5",
+    "load": {},
+    "task": "grid",
+    "variants": None,
+    "learn_seed": 0,
+    "worlds_per_learning": 0,
+    "near": None,
 }
 
 
 def start(plan: Plan, prepared: bytes) -> Rows:
     """Load the arm; its loops and thresholds are kept from run to run."""
-    s = {**DEFAULTS, **plan.settings}
-    unknown, ways = sorted(set(s) - set(DEFAULTS)), WAYS.get(s["task"], ())
+    s = settings_of(plan, DEFAULTS)
+    ways = WAYS.get(s["task"], ())
     labels = list(ways) if s["variants"] is None else s["variants"]
-    if unknown or not labels or set(labels) - set(ways):
-        wrong = f"unknown setting {unknown[0]!r}" if unknown else f"task {s['task']!r} with variants {labels!r:.80}"
-        raise InputError(f"worlds: {wrong}; valid: {', '.join(DEFAULTS)}; variants of tasks: {dict(WAYS)}")
+    if not labels or set(labels) - set(ways):
+        raise InputError(f"worlds: no variants {labels!r:.80} of task {s['task']!r}; variants of tasks: {dict(WAYS)}")
     arm, task = load(s["robot"], **s["load"]), GridTask(near=s["near"])
     if s["task"] == "grid":
         check_task(arm, task)
@@ -65,11 +69,7 @@ def start(plan: Plan, prepared: bytes) -> Rows:
         found |= {"variant": label, "seed": seed, "learn_seed": learn, "said": found["message"]}
         return {name: None if found.get(name) != found.get(name) else found.get(name) for name in SCHEMA}  # no NaN
 
-    def rows(first: int, last: int) -> dict[str, Any]:
-        found = [row(item) for item in range(first, last)]
-        return {name: [each[name] for each in found] for name in SCHEMA}
-
-    return rows
+    return one_by_one(row, SCHEMA)
 
 
 KIND = Kind("worlds", SCHEMA, start, chunk=4)

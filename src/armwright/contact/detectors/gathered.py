@@ -24,14 +24,14 @@ class Runs(NamedTuple):
         size: |tau_ext| (B, T, n); the largest of all runs (1, T, n) where they were merged.
         features: what thresholds may grow with, (k, B or 1, T, n), such as |q̇_ref|.
         mean, square: (n,) of |tau_ext| and of its square over all runs.
-        count: of runs.
+        number: of runs.
     """
 
     size: Array
     features: Array
     mean: Array
     square: Array
-    count: int
+    number: int
 
 
 def runs_of(size: Array, features: Array) -> Runs:
@@ -46,11 +46,11 @@ def merged(before: Runs | None, runs: Runs) -> Runs:
     worst = runs.size.max(axis=0)[None]
     if before is None:
         return runs._replace(size=worst)
-    count = before.count + runs.count
-    share = runs.count / count
+    number = before.number + runs.number
+    share = runs.number / number
     mean = before.mean + share * (runs.mean - before.mean)
     square = before.square + share * (runs.square - before.square)
-    return Runs(np.maximum(before.size, worst), runs.features, mean, square, count)
+    return Runs(np.maximum(before.size, worst), runs.features, mean, square, number)
 
 
 def appended(before: Runs | None, runs: Runs) -> Runs:

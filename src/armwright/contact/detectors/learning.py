@@ -133,7 +133,7 @@ def thresholds_from(
     if margin is not None:
         rate = confidence = float("nan")
     a, b, c, d = found.coefficients
-    ticks = np.array([part.count * part.size.shape[1] for part in runs])
+    ticks = np.array([part.number * part.size.shape[1] for part in runs])
     peak = np.max([part.size.max(axis=(0, 1)) for part in runs], axis=0)
     spread = np.sqrt(np.array([part.square for part in runs]).T @ ticks / ticks.sum())
     hours = float(ticks.sum()) * dt / 3600.0
@@ -176,7 +176,7 @@ def raised_envelope(
     fitted, held = _halves(runs)
     shape = _envelope(fitted)
     levels = [part.size / _threshold(shape, part) for part in held]
-    hours, n = sum(part.count * part.size.shape[1] for part in held) * dt / 3600.0, shape.shape[1]
+    hours, n = sum(part.number * part.size.shape[1] for part in held) * dt / 3600.0, shape.shape[1]
     raised = np.full(n, np.nan if margin is None else margin)
     if margin is None:
         groups = [[j] for j in range(n)] if each else [list(range(n))]
@@ -193,7 +193,7 @@ def raised_envelope(
         shape = _envelope(runs)
     edges = [int(rising_edges((level / raised).max(axis=-1) - 1.0).sum()) for level in levels]
     # of merged runs nobody knows which had the alarm: each counts
-    alarms = sum(e * part.count // len(part.size) for e, part in zip(edges, held, strict=True))
+    alarms = sum(e * part.number // len(part.size) for e, part in zip(edges, held, strict=True))
     return Raised(raised * shape, float(raised.max()), poisson_rate(alarms, hours))
 
 

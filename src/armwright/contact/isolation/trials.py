@@ -129,9 +129,7 @@ def rehearsed_covariance(arm: Robot, rng: np.random.Generator, plant: Plant) -> 
     return change_covariance([Episode(b[None], a[None]) for b, a in rows], 1.0, window=1.0, gap=0.0)
 
 
-def on_plant(
-    arm: Robot, rng: np.random.Generator, plant: Plant, covariance: Array
-) -> tuple[Met, Said, Said]:
+def on_plant(arm: Robot, rng: np.random.Generator, plant: Plant, covariance: Array) -> tuple[Met, Said, Said]:
     """Push a braking arm that is not as declared; isolate the level with sensor noise, and the rehearsed change."""
     q, before, after = _estimates(arm, rng, plant)
     met = [drawn_push(arm, rng, q, lean=plant.lean) for _ in range(plant.contacts)]

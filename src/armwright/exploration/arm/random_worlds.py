@@ -9,6 +9,7 @@ import numpy as np
 
 from armwright.contact.ground_truth import clearance
 from armwright.errors import InputError
+from armwright.exploration.arm.arm_result import ArmExploration
 from armwright.exploration.arm.explore_arm import AROUND
 from armwright.exploration.explore import explore
 from armwright.exploration.options import Budget, Sensing
@@ -124,7 +125,10 @@ def explore_arm_world(robot: Robot, seed: int, reaction: str = "back off", **opt
     """
     world = random_world(robot, seed)
     sensing = Sensing(sensors=ur5_sensors())
-    run = explore(robot, world, **{"sensing": sensing, "budget": PATIENT, "reaction": reaction, "seed": seed, **options})
+    run = explore(
+        robot, world, **{"sensing": sensing, "budget": PATIENT, "reaction": reaction, "seed": seed, **options}
+    )
+    assert isinstance(run, ArmExploration)
     marks = np.unique(np.concatenate([np.zeros((0, 3)), *(p.points[p.sure] for p in run.touch_maps)]), axis=0)
     away = [min(abs(float(signed_distance(shape, mark))) for shape in world.shapes) for mark in marks]
     marked = {"sure_marks": len(marks), "false_marks": sum(far > FALSE for far in away)}

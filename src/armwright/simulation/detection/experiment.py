@@ -109,7 +109,7 @@ def experiment(settings: Mapping[str, Any], seed: int) -> Experiment:
             f"detection: preset {s['preset']} has sensors for {len(chosen.torque_noise)} joints, robot {arm.name!r} "
             f"has {arm.n}"
         )
-    given = {name: tuple(v) if isinstance(v, list) else v for name, v in s["spread"].items()}
+    given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in s["spread"].items()}
     try:
         spread = chosen.spread._replace(**given)
         spread.check()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the arms of a detection study do: random moves of a given tool speed, under a law that can stand wrong friction."""
+"""What the arms of a detection study do: random moves of a given tool speed, under a law that stands wrong friction."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thresholds for a detection study, learned from runs without contact in memory that does not grow with their number."""
+"""Thresholds for a detection study, learned without contact, in memory that does not grow with the number of runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ to be kept; more of them say nothing about other motions."""
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Thresholds by observer, and two-speed thresholds by (observer, detector); how many runs they were learned from."""
+    """Thresholds by observer, two-speed thresholds by (observer, detector); from how many runs they were learned."""
 
     fits: Mapping[str, ThresholdFit]
     two_speed: Mapping[tuple[str, str], TwoSpeedFit]
@@ -56,7 +56,8 @@ def rehearse(
         kinds: two-speed detectors by name.
         runs: how many; at least two per trajectory, at most `KEPT` of each where there are fewer than four.
         seed: run k has the seed (seed, LEARNING, k).
-        false_alarms: [1/h]. margin: see `learn_thresholds`.
+        false_alarms: that the thresholds are for [1/h].
+        margin: see `learn_thresholds`.
         progress: called with the fraction done.
     """
     m, dt = len(trajectories), 1.0 / bench.rate
