@@ -19,6 +19,7 @@ from armwright.simulation.detection.runs import LANES, Bench
 if TYPE_CHECKING:
     from armwright.contact.monitor import Monitor
     from armwright.motion import Trajectory
+    from armwright.motion.reference import Reference
 
 LEARNING = 1  # in the seeds of learning runs, beside their number: no item of a study has two numbers in its seed
 KEPT = 256
@@ -63,32 +64,41 @@ def rehearse(
     m, dt = len(trajectories), 1.0 / bench.rate
     total = max(runs, 2 * m) if m >= MOTIONS else min(max(runs, 2 * m), KEPT * m)
     gather = merged if m >= MOTIONS else appended
-    refs, felt = [], {name: list[Runs]() for name in chains}
-    channels = {(o, d): list[tuple[Runs, Runs]]() for o in chains for d in kinds}
+    refs = []
+    felt: dict[tuple[str, str], list[Runs]] = {}
     for i, trajectory in enumerate(trajectories):
-        numbers = range(i, total, m)
-        quiet: dict[str, Runs] = {}
-        pair: dict[tuple[str, str], tuple[Runs, Runs]] = {}
-        ref: Any = None
+        numbers, gathered = range(i, total, m), dict[tuple[str, str], Runs]()
         for first in range(0, len(numbers), LANES):
             seeds = [np.random.SeedSequence(seed, spawn_key=(LEARNING, k)) for k in numbers[first : first + LANES]]
-            b = bench.run(trajectory, seeds, None, 0.0)
-            ref = b.ref
-            for o, chain in chains.items():
-                said = run_monitors(chain, bench.robot, b.time, b.q, b.qd, b.tau, ref, keep=("tau_ext",))["tau_ext"]
-                quiet[o] = gather(quiet.get(o), felt_runs(said, ref, bench.robot))
-                for d, kind in kinds.items():
-                    new, old = channel_runs(said, ref, dt, bench.robot, kind), pair.get((o, d), (None, None))
-                    pair[o, d] = gather(old[0], new[0]), gather(old[1], new[1])
+            ref, said = _said(bench, trajectory, seeds, chains, kinds)
+            gathered = {key: gather(gathered.get(key), runs) for key, runs in said.items()}
         refs.append(ref)
-        for o in chains:
-            felt[o].append(quiet[o])
-        for key, both in pair.items():
-            channels[key].append(both)
+        for key, part in gathered.items():
+            felt.setdefault(key, []).append(part)
         if progress is not None:
             progress((i + 1) / m)
-    fits = {o: thresholds_from(parts, refs, dt, rate=false_alarms, margin=margin) for o, parts in felt.items()}
-    two = {
-        (o, d): two_speed_from(parts, refs, dt, kind=kinds[d], rate=false_alarms) for (o, d), parts in channels.items()
-    }
+    fits = {o: thresholds_from(felt[o, ""], refs, dt, rate=false_alarms, margin=margin) for o in chains}
+    two = {}
+    for o in chains:
+        for d, kind in kinds.items():
+            pairs = list(zip(felt[o, f"{d} quick"], felt[o, f"{d} slow"], strict=True))
+            two[o, d] = two_speed_from(pairs, refs, dt, kind=kind, rate=false_alarms)
     return Learned(fits, two, total)
+
+
+def _said(
+    bench: Bench,
+    trajectory: Trajectory,
+    seeds: Sequence[np.random.SeedSequence],
+    chains: Mapping[str, tuple[Monitor, ...]],
+    kinds: Mapping[str, TwoSpeed],
+) -> tuple[Reference, dict[tuple[str, str], Runs]]:
+    """Run one batch; return its reference, and what every observer said, as it is ("") and through every channel."""
+    b, robot = bench.run(trajectory, seeds, None, 0.0), bench.robot
+    out: dict[tuple[str, str], Runs] = {}
+    for o, chain in chains.items():
+        said = run_monitors(chain, robot, b.time, b.q, b.qd, b.tau, b.ref, keep=("tau_ext",))["tau_ext"]
+        out[o, ""] = felt_runs(said, b.ref, robot)
+        for d, kind in kinds.items():
+            out[o, f"{d} quick"], out[o, f"{d} slow"] = channel_runs(said, b.ref, 1.0 / bench.rate, robot, kind)
+    return b.ref, out
