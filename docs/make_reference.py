@@ -41,7 +41,7 @@ MORE = {
         "ArmwrightError InputError DescriptionError NotSupportedError TraceError CompileError SimulationError "
         "ProgramError ArmwrightWarning"
     ),
-    "simulation": "detection.study.detection_study",
+    "campaigns": "study.detection_study comparison.compare_explorations summary.summary_of",
     "graph": "kernel.Kernel purity.pure",
 }
 """Room → further names: what a room without ``__all__`` offers, and what ``armwright`` takes from deeper files."""

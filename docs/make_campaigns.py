@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Put figures of campaigns into the documentation: ``python docs/make_campaigns.py isolation [--from FOLDER]``.
+
+Each word is a figure of howto/explore.md, made of the campaigns that `FIGURES` names. Run those first, each by
+``armwright campaign run docs/campaigns/NAME.toml``; ``--from`` says where their folders are, docs/campaigns by default.
+Figures are never typed by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armwright.campaigns import open_store
+from armwright.campaigns.comparison import comparison_of
+from armwright.campaigns.detection_summary import study_of
+from armwright.campaigns.isolation_summary import summary as isolation_summary
+from armwright.campaigns.statistics import rate, share
+from armwright.campaigns.summary import results
+from armwright.exploration.grid.compare_report import draw_comparison
+
+DOCS = Path(__file__).resolve().parent
+PAGE = DOCS / "howto" / "explore.md"
+MEDIANS = ("contacts", "impulse_ns", "largest_force_n", "largest_force_n_p95", "tool_path_m", "arrival_s")
+FINAL = ("unreachable", "boxed in")
+
+
+def said(count: int, total: int) -> str:
+    """A share with its exact 95 % interval."""
+    found = share(count, total)
+    return f"{count} of {total} ({100.0 * found.low:.1f}–{100.0 * found.high:.1f} %)" if total else "0 of 0"
+
+
+def rows_of(heads: str, rows: list[list[Any]]) -> list[str]:
+    """A table in Markdown; heads are parted by " | "."""
+    rule = "|" + "---|" * len(heads.split(" | "))
+    return [f"| {heads} |", rule, *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows)]
+
+
+def rounded(value: float) -> str:
+    """Two digits that count, without an exponent."""
+    return f"{float(f'{value:.2g}'):g}" if np.isfinite(value) else "–"
+
+
+def worlds(stores: list[Any]) -> list[str]:
+    """How the variants ended, and medians; and the picture."""
+    found = comparison_of(results(stores[0])[0].to_pylist())
+    ends, figures = [], []
+    for outcome, s in zip(found.outcomes, found.summaries(), strict=True):
+        t = outcome.table()
+        narrow = f"{t['narrow']['reached']} / {t['narrow']['declared unreachable']}"
+        solved = f"{t['solvable']['reached']} of {sum(t['solvable'].values())}"
+        closed = f"{t['unsolvable']['declared unreachable']} of {sum(t['unsolvable'].values())}"
+        ends.append([s["label"], solved, narrow, closed, len(outcome.missed()), s["false_alarms"]])
+        delay = rounded(1e3 * s["median_delay_s"])
+        figures.append([s["label"], *(rounded(s[name]) for name in MEDIANS), delay])
+    heads = "variant | solvable: reached | narrow: reached / declared | unsolvable: declared | wrong | false alarms"
+    more = "variant | contacts | impulse [N s] | largest force [N] | its 95 % | path [m] | time [s] | delay [ms]"
+    draw_comparison(found, DOCS / "img" / "worlds.png")
+    middle = ["", f"Medians over the {len(found.common())} worlds that every variant crossed:", ""]
+    picture = ["", "![random worlds: outcomes and spreads](../img/worlds.png)"]
+    return [*rows_of(heads, ends), *middle, *rows_of(more, figures), *picture]
+
+
+def learning(stores: list[Any]) -> list[str]:
+    """Random worlds with thresholds that were learned anew again and again."""
+    rows = results(stores[0])[0].to_pylist()
+    (outcome,) = comparison_of(rows).outcomes
+    learnings, bad = {row["learn_seed"] for row in rows}, {row["learn_seed"] for row in rows if row["false_alarms"]}
+    alarms, hours = sum(row["false_alarms"] for row in rows), sum(row["simulated_s"] for row in rows) / 3600.0
+    delays = [row["median_delay_s"] for row in rows if row["median_delay_s"] is not None]
+    counts = f"{alarms} in {hours:.2f} h (at most {rate(alarms, hours).high:.1f} per hour at 95 %)"
+    wrong = said(len(outcome.missed()), len(rows))
+    row = [
+        f"{len(learnings)}, {len(bad)} with a false alarm",
+        len(rows),
+        wrong,
+        counts,
+        f"{1e3 * np.median(delays):.1f} ms",
+    ]
+    return rows_of("learnings | worlds | wrong | false alarms | median delay", [row])
+
+
+def detection(stores: list[Any]) -> list[str]:
+    """Walls met by arms that are not as declared; thresholds of other moves."""
+    out = []
+    total: dict[str, list[float]] = {}
+    for store in stores:
+        learned = json.loads(store.prepared)
+        for curve in study_of(results(store)[0], store.plan.settings).curves:
+            point, late = curve.point(0), 1e3 * np.nanquantile(curve.delays[:, 0], [0.5, 0.99])
+            name = f"{curve.observer} / {curve.detector}"
+            margin = f"{learned[curve.observer]['margin']:.2f}" if curve.detector == "absolute" else "–"
+            limit = f"{rate(point.alarms, point.hours).high:.2f} per hour"
+            missed = f"{int(np.isinf(curve.delays).sum())} of {len(curve.delays)}"
+            delay = f"{late[0]:.1f} / {late[1]:.1f} ms"
+            out.append([store.plan.seed, f"{point.hours:.1f} h", name, margin, point.alarms, limit, delay, missed])
+            sums = total.setdefault(name, [0, 0.0])
+            sums[0], sums[1] = sums[0] + point.alarms, sums[1] + point.hours
+    heads = "seed | free motion | observer / detector | margin | false alarms | at most (95 %) | delay, median / 99 %"
+    words = [
+        f"{name} {n:.0f} in {h:.1f} hours, at most {rate(int(n), h).high:.2f} per hour"
+        for name, (n, h) in total.items()
+    ]
+    return [*rows_of(f"{heads} | missed", out), "", f"False alarms together (95 %): {'; '.join(words)}."]
+
+
+def isolation(stores: list[Any]) -> list[str]:
+    """How often the link is named."""
+    links = isolation_summary(results(stores[0])[0])["links"]
+    names = {"distinct": "*distinct* contacts", "loaded": "*loaded* contacts", "claimed": "*claimed*"}
+    rows = []
+    for name in (*names, "all"):
+        cells = [f"{r['count']} of {r['of']} ({100.0 * r['value']:.1f} %)" for r in links if r["pushes"] == name]
+        rows.append([names.get(name, "all, observable or not"), *cells])
+    return rows_of("right link | perfect model | 10 % mass, 20 % friction", rows)
+
+
+def certainty(stores: list[Any]) -> list[str]:
+    """How often the named place is right, by the certainty that was claimed; noise as declared."""
+    found = [isolation_summary(results(store)[0]) for store in stores]
+    bins = [[row for row in each["certainty"] if row["way"] == "first"] for each in found]
+    rows = []
+    for pair in zip(*bins, strict=True):
+        cells = [f"{100.0 * pair[0]['from']:.0f}–{100.0 * pair[0]['to']:.0f} %"]
+        for r in pair:
+            right = f"{100.0 * r['value']:.0f} % ({100.0 * r['low']:.0f}–{100.0 * r['high']:.0f}) of {r['of']}"
+            cells.append(f"{right}, claimed {100.0 * r['claimed']:.0f} %" if r["of"] else "–")
+        rows.append(cells)
+    off = [said(each["places"][0]["count"], each["places"][0]["of"]) for each in found]
+    rows.append(["*located* and more than 3 cm off", *off])
+    return rows_of("claimed | 20–100 N on any link: right | 5–200 N anywhere: right", rows)
+
+
+def plants(stores: list[Any]) -> list[str]:
+    """How often a *located* place is wrong on plants that are not as declared."""
+    places = isolation_summary(results(stores[0])[0])["places"]
+    rows = []
+    for level, change in zip(*([r for r in places if r["way"] == way] for way in ("first", "second")), strict=True):
+        cells = [cell for r in (level, change) for cell in (r["of"], said(r["count"], r["of"]))]
+        rows.append([level["plant"], level["pushes"], *cells])
+    return rows_of("plant | pushes | level, sensor noise: located | wrong | change, rehearsed: located | wrong", rows)
+
+
+def arm_worlds(stores: list[Any]) -> list[str]:
+    """Verdicts of the whole arm beside the oracle's, and how true its marks are."""
+    rows, out = results(stores[0])[0].to_pylist(), []
+    for reaction in dict.fromkeys(row["variant"] for row in rows):
+        these = [row for row in rows if row["variant"] == reaction]
+        ends = [row["outcome"] for row in these if row["truth"] == "solvable"]
+        reached, wrong = sum(end == "reached" for end in ends), sum(end in FINAL for end in ends)
+        marks, false = (sum(row[name] for row in these) for name in ("sure_marks", "false_marks"))
+        out.append([reaction, said(reached, len(ends)), said(wrong, len(ends)), said(false, marks)])
+    heads = "reaction | solvable worlds reached | wrong verdicts there | sure marks > 3 cm from every surface"
+    return rows_of(heads, out)
+
+
+FIGURES = {
+    "worlds": (worlds, ("worlds-grid",)),
+    "learning": (learning, ("worlds-learning",)),
+    "detection": (detection, ("detection-wall-1", "detection-wall-2", "detection-wall-3")),
+    "isolation": (isolation, ("isolation-links",)),
+    "certainty": (certainty, ("isolation-links", "isolation-light")),
+    "plants": (plants, ("isolation-plants",)),
+    "arm-worlds": (arm_worlds, ("worlds-arm",)),
+}
+
+if __name__ == "__main__":
+    word, place = sys.argv[1], Path(sys.argv[3]) if sys.argv[2:3] == ["--from"] else DOCS / "campaigns"
+    make, names = FIGURES[word]
+    opened = [open_store(place / name) for name in names]
+    for store in opened:
+        if store.missing():
+            sys.exit(f"{store.folder}: not done; go on with: armwright campaign resume {store.folder}")
+    begin, end = f"<!-- {word}: begin -->", f"<!-- {word}: end -->"
+    before, rest = PAGE.read_text(encoding="utf-8").split(begin)
+    runs = [f"armwright campaign run docs/campaigns/{name}.toml" for name in names]
+    table = "\n".join(["```sh", *runs, f"python docs/make_campaigns.py {word}", "```", "", *make(opened)])
+    PAGE.write_text(f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}", encoding="utf-8")
