@@ -27,8 +27,8 @@ Tip = Annotated[
 
 def load_options(implausible: str, base: str | None, tip: str | None) -> dict[str, Any]:
     """Return how `load` is to read an arm, without what it would do anyway."""
-    given = {"implausible": implausible, "base": base, "tip": tip}
-    return {name: value for name, value in given.items() if value not in (None, "refuse")}
+    given = {"implausible": None if implausible == "refuse" else implausible, "base": base, "tip": tip}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def load_arm(robot: str, implausible: str, base: str | None, tip: str | None) -> Robot:
