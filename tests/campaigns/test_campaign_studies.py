@@ -21,7 +21,6 @@ from armwright.contact.detectors.two_speed_learning import channel_runs, two_spe
 from armwright.contact.isolation.trials import on_link
 from armwright.contact.observers import momentum_observer
 from armwright.errors import InputError
-from armwright.exploration.grid.compare import VARIANTS, explore_variant
 from armwright.motion import Reference
 from armwright.programs import run_program
 from armwright.simulation.detection.experiment import experiment
@@ -135,13 +134,16 @@ def test_memory_of_learning_does_not_grow_with_its_runs():
 def test_rows_of_worlds_are_explorations_of_their_worlds():
     names = ["closed-loop, back off", "closed-loop, slide"]
     worker = Worker(Plan("worlds", 4, 7, {"variants": names}), b"")
-    rows = worker.table(1, 3).to_pylist()
+    table = worker.table(1, 3)
+    rows = table.to_pylist()
     assert [row["variant"] for row in rows] == names[::-1]
     seeds = [np.random.SeedSequence(7, spawn_key=(k,)).generate_state(1, np.uint64)[0] >> np.uint64(1) for k in (0, 1)]
     assert [row["seed"] for row in rows] == seeds  # a world of either variant
-    alone = explore_variant(aw.load("ur5"), VARIANTS[names[0]], rows[1]["seed"])
-    for name in ("truth", "end", "contacts", "impulse_ns", "tool_path_m", "simulated_s"):
-        assert alone[name] == rows[1][name]
+    alone = worker.kind.record(worker.plan, b"", 2)
+    assert alone.time[-1] == rows[1]["simulated_s"]
+    assert np.linalg.norm(alone["force"], axis=1).max() == rows[1]["largest_force_n"]
+    found = worker.kind.summary(table.slice(0, 1))
+    assert [row["count"] for row in found["outcomes"]] == [1] and json.dumps(found)
 
 
 def test_rows_of_isolation_are_pushes_of_their_own():

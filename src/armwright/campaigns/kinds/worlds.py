@@ -14,17 +14,16 @@ near = [0, -1.6, 1.4, 0, 0.5, 0]            # start near, for other arms than a 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from armwright.campaigns.comparison import check_task, world_seed
+import numpy as np
+
 from armwright.campaigns.kind import Kind, Rows, one_by_one, settings_of
 from armwright.campaigns.plan import Plan
-from armwright.errors import InputError
-from armwright.exploration.arm.random_worlds import explore_arm_world
-from armwright.exploration.grid.compare import VARIANTS, explore_variant
-from armwright.exploration.options import GridTask
-from armwright.robot.load import load
+from armwright.campaigns.statistics import quantile, share
+from armwright.campaigns.world_cases import cases_of
 
 TEXTS, FLAGS = ("world", "truth", "end", "outcome", "said"), ("reached", "in_contact_at_end")
 COUNTS = ("contacts", "false_alarms", "link_named", "link_right", "sure_marks", "false_marks")
@@ -35,7 +34,6 @@ SCHEMA = {"variant": "string", "seed": "int64", "learn_seed": "int64"} | {
     **dict.fromkeys(COUNTS, "int64"),
     **dict.fromkeys((*FIGURES, "tool_path_m", "simulated_s"), "float64"),
 }
-WAYS: Mapping[str, tuple[str, ...]] = {"grid": tuple(VARIANTS), "arm": ("back off", "slide")}
 DEFAULTS: Mapping[str, Any] = {
     "robot": "ur5",
     "load": {},
@@ -49,27 +47,34 @@ DEFAULTS: Mapping[str, Any] = {
 
 def start(plan: Plan, prepared: bytes) -> Rows:
     """Load the arm; its loops and thresholds are kept from run to run."""
-    s = settings_of(plan, DEFAULTS)
-    ways = WAYS.get(s["task"], ())
-    labels = list(ways) if s["variants"] is None else s["variants"]
-    if not labels or set(labels) - set(ways):
-        raise InputError(f"worlds: no variants {labels!r:.80} of task {s['task']!r}; variants of tasks: {dict(WAYS)}")
-    arm, task = load(s["robot"], **s["load"]), GridTask(near=s["near"])
-    if s["task"] == "grid":
-        check_task(arm, task)
+    cases = cases_of(settings_of(plan, DEFAULTS), plan.seed)
 
     def row(item: int) -> dict[str, Any]:
-        world, k = divmod(item, len(labels))
-        seed, label = world_seed(plan.seed, world), labels[k]
-        learn = s["learn_seed"] + (world // s["worlds_per_learning"] if s["worlds_per_learning"] else 0)
-        if s["task"] == "grid":
-            found = explore_variant(arm, VARIANTS[label], seed, learn_seed=learn, task=task)
-        else:
-            found = explore_arm_world(arm, seed, label)
-        found |= {"variant": label, "seed": seed, "learn_seed": learn, "said": found["message"]}
+        found = cases.row(item)
         return {name: None if found.get(name) != found.get(name) else found.get(name) for name in SCHEMA}  # no NaN
 
     return one_by_one(row, SCHEMA)
 
 
-KIND = Kind("worlds", SCHEMA, start, chunk=4)
+def record(plan: Plan, prepared: bytes, item: int) -> Any:
+    """Return the recording of one exploration."""
+    return cases_of(settings_of(plan, DEFAULTS), plan.seed).recording(item)
+
+
+def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return how runs ended by variant and what the oracle says, and medians of the runs that arrived."""
+    rows, ends, figures = table.to_pylist(), [], []
+    for way in dict.fromkeys(row["variant"] for row in rows):
+        these = [row for row in rows if row["variant"] == way]
+        for truth in sorted({row["truth"] for row in these}):
+            found = Counter(row["end"] or row["outcome"] for row in these if row["truth"] == truth)
+            for end, count in sorted(found.items()):
+                ends.append({"variant": way, "truth": truth, "end": end, "count": count})
+                ends[-1] |= share(count, found.total())._asdict()
+        for name in (*FIGURES, "tool_path_m", "contacts"):
+            x = np.array([row[name] for row in these if row["reached"]], dtype=np.float64)
+            figures.append({"variant": way, "figure": name, **quantile(x, 0.5)._asdict()})
+    return {"outcomes": ends, "medians": figures}
+
+
+KIND = Kind("worlds", SCHEMA, start, chunk=4, record=record, summary=summary)

@@ -124,12 +124,14 @@ def explore_arm_world(robot: Robot, seed: int, reaction: str = "back off", **opt
         ``false_marks``, those more than 3 cm from every surface.
     """
     world = random_world(robot, seed)
-    sensing = Sensing(sensors=ur5_sensors())
-    run = explore(
-        robot, world, **{"sensing": sensing, "budget": PATIENT, "reaction": reaction, "seed": seed, **options}
-    )
+    run = explore(robot, world, **{**explore_arm_options(reaction, seed), **options})
     assert isinstance(run, ArmExploration)
     marks = np.unique(np.concatenate([np.zeros((0, 3)), *(p.points[p.sure] for p in run.touch_maps)]), axis=0)
     away = [min(abs(float(signed_distance(shape, mark))) for shape in world.shapes) for mark in marks]
     marked = {"sure_marks": len(marks), "false_marks": sum(far > FALSE for far in away)}
     return {"world": world.name, "truth": oracle(robot, world), **run.metrics(), **marked}
+
+
+def explore_arm_options(reaction: str, seed: int) -> dict[str, Any]:
+    """Return what `explore` is told for a random world; arguments as `explore_arm_world`."""
+    return {"sensing": Sensing(sensors=ur5_sensors()), "budget": PATIENT, "reaction": reaction, "seed": seed}

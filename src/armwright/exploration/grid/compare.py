@@ -73,12 +73,18 @@ def explore_variant(
         learn_seed: of the motions that thresholds are learned from, once for each variant and process.
         task: where and how the tool is held, for arms that the random worlds have no task for.
     """
+    world = random_cylinders(seed, most=SLOTS)
+    return explore_one(robot, world, _truth(seed), **explore_options(options, seed, learn_seed, task))
+
+
+def explore_options(options: Options, seed: int, learn_seed: int = 0, task: GridTask | None = None) -> dict[str, Any]:
+    """Return what `explore` is told for a variant; arguments as `explore_variant`."""
     chosen = dict(options)
     felt = {name: chosen.pop(name) for name in ("observer", "detector", "sensors") if name in chosen}
     if chosen.pop("noise", False):
         felt["sensors"] = ur5_sensors()
-    chosen |= {"sensing": Sensing(**felt, learn_seed=learn_seed), "loop": ControlLoop(slots=SLOTS), "seed": seed}
-    return explore_one(robot, random_cylinders(seed, most=SLOTS), _truth(seed), task=task or GridTask(), **chosen)
+    sensing = Sensing(**felt, learn_seed=learn_seed)
+    return {"sensing": sensing, "loop": ControlLoop(slots=SLOTS), "seed": seed, "task": task or GridTask(), **chosen}
 
 
 @lru_cache(maxsize=256)
