@@ -17,7 +17,7 @@ import numpy as np
 
 from armwright.campaigns import open_store
 from armwright.campaigns.comparison import comparison_of
-from armwright.campaigns.detection_summary import study_of
+from armwright.campaigns.detection_summary import column, study_of
 from armwright.campaigns.isolation_summary import summary as isolation_summary
 from armwright.campaigns.statistics import rate, share
 from armwright.campaigns.summary import results
@@ -90,15 +90,19 @@ def detection(stores: list[Any]) -> list[str]:
     out = []
     total: dict[str, list[float]] = {}
     for store in stores:
-        learned = json.loads(store.prepared)
-        for curve in study_of(results(store)[0], store.plan.settings).curves:
+        learned, table = json.loads(store.prepared), results(store)[0]
+        free = np.array(table["met"].to_pylist()) == "free"
+        moves = table["move"].to_numpy()[free]
+        for curve in study_of(table, store.plan.settings).curves:
+            level = table[column(curve.observer, curve.detector, "before")].to_numpy()[free]
+            false = f"{curve.alarms[0]} on {len(set(moves[level >= 1.0]))} of {len(set(moves))} moves"
             point, late = curve.point(0), 1e3 * np.nanquantile(curve.delays[:, 0], [0.5, 0.99])
             name = f"{curve.observer} / {curve.detector}"
             margin = f"{learned[curve.observer]['margin']:.2f}" if curve.detector == "absolute" else "–"
             limit = f"{rate(point.alarms, point.hours).high:.2f} per hour"
             missed = f"{int(np.isinf(curve.delays).sum())} of {len(curve.delays)}"
             delay = f"{late[0]:.1f} / {late[1]:.1f} ms"
-            out.append([store.plan.seed, f"{point.hours:.1f} h", name, margin, point.alarms, limit, delay, missed])
+            out.append([store.plan.seed, f"{point.hours:.1f} h", name, margin, false, limit, delay, missed])
             sums = total.setdefault(name, [0, 0.0])
             sums[0], sums[1] = sums[0] + point.alarms, sums[1] + point.hours
     heads = "seed | free motion | observer / detector | margin | false alarms | at most (95 %) | delay, median / 99 %"
