@@ -33,7 +33,7 @@ class Kind:
         version: raised whenever the same settings give other numbers.
         chunk: items per unit of work, half a second or more of it.
         prepare: plan → bytes, once per campaign and kept in its folder: thresholds learned, models fitted.
-        summary: Arrow table of all rows that are done → tables by name, each a list of plain rows (JSON-able).
+        summary: Arrow table of all rows with a result → tables by name, each a list of plain rows (JSON-able).
         record: (plan, prepared, item) → `Recording` of one item, for a closer look.
     """
 

@@ -19,10 +19,12 @@ def campaign_rows(plan: Plan, out: Path | None, jobs: int | None) -> tuple[Any, 
     """Run a campaign; return a table of the rows with a result (None without any), and whether it was interrupted."""
     from armwright.campaigns import open_store, run_campaign
     from armwright.campaigns.summary import results
+    from armwright.campaigns.table import arrow
     from armwright.cli.campaign import _lines
 
     if out is not None and out.exists() and not out.is_dir():
         fail(f"{out}: not a folder")
+    arrow()  # said before thresholds are learned, not after
     engine, interrupted = "serial" if jobs == 1 else "processes", False
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as place:
         folder = Path(place)

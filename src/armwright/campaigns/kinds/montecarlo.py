@@ -74,4 +74,4 @@ def _arm(robot: Any, payload: float, factor: float) -> Any:
     return replace(arm, joints=joints)
 
 
-KIND = Kind("montecarlo", SCHEMA, start, chunk=200)
+KIND = Kind("montecarlo", SCHEMA, start, version=2, chunk=200)
