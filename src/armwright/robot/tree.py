@@ -17,16 +17,17 @@ parameters): exact for tau, M and qdd, **not** for joint reaction wrenches.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.robot.canonical_frames import canonical_frames
-from armwright.spatial import inverse, skew
+from armwright.robot.tree_frames import Frames, frames_of, snap, snap_pose
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
+    from armwright.robot.parts import Actuators
     from armwright.types import Array
 
 
@@ -93,26 +94,6 @@ def present(values: Any) -> bool:
     return any(not isinstance(value, (int, float)) or value != 0.0 for value in np.ravel(values).tolist())
 
 
-def _snap(values: Array, size: float) -> Array:
-    """Round entries that differ from 0 (and ±1 for rotations, size 1) only by rounding."""
-    out = np.array(values, dtype=np.float64)
-    tolerance = 4e-15 * size
-    out[np.abs(out) < tolerance] = 0.0
-    if size == 1.0:
-        for one in (1.0, -1.0):
-            out[np.abs(out - one) < tolerance] = one
-    return out
-
-
-def _split_turn(R: Array) -> tuple[Array, float]:
-    """Write a constant rotation as Rx(alpha)·Rz(theta) if it has that form, else (R, 0)."""
-    if R[0, 2] != 0.0:
-        return R, 0.0
-    theta = float(np.arctan2(-R[0, 1], R[0, 0]))
-    Rx = np.array([[1.0, 0.0, 0.0], [0.0, R[2, 2], R[1, 2]], [0.0, -R[1, 2], R[2, 2]]])
-    return Rx, theta
-
-
 def tree_of(robot: Robot, *, regroup: bool = False) -> Tree:
     """Express `robot` in canonical frames; with `regroup`, in base inertial parameters (see the module text).
 
@@ -121,99 +102,123 @@ def tree_of(robot: Robot, *, regroup: bool = False) -> Tree:
     return robot.memo("regrouped tree", _regrouped) if regroup else robot.memo("tree", _canonical)
 
 
+def trees_of(robots: Sequence[Robot]) -> list[Tree]:
+    """Return the regrouped trees of many robots; arms of one geometry are done together, with the bits of one alone."""
+    new: dict[int, list[Robot]] = {}
+    for robot in robots:
+        if "regrouped tree" not in robot.known:
+            new.setdefault(id(frames_of(robot)), []).append(robot)
+    for alike in new.values():
+        for robot, tree in zip(alike, _trees(alike, regroup=True), strict=True):
+            robot.memo("regrouped tree", lambda _, tree=tree: tree)
+    return [tree_of(robot, regroup=True) for robot in robots]
+
+
 def _regrouped(robot: Robot) -> Tree:
-    return regrouped(tree_of(robot))
+    return _trees([robot], regroup=True)[0]
 
 
 def _canonical(robot: Robot) -> Tree:
-    links: list[Array] = []
-    homes: list[Array] = []
-    for body in robot.bodies:
-        T_root_parent = links[body.parent] if body.parent >= 0 else np.eye(4)
-        homes.append(T_root_parent @ body.T_parent_joint)
-        links.append(homes[-1] @ body.T_joint_link)
-    size = max([1e-3] + [float(np.abs(T[:3, 3]).max()) for T in links + homes])
-    frames = canonical_frames(robot, homes)
-    root = np.eye(4)
-    if frames:
-        R_base = robot.T_base_root[:3, :3]
-        vertical = np.abs(R_base @ frames[0][:3, 2] - [0.0, 0.0, 1.0]).max() < 1e-14
-        root[:3, :3] = R_base.T if vertical else frames[0][:3, :3]
-        root[:3, 3] = frames[0][:3, 3]
-    R0, p0, offset, m, h, J, T_body_link = [], [], [], [], [], [], []
-    for i, body in enumerate(robot.bodies):
-        before = frames[body.parent] if body.parent >= 0 else root
-        step = inverse(before) @ frames[i]
-        R = _snap(step[:3, :3], 1.0)
-        turn = 0.0
-        if robot.joints[body.joint].kind == "revolute":
-            R, turn = _split_turn(R)
-        R0.append(R)
-        p0.append(_snap(step[:3, 3], size))
-        offset.append(body.offset + turn)
-        T = inverse(frames[i]) @ links[i]
-        T[:3, :3], T[:3, 3] = _snap(T[:3, :3], 1.0), _snap(T[:3, 3], size)
-        T_body_link.append(T)
-        com = T[:3, :3] @ body.com + T[:3, 3]
-        inertia = T[:3, :3] @ body.inertia @ T[:3, :3].T - body.mass * skew(com) @ skew(com)
-        m.append(body.mass)
-        h.append(_snap(body.mass * com, max(1e-6, body.mass * size)))
-        inertia = 0.5 * (inertia + inertia.T)
-        J.append(_snap(inertia, max(1e-9, 0.1 * float(np.abs(inertia).max()))))
-    actuators, nb = robot.actuators, len(robot.bodies)
-    K = actuators.gear
-    tool_body = inverse(frames[robot.tip]) @ links[robot.tip] if robot.tip >= 0 else inverse(root)
-    T_tip_tool = tool_body @ robot.T_tip_tool
-    T_tip_tool[:3, :3], T_tip_tool[:3, 3] = _snap(T_tip_tool[:3, :3], 1.0), _snap(T_tip_tool[:3, 3], size)
-    T_base_root = robot.T_base_root @ root
-    T_base_root[:3, :3], T_base_root[:3, 3] = _snap(T_base_root[:3, :3], 1.0), _snap(T_base_root[:3, 3], size)
+    return _trees([robot], regroup=False)[0]
+
+
+def _trees(robots: Sequence[Robot], *, regroup: bool) -> list[Tree]:
+    """Trees of robots of one geometry."""
+    frames = frames_of(robots[0])
+    inertias = _inertias(robots, frames)
+    if regroup:
+        inertias = _regroup(frames, *inertias)
+    return [_tree(robot, frames, *own) for robot, *own in zip(robots, *inertias, strict=True)]
+
+
+def _tree(robot: Robot, frames: Frames, m: Array, h: Array, J: Array) -> Tree:
+    T_base_root = snap_pose(robot.T_base_root @ frames.root, frames.size)
     g = T_base_root[:3, :3].T @ robot.gravity
+    rotors, viscous = _motors_at_joints(robot.actuators)
     return Tree(
         n=robot.n,
-        parent=tuple(body.parent for body in robot.bodies),
-        revolute=tuple(robot.joints[body.joint].kind == "revolute" for body in robot.bodies),
-        joint=tuple(body.joint for body in robot.bodies),
-        ratio=np.array([body.ratio for body in robot.bodies]),
-        offset=np.array(offset),
-        R0=np.array(R0).reshape(nb, 3, 3),
-        p0=np.array(p0).reshape(nb, 3),
-        m=np.array(m),
-        h=np.array(h).reshape(nb, 3),
-        J=np.array(J).reshape(nb, 3, 3),
-        gravity=_snap(g, max(1e-3, float(np.abs(g).max(initial=0.0)) * 0.25)),
-        armature=K.T @ np.diag(actuators.rotor_inertia) @ K,
-        viscous=np.diag([joint.friction.viscous for joint in robot.joints]) + K.T @ np.diag(actuators.viscous) @ K,
+        parent=frames.parent,
+        revolute=frames.revolute,
+        joint=frames.joint,
+        ratio=frames.ratio,
+        offset=frames.offset,
+        R0=frames.R0,
+        p0=frames.p0,
+        m=m,
+        h=h,
+        J=J,
+        gravity=snap(g, max(1e-3, float(np.abs(g).max(initial=0.0)) * 0.25)),
+        armature=rotors,
+        viscous=np.diag([joint.friction.viscous for joint in robot.joints]) + viscous,
         coulomb=np.array([joint.friction.coulomb for joint in robot.joints]),
         dead_zone=np.array([joint.friction.dead_zone for joint in robot.joints]),
         T_base_root=T_base_root,
-        T_body_link=np.array(T_body_link).reshape(nb, 4, 4),
+        T_body_link=frames.T_body_link,
         tip=robot.tip,
-        T_tip_tool=T_tip_tool,
+        T_tip_tool=snap_pose(frames.T_tip_link @ robot.T_tip_tool, frames.size),
     )
 
 
-def regrouped(tree: Tree) -> Tree:
-    """Move to each parent the inertia that the body's own joint cannot show (performance study §3).
+def _motors_at_joints(motors: Actuators) -> tuple[Array, Array]:
+    K = motors.gear
+    return K.T @ np.diag(motors.rotor_inertia) @ K, K.T @ np.diag(motors.viscous) @ K
+
+
+def _skew(v: Array) -> Array:
+    """Cross-product matrices (…, 3, 3) of vectors (…, 3)."""
+    out = np.zeros((*v.shape, 3))
+    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
+    out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = v[..., 2], -v[..., 1], v[..., 0]
+    return out
+
+
+def _largest(J: Array) -> Array:
+    """Largest magnitude in each matrix: (…, 3, 3) → (…)."""
+    return np.abs(J).max(axis=(-2, -1), initial=0.0)
+
+
+def _inertias(robots: Sequence[Robot], frames: Frames) -> tuple[Array, Array, Array]:
+    """m (B, nb), h (B, nb, 3) and J (B, nb, 3, 3), about the origins and in the axes of the body frames."""
+    shape, bodies = (len(robots), len(frames.parent)), [body for robot in robots for body in robot.bodies]
+    m = np.array([body.mass for body in bodies]).reshape(shape)
+    com = np.array([body.com for body in bodies]).reshape(*shape, 3)
+    inertia = np.array([body.inertia for body in bodies]).reshape(*shape, 3, 3)
+    R, p = frames.T_body_link[:, :3, :3], frames.T_body_link[:, :3, 3]
+    com = (R @ com[..., None])[..., 0] + p
+    S = _skew(com)
+    J = R @ inertia @ R.swapaxes(-1, -2) - (m[..., None, None] * S) @ S
+    J = 0.5 * (J + J.swapaxes(-1, -2))
+    h = snap(m[..., None] * com, np.maximum(1e-6, m * frames.size)[..., None])
+    return m, h, snap(J, np.maximum(1e-9, 0.1 * _largest(J))[..., None, None])
+
+
+def _regroup(frames: Frames, m: Array, h: Array, J: Array) -> tuple[Array, Array, Array]:
+    """Move to each parent the inertia that the body's own joint cannot show (performance study §3), for B robots.
 
     Revolute about z: m, h_z and a multiple of diag(1, 1, 0) are invariant under Rz(q), leaving m = h_z = J_yy = 0.
     Prismatic: the body turns with its parent, so all of J's rotation is the parent's; m and h stay.
     """
-    m, h, J = tree.m.copy(), tree.h.copy(), tree.J.copy()
-    for i in range(tree.nb - 1, -1, -1):
-        if tree.revolute[i]:
-            m_up, h_up, J_up = m[i], np.array([0.0, 0.0, h[i][2]]), np.diag([J[i][1, 1], J[i][1, 1], 0.0])
-        else:
-            m_up, h_up, J_up = 0.0, np.zeros(3), J[i].copy()
-        m[i], h[i], J[i] = m[i] - m_up, h[i] - h_up, J[i] - J_up
-        p = tree.parent[i]
+    m, h, J = m.copy(), h.copy(), J.copy()
+    for i in range(len(frames.parent) - 1, -1, -1):
+        m_up, h_up, J_up = np.zeros_like(m[:, i]), np.zeros_like(h[:, i]), J[:, i].copy()
+        if frames.revolute[i]:
+            m_up, J_up = m[:, i].copy(), np.zeros_like(J_up)
+            h_up[:, 2] = h[:, i, 2]
+            J_up[:, 0, 0] = J_up[:, 1, 1] = J[:, i, 1, 1]
+        m[:, i] -= m_up
+        h[:, i] -= h_up
+        J[:, i] -= J_up
+        p = frames.parent[i]
         if p >= 0:
-            R, t = tree.R0[i], tree.p0[i]
-            h_up, J_up = R @ h_up, R @ J_up @ R.T
-            if tree.revolute[i]:
-                J_up = J_up - skew(t) @ skew(h_up) - skew(h_up) @ skew(t) - m_up * skew(t) @ skew(t)
-                h_up = h_up + m_up * t
-            scale = max(1e-12, float(np.abs(J[p]).max()), float(np.abs(J_up).max()))
-            m[p] += m_up
-            h[p] = _snap(h[p] + h_up, max(1e-9, float(np.abs(h[p]).max() + np.abs(h_up).max())))
-            J[p] = _snap(J[p] + J_up, 0.5 * scale)
-    return replace(tree, m=m, h=h, J=J)
+            R, t = frames.R0[i], frames.p0[i]
+            h_up, J_up = (R @ h_up[..., None])[..., 0], R @ J_up @ R.T
+            if frames.revolute[i]:
+                across, arm = _skew(t), _skew(h_up)
+                J_up = J_up - across @ arm - arm @ across - (m_up[:, None, None] * across) @ across
+                h_up = h_up + m_up[:, None] * t
+            scale = np.maximum(1e-12, np.maximum(_largest(J[:, p]), _largest(J_up)))
+            m[:, p] += m_up
+            reach = np.abs(h[:, p]).max(axis=-1) + np.abs(h_up).max(axis=-1)
+            h[:, p] = snap(h[:, p] + h_up, np.maximum(1e-9, reach)[:, None])
+            J[:, p] = snap(J[:, p] + J_up, 0.5 * scale[:, None, None])
+    return m, h, J

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.robot.tree import Tree, tree_of
+from armwright.robot.tree import Tree, trees_of
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -47,14 +47,15 @@ class Lanes:
 
 def lanes_of(robots: Sequence[Robot]) -> Lanes:
     """Compare robots of one shape; raise `InputError` if their structure or joint frames differ."""
-    trees = [tree_of(robot, regroup=True) for robot in robots]
+    trees = trees_of(robots)
     first = trees[0]
     for k, tree in enumerate(trees[1:], start=1):
         same = all(getattr(tree, name) == getattr(first, name) for name in _FIXED)
         if not same:
             raise InputError(f"batch: robot {k} differs from robot 0 in structure; only numbers may differ")
         for name in _COMMON:
-            if not np.allclose(getattr(tree, name), getattr(first, name), rtol=0.0, atol=1e-12):
+            here, there = getattr(tree, name), getattr(first, name)
+            if here is not there and not np.allclose(here, there, rtol=0.0, atol=1e-12):
                 raise InputError(
                     f"batch: robot {k} differs from robot 0 in {name}; only {', '.join(_VARIABLE)} may differ"
                 )
