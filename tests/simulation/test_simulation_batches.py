@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -14,8 +14,10 @@ from armwright.motion import quintic
 from armwright.recording.batch import Recordings
 from armwright.recording.recording import Recording
 from armwright.robot.load import load
+from armwright.robot.model import Robot
 from armwright.robot.parts import Friction
-from armwright.simulation import JointSensors, drive_of, prepare, simulate
+from armwright.robot.tree import tree_of, trees_of
+from armwright.simulation import JointSensors, drive_of, prepare, session, simulate
 
 B = 11  # not a multiple of any SIMD width
 
@@ -166,3 +168,40 @@ def test_a_session_gives_a_recording_or_recordings(robot, path):
         several.recording()
     with pytest.raises(InputError, match=r"a single simulation; take its recording\(\)"):
         single.recordings()
+
+
+def test_trees_of_many_arms_are_those_of_each_alone():
+    """Loads, tools and bases mixed: shared frames and common passes leave no bit different."""
+    arms = []
+    for name in ("ur5", "irb140", "panda"):
+        arm = load(name)
+        arms += [arm, *(arm.with_payload(m, (0.01 * m, 0.02, 0.0)) for m in (0.3, 1.7)), arm.with_base(_tilted())]
+    together = trees_of([Robot(**_fields(arm), name=f"{arm.name} once more") for arm in arms])
+    for arm, tree in zip(arms, together, strict=True):
+        alone = tree_of(arm, regroup=True)
+        for part in fields(tree):
+            assert np.array_equal(getattr(tree, part.name), getattr(alone, part.name)), (arm, part.name)
+
+
+def _tilted():
+    return np.array([[0.0, 0.0, 1.0, 0.1], [0.0, 1.0, 0.0, 0.0], [-1.0, 0.0, 0.0, 0.4], [0.0, 0.0, 0.0, 1.0]])
+
+
+def _fields(arm):
+    return {f.name: getattr(arm, f.name) for f in fields(arm) if f.init and f.name != "name"}
+
+
+def test_batches_of_other_loads_use_the_same_loop(monkeypatch):
+    """The loop holds what the arms have in common; the numbers in which they differ are its inputs."""
+    arm, traced, whole = load("ur5"), [], session.loop_plan
+    monkeypatch.setattr(session, "loop_plan", lambda *a: traced.append(1) or whole(*a))
+    q0 = np.array([0.3, -1.2, 1.1, 0.2, 0.4, 0.1])
+
+    def drop(loads):
+        return simulate([arm.with_payload(m) for m in loads], duration=0.03, q0=q0, every=30)["q"][:, -1]
+
+    first, second = drop([0.5, 1.25]), drop([2.0, 0.75])
+    assert len(traced) == 1
+    assert not np.array_equal(first, second)
+    alone = [simulate(arm.with_payload(m), duration=0.03, q0=q0)["q"][-1] for m in (0.5, 1.25, 2.0, 0.75)]
+    assert np.allclose([*first, *second], alone, rtol=0.0, atol=1e-12)

@@ -53,13 +53,19 @@ RIGID = 1e-9
 """By which RᵀR of a pose may miss the identity: the accuracy that inverse kinematics promises."""
 
 
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
 def frozen_pose(value: ArrayLike, what: str) -> Array:
     """Check that `value` is a 4×4 rigid transform (rotation part orthonormal to 1e-9), or SciPy's, and freeze it."""
     T = frozen(matrix_of(value), (4, 4), what)
-    if not np.array_equal(T[3], [0.0, 0.0, 0.0, 1.0]):
+    x, y, z, last = T.T.tolist()  # columns: plain floats are ten times quicker than NumPy on nine numbers
+    if [x[3], y[3], z[3], last[3]] != [0.0, 0.0, 0.0, 1.0]:
         raise InputError(f"{what}: last row must be [0, 0, 0, 1], got {T[3].tolist()}")
-    R = T[:3, :3]
-    if np.abs(R.T @ R - np.eye(3)).max() > RIGID or np.linalg.det(R) < 0.0:
+    misses = (_dot(x, x) - 1.0, _dot(y, y) - 1.0, _dot(z, z) - 1.0, _dot(x, y), _dot(y, z), _dot(z, x))
+    normal = (x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0])
+    if max(map(abs, misses)) > RIGID or _dot(normal, z) < 0.0:
         raise InputError(f"{what}: upper-left 3×3 block is not a rotation (RᵀR = 1, det R = +1)")
     return T
 

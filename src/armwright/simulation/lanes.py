@@ -7,7 +7,7 @@ Entries of the tree that are equal in all robots stay constants and fold; those 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,13 +36,24 @@ class Lanes:
         """Return the tree with its varying entries replaced by `parameters` (k,), symbols or floats."""
         if not self.places:
             return self.tree
-        fields: dict[str, Any] = {}
+        filled: dict[str, Any] = {}
         kind = np.float64 if np.asarray(parameters).dtype == np.float64 else object
         for value, (name, index) in zip(parameters, self.places, strict=True):
-            if name not in fields:
-                fields[name] = np.array(getattr(self.tree, name), dtype=kind)
-            fields[name].ravel()[index] = value
-        return replace(self.tree, **fields)
+            if name not in filled:
+                filled[name] = np.array(getattr(self.tree, name), dtype=kind)
+            filled[name].ravel()[index] = value
+        return replace(self.tree, **filled)
+
+    def common(self) -> tuple[Any, ...]:
+        """Return all that is equal in the lanes, hashable: batches that agree in it share one traced loop."""
+        content = []
+        for part in fields(self.tree):
+            values = np.array(getattr(self.tree, part.name))
+            for name, index in self.places:
+                if name == part.name:
+                    values.ravel()[index] = 0.0
+            content.append(values.tobytes())
+        return (self.tree.n, self.places, *content)
 
 
 def lanes_of(robots: Sequence[Robot]) -> Lanes:

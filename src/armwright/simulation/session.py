@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,6 +15,7 @@ import numpy as np
 from armwright.errors import ArmwrightError, ArmwrightWarning, InputError, TraceError
 from armwright.graph.loop import recorded_rows
 from armwright.graph.purity import StatefulError
+from armwright.robot.memo import Memo, make_once, memo_of
 from armwright.simulation import callback, diagnosis
 from armwright.simulation.event_location import stop_at_event
 from armwright.simulation.loop_plan import loop_plan
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from armwright.recording.batch import Recordings
     from armwright.recording.recording import Recording
     from armwright.robot.model import Robot
+    from armwright.simulation.lanes import Lanes
     from armwright.simulation.loop_stages import Ingredients
 
 MOST_TICKS, LEAST_TICKS = 4096, 256  # of one stretch: its tables stay in the cache, and progress is shown
@@ -36,6 +39,7 @@ CALLED_TICKS = 512  # of one stretch, where Python is called at every tick
 TABLE = 4_000_000  # numbers that the tables of one stretch of ticks may hold
 NOISE = 24_576  # numbers of noise that one group of lanes is given at once: they stay in the cache
 Progress = Callable[[float], None]
+_RECENT: deque[Memo] = deque(maxlen=8)  # loops of differing arms outlive the arms of one batch
 
 
 class Session(RunningLoop):
@@ -188,13 +192,14 @@ def _plan(robot: Robot, parts: Ingredients, count: int) -> tuple[LoopPlan, bool]
     known = parts.key()
     key = None if known is None else ("loop", *known)
 
-    def traced(_: Robot) -> LoopPlan:
+    def traced() -> LoopPlan:
         return loop_plan(parts, pure_law_stage(parts))
 
-    if key not in robot.known:
+    kept = _known(robot, parts.lanes)
+    if key not in kept:
         require_pure_surroundings(parts)
     try:
-        return (traced(robot) if key is None else robot.memo(key, traced)), False
+        return (traced() if key is None else make_once(kept, key, traced)), False
     except TraceError as error:
         if parts.continuous or count > 1:
             raise
@@ -207,3 +212,12 @@ def _plan(robot: Robot, parts: Ingredients, count: int) -> tuple[LoopPlan, bool]
             stacklevel=5,
         )
         return loop_plan(parts, None), True
+
+
+def _known(robot: Robot, lanes: Lanes) -> dict[Hashable, Any]:
+    """Where loops are kept: with the robot, or for arms that differ with what they have in common."""
+    if not lanes.places:
+        return robot.known
+    memo = memo_of(("lanes", *lanes.common()))
+    _RECENT.append(memo)
+    return memo.known
