@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 
 import numpy as np
 
@@ -11,8 +12,13 @@ from armwright.dynamics import forward_dynamics
 from armwright.robot.load import load
 
 STATES = 33  # not a multiple of any number of lanes, so that the tail is computed as well
+DIFFERS = (
+    "arithmetic differs from that of the campaign's first rows; rows of both would not be reproducible: "
+    "run on machines of one kind, or allow it with --mixed"
+)
 
 
+@cache
 def canary() -> str:
     """Return a fingerprint of compiled code (sines, divisions, lanes and tail) and of NumPy's linear algebra here."""
     q, qd, tau = np.random.default_rng(1).uniform(-3.0, 3.0, (3, STATES, 6))

@@ -100,7 +100,7 @@ def _tables(
     if engine == "serial":
         from armwright.campaigns.engines.serial import serial
 
-        return serial(store, chunks)
+        return serial(store, chunks, mixed=mixed)
     if engine == "processes":
         from armwright.campaigns.engines.processes import processes
 

@@ -61,6 +61,10 @@ class Store:
         for first in range(0, self.plan.items, self.chunk):
             yield first, min(first + self.chunk, self.plan.items)
 
+    def task(self, *, mixed: bool) -> tuple[str, bytes, str, str]:
+        """Return what a worker is given (`armwright.campaigns.work.worker_of`); `mixed` asks for no canary."""
+        return self.plan.text(), self.prepared, self.digest, "" if mixed else self.canary
+
     def file(self, first: int, last: int) -> Path:
         """Return where a chunk's rows stand."""
         return self.folder / "rows" / f"{first:09d}-{last - 1:09d}.parquet"

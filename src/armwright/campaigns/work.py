@@ -3,11 +3,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import faulthandler
+import os
+from collections.abc import Iterator
 from typing import Any
 
+from armwright.campaigns.canary import DIFFERS, canary
 from armwright.campaigns.kind import Kind, Rows, find_kind
 from armwright.campaigns.plan import Plan, plan_of
 from armwright.campaigns.table import RAISED, good_rows, joined, marked_row
+from armwright.errors import InputError, SimulationError
+
+START = 120.0  # [s] in which a worker has to be ready: it may compile loops on a busy machine
 
 
 class Worker:
@@ -30,6 +38,22 @@ class Worker:
         return joined([self.table(first, middle), self.table(middle, last)])
 
 
-def worker_of(plan: str, prepared: bytes) -> Worker:
-    """Return a worker for a plan's text."""
-    return Worker(plan_of(plan), prepared)
+def worker_of(plan: str, prepared: bytes, digest: str, expected: str) -> Worker:
+    """Return a worker for a plan's text, if this machine has the same kind and, unless empty, the expected canary."""
+    wanted = plan_of(plan)
+    if wanted.digest(find_kind(wanted.kind).version) != digest:
+        raise InputError(f"a worker has another version of kind {wanted.kind!r}; install the same package everywhere")
+    if expected and canary() != expected:
+        raise SimulationError(f"a worker's {DIFFERS}")
+    return Worker(wanted, prepared)
+
+
+@contextlib.contextmanager
+def ends_within(seconds: float) -> Iterator[None]:
+    """End this **process** if the block takes longer: code that hangs, compiled or not, listens to nothing else."""
+    with open(os.devnull, "w") as quiet:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=quiet)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()

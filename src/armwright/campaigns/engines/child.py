@@ -7,32 +7,33 @@ Only bytes cross the pipe: the plan's text, what was prepared, pairs of numbers,
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import json
 import os
 import signal
 import threading
 from multiprocessing.connection import Connection
 
-from armwright.campaigns.canary import canary
 from armwright.campaigns.table import to_bytes
-from armwright.campaigns.work import worker_of
+from armwright.campaigns.work import ends_within, worker_of
+
+READY = b"ready"
 
 
-def serve(tasks: Connection, life: Connection, plan: str, prepared: bytes, expected: str) -> None:
+def serve(tasks: Connection, life: Connection, plan: str, prepared: bytes, digest: str, expected: str) -> None:
     """Compute the chunks that come through `tasks`; end with the parent, which holds the other end of `life`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the coordinator's
     threading.Thread(target=_end_with, args=(life,), daemon=True).start()
-    worker = worker_of(plan, prepared)
-    tasks.send_bytes(b"ready" if not expected or canary() == expected else b"differs")
-    limit = worker.plan.limit
-    quiet = open(os.devnull, "w")  # noqa: SIM115 — until the process ends
+    try:
+        worker = worker_of(plan, prepared, digest, expected)
+    except Exception as error:  # noqa: BLE001 — a kind may raise anything; the coordinator says it once for all
+        tasks.send_bytes(f"{type(error).__name__}: {error}".encode())
+        return
+    tasks.send_bytes(READY)
     with contextlib.suppress(EOFError, OSError):
         while True:
             first, last = json.loads(tasks.recv_bytes())
-            faulthandler.dump_traceback_later(limit, exit=True, file=quiet)
-            data = to_bytes(worker.table(first, last))
-            faulthandler.cancel_dump_traceback_later()
+            with ends_within(worker.plan.limit):
+                data = to_bytes(worker.table(first, last))
             tasks.send_bytes(data)
 
 

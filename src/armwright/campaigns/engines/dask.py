@@ -2,56 +2,54 @@
 """Several hosts through dask.distributed: a scheduler and workers that somebody started, or a cluster on this machine.
 
 Only the name of `chunk_bytes`, texts, integers and bytes go over dask's wire. Off loopback that wire has to be TLS.
+Chunks whose workers died are left to the end, and to processes of this machine, which find the guilty item.
 """
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import os
+import time
+from asyncio import CancelledError
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any
-from urllib.parse import urlsplit
 
-from armwright.campaigns.canary import canary
+from armwright.campaigns.engines.addresses import check_address
+from armwright.campaigns.engines.processes import one_thread, processes
 from armwright.campaigns.store import Store
-from armwright.campaigns.table import CRASHED, from_bytes, joined, marked_row, to_bytes
-from armwright.campaigns.work import Worker, worker_of
+from armwright.campaigns.table import from_bytes, to_bytes
+from armwright.campaigns.work import START, Worker, ends_within, worker_of
 from armwright.errors import InputError, SimulationError
 from armwright.optional import need
 
 AHEAD = 3  # chunks per worker under way: enough to keep it busy, few enough to keep memory flat
+LOOK = 2.0  # [s] between looks at how many workers there are
+FAILED = b"!"  # first byte of an answer that is no table
 TUNED = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,  # five times the page faults otherwise
     "distributed.worker.profile.enabled": False,
-    "distributed.scheduler.allowed-failures": 1,
+    "distributed.scheduler.allowed-failures": 0,  # whom a chunk has killed once, it would kill again
+    "distributed.comm.timeouts.connect": "10s",
 }
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @lru_cache(maxsize=4)
-def _worker(plan: str, prepared: bytes) -> Worker:
-    return worker_of(plan, prepared)
+def _worker(*task: Any) -> Worker:
+    with ends_within(START):
+        return worker_of(*task)
 
 
-def chunk_bytes(plan: str, prepared: bytes, expected: str, first: int, last: int) -> bytes:
+def chunk_bytes(plan: str, prepared: bytes, digest: str, expected: str, first: int, last: int) -> bytes:
     """Compute a chunk on whatever host this runs; the worker is kept for the next one."""
-    if expected and canary() != expected:
-        raise ArithmeticError("this host's arithmetic differs from the coordinator's; allow it with --mixed")
-    return to_bytes(_worker(plan, prepared).table(first, last))
-
-
-def check_address(address: str, *, insecure: bool = False) -> None:
-    """Raise `InputError` for a plain connection that leaves this machine."""
-    parts = urlsplit(address)
-    if parts.scheme not in ("tcp", "tls") or not parts.hostname or not parts.port:
-        raise InputError(
-            f"--scheduler must be tls://HOST:PORT, or tcp://127.0.0.1:PORT on this machine; got {address!r}"
-        )
-    if parts.scheme == "tcp" and parts.hostname not in LOOPBACK and not insecure:
-        raise InputError(
-            f"--scheduler {address}: plain tcp leaves this machine, and whoever reaches it can run code there; "
-            "use tls://, or --insecure on a network that you trust"
-        )
+    try:
+        worker = _worker(plan, prepared, digest, expected)
+    except Exception as error:  # noqa: BLE001 — only bytes go back
+        return FAILED + f"{type(error).__name__}: {error}".encode()
+    with ends_within(worker.plan.limit):
+        return to_bytes(worker.table(first, last))
 
 
 def dask(
@@ -61,6 +59,7 @@ def dask(
     *,
     scheduler: str | None = None,
     security: Any = None,
+    insecure: bool = False,
     mixed: bool = False,
 ) -> Iterator[Any]:
     """Yield the tables of the chunks as they are done.
@@ -71,57 +70,76 @@ def dask(
         workers: of the local cluster, if no scheduler is given.
         scheduler: address of a running one.
         security: dask's `Security`, for TLS.
+        insecure: whether a plain connection may leave this machine.
         mixed: whether hosts whose arithmetic differs may take part.
     """
-    config, distributed = need("dask", "scale", "engine dask").config, need("distributed", "scale", "engine dask")
-    with config.set(TUNED):
-        cluster = None
-        if scheduler is None:
-            cluster = distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
-            )
+    config = need("dask", "scale", "engine dask").config
+    if scheduler is not None:
+        check_address(scheduler, insecure=insecure)
+    lost: list[tuple[int, int]] = []
+    with config.set(TUNED), _client(scheduler, security, workers) as client:
+        yield from _drive(client, store, chunks, mixed, lost)
+    yield from processes(store, lost, min(len(lost), os.cpu_count() or 1), mixed=mixed)
+
+
+@contextlib.contextmanager
+def _client(scheduler: str | None, security: Any, workers: int) -> Iterator[Any]:
+    distributed = need("distributed", "scale", "engine dask")
+    with contextlib.ExitStack() as closing:
         try:
-            with distributed.Client(cluster or scheduler, security=security) as client:
-                yield from _drive(client, distributed, store, chunks, "" if mixed else store.canary)
-        finally:
-            if cluster is not None:
-                cluster.close()
+            if scheduler is None:
+                closing.enter_context(one_thread())
+                cluster = distributed.LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    host="127.0.0.1",
+                    silence_logs=logging.CRITICAL,
+                )
+                closing.enter_context(cluster)
+            client = closing.enter_context(distributed.Client(scheduler or cluster, security=security))
+            client.wait_for_workers(1, timeout=START)
+        except TimeoutError:
+            raise SimulationError(
+                f"no worker has come to {scheduler} within {START:g} s; start some: armwright campaign worker {scheduler}"
+            ) from None
+        except (OSError, ValueError) as error:
+            raise InputError(f"--scheduler {scheduler}: no connection ({error})") from None
+        yield client
 
 
 def _drive(
-    client: Any, distributed: Any, store: Store, chunks: Sequence[tuple[int, int]], expected: str
+    client: Any, store: Store, chunks: Sequence[tuple[int, int]], mixed: bool, lost: list[tuple[int, int]]
 ) -> Iterator[Any]:
-    text, todo = store.plan.text(), iter(chunks)
+    distributed = need("distributed", "scale", "engine dask")
+    task, todo = store.task(mixed=mixed), iter(chunks)
+    under_way = distributed.as_completed()
+    chunk_of: dict[str, tuple[int, int]] = {}
 
-    def submit(chunk: tuple[int, int]) -> Any:
-        future = client.submit(chunk_bytes, text, store.prepared, expected, *chunk, pure=False)
-        future.chunk = chunk
-        return future
+    def submit(count: int) -> None:
+        for chunk in islice(todo, max(0, count)):
+            future = client.submit(chunk_bytes, *task, *chunk, pure=False)
+            chunk_of[future.key] = chunk
+            under_way.add(future)
 
-    count = AHEAD * max(1, len(client.scheduler_info()["workers"]))
-    under_way = distributed.as_completed([submit(chunk) for chunk in islice(todo, count)])
+    looked, wanted = time.monotonic(), AHEAD * len(client.nthreads())
+    submit(wanted)
     for future in under_way:
-        chunk = future.chunk
-        error = future.exception()
-        if isinstance(error, ArithmeticError):
-            raise SimulationError(str(error))
+        chunk = chunk_of.pop(future.key)
+        try:
+            error = future.exception()
+        except CancelledError:
+            raise SimulationError(
+                f"the scheduler is gone; what is done is kept, go on with: armwright campaign resume {store.folder}"
+            ) from None
         if error is not None:
-            yield _alone(submit, store, chunk)
+            lost.append(chunk)
         else:
-            yield from_bytes(future.result())
+            answer = future.result()
+            if answer[:1] == FAILED:
+                raise SimulationError(f"a worker could not start: {answer[1:].decode()}")
+            yield from_bytes(answer)
         future.release()
-        for following in islice(todo, 1):
-            under_way.add(submit(following))
-
-
-def _alone(submit: Any, store: Store, chunk: tuple[int, int]) -> Any:
-    """Compute a chunk whose worker died in halves, down to the guilty item."""
-    first, last = chunk
-    if last - first == 1:
-        return marked_row(store.kind, first, CRASHED, "its process ended")
-    tables = []
-    middle = (first + last) // 2
-    for part in ((first, middle), (middle, last)):
-        future = submit(part)
-        tables.append(_alone(submit, store, part) if future.exception() else from_bytes(future.result()))
-    return joined(tables)
+        if time.monotonic() - looked > LOOK:  # workers come and go
+            looked, wanted = time.monotonic(), AHEAD * max(1, len(client.nthreads()))
+        submit(wanted - len(chunk_of))

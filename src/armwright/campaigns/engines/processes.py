@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One process per core on this machine, each with a pipe of its own: a worker that dies costs its chunk alone.
 
-A lost chunk is halved until the guilty item is alone; that item gets a marked row. Workers notice when the coordinator
-is gone and leave, so that no process stays behind.
+A lost chunk is halved until the guilty item is alone. An item that ends its process twice, or takes longer than the
+limit, gets a marked row: a worker that somebody killed costs nothing but time. Workers notice when the coordinator is
+gone and leave, so that no process stays behind.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from armwright.campaigns.engines.child import serve
+from armwright.campaigns.engines.child import READY, serve
 from armwright.campaigns.store import Store
 from armwright.campaigns.table import CRASHED, HUNG, from_bytes, joined, marked_row
+from armwright.campaigns.work import START
 from armwright.errors import SimulationError
 
 CONTEXT = multiprocessing.get_context("spawn")  # a forked child would share locks and compiled code half-way
-START = 120.0  # [s] in which a worker has to be ready: it may compile loops on a busy machine
 GRACE = 5.0  # [s] beyond a worker's own limit before it is killed from outside
 
 
@@ -75,12 +76,13 @@ def processes(store: Store, chunks: Sequence[tuple[int, int]], workers: int, *, 
     lost: dict[tuple[int, int], tuple[int, int]] = {}  # part → the chunk it belongs to
     pieces: dict[tuple[int, int], Pieces] = {}
     children: list[Child] = []
-    canary = "" if mixed else store.canary
+    task = store.task(mixed=mixed)
+    crashed = set[int]()  # items that ended a process while they were alone, once
     failed_starts = 0
     try:
         while queue or any(child.chunk for child in children):
             while len(children) < min(workers, len(queue) + sum(child.chunk is not None for child in children)):
-                children.append(_child(store, canary))
+                children.append(_child(task))
             for child in _heard(children):
                 answer = _answer(child)
                 if answer is None:  # dead, hung, or never ready
@@ -88,7 +90,7 @@ def processes(store: Store, chunks: Sequence[tuple[int, int]], workers: int, *, 
                     failed_starts = failed_starts + 1 if not child.ready else 0
                     if failed_starts >= 3:
                         raise SimulationError(f"workers of kind {store.kind.name!r} end before they are ready")
-                    table = _again(store, child, queue, lost, pieces) if child.chunk else None
+                    table = _again(store, child, queue, lost, pieces, crashed) if child.chunk else None
                     child.stop()
                 else:
                     table = _taken(child, answer)
@@ -105,12 +107,11 @@ def processes(store: Store, chunks: Sequence[tuple[int, int]], workers: int, *, 
             child.stop()
 
 
-def _child(store: Store, canary: str) -> Child:
+def _child(task: tuple[str, bytes, str, str]) -> Child:
     tasks, theirs = CONTEXT.Pipe()
     alive, life = CONTEXT.Pipe(duplex=False)
-    arguments = (theirs, alive, store.plan.text(), store.prepared, canary)
-    process = CONTEXT.Process(target=serve, args=arguments, daemon=True)
-    with _one_thread():
+    process = CONTEXT.Process(target=serve, args=(theirs, alive, *task), daemon=True)
+    with one_thread():
         process.start()
     theirs.close()
     alive.close()
@@ -118,7 +119,7 @@ def _child(store: Store, canary: str) -> Child:
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Workers share the cores by processes: one thread each, for BLAS as well."""
     names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "ARMWRIGHT_THREADS")
     before = {name: os.environ.get(name) for name in names}
@@ -152,11 +153,8 @@ def _answer(child: Child) -> bytes | None:
 
 def _taken(child: Child, answer: bytes) -> Any:
     if not child.ready:
-        if answer != b"ready":
-            raise SimulationError(
-                "a worker's arithmetic differs from the coordinator's ; rows of both would not be "
-                "reproducible: run on machines of one kind, or allow it with --mixed"
-            )
+        if answer != READY:
+            raise SimulationError(f"a worker could not start: {answer.decode()}")
         child.ready = True
         return None
     child.chunk = None
@@ -170,21 +168,28 @@ def _give(child: Child, chunk: tuple[int, int], limit: float) -> None:
         child.tasks.send_bytes(json.dumps(chunk).encode())
 
 
-def _again(store: Store, child: Child, queue: deque[tuple[int, int]], lost: Any, pieces: Any) -> Any:
-    """Halve the chunk of a lost worker, or mark its item if it is alone."""
+def _again(
+    store: Store, child: Child, queue: deque[tuple[int, int]], lost: Any, pieces: Any, crashed: set[int]
+) -> Any:
+    """Halve the chunk of a lost worker; an item alone is tried once more, and then marked."""
     assert child.chunk is not None
     first, last = child.chunk
     whole = lost.get((first, last), (first, last))
     pieces.setdefault(whole, Pieces(*whole))
+    parts = ((first, last),)
     if last - first == 1:
-        lost[first, last] = whole
-        child.process.join(1.0)
-        code = child.process.exitcode
         hung = time.monotonic() - child.began >= store.plan.limit
-        what = f"no result within {store.plan.limit:g} s" if hung else f"its process ended (exit code {code})"
-        return marked_row(store.kind, first, HUNG if hung else CRASHED, what)
-    middle = (first + last) // 2
-    for part in ((middle, last), (first, middle)):
+        if hung or first in crashed:
+            child.process.join(1.0)
+            code = child.process.exitcode
+            what = f"no result within {store.plan.limit:g} s" if hung else f"its process ended (exit code {code})"
+            lost[first, last] = whole
+            return marked_row(store.kind, first, HUNG if hung else CRASHED, what)
+        crashed.add(first)
+    else:
+        middle = (first + last) // 2
+        parts = ((middle, last), (first, middle))
+    for part in parts:
         lost[part] = whole
         queue.appendleft(part)
     return None

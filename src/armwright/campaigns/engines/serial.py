@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from armwright.campaigns.store import Store
-from armwright.campaigns.work import Worker
+from armwright.campaigns.work import worker_of
 
 
-def serial(store: Store, chunks: Sequence[tuple[int, int]]) -> Iterator[Any]:
+def serial(store: Store, chunks: Sequence[tuple[int, int]], *, mixed: bool = False) -> Iterator[Any]:
     """Yield the tables of the chunks, in order."""
-    worker = Worker(store.plan, store.prepared)
+    worker = worker_of(*store.task(mixed=mixed))
     for first, last in chunks:
         yield worker.table(first, last)
