@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,19 @@ ENGINES = ("serial", "processes", "dask")
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a campaign is: items done and planned, items without a result among those of this run."""
+    """How far a campaign is.
+
+    Attributes:
+        done: items whose rows are there.
+        items: items of the plan.
+        failed: items without a result among those of this run.
+        todo: items that this run (its shard) set out to do.
+    """
 
     done: int
     items: int
     failed: int
+    todo: int
 
 
 def run_campaign(
@@ -35,6 +45,7 @@ def run_campaign(
     shard: tuple[int, int] = (1, 1),
     scheduler: str | None = None,
     security: Any = None,
+    insecure: bool = False,
     mixed: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Store:
@@ -48,11 +59,32 @@ def run_campaign(
         shard: (i, n): only every n-th chunk, from the i-th on, for batch queues; all shards may share one folder.
         scheduler: address of a dask scheduler; a cluster on this machine by default.
         security: dask's `Security`, for TLS.
+        insecure: whether a plain connection to the scheduler may leave this machine.
         mixed: whether machines whose arithmetic differs may take part.
-        progress: called after every chunk.
+        progress: called at the beginning and after every chunk.
     """
+    i, n = shard
+    if not 1 <= i <= n:
+        raise InputError(f"shard must be i/n with 1 ≤ i ≤ n, got {i}/{n}")
+    if engine not in ENGINES:
+        raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
+    if scheduler is not None and engine != "dask":
+        raise InputError(f"a scheduler needs the engine dask, got {engine!r}")
     store = create_store(folder, plan)
-    return _go_on(store, engine, workers, shard, scheduler, security, mixed, progress)
+    store.tidy()
+    mine, missing = set(islice(store.chunks(), i - 1, None, n)), store.missing()
+    chunks = [chunk for chunk in missing if chunk in mine]
+    done, failed, todo = store.plan.items - _items(missing), 0, _items(chunks)
+    report = progress or (lambda now: None)
+    report(Progress(done, store.plan.items, failed, todo))
+    remote = {"scheduler": scheduler, "security": security, "insecure": insecure}
+    with closing(_tables(store, chunks, engine, workers or os.cpu_count() or 1, mixed, remote)) as tables:
+        for table in tables:
+            store.write(table)
+            done += len(table)
+            failed += sum(status != DONE for status in table["status"].to_pylist())
+            report(Progress(done, store.plan.items, failed, todo))
+    return store
 
 
 def resume_campaign(folder: str | Path, **options: Any) -> Store:
@@ -60,53 +92,24 @@ def resume_campaign(folder: str | Path, **options: Any) -> Store:
     return run_campaign(open_store(folder).plan, folder, **options)
 
 
-def _go_on(
-    store: Store,
-    engine: str,
-    workers: int | None,
-    shard: tuple[int, int],
-    scheduler: str | None,
-    security: Any,
-    mixed: bool,
-    progress: Callable[[Progress], None] | None,
-) -> Store:
-    i, n = shard
-    if not 1 <= i <= n:
-        raise InputError(f"shard must be i/n with 1 ≤ i ≤ n, got {i}/{n}")
-    mine = set(list(store.chunks())[i - 1 :: n])
-    chunks = [chunk for chunk in store.missing() if chunk in mine]
-    done = store.plan.items - sum(last - first for first, last in store.missing())
-    failed = 0
-    for table in _tables(store, chunks, engine, workers or os.cpu_count() or 1, scheduler, security, mixed):
-        store.write(table)
-        done += len(table)
-        failed += sum(status != DONE for status in table["status"].to_pylist())
-        if progress is not None:
-            progress(Progress(done, store.plan.items, failed))
-    return store
+def _items(chunks: Sequence[tuple[int, int]]) -> int:
+    return sum(last - first for first, last in chunks)
 
 
 def _tables(
-    store: Store,
-    chunks: Sequence[tuple[int, int]],
-    engine: str,
-    workers: int,
-    scheduler: str | None,
-    security: Any,
-    mixed: bool,
-) -> Iterator[Any]:
+    store: Store, chunks: Sequence[tuple[int, int]], engine: str, workers: int, mixed: bool, remote: dict[str, Any]
+) -> Generator[Any]:
     if not chunks:
-        return iter(())
+        return
     if engine == "serial":
         from armwright.campaigns.engines.serial import serial
 
-        return serial(store, chunks, mixed=mixed)
-    if engine == "processes":
+        yield from serial(store, chunks, mixed=mixed)
+    elif engine == "processes":
         from armwright.campaigns.engines.processes import processes
 
-        return processes(store, chunks, workers, mixed=mixed)
-    if engine == "dask":
+        yield from processes(store, chunks, workers, mixed=mixed)
+    else:
         from armwright.campaigns.engines.dask import dask
 
-        return dask(store, chunks, workers, scheduler=scheduler, security=security, mixed=mixed)
-    raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
+        yield from dask(store, chunks, workers, mixed=mixed, **remote)

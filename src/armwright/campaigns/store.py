@@ -12,10 +12,12 @@ the footer names the campaign's digest and a checksum of the rows, because table
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import re
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +31,7 @@ from armwright.errors import InputError
 from armwright.optional import need
 
 NAME = re.compile(r"(\d{9,})-(\d{9,})\.parquet")
+DRAFT = re.compile(r"\..+\.([\w-]+)\.(\d+)")  # .NAME.HOST.PROCESS
 DIGEST, ROWS = b"armwright.campaign", b"armwright.rows"
 
 
@@ -114,6 +117,14 @@ class Store:
             raise StoreError(f"{path}: items that are not those of its name")
         return table
 
+    def tidy(self) -> None:
+        """Remove drafts that processes of this host left behind when they were killed while writing."""
+        for entry in os.scandir(self.folder / "rows"):
+            left = DRAFT.fullmatch(entry.name)
+            if left and left[1] == _host() and not _runs(int(left[2])):
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)
+
     def verify(self) -> list[str]:
         """Check every file; move damaged and foreign ones to ``set-aside``, to be done again. Return which."""
         wrong = []
@@ -137,10 +148,24 @@ def _fingerprint(table: Any) -> str:
     return hashlib.blake2b(values.encode(), digest_size=16).hexdigest()
 
 
+def _host() -> str:
+    return re.sub(r"[^\w-]", "-", socket.gethostname())
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def write_whole(folder: Path, name: str, data: bytes) -> Path:
     """Write a file of a campaign's folder beside its place, force it to disk, and give it its name."""
     path = folder / name
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".{path.name}.{_host()}.{os.getpid()}")
     try:
         with open(draft, "wb") as file:
             file.write(data)

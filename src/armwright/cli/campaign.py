@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from armwright.cli.campaign_progress import shown
 from armwright.cli.failures import fail, guarded
-from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table, tell
+from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table
 
 if TYPE_CHECKING:
-    from armwright.campaigns import Plan, Progress, Store
+    from armwright.campaigns import Plan, Store
 
 app = typer.Typer(
     name="campaign",
@@ -29,7 +29,9 @@ Shard = Annotated[str, typer.Option(help="i/n: every n-th chunk from the i-th on
 Scheduler = Annotated[str | None, typer.Option(help="Address of a dask scheduler, tls://HOST:PORT.")]
 Insecure = Annotated[bool, typer.Option("--insecure", help="Allow plain tcp:// to another machine.")]
 Mixed = Annotated[bool, typer.Option("--mixed", help="Allow workers whose arithmetic differs.")]
-EVERY = 5.0  # [s] between lines of progress
+TlsCa = Annotated[Path | None, typer.Option("--tls-ca", help="PEM file of the authority, for tls://.")]
+TlsCert = Annotated[Path | None, typer.Option("--tls-cert", help="PEM file of this host's certificate.")]
+TlsKey = Annotated[Path | None, typer.Option("--tls-key", help="PEM file of its key.")]
 
 
 @app.command()
@@ -41,6 +43,9 @@ def run(
     workers: Workers = None,
     shard: Shard = "1/1",
     scheduler: Scheduler = None,
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
     insecure: Insecure = False,
     mixed: Mixed = False,
     json: Json = False,
@@ -48,7 +53,8 @@ def run(
     """Run a campaign; a folder that has it already is gone on with."""
     from armwright.campaigns import read_plan
 
-    options = _options(engine, workers, shard, scheduler, insecure, mixed)
+    certificates = (tls_ca, tls_cert, tls_key)
+    options = _options(engine, workers, shard, scheduler, certificates, insecure, mixed)
     _drive(read_plan(file), out or file.with_suffix(""), options, json)
 
 
@@ -60,6 +66,9 @@ def resume(
     workers: Workers = None,
     shard: Shard = "1/1",
     scheduler: Scheduler = None,
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
     insecure: Insecure = False,
     mixed: Mixed = False,
     json: Json = False,
@@ -67,7 +76,9 @@ def resume(
     """Go on with a campaign that was stopped."""
     from armwright.campaigns import open_store
 
-    _drive(open_store(folder).plan, folder, _options(engine, workers, shard, scheduler, insecure, mixed), json)
+    certificates = (tls_ca, tls_cert, tls_key)
+    options = _options(engine, workers, shard, scheduler, certificates, insecure, mixed)
+    _drive(open_store(folder).plan, folder, options, json)
 
 
 @app.command()
@@ -131,47 +142,75 @@ def record(
         say(f"wrote {out}")
 
 
-def _options(
-    engine: str, workers: int | None, shard: str, scheduler: str | None, insecure: bool, mixed: bool
-) -> dict[str, Any]:
-    if scheduler is not None:
-        from armwright.campaigns.engines.dask import check_address
+@app.command()
+@guarded
+def worker(
+    address: Annotated[str, typer.Argument(help="Address of the dask scheduler, tls://HOST:PORT.")],
+    workers: Workers = None,
+    bind: Annotated[
+        str | None, typer.Option(help="Address of this host to listen on; the one that reaches the scheduler.")
+    ] = None,
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    insecure: Insecure = False,
+    json: Json = False,
+) -> None:
+    """Compute for campaigns of a dask scheduler on another host, until it is gone."""
+    from armwright.campaigns.engines.addresses import check_address, security_of
+    from armwright.campaigns.engines.dask_worker import serve_scheduler
 
+    def ready(host: str, count: int) -> None:
+        if json:
+            say_json({"scheduler": address, "bind": host, "workers": count})
+        else:
+            say(f"{count} workers on {host} for {address}; Ctrl-C ends them")
+
+    check_address(address, insecure=insecure)
+    security = security_of(address, tls_ca, tls_cert, tls_key)
+    try:
+        serve_scheduler(address, workers=workers, bind=bind, security=security, insecure=insecure, ready=ready)
+    except KeyboardInterrupt:
+        fail("interrupted; chunks under way are computed by others", INTERRUPTED, kind="Interrupted", answered=True)
+
+
+def _options(
+    engine: str,
+    workers: int | None,
+    shard: str,
+    scheduler: str | None,
+    certificates: tuple[Path | None, Path | None, Path | None],
+    insecure: bool,
+    mixed: bool,
+) -> dict[str, Any]:
+    from armwright.campaigns.engines.addresses import check_address, security_of
+
+    if scheduler is not None:
         check_address(scheduler, insecure=insecure)
     first, _, count = shard.partition("/")
     if not (first.isdigit() and count.isdigit()):
         fail(f"--shard {shard}: must be i/n, such as 2/10")
-    pair = (int(first), int(count))
-    return {"engine": engine, "workers": workers, "shard": pair, "scheduler": scheduler, "mixed": mixed}
+    return {
+        "engine": engine,
+        "workers": workers,
+        "shard": (int(first), int(count)),
+        "scheduler": scheduler,
+        "security": security_of(scheduler, *certificates),
+        "insecure": insecure,
+        "mixed": mixed,
+    }
 
 
 def _drive(plan: Plan, folder: Path, options: dict[str, Any], json: bool) -> None:
     from armwright.campaigns import run_campaign
 
     try:
-        store = run_campaign(plan, folder, progress=_lines(), **options)
+        with shown() as show:
+            store = run_campaign(plan, folder, progress=show, **options)
     except KeyboardInterrupt:
         again = f"interrupted; what is done is kept, go on with: armwright campaign resume {folder}"
         fail(again, INTERRUPTED, kind="Interrupted")
     _report(store, json)
-
-
-def _lines() -> Any:
-    began = last = time.monotonic()
-    start: int | None = None
-
-    def show(now: Progress) -> None:
-        nonlocal last, start
-        start = now.done if start is None else start
-        at = time.monotonic()
-        if at - last < EVERY and now.done < now.items:
-            return
-        last = at
-        speed = (now.done - start) / max(at - began, 1e-9)
-        left = f", {(now.items - now.done) / speed:.0f} s left" if speed > 0 else ""
-        tell(f"{now.done} of {now.items} items, {speed:.3g} per second, {now.failed} without a result{left}")
-
-    return show
 
 
 def _report(store: Store, json: bool) -> None:

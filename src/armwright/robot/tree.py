@@ -178,7 +178,7 @@ def _largest(J: Array) -> Array:
 
 
 def _inertias(robots: Sequence[Robot], frames: Frames) -> tuple[Array, Array, Array]:
-    """m (B, nb), h (B, nb, 3) and J (B, nb, 3, 3), about the origins and in the axes of the body frames."""
+    """Masses m (B, nb), h (B, nb, 3) and J (B, nb, 3, 3), about the origins and in the axes of the body frames."""
     shape, bodies = (len(robots), len(frames.parent)), [body for robot in robots for body in robot.bodies]
     m = np.array([body.mass for body in bodies]).reshape(shape)
     com = np.array([body.com for body in bodies]).reshape(*shape, 3)

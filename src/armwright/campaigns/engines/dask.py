@@ -92,7 +92,7 @@ def _client(scheduler: str | None, security: Any, workers: int) -> Iterator[Any]
                 cluster = distributed.LocalCluster(
                     n_workers=workers,
                     threads_per_worker=1,
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",
                     host="127.0.0.1",
                     silence_logs=logging.CRITICAL,
                 )
@@ -101,7 +101,8 @@ def _client(scheduler: str | None, security: Any, workers: int) -> Iterator[Any]
             client.wait_for_workers(1, timeout=START)
         except TimeoutError:
             raise SimulationError(
-                f"no worker has come to {scheduler} within {START:g} s; start some: armwright campaign worker {scheduler}"
+                f"no worker has come to {scheduler} within {START:g} s; "
+                f"start some with: armwright campaign worker {scheduler}"
             ) from None
         except (OSError, ValueError) as error:
             raise InputError(f"--scheduler {scheduler}: no connection ({error})") from None

@@ -168,9 +168,7 @@ def _give(child: Child, chunk: tuple[int, int], limit: float) -> None:
         child.tasks.send_bytes(json.dumps(chunk).encode())
 
 
-def _again(
-    store: Store, child: Child, queue: deque[tuple[int, int]], lost: Any, pieces: Any, crashed: set[int]
-) -> Any:
+def _again(store: Store, child: Child, queue: deque[tuple[int, int]], lost: Any, pieces: Any, crashed: set[int]) -> Any:
     """Halve the chunk of a lost worker; an item alone is tried once more, and then marked."""
     assert child.chunk is not None
     first, last = child.chunk
