@@ -174,7 +174,8 @@ def _skew(v: Array) -> Array:
 
 def _largest(J: Array) -> Array:
     """Largest magnitude in each matrix: (…, 3, 3) → (…)."""
-    return np.abs(J).max(axis=(-2, -1), initial=0.0)
+    largest: Array = np.abs(J).max(axis=(-2, -1), initial=0.0)
+    return largest
 
 
 def _inertias(robots: Sequence[Robot], frames: Frames) -> tuple[Array, Array, Array]:

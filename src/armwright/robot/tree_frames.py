@@ -70,7 +70,7 @@ def snap_pose(T: Array, size: float) -> Array:
 def frames_of(robot: Robot) -> Frames:
     """Return the frames of a robot's tree, shared by all robots of the same geometry."""
     _, frames = robot.memo("frames", _shared)
-    return frames  # type: ignore[no-any-return]
+    return frames
 
 
 def _shared(robot: Robot) -> tuple[Any, Frames]:

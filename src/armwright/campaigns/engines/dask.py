@@ -73,6 +73,7 @@ def dask(
         insecure: whether a plain connection may leave this machine.
         mixed: whether hosts whose arithmetic differs may take part.
     """
+    need("distributed", "scale", "engine dask")  # first: it brings the settings that are changed here for a while
     config = need("dask", "scale", "engine dask").config
     if scheduler is not None:
         check_address(scheduler, insecure=insecure)

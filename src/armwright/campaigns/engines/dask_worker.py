@@ -42,6 +42,7 @@ def serve_scheduler(
     check_address(address, insecure=insecure)
     host = bind or _towards(address)
     check_address(f"{urlsplit(address).scheme}://{host}:1", insecure=insecure)
+    need("distributed", "scale", "campaign worker")  # first: it brings the settings that are changed here
     config = need("dask", "scale", "campaign worker").config
     with config.set(TUNED), one_thread():
         asyncio.run(_serve(address, host, workers or os.cpu_count() or 1, security, ready))

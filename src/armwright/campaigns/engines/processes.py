@@ -174,7 +174,7 @@ def _again(store: Store, child: Child, queue: deque[tuple[int, int]], lost: Any,
     first, last = child.chunk
     whole = lost.get((first, last), (first, last))
     pieces.setdefault(whole, Pieces(*whole))
-    parts = ((first, last),)
+    parts = [(first, last)]
     if last - first == 1:
         hung = time.monotonic() - child.began >= store.plan.limit
         if hung or first in crashed:
@@ -186,7 +186,7 @@ def _again(store: Store, child: Child, queue: deque[tuple[int, int]], lost: Any,
         crashed.add(first)
     else:
         middle = (first + last) // 2
-        parts = ((middle, last), (first, middle))
+        parts = [(middle, last), (first, middle)]
     for part in parts:
         lost[part] = whole
         queue.appendleft(part)

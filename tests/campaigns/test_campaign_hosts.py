@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several hosts under TLS give the bytes of one; a host that dies or whose cable is pulled costs nothing but time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from armwright.campaigns import Plan, run_campaign
+from support.network_hosts import Hosts, certificates, skip_without_hosts
+from support.places import ROOT, TESTS
+
+pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
+skip_without_hosts()
+KIND = "support.campaign_kinds:KIND"
+PLAN = Plan(KIND, 96, 3, {"seconds": 0.03}, chunk=4)
+
+
+@pytest.fixture
+def hosts():
+    with Hosts(3) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory):
+    return certificates(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("alone") / "c"
+    return content(run_campaign(PLAN, folder, engine="serial").folder)
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in sorted((folder / "rows").glob("0*"))}
+
+
+@pytest.fixture
+def lab(hosts, tls, tmp_path):
+    """A scheduler on host 0; start workers with `lab.worker(k)`, the campaign with `lab.run()`."""
+    with Lab(hosts, tls, tmp_path) as found:
+        yield found
+
+
+class Lab:
+    def __init__(self, hosts, tls, place):
+        self.hosts, self.tls, self.place = hosts, tls, place
+        self.address = f"tls://{hosts.address(0)}:8786"
+        paths = [str(ROOT / "src"), str(TESTS)]
+        self.environ = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"}
+        self.started = []
+
+    def __enter__(self):
+        ca, cert, key = self.tls
+        dask = Path(sys.executable).with_name("dask")
+        binds = ("--host", self.hosts.address(0), "--port", 8786, "--dashboard-address", "127.0.0.1:0")
+        self.scheduler = self.start(
+            0, dask, "scheduler", *binds, "--tls-ca-file", ca, "--tls-cert", cert, "--tls-key", key
+        )
+        return self
+
+    def __exit__(self, *_):
+        for process in self.started:
+            kill(process)
+
+    def start(self, host, *words):
+        output = open(self.place / f"output-{len(self.started)}.txt", "w+")  # noqa: SIM115
+        process = self.hosts.start(host, *words, env=self.environ, stdout=output, stderr=subprocess.STDOUT)
+        process.output = output
+        self.started.append(process)
+        return process
+
+    def armwright(self, host, *words):
+        ca, cert, key = self.tls
+        line = [sys.executable, "-m", "armwright.cli", "campaign", *words]
+        return self.start(host, *line, "--tls-ca", ca, "--tls-cert", cert, "--tls-key", key)
+
+    def worker(self, host):
+        process = self.armwright(host, "worker", self.address, "--workers", "1", "--json")
+        wait_for(lambda: '"workers": 1' in said(process), process)
+        return process
+
+    def run(self):
+        file = self.place / "c.toml"
+        head = f'kind = "{PLAN.kind}"\nitems = {PLAN.items}\nseed = {PLAN.seed}\nchunk = {PLAN.chunk}\n'
+        file.write_text(f"{head}[settings]\nseconds = {PLAN.settings['seconds']}\n")
+        return self.armwright(0, "run", file, "--engine", "dask", "--scheduler", self.address, "--json")
+
+    def rows(self):
+        return content(self.place / "c") if (self.place / "c" / "rows").exists() else {}
+
+
+def said(process):
+    process.output.flush()
+    return Path(process.output.name).read_text()
+
+
+def wait_for(condition, process, seconds=120.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, said(process)
+        assert process.poll() is None or condition(), said(process)
+        time.sleep(0.02)
+
+
+def kill(process):
+    """End a host's command with all its processes, without a word."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    process.output.close()
+
+
+def test_two_hosts_under_tls_give_the_bytes_of_one(lab, alone, tmp_path):
+    first = lab.worker(1)
+    assert lab.hosts.listening(1) == {lab.hosts.address(1), "127.0.0.1"}
+    assert json.loads(said(first))["bind"] == lab.hosts.address(1)
+    lab.worker(2)
+    run = lab.run()
+    assert run.wait(180) == 0, said(run)
+    assert lab.rows() == alone
+    stranger = lab.start(
+        1, sys.executable, "-m", "armwright.cli", "campaign", "worker", f"tcp://{lab.hosts.address(0)}:8786", "--insecure"
+    )
+    assert stranger.wait(180) == 2, said(stranger)
+    assert "no connection" in said(stranger)
+
+
+@pytest.mark.slow
+def test_a_host_that_dies_and_comes_back_costs_nothing(lab, alone):
+    victim = lab.worker(1)
+    lab.worker(2)
+    run = lab.run()
+    wait_for(lambda: len(lab.rows()) > 2, run)
+    kill(victim)
+    lab.worker(1)
+    assert run.wait(300) == 0, said(run)
+    assert lab.rows() == alone
+
+
+@pytest.mark.slow
+def test_a_pulled_cable_costs_a_pause(lab, alone):
+    lab.worker(1)
+    lab.worker(2)
+    run = lab.run()
+    wait_for(lambda: len(lab.rows()) > 2, run)
+    lab.hosts.cable(1, "down")
+    time.sleep(2.0)
+    lab.hosts.cable(1, "up")
+    assert run.wait(400) == 0, said(run)
+    assert lab.rows() == alone
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies_ends_the_run_with_how_to_go_on(lab, alone):
+    worker = lab.worker(1)
+    run = lab.run()
+    wait_for(lambda: len(lab.rows()) > 2, run)
+    kill(lab.scheduler)
+    assert run.wait(120) == 2
+    assert "scheduler is gone" in said(run)
+    assert "armwright campaign resume" in said(run)
+    assert worker.wait(60) == 2
+    folder = lab.place / "c"
+    assert all(alone[name] == data for name, data in content(folder).items())
