@@ -11,8 +11,8 @@ import contextlib
 import logging
 import os
 import time
-from asyncio import CancelledError
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -129,15 +129,14 @@ def _drive(
     for future in under_way:
         chunk = chunk_of.pop(future.key)
         try:
-            error = future.exception()
-        except CancelledError:
+            answer = future.result()
+        except (CancelledError, OSError):
             raise SimulationError(
                 f"the scheduler is gone; what is done is kept, go on with: armwright campaign resume {store.folder}"
             ) from None
-        if error is not None:
+        except Exception:  # noqa: BLE001 — its worker died; items that raise are rows
             lost.append(chunk)
         else:
-            answer = future.result()
             if answer[:1] == FAILED:
                 raise SimulationError(f"a worker could not start: {answer[1:].decode()}")
             yield from_bytes(answer)

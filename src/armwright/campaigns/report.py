@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One HTML page about a campaign, from its store: outcomes with exact intervals, quantiles, pictures, how to repeat it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from armwright.campaigns import pictures
+from armwright.campaigns.outcomes import Tables, column, dataset_of, numbers, outcome_tables
+from armwright.campaigns.store import Store, open_store
+from armwright.recording.pictures.report import escaped, html_table, write_html
+
+HEADS = {
+    "outcomes": ("Outcomes", "Share of the items, with the exact (Clopper–Pearson) interval at 95 %."),
+    "figures": ("Figures", "Quantiles over the items, with bootstrap intervals at 95 %."),
+    "detectors": ("Detectors", "At their learned thresholds; intervals at 95 %."),
+    "roc": ("Receiver operating characteristic", "Factors (scale) on the learned thresholds."),
+}
+DELAY = "_delay"
+
+
+def campaign_report(folder: str | Path, path: str | Path | None = None) -> tuple[Path, Tables]:
+    """Write a page about the rows that are there; ``report.html`` in the campaign's folder by default.
+
+    Returns:
+        The path, and the tables that stand in it.
+    """
+    store = open_store(folder)
+    tables, dataset = outcome_tables(store), dataset_of(store)
+    plan, done = store.plan, dataset.count_rows()
+    head = f"Campaign {store.folder.resolve().name}: {plan.kind}"
+    body = [f"<h1>{escaped(head)}</h1>", f'<p class="lead">{done} of {plan.items} items, seed {plan.seed}</p>']
+    for name, rows in tables.items():
+        title, words = HEADS.get(name, (name.replace("_", " ").capitalize(), "Intervals at 95 %."))
+        body += [f"<h2>{escaped(title)}</h2>", f'<p class="lead">{escaped(words)}</p>']
+        if name == "roc" and rows:
+            body.append(
+                _picture(pictures.roc_png(rows, tables.get("detectors", ())), "Bands: exact intervals. Rings: learned.")
+            )
+        body.append(_html(rows))
+        if name == "figures" and rows and done > 1:
+            shown = [(row["column"], numbers(dataset, row["column"])) for row in rows if DELAY not in row["column"]]
+            body.append(_picture(pictures.spread_png(shown), "How the figures are spread; dashed: 5, 50 and 95 %."))
+    delays = _delays(store, dataset)
+    if delays:
+        body.append(
+            "<h2>Delays</h2>"
+            + _picture(pictures.waiting_png(delays), "Contacts found by a delay; the rest was missed.")
+        )
+    body.append(f"<h2>The campaign</h2><pre>{escaped(_as_toml(store))}</pre>")
+    again = f'armwright campaign query {store.folder} "select * from rows limit 10"'
+    body.append(f"<p>Ask the rows yourself:</p><pre>{escaped(again)}</pre>")
+    return write_html(path or store.folder / "report.html", head, body), tables
+
+
+def _delays(store: Store, dataset: Any) -> list[tuple[str, Any, int]]:
+    """Delays of every detector, over all runs that met something."""
+    names = [name for name in store.kind.schema if name.endswith(DELAY)]
+    if not names or "met" not in store.kind.schema:
+        return []
+    met = sum(word == "contact" for word in column(dataset, "met").to_pylist())
+    found = [(name.removesuffix(DELAY).replace("_", " "), numbers(dataset, name), met) for name in names]
+    return [each for each in found if len(each[1])]
+
+
+def _picture(png: bytes, caption: str) -> str:
+    data = base64.b64encode(png).decode()
+    words = escaped(caption)
+    return f'<figure><img alt="{words}" src="data:image/png;base64,{data}"><figcaption>{words}</figcaption></figure>'
+
+
+def _html(rows: Sequence[Mapping[str, Any]]) -> str:
+    heads = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[cell(row.get(name), share=name in SHARES) for name in heads] for row in rows]
+    return html_table([name.replace("_", " ") for name in heads], cells)
+
+
+SHARES = ("share", "found", "early", "runs_with_false_alarm")
+
+
+def cell(value: Any, *, share: bool = False) -> str:
+    """Write a figure, or one with its interval, in as many digits as a reader can use; shares in per cent."""
+    if isinstance(value, Mapping):
+        return f"{cell(value['value'], share=share)} [{cell(value['low'], share=share)}, {cell(value['high'], share=share)}]"
+    if value is None or isinstance(value, float) and math.isnan(value):
+        return "–"
+    if share and isinstance(value, float):
+        return f"{100.0 * value:.4g} %"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _as_toml(store: Store) -> str:
+    """The plan as a campaign file."""
+    plan = store.plan
+    lines = [
+        f"kind = {json.dumps(plan.kind)}",
+        f"seed = {plan.seed}",
+        f"items = {plan.items}",
+        f"chunk = {store.chunk}",
+    ]
+    lines += ["[settings]"] if plan.settings else []
+    return "\n".join([*lines, *(f"{json.dumps(name)} = {_toml(value)}" for name, value in plan.settings.items())])
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
