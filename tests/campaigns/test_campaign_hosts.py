@@ -121,7 +121,7 @@ def kill(process):
     process.output.close()
 
 
-def test_two_hosts_under_tls_give_the_bytes_of_one(lab, alone, tmp_path):
+def test_two_hosts_under_tls_give_the_bytes_of_one(lab, alone):
     first = lab.worker(1)
     assert lab.hosts.listening(1) == {lab.hosts.address(1), "127.0.0.1"}
     assert json.loads(said(first))["bind"] == lab.hosts.address(1)
@@ -129,9 +129,8 @@ def test_two_hosts_under_tls_give_the_bytes_of_one(lab, alone, tmp_path):
     run = lab.run()
     assert run.wait(180) == 0, said(run)
     assert lab.rows() == alone
-    stranger = lab.start(
-        1, sys.executable, "-m", "armwright.cli", "campaign", "worker", f"tcp://{lab.hosts.address(0)}:8786", "--insecure"
-    )
+    plain = ("worker", f"tcp://{lab.hosts.address(0)}:8786", "--insecure")
+    stranger = lab.start(1, sys.executable, "-m", "armwright.cli", "campaign", *plain)
     assert stranger.wait(180) == 2, said(stranger)
     assert "no connection" in said(stranger)
 

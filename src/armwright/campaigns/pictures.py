@@ -15,6 +15,7 @@ from armwright.types import Array
 
 MOST = 12  # panels of one picture
 ACROSS = 3
+BARS = 60
 
 
 def spread_png(figures: Sequence[tuple[str, Array]]) -> bytes:
@@ -24,13 +25,21 @@ def spread_png(figures: Sequence[tuple[str, Array]]) -> bytes:
     with _figure(7.2, 1.75 * down) as (figure, finish):
         for k, (name, values) in enumerate(shown):
             axes = figure.add_subplot(down, ACROSS, k + 1)
-            axes.hist(values, bins=min(60, max(8, int(np.sqrt(len(values))))), color=COLOURS[0], alpha=0.85)
+            axes.hist(values, bins=_bins(values), color=COLOURS[0], alpha=0.85)
             for q in np.quantile(values, (0.05, 0.5, 0.95)):
                 axes.axvline(q, color=LIMIT, linestyle="--", linewidth=0.8)
             axes.set_title(name.replace("_", " "), loc="left")
             axes.locator_params(axis="x", nbins=5)
             axes.locator_params(axis="y", nbins=4)
         return finish()
+
+
+def _bins(values: Array) -> int | Array:
+    """Whole numbers have a bar each, if they are few."""
+    low, high = values.min(), values.max()
+    if high - low < BARS and np.array_equal(values, np.round(values)):
+        return np.arange(low - 0.5, high + 1.0)
+    return min(BARS, max(8, int(np.sqrt(len(values)))))
 
 
 def roc_png(roc: Sequence[dict[str, Any]], detectors: Sequence[dict[str, Any]]) -> bytes:

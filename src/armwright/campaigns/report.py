@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One HTML page about a campaign, from its store: outcomes with exact intervals, quantiles, pictures, how to repeat it."""
+"""One HTML page about a campaign, from its store: outcomes, quantiles, pictures, and how to repeat it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from armwright.campaigns import pictures
 from armwright.campaigns.outcomes import Tables, column, dataset_of, numbers, outcome_tables
 from armwright.campaigns.store import Store, open_store
-from armwright.recording.pictures.report import escaped, html_table, write_html
+from armwright.recording.pictures.report import CSS, escaped, html_table, write_html
 
 HEADS = {
     "outcomes": ("Outcomes", "Share of the items, with the exact (Clopper–Pearson) interval at 95 %."),
@@ -21,7 +21,11 @@ HEADS = {
     "detectors": ("Detectors", "At their learned thresholds; intervals at 95 %."),
     "roc": ("Receiver operating characteristic", "Factors (scale) on the learned thresholds."),
 }
+ORDER = {"outcomes": 0, "figures": 2}  # the kind's own tables between them
+SHARES = ("share", "found", "early", "runs_with_false_alarm")
 DELAY = "_delay"
+LONG = 30  # rows beyond which a table is folded away
+STYLE = CSS + "main{max-width:72rem}td{white-space:nowrap}details{margin:.6rem 0}summary{cursor:pointer}"
 
 
 def campaign_report(folder: str | Path, path: str | Path | None = None) -> tuple[Path, Tables]:
@@ -35,27 +39,30 @@ def campaign_report(folder: str | Path, path: str | Path | None = None) -> tuple
     plan, done = store.plan, dataset.count_rows()
     head = f"Campaign {store.folder.resolve().name}: {plan.kind}"
     body = [f"<h1>{escaped(head)}</h1>", f'<p class="lead">{done} of {plan.items} items, seed {plan.seed}</p>']
-    for name, rows in tables.items():
+    for name in sorted(tables, key=lambda name: ORDER.get(name, 1)):
         title, words = HEADS.get(name, (name.replace("_", " ").capitalize(), "Intervals at 95 %."))
         body += [f"<h2>{escaped(title)}</h2>", f'<p class="lead">{escaped(words)}</p>']
-        if name == "roc" and rows:
-            body.append(
-                _picture(pictures.roc_png(rows, tables.get("detectors", ())), "Bands: exact intervals. Rings: learned.")
-            )
-        body.append(_html(rows))
-        if name == "figures" and rows and done > 1:
-            shown = [(row["column"], numbers(dataset, row["column"])) for row in rows if DELAY not in row["column"]]
-            body.append(_picture(pictures.spread_png(shown), "How the figures are spread; dashed: 5, 50 and 95 %."))
-    delays = _delays(store, dataset)
-    if delays:
-        body.append(
-            "<h2>Delays</h2>"
-            + _picture(pictures.waiting_png(delays), "Contacts found by a delay; the rest was missed.")
-        )
+        body += _pictures(name, tables, store, dataset)
+        rows = _html(tables[name])
+        body.append(f"<details><summary>Table</summary>{rows}</details>" if len(tables[name]) > LONG else rows)
     body.append(f"<h2>The campaign</h2><pre>{escaped(_as_toml(store))}</pre>")
     again = f'armwright campaign query {store.folder} "select * from rows limit 10"'
     body.append(f"<p>Ask the rows yourself:</p><pre>{escaped(again)}</pre>")
-    return write_html(path or store.folder / "report.html", head, body), tables
+    return write_html(path or store.folder / "report.html", head, body, STYLE), tables
+
+
+def _pictures(name: str, tables: Tables, store: Store, dataset: Any) -> list[str]:
+    """Pictures that belong above a table."""
+    rows = tables[name]
+    if name == "roc" and rows:
+        words = "Bands: exact intervals. Rings: thresholds as learned."
+        return [_picture(pictures.roc_png(rows, tables.get("detectors", ())), words)]
+    if name == "detectors" and (delays := _delays(store, dataset)):
+        return [_picture(pictures.waiting_png(delays), "Contacts found by a delay; the rest was missed.")]
+    if name == "figures" and rows:
+        shown = [(row["column"], numbers(dataset, row["column"])) for row in rows]
+        return [_picture(pictures.spread_png(shown), "How the first twelve are spread; dashed: 5, 50 and 95 %.")]
+    return []
 
 
 def _delays(store: Store, dataset: Any) -> list[tuple[str, Any, int]]:
@@ -80,18 +87,16 @@ def _html(rows: Sequence[Mapping[str, Any]]) -> str:
     return html_table([name.replace("_", " ") for name in heads], cells)
 
 
-SHARES = ("share", "found", "early", "runs_with_false_alarm")
-
-
 def cell(value: Any, *, share: bool = False) -> str:
     """Write a figure, or one with its interval, in as many digits as a reader can use; shares in per cent."""
     if isinstance(value, Mapping):
-        return f"{cell(value['value'], share=share)} [{cell(value['low'], share=share)}, {cell(value['high'], share=share)}]"
-    if value is None or isinstance(value, float) and math.isnan(value):
+        figure, low, high = (cell(value[part], share=share).removesuffix(" %") for part in ("value", "low", "high"))
+        return f"{figure}{' %' if share else ''} [{low}, {high}]"
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if share and isinstance(value, float):
         return f"{100.0 * value:.4g} %"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _as_toml(store: Store) -> str:

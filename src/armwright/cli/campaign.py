@@ -126,6 +126,25 @@ def query(
 
 @app.command()
 @guarded
+def report(
+    folder: Folder,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Page to write; report.html in the folder.")] = None,
+    json: Json = False,
+) -> None:
+    """Write a page about the rows: outcomes with exact intervals, quantiles, ROC, pictures."""
+    from armwright.campaigns.report import campaign_report, cell
+
+    path, tables = campaign_report(folder, out)
+    if json:
+        say_json({"file": str(path), **tables})
+        return
+    rows = [(row["column"], row["outcome"], row["items"], cell(row["share"], share=True)) for row in tables["outcomes"]]
+    table("outcomes, exact intervals at 95 %", ("column", "outcome", "items", "share"), rows, left=2)
+    say(f"wrote {path}")
+
+
+@app.command()
+@guarded
 def record(
     folder: Folder,
     item: Annotated[int, typer.Argument(help="Number of the item.", min=0)],

@@ -20,7 +20,7 @@ def campaign_rows(plan: Plan, out: Path | None, jobs: int | None) -> tuple[Any, 
     from armwright.campaigns import open_store, run_campaign
     from armwright.campaigns.summary import results
     from armwright.campaigns.table import arrow
-    from armwright.cli.campaign import _lines
+    from armwright.cli.campaign_progress import shown
 
     if out is not None and out.exists() and not out.is_dir():
         fail(f"{out}: not a folder")
@@ -29,7 +29,8 @@ def campaign_rows(plan: Plan, out: Path | None, jobs: int | None) -> tuple[Any, 
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         try:
-            run_campaign(plan, folder, engine=engine, workers=jobs, progress=_lines())
+            with shown() as show:
+                run_campaign(plan, folder, engine=engine, workers=jobs, progress=show)
         except KeyboardInterrupt:
             interrupted = True
             if not (folder / "campaign.json").exists():
