@@ -7,7 +7,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import beta, chi2
+from scipy.special import betaincinv, gammaincinv
 
 from armwright.errors import InputError
 from armwright.types import Array
@@ -28,8 +28,8 @@ def share(hits: int, trials: int, confidence: float = 0.95) -> Interval:
     if trials == 0:
         return Interval(math.nan, 0.0, 1.0)
     tail = (1.0 - confidence) / 2.0
-    low = float(beta.ppf(tail, hits, trials - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(1.0 - tail, hits + 1, trials - hits)) if hits < trials else 1.0
+    low = float(betaincinv(hits, trials - hits + 1, tail)) if hits else 0.0
+    high = float(betaincinv(hits + 1, trials - hits, 1.0 - tail)) if hits < trials else 1.0
     return Interval(hits / trials, low, high)
 
 
@@ -38,8 +38,8 @@ def rate(events: int, exposure: float, confidence: float = 0.95) -> Interval:
     if events < 0 or not exposure > 0.0:
         raise InputError(f"events must be ≥ 0 and exposure > 0, got {events} in {exposure}")
     tail = (1.0 - confidence) / 2.0 if events else 1.0 - confidence
-    low = float(chi2.ppf(tail, 2 * events)) / 2.0 if events else 0.0
-    return Interval(events / exposure, low / exposure, float(chi2.ppf(1.0 - tail, 2 * events + 2)) / 2.0 / exposure)
+    low = float(gammaincinv(events, tail)) if events else 0.0
+    return Interval(events / exposure, low / exposure, float(gammaincinv(events + 1, 1.0 - tail)) / exposure)
 
 
 def quantile(values: Array, q: float, *, samples: int = 2000, seed: int = 0, confidence: float = 0.95) -> Interval:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
 
 from armwright.arguments import names_culprit
 from armwright.contact.detectors.adaptive import adaptive_detector
@@ -277,6 +276,8 @@ def _envelope(runs: list[Runs]) -> Array:
 
 def _joint_envelope(r: Array, features: list[Array], mean_size: float) -> Array:
     """Least mean of a + Σ k x with a + Σ k x ≥ r in every cell of the features, taken at the cell's lower corner."""
+    from scipy.optimize import linprog  # imported here: tenths of a second that few calls need
+
     reach = np.array([max(float(x.max()), 1e-9) * (1.0 + 1e-9) for x in features])
     shape = (BINS,) * len(features)
     cell = np.ravel_multi_index([(x / top * BINS).astype(int) for x, top in zip(features, reach, strict=True)], shape)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.stats import beta, chi2, norm
 
 from armwright.errors import InputError
 
@@ -24,6 +23,8 @@ class Estimate(NamedTuple):
 
 def poisson_rate(count: int, exposure: float, confidence: float = 0.95) -> Estimate:
     """Events per unit of exposure with the exact (Garwood) interval."""
+    from scipy.stats import chi2  # imported here: tenths of a second that few calls need
+
     if exposure <= 0.0 or count < 0:
         raise InputError(f"rate: need exposure > 0 and count ≥ 0, got {exposure} and {count}")
     tail = 0.5 * (1.0 - confidence)
@@ -33,6 +34,8 @@ def poisson_rate(count: int, exposure: float, confidence: float = 0.95) -> Estim
 
 def proportion(count: int, total: int, confidence: float = 0.95) -> Estimate:
     """A share with Wilson's interval; (NaN, 0, 1) of nothing."""
+    from scipy.stats import norm  # imported here: tenths of a second that few calls need
+
     if total == 0:
         return Estimate(float("nan"), 0.0, 1.0)
     z = float(norm.ppf(0.5 + 0.5 * confidence))
@@ -45,6 +48,8 @@ def proportion(count: int, total: int, confidence: float = 0.95) -> Estimate:
 
 def exact_proportion(count: int, total: int, confidence: float = 0.95) -> Estimate:
     """A share with the exact (Clopper–Pearson) interval; (NaN, 0, 1) of nothing."""
+    from scipy.stats import beta  # imported here: tenths of a second that few calls need
+
     if not 0 <= count <= total:
         raise InputError(f"proportion: need 0 ≤ count ≤ total, got {count} and {total}")
     if total == 0:

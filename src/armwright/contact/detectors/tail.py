@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import chi2
 
 from armwright.errors import InputError
 
@@ -49,6 +48,8 @@ def tail_margin(peaks: ArrayLike, hours: float, *, rate: float, confidence: floa
         rate: [1/h].
         confidence: with which the rate is not exceeded, if the tail is as described above.
     """
+    from scipy.stats import chi2  # imported here: tenths of a second that few calls need
+
     x = np.sort(np.asarray(peaks, dtype=np.float64) ** 2)[::-1]
     if len(x) < 2 or hours <= 0.0 or rate <= 0.0 or not 0.5 <= confidence < 1.0:
         raise InputError(

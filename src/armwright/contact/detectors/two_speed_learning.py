@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.signal import lfilter
 
 from armwright.contact.detectors.gathered import Runs, runs_of
 from armwright.contact.detectors.latch import RELEASE
@@ -109,6 +108,8 @@ def channel_runs(
 
 def _widened(ref: Reference, robot: Robot, dt: float, standstill: float) -> Array:
     """Features (4, B or 1, T, n) behind the filter of the thresholds, which starts at rest at the first of them."""
+    from scipy.signal import lfilter  # imported here: tenths of a second that few calls need
+
     speed = np.abs(np.asarray(ref.qd, dtype=np.float64))
     parts: list[Any] = [speed, np.abs(ref.qdd), np.abs(gravity_torque(robot, ref.q))]
     x = np.stack([*parts, np.maximum(1.0 - speed / standstill, 0.0)])

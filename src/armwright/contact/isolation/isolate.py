@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy.stats import chi2, norm
 
 from armwright.arguments import names_culprit
 from armwright.contact.isolation.evidence import checked, whitening
@@ -127,6 +126,8 @@ def isolate(
     Returns:
         An `Isolation`; its outcome and reason say what is not known.
     """
+    from scipy.stats import chi2, norm  # imported here: tenths of a second that few calls need
+
     x, tau, S = checked(robot, q, tau_ext, noise)
     if not (0.5 < confidence < 1.0 and 0.0 < alarm < 1.0 and 0.0 <= single < 1.0):
         raise InputError("isolate: need 0.5 < confidence < 1, 0 < alarm < 1 and 0 ≤ single < 1")

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import solve_discrete_are
 
 from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor
@@ -40,6 +39,8 @@ def steady_gain(torque_walk: float, torque_noise: float, momentum_noise: float, 
         momentum_noise: standard deviation of the measured momentum [N m s].
         dt: control period [s].
     """
+    from scipy.linalg import solve_discrete_are  # imported here: tenths of a second that few calls need
+
     F, H = np.array([[1.0, dt], [0.0, 1.0]]), np.array([[1.0, 0.0]])
     # units of the measurement noise keep the equation well scaled
     Q = np.diag([(torque_noise * dt / momentum_noise) ** 2, torque_walk**2 * dt / momentum_noise**2])
