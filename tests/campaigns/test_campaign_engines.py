@@ -38,8 +38,8 @@ def rows(store):
 def test_engines_workers_and_shards_write_the_same_bytes(tmp_path):
     alone = content(run_campaign(GOOD, tmp_path / "serial", engine="serial"))
     assert len(alone) == 5
-    assert content(run_campaign(GOOD, tmp_path / "two", workers=2)) == alone
-    assert content(run_campaign(GOOD, tmp_path / "four", workers=4)) == alone
+    for workers in (1, 2, 4):
+        assert content(run_campaign(GOOD, tmp_path / f"{workers}", workers=workers)) == alone
     for k in (3, 1, 2):
         store = run_campaign(GOOD, tmp_path / "shards", engine="serial", shard=(k, 3))
         assert bool(store.missing()) == (k != 2)
@@ -52,7 +52,7 @@ def test_dask_writes_the_same_bytes(tmp_path):
     assert content(run_campaign(GOOD, tmp_path / "dask", engine="dask", workers=2)) == alone
 
 
-@pytest.mark.parametrize("chunk", [1, 3, 8, 100])
+@pytest.mark.parametrize("chunk", [1, 3, 8, 100, 1000])
 def test_rows_do_not_depend_on_the_chunk(chunk, tmp_path):
     one = run_campaign(GOOD, tmp_path / "a", engine="serial")
     other = run_campaign(Plan(GOOD.kind, 47, 3, chunk=chunk), tmp_path / "b", engine="serial")
@@ -61,15 +61,37 @@ def test_rows_do_not_depend_on_the_chunk(chunk, tmp_path):
 
 
 def test_what_raises_crashes_or_hangs_costs_one_row_each(tmp_path):
-    bad = Plan(GOOD.kind, 40, 3, {"raises": 7, "crashes": 13, "hangs": 38}, limit=2.0)
-    found = rows(run_campaign(bad, tmp_path / "bad", workers=2))
+    bad = Plan(GOOD.kind, 16, 3, {"raises": 3, "crashes": 7, "hangs": 14}, chunk=4, limit=3.0)
+    store = run_campaign(bad, tmp_path / "bad", workers=2)
+    found = rows(store)
     marked = {row["item"]: row["status"] for row in found if row["status"] != "done"}
-    assert marked == {7: "raised", 13: "crashed", 38: "hung"}
-    assert "item 7 cannot be" in found[7]["message"]
+    assert marked == {3: "raised", 7: "crashed", 14: "hung"}
+    assert "item 3 cannot be" in found[3]["message"]
     good = rows(run_campaign(GOOD, tmp_path / "good", engine="serial"))
     assert [row["value"] for row in found if row["status"] == "done"] == [
-        row["value"] for row in good[:40] if row["item"] not in marked
+        row["value"] for row in good[:16] if row["item"] not in marked
     ]
+
+
+@pytest.mark.slow
+def test_dask_marks_the_same_rows(tmp_path):
+    pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
+    bad = Plan(GOOD.kind, 16, 3, {"raises": 3, "crashes": 7, "hangs": 14}, chunk=4, limit=3.0)
+    one = run_campaign(bad, tmp_path / "processes", workers=2)
+    assert content(run_campaign(bad, tmp_path / "dask", engine="dask", workers=2)) == content(one)
+
+
+def test_an_item_whose_worker_somebody_killed_is_computed_again(tmp_path):
+    settings = {"killed once": 1, "mark": str(tmp_path / "mark")}
+    found = rows(run_campaign(Plan(GOOD.kind, 3, 3, settings, chunk=1), tmp_path / "c", workers=1))
+    assert (tmp_path / "mark").exists()
+    assert [row["status"] for row in found] == ["done"] * 3
+
+
+@pytest.mark.parametrize("engine", ["serial", "processes"])
+def test_a_kind_that_cannot_start_says_why(engine, tmp_path):
+    with pytest.raises((SimulationError, ValueError), match="wrong is 5"):
+        run_campaign(Plan(GOOD.kind, 3, 3, {"wrong": 5}), tmp_path, engine=engine, workers=1)
 
 
 def test_a_campaign_can_grow(tmp_path):
@@ -85,20 +107,22 @@ def test_a_campaign_can_grow(tmp_path):
 
 
 COORDINATOR = """
+import signal
 from armwright.campaigns import Plan, run_campaign
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where tests run
     show = lambda p: print(p.done, flush=True)
     run_campaign(Plan({kind!r}, 47, 3, {{"seconds": 0.02}}, chunk=5), {folder!r}, workers=2, progress=show)
 """
 
 
-@pytest.mark.parametrize("victim", ["worker", "coordinator"])
+@pytest.mark.parametrize("victim", ["worker", "coordinator", "Ctrl-C"])
 def test_kill_and_resume_gives_the_bytes_of_an_undisturbed_run(victim, tmp_path):
     slow = Plan(GOOD.kind, 47, 3, {"seconds": 0.02}, chunk=5)
     alone = content(run_campaign(slow, tmp_path / "alone", engine="serial"))
     script = tmp_path / "coordinator.py"
     script.write_text(COORDINATOR.format(kind=GOOD.kind, folder=str(tmp_path / "killed")))
-    run = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    run = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     while run.stdout.readline().strip() == "0":
         pass
     children = _children(run.pid)
@@ -107,7 +131,7 @@ def test_kill_and_resume_gives_the_bytes_of_an_undisturbed_run(victim, tmp_path)
         run.communicate(timeout=120)
         assert run.returncode == 0
     else:
-        run.kill()
+        run.send_signal(signal.SIGKILL if victim == "coordinator" else signal.SIGINT)
         run.communicate()
         _gone(children)
         resume_campaign(tmp_path / "killed", workers=2)
@@ -148,6 +172,7 @@ def test_other_arithmetic_is_noticed(tmp_path):
     store = run_campaign(GOOD, tmp_path, engine="serial", shard=(1, 5))
     head = tmp_path / "campaign.json"
     head.write_text(head.read_text().replace(store.canary, "0" * 32))
-    with pytest.raises(SimulationError, match="arithmetic differs"):
-        resume_campaign(tmp_path, workers=1)
+    for engine in ("serial", "processes"):
+        with pytest.raises(SimulationError, match="arithmetic differs"):
+            resume_campaign(tmp_path, engine=engine, workers=1)
     assert not resume_campaign(tmp_path, workers=1, mixed=True).missing()

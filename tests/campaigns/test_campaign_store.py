@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
+import subprocess
+import sys
 
+import numpy as np
 import pytest
 
 from armwright.campaigns import Plan, StoreError, open_store, read_plan, resume_campaign, run_campaign
@@ -68,6 +72,20 @@ def test_a_full_disk_stops_with_what_to_do(store, monkeypatch):
         resume_campaign(store.folder, engine="serial")
     monkeypatch.undo()
     assert sorted(path.name[0] for path in (store.folder / "rows").iterdir()) == ["0", "0", "0"]  # no draft stays
+
+
+def test_drafts_of_killed_processes_go_and_others_stay(store):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    host = socket.gethostname().replace(".", "-")
+    dead, living, elsewhere = (
+        store.folder / "rows" / f".000000010-000000019.parquet.{where}.{pid}"
+        for where, pid in ((host, gone.pid), (host, os.getpid()), ("another-host", gone.pid))
+    )
+    for draft in (dead, living, elsewhere):
+        draft.write_bytes(b"half")
+    resume_campaign(store.folder, engine="serial")
+    assert [draft.exists() for draft in (dead, living, elsewhere)] == [False, True, True]
 
 
 def test_folders_that_are_no_campaign(tmp_path, store):
@@ -140,3 +158,14 @@ def test_limits_of_counts():
     assert rate(3, 2.0)[1:] == pytest.approx((0.6187 / 2, 8.7673 / 2), abs=5e-4)
     low, high = quantile([float(k) for k in range(1000)], 0.5)[1:]
     assert 450 < low < 499.5 < high < 550
+
+
+@pytest.mark.parametrize("q", [0.05, 0.5, 0.95])
+def test_limits_of_quantiles_are_those_of_resamples(q):
+    rng = np.random.default_rng(3)
+    for size in (2, 5, 60):
+        values = rng.gamma(2.0, size=size)
+        drawn = np.quantile(rng.choice(values, (20_000, size)), q, axis=1)
+        found = quantile(values, q, samples=20_000)
+        spread = values.max() - values.min()
+        assert found[1:] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.03 * spread)

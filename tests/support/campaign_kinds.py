@@ -8,6 +8,7 @@ import signal
 import time
 
 from armwright.campaigns import Kind, item_rng
+from armwright.campaigns.statistics import share
 
 
 def _value(plan, item):
@@ -16,6 +17,8 @@ def _value(plan, item):
 
 def _start(plan, prepared):
     bad = plan.settings
+    if "wrong" in bad:
+        raise ValueError(f"wrong is {bad['wrong']}")
 
     def rows(first, last):
         for item in range(first, last):
@@ -23,6 +26,9 @@ def _start(plan, prepared):
                 raise ValueError(f"item {item} cannot be")
             if item == bad.get("crashes"):
                 os.kill(os.getpid(), signal.SIGSEGV)
+            if item == bad.get("killed once") and not os.path.exists(bad["mark"]):
+                open(bad["mark"], "w").close()
+                os.kill(os.getpid(), signal.SIGKILL)
             if item == bad.get("hangs"):
                 time.sleep(3600.0)
             time.sleep(bad.get("seconds", 0.0))
@@ -32,3 +38,27 @@ def _start(plan, prepared):
 
 
 KIND = Kind("faulty", {"value": "float64", "prepared": "int64"}, _start, chunk=10, prepare=lambda plan: b"12345")
+
+
+def _judge_start(plan, prepared):
+    def rows(first, last):
+        draws = [item_rng(plan.seed, item).uniform(size=2) for item in range(first, last)]
+        return {
+            "met": ["contact" if k % 4 == 0 else "free" for k in range(first, last)],
+            "good": [bool(b < 0.75) for _, b in draws],
+            "a_b_delay": [float(a) if k % 4 == 0 else None for k, (a, _) in enumerate(draws, first)],
+        }
+
+    return rows
+
+
+def _judge(table):
+    names = {"observer": "a", "detector": "<b>"}
+    found = share(3, 4)._asdict()
+    row = {**names, "scale": 1.0, "found": found, "runs_with_false_alarm": share(0, len(table))._asdict()}
+    return {"detectors": [row], "roc": [row, {**row, "scale": 2.0, "found": share(1, 4)._asdict()}]}
+
+
+JUDGED = Kind(
+    "judged", {"met": "string", "good": "bool", "a_b_delay": "float64"}, _judge_start, chunk=50, summary=_judge
+)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages about campaigns, progress while they run, and addresses that commands accept."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from armwright.campaigns import Plan, Progress, run_campaign
+from armwright.campaigns.engines.addresses import check_address, security_of
+from armwright.campaigns.report import campaign_report
+from armwright.campaigns.statistics import quantile, share
+from armwright.cli.app import run as command
+from armwright.cli.campaign_progress import duration, line
+from armwright.errors import InputError
+
+pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
+pytest.importorskip("matplotlib", reason="reports need matplotlib (extra 'plot')")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    plan = Plan("support.campaign_kinds:JUDGED", 100, 3, {"note": "<script>"})
+    return run_campaign(plan, tmp_path_factory.mktemp("judged") / "c", engine="serial").folder
+
+
+def test_the_tables_are_counts_of_the_rows(folder, tmp_path):
+    store_rows = [row for row in _rows(folder) if row["met"] == "contact"]
+    _, tables = campaign_report(folder, tmp_path / "r.html")
+    shares = {(row["column"], row["outcome"]): row for row in tables["outcomes"]}
+    assert shares["status", "done"]["share"] == share(100, 100)._asdict()
+    assert shares["met", "contact"]["share"] == share(25, 100)._asdict()
+    good = sum(row["good"] for row in _rows(folder))
+    assert shares["good", "True"]["items"] == good
+    (delays,) = (row for row in tables["figures"] if row["column"] == "a_b_delay")
+    assert delays["values"] == 25
+    assert delays["50 %"] == quantile([row["a_b_delay"] for row in store_rows], 0.5)._asdict()
+    assert tables["roc"][1]["found"] == share(1, 4)._asdict()
+
+
+def _rows(folder):
+    from armwright.campaigns import open_store
+
+    store = open_store(folder)
+    return [row for chunk in store.chunks() for row in store.read(*chunk).to_pylist()]
+
+
+def test_the_page_is_whole_and_harmless(folder, tmp_path):
+    path, _ = campaign_report(folder, tmp_path / "r.html")
+    page = path.read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == 3  # delays, ROC, spread
+    assert "<script>" not in page
+    assert "a · &lt;b&gt;" not in page  # names of curves are in the picture
+    assert "&lt;b&gt;" in page
+    assert "http" not in page
+
+
+def test_the_command_and_its_json(folder, tmp_path, capsys):
+    assert command(["campaign", "report", str(folder), "--out", str(tmp_path / "r.html"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["outcomes"][0]["share"]["value"] == 1.0
+    assert command(["campaign", "report", str(folder), "--out", str(tmp_path / "none" / "r.html")]) == 2
+    assert "could not be written" in capsys.readouterr().err
+
+
+def test_progress_has_rate_failures_and_time_left():
+    text = line(Progress(done=300, items=1000, failed=2, todo=900), start=100, elapsed=10.0)
+    assert text == "300 of 1000 items, 20 per second, 2 without a result, 35 s left"
+    assert line(Progress(100, 1000, 0, 900), start=100, elapsed=0.0) == "100 of 1000 items, 0 without a result"
+    assert [duration(s) for s in (3.4, 200.0, 7500.0)] == ["3 s", "3 min 20 s", "2 h 05 min"]
+
+
+@pytest.mark.parametrize(
+    "address", ["10.0.0.1:8786", "http://a:1", "tcp://a", "tls://:8786", "tls://a:x", "tcp://[::1"]
+)
+def test_what_is_no_address(address):
+    with pytest.raises(InputError, match=r"must be tls://HOST:PORT"):
+        check_address(address, insecure=True)
+
+
+def test_plain_connections_stay_on_this_machine():
+    check_address("tcp://127.0.0.1:8786")
+    check_address("tls://10.0.0.1:8786")
+    with pytest.raises(InputError, match="--insecure on a network that you trust"):
+        check_address("tcp://10.0.0.1:8786")
+    check_address("tcp://10.0.0.1:8786", insecure=True)
+
+
+def test_certificates_are_asked_for_and_looked_for(tmp_path, capsys):
+    pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
+    here = tmp_path / "ca.pem"
+    here.write_text("no certificate")
+    assert security_of("tcp://127.0.0.1:1", None, None, None) is None
+    for given, said in (
+        ((None, None, None), "TLS needs --tls-ca, --tls-cert and --tls-key"),
+        ((here, None, None), "--tls-cert is missing"),
+        ((here, tmp_path / "none.pem", here), "none.pem: no such file"),
+    ):
+        with pytest.raises(InputError, match=said):
+            security_of("tls://10.0.0.1:8786", *given)
+    with pytest.raises(InputError, match="certificates need an address tls://"):
+        security_of("tcp://127.0.0.1:1", here, here, here)
+    assert command(["campaign", "worker", "tcp://10.0.0.1:8786"]) == 2
+    assert "plain tcp leaves this machine" in capsys.readouterr().err
+    assert command(["campaign", "worker", "tls://10.0.0.1:8786", "--json"]) == 2
+    assert "TLS needs" in json.loads(capsys.readouterr().out)["error"]["message"]
+
+
+def test_a_scheduler_needs_dask(tmp_path):
+    with pytest.raises(InputError, match="a scheduler needs the engine dask"):
+        run_campaign(Plan("support.campaign_kinds:JUDGED", 3), tmp_path, scheduler="tcp://127.0.0.1:1")
