@@ -14,7 +14,7 @@ import numpy as np
 
 from armwright.campaigns.statistics import quantile, share
 from armwright.campaigns.store import Store
-from armwright.campaigns.table import DONE, joined
+from armwright.campaigns.summary import results
 from armwright.errors import InputError
 from armwright.optional import need
 from armwright.types import Array
@@ -75,7 +75,5 @@ def _shares(name: str, values: Any) -> list[dict[str, Any]]:
 def _own(store: Store) -> Mapping[str, list[dict[str, Any]]]:
     if store.kind.summary is None:
         return {}
-    compute = need("pyarrow.compute", "scale", "a campaign")
-    table = joined([store.read(*chunk) for chunk in sorted(store.done())])
-    done = table.filter(compute.equal(table["status"], DONE))
+    done, _ = results(store)
     return store.kind.summary(done) if len(done) else {}

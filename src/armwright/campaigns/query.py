@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from armwright.campaigns.outcomes import dataset_of
 from armwright.campaigns.store import open_store
 from armwright.campaigns.work import Worker
 from armwright.errors import InputError, SimulationError
@@ -15,11 +16,9 @@ from armwright.optional import need
 def ask(folder: str | Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return names and rows of an SQL question to the view ``rows``; it can read those rows and nothing else."""
     duckdb, store = need("duckdb", "scale", "campaign query"), open_store(folder)
-    files = [str(store.file(*chunk)) for chunk in sorted(store.done())]
-    if not files:
-        raise InputError(f"{folder}: no rows yet")
+    rows = dataset_of(store)
     with duckdb.connect(":memory:") as base:
-        base.register("rows", need("pyarrow.dataset", "scale", "campaign query").dataset(files))
+        base.register("rows", rows)
         base.execute("set enable_external_access = false")  # a question can neither read nor write other files
         try:
             answer = base.execute(sql)
