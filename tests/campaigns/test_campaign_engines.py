@@ -61,7 +61,7 @@ def test_rows_do_not_depend_on_the_chunk(chunk, tmp_path):
 
 
 def test_what_raises_crashes_or_hangs_costs_one_row_each(tmp_path):
-    bad = Plan(GOOD.kind, 16, 3, {"raises": 3, "crashes": 7, "hangs": 14}, chunk=4, limit=3.0)
+    bad = Plan(GOOD.kind, 16, 3, {"raises": 3, "crashes": 7, "hangs": 14}, chunk=2, limit=8.0)
     store = run_campaign(bad, tmp_path / "bad", workers=2)
     found = rows(store)
     marked = {row["item"]: row["status"] for row in found if row["status"] != "done"}
@@ -76,7 +76,7 @@ def test_what_raises_crashes_or_hangs_costs_one_row_each(tmp_path):
 @pytest.mark.slow
 def test_dask_marks_the_same_rows(tmp_path):
     pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
-    bad = Plan(GOOD.kind, 16, 3, {"raises": 3, "crashes": 7, "hangs": 14}, chunk=4, limit=3.0)
+    bad = Plan(GOOD.kind, 16, 3, {"raises": 3, "crashes": 7, "hangs": 14}, chunk=2, limit=8.0)
     one = run_campaign(bad, tmp_path / "processes", workers=2)
     assert content(run_campaign(bad, tmp_path / "dask", engine="dask", workers=2)) == content(one)
 
