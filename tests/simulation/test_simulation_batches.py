@@ -161,8 +161,8 @@ def test_a_batch_of_one_is_a_batch(robot, path):
 def test_a_session_gives_a_recording_or_recordings(robot, path):
     law = computed_torque(400.0, 40.0)
     single, several = prepare(robot, law, path), prepare(robot, law, path, count=2)
-    for session in (single, several):
-        session.run(0.01)
+    for running in (single, several):
+        running.run(0.01)
     assert isinstance(single.recording(), Recording) and len(several.recordings()) == 2
     with pytest.raises(InputError, match=r"runs a batch of 2; take its recordings\(\)"):
         several.recording()

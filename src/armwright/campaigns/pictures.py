@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ class _figure:  # noqa: N801 — reads as a word in a with statement
     def __init__(self, width: float, height: float) -> None:
         self.size = (width, height)
 
-    def __enter__(self) -> tuple[Any, Any]:
+    def __enter__(self) -> tuple[Any, Callable[[], bytes]]:
         matplotlib = need("matplotlib", "plot", "pictures of a campaign")
         self.style = matplotlib.rc_context(STYLE)
         self.style.__enter__()
