@@ -13,7 +13,8 @@ from typing import Any
 from armwright.campaigns import pictures
 from armwright.campaigns.outcomes import Tables, column, dataset_of, numbers, outcome_tables
 from armwright.campaigns.store import Store, open_store
-from armwright.recording.pictures.report import CSS, escaped, html_table, write_html
+from armwright.recording.pictures.report import escaped, html_table, write_html
+from armwright.recording.replay.page import style
 
 HEADS = {
     "outcomes": ("Outcomes", "Share of the items, with the exact (Clopper–Pearson) interval at 95 %."),
@@ -25,7 +26,7 @@ ORDER = {"outcomes": 0, "figures": 2}  # the kind's own tables between them
 SHARES = ("share", "found", "early", "runs_with_false_alarm")
 DELAY = "_delay"
 LONG = 30  # rows beyond which a table is folded away
-STYLE = CSS + "main{max-width:72rem}td{white-space:nowrap}details{margin:.6rem 0}summary{cursor:pointer}"
+STYLE = "main{max-width:72rem}td{white-space:nowrap}details{margin:.6rem 0}summary{cursor:pointer}"
 
 
 def campaign_report(folder: str | Path, path: str | Path | None = None) -> tuple[Path, Tables]:
@@ -48,7 +49,7 @@ def campaign_report(folder: str | Path, path: str | Path | None = None) -> tuple
     body.append(f"<h2>The campaign</h2><pre>{escaped(_as_toml(store))}</pre>")
     again = f'armwright campaign query {store.folder} "select * from rows limit 10"'
     body.append(f"<p>Ask the rows yourself:</p><pre>{escaped(again)}</pre>")
-    return write_html(path or store.folder / "report.html", head, body, STYLE), tables
+    return write_html(path or store.folder / "report.html", head, body, css=style() + STYLE), tables
 
 
 def _pictures(name: str, tables: Tables, store: Store, dataset: Any) -> list[str]:
