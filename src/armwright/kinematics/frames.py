@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,35 +27,43 @@ ROUNDED_TOLERANCE = 4e-6
 
 
 def body_index(robot: Robot, frame: FrameLike) -> int | None:
-    """Return the body whose link frame is meant, None for the tool.
+    """Return the body whose link frame is meant, None for the tool; named frames are counted on after the nb bodies.
 
     Args:
         robot: the arm.
-        frame: None or "tool" for the tool, a link's name, or a body index 0…nb-1.
+        frame: None or "tool" for the tool, a name among `Robot.frame_names`, or a body index 0…nb-1.
     """
     if frame is None:
         return None
     if wrong := robot_needed(robot):
         raise InputError(wrong)
-    names = [body.name for body in robot.bodies]
     if isinstance(frame, str):
-        if frame in names:
-            return names.index(frame)
-        if frame == "tool":
-            return None
-        raise InputError(f"frame {frame!r} is not a link of {robot.name!r}; valid: 'tool', {', '.join(names)}")
+        known: dict[str, int | None] = robot.memo("frame indices", _by_name)
+        try:
+            return known[frame]
+        except KeyError:
+            near = difflib.get_close_matches(frame, known, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise InputError(
+                f"frame {frame!r} is not a frame of {robot.name!r}; {hint}valid: {', '.join(robot.frame_names)}"
+            ) from None
     if isinstance(frame, bool) or not isinstance(frame, (int, np.integer)):
-        raise InputError(f"frame must be None, a link's name or an index, got {frame!r}")
-    if not 0 <= frame < len(names):
-        raise InputError(f"frame index {frame} must lie in 0…{len(names) - 1} for robot {robot.name!r}")
+        raise InputError(f"frame must be None, a frame's name or a body's index, got {frame!r}")
+    if not 0 <= frame < len(robot.bodies):
+        raise InputError(f"frame index {frame} must lie in 0…{len(robot.bodies) - 1} for robot {robot.name!r}")
     return int(frame)
+
+
+def _by_name(robot: Robot) -> dict[str, int | None]:
+    names = [place.name for place in (*robot.bodies, *robot.frames)]
+    return {"tool": None} | {name: index for index, name in enumerate(names)}  # a link called "tool" comes first
 
 
 def placement(tree: Tree, body: int | None) -> tuple[int, Array]:
     """Return the body that carries a frame (-1: the root) and the frame's constant pose in that body's axes."""
     if body is None:
         return tree.tip, tree.T_tip_tool
-    return body, tree.T_body_link[body]
+    return (body, tree.T_body_link[body]) if body < tree.nb else tree.frames[body - tree.nb]
 
 
 def finite(value: ArrayLike, what: str, tail: tuple[int, ...]) -> Array:

@@ -151,6 +151,6 @@ def com_jacobian(robot: Robot, q: ArrayLike, link: FrameLike = None) -> Array:
             raise InputError(f"robot {robot.name!r} has no mass, so it has no centre of mass")
         return cast("Array", kernel(robot, arm_com_jacobian, name="com_jacobian")(q))
     body = body_index(robot, link)
-    if body is None:
+    if body is None or body >= len(robot.bodies):
         raise InputError(f"link: the tool has no mass of its own; name a link of {robot.name!r}")
     return jacobian(robot, q, body, point=robot.bodies[body].com)[..., :3, :]

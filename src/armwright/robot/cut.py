@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError, NotSupportedError
+from armwright.robot.frames import place_of
 from armwright.robot.model import Robot
-from armwright.robot.parts import Actuators, Body
+from armwright.robot.parts import Actuators, Body, Frame
 from armwright.robot.tables.assemble import home_links, orthonormal
 from armwright.spatial import inverse, rotate_inertia, sum_bodies
 
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 
-def _index(robot: Robot, name: str, role: str) -> int:
-    names = [body.name for body in robot.bodies]
-    if name not in names:
-        valid = ", ".join(names) if names else "none, the arm has no bodies"
-        raise InputError(f"chain: robot {robot.name!r} has no link {name!r} to be its {role}; links are: {valid}")
-    return names.index(name)
+def _link(robot: Robot, name: str | None, role: str) -> tuple[int, Array]:
+    """Body and pose on it of the link or frame that is to be an end of the chain."""
+    try:
+        return place_of(robot, name)
+    except InputError as error:
+        raise InputError(f"chain: no {role}: {error}") from None
 
 
 def _path(robot: Robot, base: int, tip: int) -> list[int]:
@@ -89,6 +90,25 @@ def _joined(robot: Robot, body: Body, index: int, load: list[int], links: list[A
     return replace(body, mass=float(total.mass), com=total.com, inertia=0.5 * (tensor + tensor.T))
 
 
+def _frames(robot: Robot, path: list[int], first: int, links: list[Array], drop: bool) -> list[Frame]:
+    """Frames of the chain: those of its bodies, and, frozen at q = 0, links and frames of all that is merged into it."""
+    places = [(body.name, i, np.eye(4)) for i, body in enumerate(robot.bodies) if i not in path]
+    places += [(frame.name, frame.parent, frame.T_parent_frame) for frame in robot.frames]
+    found = []
+    for name, i, T in places:
+        carrier = i
+        while carrier >= 0 and carrier not in path:
+            carrier = robot.bodies[carrier].parent
+        if drop and i not in (*path, first, -1):
+            continue
+        ground = carrier if carrier >= 0 else first
+        T_ground = links[ground] if ground >= 0 else np.eye(4)
+        T_root = links[i] if i >= 0 else np.eye(4)
+        pose = T if i == ground else orthonormal(inverse(T_ground) @ T_root @ T)
+        found.append(Frame(name, path.index(carrier) if carrier >= 0 else -1, pose))
+    return found
+
+
 def chain(robot: Robot, base: str | None = None, tip: str | None = None, *, drop: bool = False) -> Robot:
     """Cut the serial chain from link `base` to link `tip` out of a tree.
 
@@ -99,15 +119,17 @@ def chain(robot: Robot, base: str | None = None, tip: str | None = None, *, drop
     Args:
         robot: any arm or tree.
         base: name of the link to stand on; the root link if omitted.
-        tip: name of the link to end at; the link that carries the tool if omitted. Ending elsewhere, the tool is that
-            link's own frame.
+        tip: name of the link or frame to end at, which becomes the tool; the tool as it is if omitted, or if this is
+            the link that carries it.
         drop: leave side branches out, with their mass, instead of merging them.
 
     Raises:
         InputError: for unknown names, or if `tip` does not hang on `base`.
     """
-    first = -1 if base is None else _index(robot, base, "base")
-    last = robot.tip if tip is None else _index(robot, tip, "tip")
+    first = -1 if base is None else _link(robot, base, "base")[0]
+    last, T_tool = _link(robot, tip, "tip")
+    if last == robot.tip >= 0 and tip == robot.bodies[last].name:
+        T_tool = robot.T_tip_tool
     path = _path(robot, first, last)
     kept = list(dict.fromkeys(robot.bodies[i].joint for i in path))
     _, links = home_links(robot)
@@ -133,8 +155,9 @@ def chain(robot: Robot, base: str | None = None, tip: str | None = None, *, drop
         actuators=_cut_actuators(robot, kept),
         T_base_root=robot.T_base_root if first < 0 else orthonormal(robot.T_base_root @ links[first]),
         tip=len(path) - 1,
-        T_tip_tool=robot.T_tip_tool if last == robot.tip else np.eye(4),
+        T_tip_tool=T_tool,
         gravity=robot.gravity,
+        frames=tuple(_frames(robot, path, first, links, drop)),
         sources=sources,
         notes=robot.notes,
     )

@@ -14,7 +14,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.robot.memo import Memo, make_once, memo_of
-from armwright.robot.parts import Actuators, Body, ByContent, Joint, Source, frozen, frozen_pose
+from armwright.robot.parts import Actuators, Body, ByContent, Frame, Joint, Source, frozen, frozen_pose
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -52,6 +52,7 @@ class Robot(ByContent):
         tip: index of the body that carries the tool (-1: the root link itself, for an arm without joints).
         T_tip_tool: pose of the tool in the tip's link frame.
         gravity: gravitational acceleration in the base frame [m/s²], e.g. (0, 0, -9.81).
+        frames: further named places (flange, hand, camera) on the bodies, those nearest the root first; see `frame_names`.
         sources: provenance of numbers by dotted path ("bodies.upper_arm.mass"); empty where unknown.
         notes: free remarks of the description's author.
         known: what was computed for this arm so far, by key; `memo` fills it. Shared by all equal robots.
@@ -65,6 +66,7 @@ class Robot(ByContent):
     tip: int = -1
     T_tip_tool: Array = field(default_factory=lambda: np.eye(4))
     gravity: Array = field(default_factory=lambda: np.array(EARTH_GRAVITY))
+    frames: tuple[Frame, ...] = ()
     sources: dict[str, Source] = field(default_factory=dict, compare=False)
     notes: str = field(default="", compare=False)
     known: dict[Hashable, Any] = field(init=False, repr=False, compare=False)
@@ -77,7 +79,8 @@ class Robot(ByContent):
         put(self, "T_tip_tool", frozen_pose(self.T_tip_tool, "T_tip_tool"))
         put(self, "gravity", frozen(self.gravity, (3,), "gravity"))
         n, names = len(self.joints), [joint.name for joint in self.joints]
-        for kind, labels in (("joint", names), ("body", [body.name for body in self.bodies])):
+        bodies, frames = [body.name for body in self.bodies], [frame.name for frame in self.frames]
+        for kind, labels in (("joint", names), ("body", bodies), ("body and frame", bodies + frames)):
             twice = sorted({label for label in labels if labels.count(label) > 1})
             if twice:
                 raise InputError(f"robot {self.name!r}: {kind} names must be unique, repeated: {', '.join(twice)}")
@@ -91,6 +94,10 @@ class Robot(ByContent):
             raise InputError(f"robot {self.name!r}: joint {names[min(unused)]!r} moves no body")
         if not -1 <= self.tip < len(self.bodies):
             raise InputError(f"robot {self.name!r}: tip index {self.tip} must lie in -1…{len(self.bodies) - 1}")
+        for frame in self.frames:
+            if not -1 <= frame.parent < len(bodies):
+                raise InputError(f"frame {frame.name!r}: parent index {frame.parent} must lie in -1…{len(bodies) - 1}")
+        put(self, "frames", tuple(sorted(self.frames, key=lambda frame: (frame.parent, frame.name))))
         for label in (
             "rotor_inertia",
             "viscous",
@@ -133,6 +140,12 @@ class Robot(ByContent):
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joint coordinates, in the order of q."""
         return tuple(joint.name for joint in self.joints)
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names that every ``frame=`` takes: the tool, the links that move, and `frames`."""
+        names = [body.name for body in self.bodies] + [frame.name for frame in self.frames]
+        return tuple(names if "tool" in names else ["tool", *names])
 
     def neutral(self) -> Array:
         """Return the configuration (n,) with every joint at 0, or in the middle of its range where that excludes 0."""
@@ -283,6 +296,18 @@ class Robot(ByContent):
     def with_tool(self, T_tip_tool: ArrayLike) -> Robot:
         """Return the same arm with another tool frame (pose in the tip's link frame)."""
         return replace(self, T_tip_tool=frozen_pose(T_tip_tool, "T_tip_tool"))
+
+    def with_frame(self, name: str, T_parent_frame: ArrayLike, parent: str | None = None) -> Robot:
+        """Return the same arm with one more named frame.
+
+        Args:
+            name: not yet taken by a link or a frame.
+            T_parent_frame: its pose (4, 4) in the frame `parent`.
+            parent: one of `frame_names`; the tool if omitted.
+        """
+        from armwright.robot.frames import add_frame
+
+        return add_frame(self, name, T_parent_frame, parent)
 
     def with_base(self, T_base_root: ArrayLike) -> Robot:
         """Return the same arm mounted elsewhere; gravity keeps its direction in the base frame."""

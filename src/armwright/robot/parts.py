@@ -203,6 +203,27 @@ class Body(ByContent):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Frame(ByContent):
+    """A named place on a body: flange, hand, camera. It has no mass and moves with what carries it.
+
+    Attributes:
+        name: what `fk`, `jacobian` and `ik` know it by.
+        parent: index of the body that carries it, -1 for the root link.
+        T_parent_frame: its constant pose in that body's link frame (the root link's for -1).
+    """
+
+    name: str
+    parent: int
+    T_parent_frame: Array = field(default_factory=lambda: np.eye(4))
+
+    def __post_init__(self) -> None:
+        """Freeze the pose and refuse what is not one."""
+        object.__setattr__(
+            self, "T_parent_frame", frozen_pose(self.T_parent_frame, f"frame {self.name!r}: T_parent_frame")
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Actuators(ByContent):
     """Motors of an n-joint arm. Motor angles are ``q_a = gear @ q`` (001 §3.10); all vectors have n entries.
 

@@ -24,10 +24,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.robot.tree_frames import Frames, frames_of, snap, snap_pose
+from armwright.spatial import inverse
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
-    from armwright.robot.parts import Actuators
+    from armwright.robot.parts import Actuators, Frame
     from armwright.types import Array
 
 
@@ -47,6 +48,7 @@ class Tree:
         coulomb, dead_zone: Coulomb friction and its dead zone (n,).
         T_base_root: pose of the root frame in the base frame. T_body_link: link frame of the robot in each body frame.
         tip, T_tip_tool: body that carries the tool (-1: root) and the tool's pose in that **body** frame.
+        frames: carrier (-1: root) and pose in that **body** frame of the robot's named frames, in their order.
     """
 
     n: int
@@ -69,6 +71,7 @@ class Tree:
     T_body_link: Array
     tip: int
     T_tip_tool: Array
+    frames: tuple[tuple[int, Array], ...] = ()
 
     @property
     def nb(self) -> int:
@@ -156,7 +159,14 @@ def _tree(robot: Robot, frames: Frames, m: Array, h: Array, J: Array) -> Tree:
         T_body_link=frames.T_body_link,
         tip=robot.tip,
         T_tip_tool=snap_pose(frames.T_tip_link @ robot.T_tip_tool, frames.size),
+        frames=tuple((frame.parent, _placed(frame, frames)) for frame in robot.frames),
     )
+
+
+def _placed(frame: Frame, frames: Frames) -> Array:
+    """Pose of a named frame in the body frame of its carrier."""
+    T_body_link = frames.T_body_link[frame.parent] if frame.parent >= 0 else inverse(frames.root)
+    return snap_pose(T_body_link @ frame.T_parent_frame, frames.size)
 
 
 def _motors_at_joints(motors: Actuators) -> tuple[Array, Array]:

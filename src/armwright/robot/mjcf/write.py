@@ -30,8 +30,8 @@ _OPEN_RANGE = 1e9
 def write_mjcf(robot: Robot, *, massless: Literal["refuse", "pad"] = "refuse") -> str:
     """Return the robot as an MJCF document.
 
-    The world frame is the robot's base frame; the tool is the site "tool"; every joint has a motor that applies its
-    torque one to one. Joints and bodies keep their names.
+    The world frame is the robot's base frame; the tool is the site "tool", named frames are sites, too; every joint has
+    a motor that applies its torque one to one. Joints and bodies keep their names.
 
     Args:
         robot: the arm.
@@ -58,9 +58,8 @@ def write_mjcf(robot: Robot, *, massless: Literal["refuse", "pad"] = "refuse") -
         "  <worldbody>",
     ]
     # Depth first without recursion: a number opens a body, a text closes one.
-    site = f'<site name="tool" {_pose(robot.T_base_root @ robot.T_tip_tool if robot.tip < 0 else robot.T_tip_tool)}/>'
-    if robot.tip < 0:
-        lines.append(f"    {site}")
+    sites = _sites(robot)
+    lines += [f"    {site}" for site in sites.get(-1, [])]
     stack: list[int | str] = [*children.get(-1, [])[::-1]]
     depth = 2
     while stack:
@@ -72,13 +71,24 @@ def write_mjcf(robot: Robot, *, massless: Literal["refuse", "pad"] = "refuse") -
         pad = "  " * depth
         opening, *content = _body(robot, item, names[item], first[robot.bodies[item].joint] == item)
         lines += [pad + opening, *(f"{pad}  {line}" for line in content)]
-        if item == robot.tip:
-            lines.append(f"{pad}  {site}")
+        lines += [f"{pad}  {site}" for site in sites.get(item, [])]
         depth += 1
         stack += ["</body>", *children.get(item, [])[::-1]]
     lines.append("  </worldbody>")
     lines += _equalities(robot, names, first) + _motors(robot)
     return "\n".join([*lines, "</mujoco>", ""])
+
+
+def _sites(robot: Robot) -> dict[int, list[str]]:
+    """The tool and the named frames, by the body that carries them."""
+    places = [(frame.name, frame.parent, frame.T_parent_frame) for frame in robot.frames]
+    if "tool" not in (name for name, _, _ in places):
+        places.insert(0, ("tool", robot.tip, robot.T_tip_tool))
+    sites: dict[int, list[str]] = {}
+    for name, body, T in places:
+        pose = _pose(robot.T_base_root @ T if body < 0 else T)
+        sites.setdefault(body, []).append(f"<site name={quoted(name)} {pose}/>")
+    return sites
 
 
 def _pose(T: Array) -> str:

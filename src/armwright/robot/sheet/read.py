@@ -24,7 +24,8 @@ The format by example::
     radius = { value = 43, unit = "mm" }
     height = { value = 425, unit = "mm" }
 
-Further sections: ``[actuators]``, ``[base]`` and ``[tool]`` with a ``pose``, ``gravity``; ``extends = "other"``
+Further sections: ``[actuators]``, ``[base]`` and ``[tool]`` with a ``pose``, ``gravity``; ``[frames.camera]`` with the
+``body`` that carries it (default: the last) and its ``pose`` in that link's frame; ``extends = "other"``
 inherits everything from another sheet and overrides what is written.
 """
 
@@ -32,6 +33,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,7 +42,7 @@ import numpy as np
 from armwright.errors import ArmwrightWarning, DescriptionError, InputError, NotSupportedError
 from armwright.robot.check import physics_findings
 from armwright.robot.model import EARTH_GRAVITY, Robot
-from armwright.robot.parts import Body, Source
+from armwright.robot.parts import Body, Frame, Source
 from armwright.robot.self_check import require_agreement
 from armwright.robot.sheet.bodies import BODY_KEYS, ROOT, mass_properties, tables
 from armwright.robot.sheet.files import file_text, finder
@@ -64,6 +66,7 @@ SECTIONS = (
     "actuators",
     "base",
     "tool",
+    "frames",
     "gravity",
 )
 _FRAME_KEYS = ("parent", "joint", "joint_pose", "axis", "link_pose", "ratio", "offset")
@@ -101,6 +104,7 @@ def robot_from_text(
     tree.only(*SECTIONS)
     try:
         robot = _build(tree)
+        robot = replace(robot, frames=_named_frames(tree, robot)) if tree.table("frames") else robot
     except InputError as error:
         raise DescriptionError(str(error), where=file, rule="robot") from None
     broken = [finding for finding in physics_findings(robot) if finding.severity == "error"]
@@ -182,12 +186,29 @@ def _tool(tree: Table, names: list[str], last: int, sources: dict[str, Source]) 
     tool = tree.table("tool")
     if tool is None:
         return last, np.eye(4)
-    tool.only("pose", "body")
-    carrier = tool.text_of("body", names[last] if names else ROOT)
+    return _place(tool, names, last, sources)
+
+
+def _place(table: Table, names: list[str], last: int, sources: dict[str, Source]) -> tuple[int, Any]:
+    """Carrier and pose of a ``[tool]`` or ``[frames.NAME]``."""
+    table.only("pose", "body")
+    carrier = table.text_of("body", names[last] if names else ROOT)
     if carrier != ROOT and carrier not in names:
-        raise tool.refuse(f"no body {carrier!r}; valid: {', '.join(names)} or {ROOT!r} (the root)", "reference", "body")
-    T = pose(tool, "pose", sources)
+        valid = f"{', '.join(names)} or {ROOT!r} (the root)"
+        raise table.refuse(f"no body {carrier!r}; valid: {valid}", "reference", "body")
+    T = pose(table, "pose", sources)
     return (names.index(carrier) if carrier in names else -1), np.eye(4) if T is None else T
+
+
+def _named_frames(tree: Table, robot: Robot) -> tuple[Frame, ...]:
+    section, names = tree.table("frames"), [body.name for body in robot.bodies]
+    found = []
+    for name in section.entries if section is not None else ():
+        table = section.table(name) if section is not None else None
+        if table is None:
+            raise tree.refuse("a frame must be a table [frames.NAME]", "type", f"frames.{name}")
+        found.append(Frame(name, *_place(table, names, len(names) - 1, robot.sources)))
+    return tuple(found)
 
 
 def _frames(name: str, tree: Table, bodies: dict[str, Table], common: dict[str, Any]) -> Robot:

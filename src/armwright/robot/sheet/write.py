@@ -63,6 +63,13 @@ def write_sheet(robot: Robot) -> str:
         f"body = {_text(robot.bodies[robot.tip].name if robot.tip >= 0 else ROOT)}",
         f"pose = {book.quantity('tool.pose', robot.T_tip_tool, 'm')}",
     ]
+    for frame in robot.frames:
+        ends += [
+            "",
+            f"[frames.{_text(frame.name)}]",
+            f"body = {_text(robot.bodies[frame.parent].name if frame.parent >= 0 else ROOT)}",
+            f"pose = {book.quantity(f'frames.{frame.name}.pose', frame.T_parent_frame, 'm')}",
+        ]
     sources = [f"{key} = {_text(document)}" for document, key in book.keys.items()]
     head = [*lines, "", "[sources]", *sources, "", "[geometry]", 'kind = "frames"', ""]
     return "\n".join([*head, *joint_lines, *motor_lines, *ends, "", *body_lines]) + "\n"

@@ -3,10 +3,12 @@
 
 URDF readers skip elements they do not know, so a written arm keeps its motors, gravity and order of coordinates:
 
-    <armwright tip="tool" gravity="0 0 -9.81">
+    <armwright tip="tool" unnamed="base tool" gravity="0 0 -9.81">
       <coordinate joint="j1" dead_zone="0" gear="50 0" rotor_inertia="1e-4" viscous="0" …/>
       …one for each coordinate, in their order; row i of `gear` turns joint speeds into the speed of motor i
     </armwright>
+
+`unnamed` lists links that the writer had to invent: they are no frames of the arm.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ class Extras:
     """Content of <armwright>: None or empty where the file says nothing."""
 
     tip: str | None
+    unnamed: frozenset[str]
     gravity: Array
     order: tuple[str, ...]
     dead_zone: Array
@@ -55,7 +58,7 @@ def read_extras(root: Node) -> Extras:
     """Read the <armwright> element of a <robot>, if there is one."""
     node = root.one("armwright")
     if node is None:
-        return Extras(None, np.array(EARTH_GRAVITY), (), np.zeros(0), None, None)
+        return Extras(None, frozenset(), np.array(EARTH_GRAVITY), (), np.zeros(0), None, None)
     gravity = vector(node, "gravity", 1e4, default=np.array(EARTH_GRAVITY))
     rows = node.all("coordinate")
     if len(rows) > MAX_COORDINATES:
@@ -86,7 +89,8 @@ def read_extras(root: Node) -> Extras:
             actuators = Actuators(gear=gear, **values)
         except InputError as error:
             rows[0].fail(str(error), "torque-speed-curve")
-    return Extras(node.attributes.get("tip"), gravity, order, dead_zone, actuators, node)
+    unnamed = frozenset((node.attributes.get("unnamed") or "").split())
+    return Extras(node.attributes.get("tip"), unnamed, gravity, order, dead_zone, actuators, node)
 
 
 def select(extras: Extras, names: list[str]) -> tuple[Actuators, Array]:

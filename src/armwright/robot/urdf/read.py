@@ -19,8 +19,9 @@ import numpy as np
 from armwright.errors import ArmwrightWarning, DescriptionError, InputError
 from armwright.robot.link_frames import motion
 from armwright.robot.model import Robot
-from armwright.robot.parts import Body, Friction, Joint
+from armwright.robot.parts import Body, Frame, Friction, Joint
 from armwright.robot.self_check import require_agreement
+from armwright.robot.tables.assemble import orthonormal
 from armwright.robot.urdf.actuators import Extras, read_extras, select, with_transmissions
 from armwright.robot.urdf.elements import JointData, LinkData, Mimic, read_joint, read_link
 from armwright.robot.urdf.inertia import RigidMass, negative_moment
@@ -270,7 +271,13 @@ def _assemble(title: str, tree: LinkTree, tip: str, locked: dict[str, float], ro
         tip=tip_body,
         T_tip_tool=T_tip_tool,
         gravity=extras.gravity,
+        frames=_frames(frames, {body.name for body in bodies} | extras.unnamed),
     )
+
+
+def _frames(links: dict[str, tuple[int, Array]], known: set[str]) -> tuple[Frame, ...]:
+    """Links that move with another one: frames, under their own names."""
+    return tuple(Frame(name, body, orthonormal(T)) for name, (body, T) in links.items() if name not in known)
 
 
 def _friction(name: str, laws: dict[str, Mimic], by_name: dict[str, JointData], dead_zone: float) -> Friction:

@@ -2,9 +2,10 @@
 """Write a `Robot` as URDF that reads back to the same tool pose, mass matrix and torques (1e-12).
 
 URDF puts link frames on their joints: where a link frame of the robot stands elsewhere (standard DH), the body is
-re-expressed in its joint frame. The base frame is the link "base", the tool the link "tool". What URDF has no words for
-(motors, gravity, the order of coordinates) goes into one <armwright> element, which other readers skip
-(see `armwright.robot.urdf.actuators`). Provenance and notes are not written: a sheet keeps those.
+re-expressed in its joint frame. Named frames are links without mass; one that stands where the base or the tool does
+is that link, otherwise these are called "base" and "tool". What URDF has no words for (motors, gravity, the order of
+coordinates, which links were never named) goes into one <armwright> element, which other readers skip (see
+`armwright.robot.urdf.actuators`). Provenance and notes are not written: a sheet keeps those.
 """
 
 from __future__ import annotations
@@ -76,28 +77,40 @@ def write_urdf(robot: Robot) -> str:
         InputError: if a name cannot be written to XML.
     """
     first = leaders(robot)
-    links = {body.name for body in robot.bodies}
+    named = {frame.name for frame in robot.frames}
+    links = {body.name for body in robot.bodies} | named
     joint_names = {joint.name for joint in robot.joints}
-    base = unique("base", links)
+    moved = not np.array_equal(robot.T_base_root, np.eye(4))
+    base = (None if moved else _named(robot, -1, np.eye(4))) or unique("base", links)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f"<robot name={quoted(robot.name)}>",
         f"  <link name={quoted(base)}/>",
     ]
     root = base
-    if not np.array_equal(robot.T_base_root, np.eye(4)):
-        root = unique("root", links)
+    if moved:
+        root = _named(robot, -1, np.eye(4)) or unique("root", links)
         lines.append(f"  <link name={quoted(root)}/>")
         lines += _fixed(unique("base_to_root", joint_names), base, root, robot.T_base_root)
     for i, body in enumerate(robot.bodies):
         lines += _link(body)
         lines += _joint(robot, i, first[body.joint], root, joint_names)
-    tool = unique("tool", links)
-    tip = robot.bodies[robot.tip].name if robot.tip >= 0 else root
-    T = robot.bodies[robot.tip].T_joint_link @ robot.T_tip_tool if robot.tip >= 0 else robot.T_tip_tool
-    lines.append(f"  <link name={quoted(tool)}/>")
-    lines += _fixed(unique("tip_to_tool", joint_names), tip, tool, T)
-    return "\n".join([*lines, *_extras(robot, tool, first), "</robot>", ""])
+    tool = _named(robot, robot.tip, robot.T_tip_tool) or unique("tool", links)
+    ends = [(frame.name, frame.parent, frame.T_parent_frame) for frame in robot.frames if frame.name not in (base, root)]
+    if tool not in named:
+        ends.append((tool, robot.tip, robot.T_tip_tool))
+    for name, i, T_link_end in ends:
+        T = robot.bodies[i].T_joint_link @ T_link_end if i >= 0 else T_link_end
+        lines.append(f"  <link name={quoted(name)}/>")
+        lines += _fixed(unique(f"to_{name}", joint_names), robot.bodies[i].name if i >= 0 else root, name, T)
+    unnamed = sorted({base, root, tool} - named)
+    return "\n".join([*lines, *_extras(robot, tool, unnamed, first), "</robot>", ""])
+
+
+def _named(robot: Robot, body: int, T: Array) -> str | None:
+    """The robot's own name for a place on a body, if it has one: the first that stands exactly there."""
+    here = (f.name for f in robot.frames if f.parent == body and np.array_equal(f.T_parent_frame, T))
+    return next(here, None)
 
 
 def _origin(T: Array) -> str:
@@ -181,9 +194,10 @@ def _limit(limits: Limits, free: bool) -> list[str]:
     return [f'    <limit {position}effort="{cut(limits.effort)}" velocity="{cut(limits.velocity)}"{more}/>']
 
 
-def _extras(robot: Robot, tool: str, first: dict[int, int]) -> list[str]:
+def _extras(robot: Robot, tool: str, unnamed: list[str], first: dict[int, int]) -> list[str]:
     gravity = "" if np.array_equal(robot.gravity, EARTH_GRAVITY) else f' gravity="{numbers(robot.gravity)}"'
-    opening = f"  <armwright tip={quoted(tool)}{gravity}"
+    own = f" unnamed={quoted(' '.join(unnamed))}" if unnamed else ""
+    opening = f"  <armwright tip={quoted(tool)}{own}{gravity}"
     motors, ideal = robot.actuators, Actuators.none(robot.n)
     plain = all(np.array_equal(getattr(motors, name), getattr(ideal, name)) for name in ("gear", *PLAIN, *OPEN, *CURVE))
     still = all(joint.friction.dead_zone == 0.0 for joint in robot.joints)
