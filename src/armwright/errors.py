@@ -6,6 +6,10 @@ A message says *what* is wrong, *where*, and *what would be valid*.
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
+
 
 class ArmwrightError(Exception):
     """Base of every error that Armwright raises on purpose."""
@@ -71,3 +75,12 @@ class SimulationError(ArmwrightError, RuntimeError):
 
 class ArmwrightWarning(UserWarning):
     """Something was accepted by a named option, or runs slower than it could."""
+
+
+def tell_user(message: str) -> None:
+    """Warn with an `ArmwrightWarning` at the line of the user's program that led here: no line of ours is printed."""
+    ours = os.path.dirname(__file__) + os.sep
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(ours):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, ArmwrightWarning, stacklevel=level)

@@ -287,5 +287,5 @@ def test_a_negative_moment_that_never_moves_is_only_warned_about(link) -> None:
 def test_a_negative_moment_that_moves_is_refused_whatever_is_implausible() -> None:
     for verdict in ("refuse", "warn"):
         with pytest.raises(DescriptionError, match="none may be negative") as error:
-            read_urdf(negative_moment("fore"), implausible=verdict)
+            read_urdf(negative_moment("upper"), implausible=verdict)
         assert error.value.rule == "inertia-positive"

@@ -29,6 +29,7 @@ from armwright.dynamics.regressor import parameter_names, parameters
 from armwright.dynamics.regressor import regressor as regressor_of
 from armwright.dynamics.terms import is_plain
 from armwright.errors import InputError
+from armwright.robot.inertia_needed import require_inertia
 from armwright.robot.kernels import kernel
 from armwright.robot.model import robot_needed
 
@@ -83,6 +84,8 @@ def _call(robot: Robot, name: str, function: Any, wrench: Any, *arrays: Any, reg
 def _kernel(
     robot: Robot, name: str, function: Any, place: str | None, regroup: bool, constants: dict[str, Any]
 ) -> Kernel:
+    if function is not regressor_of:  # which holds for any inertia
+        require_inertia(robot, name, forward=name.startswith("forward"))
     return kernel(robot, function, regroup=regroup, shapes=_shapes(robot, place), name=name, **constants)
 
 

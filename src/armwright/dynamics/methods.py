@@ -16,6 +16,7 @@ from armwright.dynamics.poe import poe_forward, poe_inverse, poe_mass
 from armwright.dynamics.terms import is_plain
 from armwright.dynamics.walker_orin import walker_orin_forward, walker_orin_inverse, walker_orin_mass
 from armwright.errors import InputError, NotSupportedError
+from armwright.robot.inertia_needed import require_inertia
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -93,4 +94,5 @@ def find(robot: Robot, name: str, job: str) -> tuple[Function, dict[str, Any]]:
         raise NotSupportedError(f"method {name!r} has no {job} form; methods that have one are {', '.join(able)}")
     if not method.mimic and not is_plain(robot.tree):
         raise NotSupportedError(f"method {name!r} cannot take joints that mimic each other; use method='crba'")
+    require_inertia(robot, "mass_matrix" if job == "mass" else f"{job}_dynamics", forward=job == "forward")
     return function, method.options

@@ -9,6 +9,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.robot.check_bodies import Finding, body_findings
+from armwright.robot.inertia_needed import has_inertia
 from armwright.robot.step import steps
 
 if TYPE_CHECKING:
@@ -123,6 +124,10 @@ def _speeds(robot: Robot) -> list[Finding]:
 def _sampled(robot: Robot, samples: int, seed: int) -> list[Finding]:
     if robot.n == 0:
         return []
+    if not has_inertia(robot):
+        return [
+            Finding("info", "bodies", "no inertia at all: the arm has kinematics, but no dynamics", "inertia known")
+        ]
     low = np.where(np.isfinite(robot.lower), robot.lower, -np.pi)
     high = np.where(np.isfinite(robot.upper), robot.upper, np.maximum(np.pi, low))
     low = np.minimum(low, high)

@@ -91,7 +91,7 @@ def _joined(robot: Robot, body: Body, index: int, load: list[int], links: list[A
 
 
 def _frames(robot: Robot, path: list[int], first: int, links: list[Array], drop: bool) -> list[Frame]:
-    """Frames of the chain: those of its bodies, and, frozen at q = 0, links and frames of all that is merged into it."""
+    """Frames of the chain: those of its bodies; links and frames of what is merged into it, as they are at q = 0."""
     places = [(body.name, i, np.eye(4)) for i, body in enumerate(robot.bodies) if i not in path]
     places += [(frame.name, frame.parent, frame.T_parent_frame) for frame in robot.frames]
     found = []

@@ -28,7 +28,9 @@ def place_of(robot: Robot, name: str | None) -> tuple[int, Array]:
             return frame.parent, frame.T_parent_frame
     if name is None or name == "tool":
         return robot.tip, robot.T_tip_tool
-    raise InputError(f"robot {robot.name!r} has no frame {name!r}; valid: {', '.join(robot.frame_names)}")
+    raise InputError(
+        f"robot {robot.name!r} has no link {name!r}, nor such a frame; valid: {', '.join(robot.frame_names)}"
+    )
 
 
 def add_frame(robot: Robot, name: str, T_parent_frame: ArrayLike, parent: str | None = None) -> Robot:

@@ -52,9 +52,9 @@ class Robot(ByContent):
         tip: index of the body that carries the tool (-1: the root link itself, for an arm without joints).
         T_tip_tool: pose of the tool in the tip's link frame.
         gravity: gravitational acceleration in the base frame [m/s²], e.g. (0, 0, -9.81).
-        frames: further named places (flange, hand, camera) on the bodies, those nearest the root first; see `frame_names`.
         sources: provenance of numbers by dotted path ("bodies.upper_arm.mass"); empty where unknown.
         notes: free remarks of the description's author.
+        frames: further named places (flange, hand, camera), those nearest the root first; see `frame_names`.
         known: what was computed for this arm so far, by key; `memo` fills it. Shared by all equal robots.
     """
 
@@ -66,9 +66,9 @@ class Robot(ByContent):
     tip: int = -1
     T_tip_tool: Array = field(default_factory=lambda: np.eye(4))
     gravity: Array = field(default_factory=lambda: np.array(EARTH_GRAVITY))
-    frames: tuple[Frame, ...] = ()
     sources: dict[str, Source] = field(default_factory=dict, compare=False)
     notes: str = field(default="", compare=False)
+    frames: tuple[Frame, ...] = ()
     known: dict[Hashable, Any] = field(init=False, repr=False, compare=False)
     _memo: Memo = field(init=False, repr=False, compare=False)
 
@@ -176,7 +176,8 @@ class Robot(ByContent):
         """Return one line: name, joints, mass."""
         kinds = "".join(joint.kind[0].upper() for joint in self.joints) if self.n <= MOST_KINDS else ""
         mass = sum(body.mass for body in self.bodies)
-        return f"Robot({self.name!r}, {self.n} joints{kinds and f' {kinds}'}, {mass:.4g} kg)"
+        weight = f"{mass:.4g} kg" if mass else "no inertia"
+        return f"Robot({self.name!r}, {self.n} joints{kinds and f' {kinds}'}, {weight})"
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: a row per joint."""

@@ -16,6 +16,7 @@ from armwright.control.law import Law, as_law, check_gains
 from armwright.control.zero import zero
 from armwright.errors import InputError, SimulationError
 from armwright.motion import Trajectory
+from armwright.robot.inertia_needed import require_inertia
 from armwright.robot.model import Robot
 from armwright.robot.tree import tree_of
 from armwright.simulation import checks
@@ -77,6 +78,7 @@ def prepare(
     robots = checks.robots_of(robot)
     arm = robots[0]
     n = arm.n
+    require_inertia(arm, "simulate", forward=True)
     rate, substeps, every = (
         checks.rate_of(rate),
         checks.whole(substeps, "substeps", checks.MOST_SUBSTEPS),

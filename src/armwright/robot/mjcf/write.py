@@ -8,11 +8,10 @@ is lost, said in a warning (coupled gears, friction dead zones, mimic joints as 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
-from warnings import warn
 
 import numpy as np
 
-from armwright.errors import ArmwrightWarning, NotSupportedError
+from armwright.errors import NotSupportedError, tell_user
 from armwright.robot.link_frames import motion
 from armwright.robot.model import Robot
 from armwright.robot.parts import Body, Limits
@@ -188,4 +187,4 @@ def _warn_losses(robot: Robot, first: dict[int, int]) -> None:
     if len(first) < len(robot.bodies):
         losses.append("mimic joints as exact relations (written as soft equality constraints, one more joint each)")
     for loss in losses:
-        warn(f"robot {robot.name!r}: MJCF cannot hold {loss}", ArmwrightWarning, stacklevel=3)
+        tell_user(f"robot {robot.name!r}: MJCF cannot hold {loss}")

@@ -35,6 +35,13 @@ _CYLINDERS: dict[str, tuple[Dimension, ...] | None] = {
 }
 
 
+def all_mass_properties(bodies: dict[str, Table], sources: dict[str, Source]) -> list[MassProperties]:
+    """Mass properties of every body; all are zero where none is stated: such a sheet is about kinematics alone."""
+    if not any(key in body.entries for body in bodies.values() for key in BODY_KEYS):
+        return [MassProperties(0.0, np.zeros(3), np.zeros((3, 3))) for _ in bodies]
+    return [mass_properties(body, sources) for body in bodies.values()]
+
+
 def mass_properties(body: Table, sources: dict[str, Source]) -> MassProperties:
     """Return mass, centre of mass and tensor about it, in the link frame, of one ``[bodies.NAME]`` table.
 

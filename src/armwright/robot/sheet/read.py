@@ -26,12 +26,12 @@ The format by example::
 
 Further sections: ``[actuators]``, ``[base]`` and ``[tool]`` with a ``pose``, ``gravity``; ``[frames.camera]`` with the
 ``body`` that carries it (default: the last) and its ``pose`` in that link's frame; ``extends = "other"``
-inherits everything from another sheet and overrides what is written.
+inherits everything from another sheet and overrides what is written. Bodies that say nothing, none of them, make an arm
+of kinematics alone.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -39,12 +39,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from armwright.errors import ArmwrightWarning, DescriptionError, InputError, NotSupportedError
+from armwright.errors import DescriptionError, InputError, NotSupportedError, tell_user
 from armwright.robot.check import physics_findings
 from armwright.robot.model import EARTH_GRAVITY, Robot
 from armwright.robot.parts import Body, Frame, Source
 from armwright.robot.self_check import require_agreement
-from armwright.robot.sheet.bodies import BODY_KEYS, ROOT, mass_properties, tables
+from armwright.robot.sheet.bodies import BODY_KEYS, ROOT, all_mass_properties, tables
 from armwright.robot.sheet.files import file_text, finder
 from armwright.robot.sheet.geometry import chain_rows, direction, kind_of, pose
 from armwright.robot.sheet.joints import read_actuators, read_joints
@@ -114,7 +114,7 @@ def robot_from_text(
         if implausible == "refuse":
             advice = '. Load it as written with implausible="warn"'
             raise DescriptionError(first.reason + others + advice, where=tree.where(first.place), rule=first.rule)
-        warnings.warn(f"{tree.where(first.place)}: {first.reason}{others}", ArmwrightWarning, stacklevel=3)
+        tell_user(f"{tree.where(first.place)}: {first.reason}{others}")
     require_agreement(robot, file)
     return robot
 
@@ -145,7 +145,7 @@ def _build(tree: Table) -> Robot:
     joints = read_joints(tree, n, sources)
     for body in bodies.values():
         body.only(*BODY_KEYS)
-    properties = [mass_properties(body, sources) for body in bodies.values()]
+    properties = all_mass_properties(bodies, sources)
     common |= {
         "name": name,
         "kinds": [joint.kind for joint in joints],
@@ -217,8 +217,10 @@ def _frames(name: str, tree: Table, bodies: dict[str, Table], common: dict[str, 
     joints = read_joints(tree, None, sources)
     index = {joint.name: i for i, joint in enumerate(joints)}
     names, made = list(bodies), []
-    for i, (label, body) in enumerate(bodies.items()):
+    for body in bodies.values():
         body.only(*BODY_KEYS, *_FRAME_KEYS)
+    properties = all_mass_properties(bodies, sources)
+    for i, ((label, body), p) in enumerate(zip(bodies.items(), properties, strict=True)):
         parent, joint = body.text_of("parent", names[i - 1] if i else ROOT), body.text_of("joint")
         if parent != ROOT and parent not in names[:i]:
             message = f"parent {parent!r} is neither {ROOT!r} (the root) nor a body above"
@@ -227,7 +229,6 @@ def _frames(name: str, tree: Table, bodies: dict[str, Table], common: dict[str, 
             raise body.refuse(f"no joint {joint!r}; valid: {', '.join(index)}", "reference", "joint")
         ratio, offset = take(body, "ratio"), take(body, "offset")
         angle = joints[index[joint]].kind == "revolute"
-        p = mass_properties(body, sources)
         before, after = pose(body, "joint_pose", sources), pose(body, "link_pose", sources)
         made.append(
             Body(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.errors import InputError
+from armwright.errors import DescriptionError, InputError, tell_user
 from armwright.robot.model import EARTH_GRAVITY
 from armwright.robot.parts import Actuators
 from armwright.robot.urdf.values import (
@@ -110,8 +110,11 @@ def select(extras: Extras, names: list[str]) -> tuple[Actuators, Array]:
     return extras.actuators.of(kept), extras.dead_zone[kept]
 
 
-def with_transmissions(root: Node, names: list[str], actuators: Actuators) -> Actuators:
-    """Take the gear ratio of simple transmissions (one joint, one motor); every other kind is left alone."""
+def with_transmissions(root: Node, names: list[str], actuators: Actuators, *, lenient: bool = False) -> Actuators:
+    """Take the gear ratio of simple transmissions (one joint, one motor); every other kind is left alone.
+
+    With `lenient`, a ratio that is no number is left alone, too, with a warning.
+    """
     gear, index = actuators.gear.copy(), {name: i for i, name in enumerate(names)}
     for node in root.all("transmission"):
         kind = node.one("type")
@@ -123,7 +126,13 @@ def with_transmissions(root: Node, names: list[str], actuators: Actuators) -> Ac
         stated = motors[0].one("mechanicalReduction") or joints[0].one("mechanicalReduction")
         if stated is None or name not in index:
             continue
-        ratio = to_number(stated, "mechanicalReduction", stated.text, MAX_RATIO)
+        try:
+            ratio = to_number(stated, "mechanicalReduction", stated.text, MAX_RATIO)
+        except DescriptionError as error:
+            if not lenient:
+                raise
+            tell_user(f"{error}; taken as 1")
+            continue
         if ratio == 0.0:
             stated.fail("mechanicalReduction = 0: the motor would not turn", "gear-ratio")
         gear[index[name], index[name]] = ratio

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from warnings import warn
 
 import numpy as np
 
-from armwright.errors import ArmwrightWarning
+from armwright.errors import DescriptionError, tell_user
 from armwright.robot.parts import Friction, Limits
 from armwright.robot.urdf.inertia import RigidMass, read_inertial
 from armwright.robot.urdf.mesh import check_reference
@@ -74,18 +73,30 @@ class JointData:
     mimic: Mimic | None
 
 
-def read_link(node: Node, *, package_roots: Sequence[Path] | None) -> LinkData:
-    """Read one <link>; `package_roots` are the folders in which mesh references may lie."""
+def read_link(node: Node, *, package_roots: Sequence[Path] | None, lenient: bool = False) -> LinkData:
+    """Read one <link>; `package_roots` are the folders in which mesh references may lie.
+
+    With `lenient`, a reference outside them is only warned about: nothing is opened here.
+    """
     name = attribute(node, "name")
     radius = 0.0
     for part in node.all("visual") + node.all("collision"):
         radius = max(radius, _extent(part))
         for inner in part.descendants():
             if "filename" in inner.attributes:
-                check_reference(inner, inner.attributes["filename"], package_roots)
+                _check_mesh(inner, package_roots, lenient)
     inertial = node.one("inertial")
     mass = RigidMass.zero() if inertial is None else read_inertial(inertial)
     return LinkData(name, node, mass, inertial, radius)
+
+
+def _check_mesh(node: Node, package_roots: Sequence[Path] | None, lenient: bool) -> None:
+    try:
+        check_reference(node, node.attributes["filename"], package_roots)
+    except DescriptionError as error:
+        if not lenient:
+            raise
+        tell_user(f"{error}; nothing is drawn of it")
 
 
 def _extent(part: Node) -> float:
@@ -109,8 +120,8 @@ def _extent(part: Node) -> float:
     return reach + float(np.linalg.norm(pose_of(part)[:3, 3]))
 
 
-def read_joint(node: Node) -> JointData:
-    """Read one <joint>."""
+def read_joint(node: Node, *, lenient: bool = False) -> JointData:
+    """Read one <joint>; with `lenient`, a range that is left out is the format's default, 0…0, with a warning."""
     name, kind = attribute(node, "name"), attribute(node, "type").strip()
     if kind in _UNSUPPORTED:
         node.fail(f"joint type {kind!r} is not supported: {_UNSUPPORTED[kind]}", "joint-type")
@@ -132,7 +143,7 @@ def read_joint(node: Node) -> JointData:
         child=child,
         T_parent_joint=T_parent_joint,
         axis=_axis(node),
-        limits=_limits(node, kind),
+        limits=_limits(node, kind, lenient),
         friction=_friction(node),
         mimic=_mimic(node),
     )
@@ -147,15 +158,11 @@ def _axis(node: Node) -> Array:
     if length < 1e-6:
         element.fail(f"axis {axis.tolist()} has no direction; write a vector of length 1", "axis-direction")
     if abs(length - 1.0) > 1e-6:
-        warn(
-            f"{element.where}: axis {axis.tolist()} has length {length:.6g}; normalised to 1 [axis-unit-length]",
-            ArmwrightWarning,
-            stacklevel=2,
-        )
+        tell_user(f"{element.where}: axis {axis.tolist()} has length {length:.6g}; normalised to 1 [axis-unit-length]")
     return axis / length
 
 
-def _limits(node: Node, kind: str) -> Limits:
+def _limits(node: Node, kind: str, lenient: bool) -> Limits:
     element = node.one("limit")
     if element is None:
         if kind != "continuous":
@@ -169,16 +176,15 @@ def _limits(node: Node, kind: str) -> Limits:
     given = [name for name in ("lower", "upper") if name in element.attributes]
     lower, upper = (bound(element, name, default=0.0) for name in ("lower", "upper"))  # the format's default
     if free and given:
-        warn(
-            f"{element.where}: position limits of a continuous joint have no effect [limit-unused]",
-            ArmwrightWarning,
-            stacklevel=2,
-        )
+        tell_user(f"{element.where}: position limits of a continuous joint have no effect [limit-unused]")
     if free:
         lower, upper = -np.inf, np.inf
+    elif not given and lenient:
+        tell_user(f"{element.where}: lower and upper are missing: both are 0, the format's default [limit-missing]")
     elif not given:
         element.fail(
-            f'a {kind} joint needs lower and upper; a revolute joint without limits has type "continuous"',
+            f'a {kind} joint needs lower and upper; a revolute joint without limits has type "continuous"; '
+            'implausible="warn" takes the format\'s default, 0 to 0',
             "limit-missing",
         )
     elif lower > upper:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from armwright.types import Array
 
+TINY = 1e-15  # kg m², a gram at a micrometre: what is left of zero when axes are turned and bodies joined
 TRIANGLE_SLACK = 0.01  # figures in files are rounded: I1 + I2 ≥ (1 − slack)·I3
 
 
@@ -66,7 +67,7 @@ def read_inertial(node: Node) -> RigidMass:
 def negative_moment(mass: RigidMass) -> str | None:
     """Reason if a principal moment of inertia is negative, None if all are positive or zero."""
     principal = np.linalg.eigvalsh(mass.inertia)
-    if principal[0] >= -1e-9 * np.abs(principal).max():
+    if principal[0] >= -max(1e-9 * np.abs(principal).max(), TINY):
         return None
     return f"principal moments of inertia {_listed(principal)} kg m²: none may be negative"
 

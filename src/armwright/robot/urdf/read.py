@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read a URDF into a `Robot`, or refuse it: file, line, element and the rule it breaks.
 
-Links joined by fixed joints become one body, exactly. What cannot be (negative mass, a cycle, NaN …) is always refused;
-what is merely implausible is refused too, unless the caller asks for warnings instead.
+Links joined by fixed joints become one body, exactly, and stay known as frames. What cannot be (negative mass, a cycle,
+NaN …) is always refused; what is merely implausible is refused too, unless the caller asks for warnings instead. Arms
+without inertia load: kinematics need none.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-from warnings import warn
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.errors import ArmwrightWarning, DescriptionError, InputError
+from armwright.errors import DescriptionError, InputError, tell_user
+from armwright.robot.inertia_needed import has_inertia, singular_joint
 from armwright.robot.link_frames import motion
 from armwright.robot.model import Robot
 from armwright.robot.parts import Body, Frame, Friction, Joint
@@ -24,9 +25,8 @@ from armwright.robot.self_check import require_agreement
 from armwright.robot.tables.assemble import orthonormal
 from armwright.robot.urdf.actuators import Extras, read_extras, select, with_transmissions
 from armwright.robot.urdf.elements import JointData, LinkData, Mimic, read_joint, read_link
-from armwright.robot.urdf.inertia import RigidMass, negative_moment
-from armwright.robot.urdf.inertia import implausible as find_implausible
-from armwright.robot.urdf.singular import singular_joint
+from armwright.robot.urdf.inertia import RigidMass
+from armwright.robot.urdf.plausible import Places, Verdict, check_bodies
 from armwright.robot.urdf.tree import LinkTree, choose_tip, link_tree, mimic_laws
 from armwright.robot.urdf.xml_safe import Node, parse_xml, read_bytes, shown
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 MAX_LINKS = 1000
-Verdict = Literal["refuse", "warn"]
 
 
 def read_urdf(
@@ -53,8 +52,10 @@ def read_urdf(
         path_or_text: path of a file; or the document itself (bytes, or text that begins with ``<``).
         implausible: "refuse", or "warn" to load inertias that no real body of that size has (triangle inequality
             broken by more than 1 %, absurd radius of gyration, centre of mass far off) with an `ArmwrightWarning` each.
-            What is impossible stays refused: a negative mass, a negative principal moment of a link that moves, a
-            mass matrix that is singular. The inertia of links that never move is not judged, only warned about.
+            Links that are fixed to each other are judged as the one body that they are; links that never move are not
+            judged. Joints without a range (then 0…0, the format's default), gear ratios that are no number, and
+            references to meshes outside `package_roots` are warned about, too. What is impossible stays refused: a negative mass, a negative
+            principal moment of such a body.
         base: link to start from; everything above it is left out.
         tip: link that carries the tool, also one on a fixed joint. With `base` as well, the chain between the two is
             cut out. Without it, the leaf moved by most joints is taken and `Robot.notes` says so if there are several.
@@ -86,26 +87,33 @@ def read_urdf(
     if len(root.all("link")) > MAX_LINKS:
         root.all("link")[MAX_LINKS].fail(f"more than {MAX_LINKS} links", "link-count")
     roots = None if package_roots is None else [Path(folder) for folder in package_roots]
-    links = [read_link(node, package_roots=roots) for node in root.all("link")]
-    joints = [read_joint(node) for node in root.all("joint")]
+    lenient = implausible == "warn"
+    links = [read_link(node, package_roots=roots, lenient=lenient) for node in root.all("link")]
+    joints = [read_joint(node, lenient=lenient) for node in root.all("joint")]
     extras = read_extras(root)
     tree = link_tree(links, joints, base=base)
     chosen, note = choose_tip(tree, tip or _stated_tip(extras, tree))
     locked = _beside(tree, chosen) if tip is not None and (cut or base is not None) else {}
-    _check_moments(tree)
-    _check_plausible(tree, implausible)
-    robot = _assemble(title, tree, chosen, locked, root, extras)
-    bad = singular_joint(robot)
-    if bad is not None:
-        index, place = bad
-        joint = next(joint for joint in tree.joints if joint.name == robot.joints[index].name)
-        joint.node.fail(
-            f"the mass matrix is singular {place}: this joint, perhaps together with others, can move "
-            "without moving any inertia; give a link that it carries mass or inertia",
-            "mass-matrix-positive",
-        )
+    robot, places = _assemble(title, tree, chosen, locked, root, extras, lenient)
+    check_bodies(tree, robot, places, implausible)
+    if has_inertia(robot):
+        _warn_if_singular(tree, robot)
     require_agreement(robot, file)
     return replace(robot, notes=note)
+
+
+def _warn_if_singular(tree: LinkTree, robot: Robot) -> None:
+    """Say which joint moves nothing; `forward_dynamics` will refuse, everything else is defined."""
+    bad = singular_joint(robot)
+    if bad is None:
+        return
+    index, place = bad
+    joint = next(joint for joint in tree.joints if joint.name == robot.joints[index].name)
+    tell_user(
+        f"{joint.node.where}: the mass matrix is singular {place}: this joint, perhaps together with others, can move "
+        "without moving any inertia, so there is no forward dynamics; give a link that it carries mass or inertia "
+        "[mass-matrix-positive]"
+    )
 
 
 def _content(source: str | bytes | os.PathLike[str]) -> tuple[bytes | str, str]:
@@ -132,59 +140,6 @@ def _stated_tip(extras: Extras, tree: LinkTree) -> str | None:
     return extras.tip if extras.tip in inside else None
 
 
-def _moving(tree: LinkTree) -> set[str]:
-    """Links that a joint can move; the root and what is fixed to it never shows its inertia."""
-    moves: set[str] = set()
-    for joint in tree.joints:
-        if joint.kind != "fixed" or joint.parent in moves:
-            moves.add(joint.child)
-    return moves
-
-
-def _check_moments(tree: LinkTree) -> None:
-    """Refuse a negative principal moment where it would move, warn where it cannot matter."""
-    moves = _moving(tree)
-    for link in tree.links.values():
-        reason = None if link.inertial is None else negative_moment(link.mass)
-        if link.inertial is None or reason is None:
-            continue
-        element = link.inertial.need("inertia")
-        if link.name in moves:
-            element.fail(reason, "inertia-positive")
-        warn(
-            f"{element.where}: {reason}; the link never moves, so it has no effect [inertia-positive]",
-            ArmwrightWarning,
-            stacklevel=3,
-        )
-
-
-def _check_plausible(tree: LinkTree, verdict: Verdict) -> None:
-    """Judge the size of every link that can move."""
-    moves = _moving(tree)
-    ends: dict[str, list[Array]] = {name: [] for name in tree.links}
-    extent = {name: 2.0 * link.radius for name, link in tree.links.items()}
-    for joint in reversed(tree.joints):
-        T = joint.T_parent_joint
-        ends[joint.parent].append(T[:3, 3])
-        if joint.kind == "fixed":  # what is welded on makes the link larger
-            extent[joint.parent] = max(extent[joint.parent], extent[joint.child])
-            if ends[joint.child]:
-                farthest = max(ends[joint.child], key=lambda end: float(np.linalg.norm(end)))
-                ends[joint.parent].append(T[:3, :3] @ farthest + T[:3, 3])
-    for joint in tree.joints:
-        link = tree.links[joint.child]
-        if joint.child not in moves or link.inertial is None:
-            continue
-        axis = joint.axis if joint.kind == "revolute" else None
-        found = find_implausible(link.mass, axis=axis, ends=ends[joint.child], extent=extent[joint.child])
-        if found is None:
-            continue
-        reason, rule = found
-        if verdict == "refuse":
-            link.inertial.fail(f'{reason}; implausible="warn" loads it anyway', rule)
-        warn(f"{link.inertial.where}: {reason} [{rule}]", ArmwrightWarning, stacklevel=3)
-
-
 def _beside(tree: LinkTree, tip: str) -> dict[str, float]:
     """Joints not on the way to the tip, with the displacement at which the cut chain carries them."""
     laws = mimic_laws(tree)
@@ -204,22 +159,20 @@ def _beside(tree: LinkTree, tip: str) -> dict[str, float]:
             locked[name] = law.ratio * float(np.clip(0.0, limits.lower, limits.upper)) + law.offset
     if locked:
         names = ", ".join(locked)
-        warn(
-            f"cut from {tree.root!r} to {tip!r}: locked beside the chain, mass kept: {names}",
-            ArmwrightWarning,
-            stacklevel=3,
-        )
+        tell_user(f"cut from {tree.root!r} to {tip!r}: locked beside the chain, mass kept: {names}")
     return locked
 
 
-def _assemble(title: str, tree: LinkTree, tip: str, locked: dict[str, float], root: Node, extras: Extras) -> Robot:
-    """Merge what is fixed, number what moves, and build the `Robot`."""
+def _assemble(
+    title: str, tree: LinkTree, tip: str, locked: dict[str, float], root: Node, extras: Extras, lenient: bool
+) -> tuple[Robot, Places]:
+    """Merge what is fixed, number what moves, and build the `Robot`; also say where each link went."""
     laws = {name: law for name, law in mimic_laws(tree).items() if name not in locked}
     by_name = {joint.name: joint for joint in tree.joints}
     names = [name for name, law in laws.items() if law.leader == name]
     if extras.order:
         names.sort(key=lambda name: extras.order.index(name) if name in extras.order else 0)
-    frames: dict[str, tuple[int, Array]] = {tree.root: (-1, np.eye(4))}
+    frames: Places = {tree.root: (-1, np.eye(4))}
     masses: list[RigidMass] = []
     moved: list[tuple[JointData, int, Array]] = []
     for joint in tree.joints:
@@ -252,7 +205,7 @@ def _assemble(title: str, tree: LinkTree, tip: str, locked: dict[str, float], ro
     )
     actuators, dead_zone = select(extras, names)
     if extras.actuators is None:
-        actuators = with_transmissions(root, names, actuators)
+        actuators = with_transmissions(root, names, actuators, lenient=lenient)
     joints = tuple(
         Joint(
             name,
@@ -263,7 +216,7 @@ def _assemble(title: str, tree: LinkTree, tip: str, locked: dict[str, float], ro
         for name, dead in zip(names, dead_zone, strict=True)
     )
     tip_body, T_tip_tool = frames[tip]
-    return Robot(
+    robot = Robot(
         name=title,
         joints=joints,
         bodies=bodies,
@@ -273,9 +226,10 @@ def _assemble(title: str, tree: LinkTree, tip: str, locked: dict[str, float], ro
         gravity=extras.gravity,
         frames=_frames(frames, {body.name for body in bodies} | extras.unnamed),
     )
+    return robot, frames
 
 
-def _frames(links: dict[str, tuple[int, Array]], known: set[str]) -> tuple[Frame, ...]:
+def _frames(links: Places, known: set[str]) -> tuple[Frame, ...]:
     """Links that move with another one: frames, under their own names."""
     return tuple(Frame(name, body, orthonormal(T)) for name, (body, T) in links.items() if name not in known)
 

@@ -96,7 +96,9 @@ def write_urdf(robot: Robot) -> str:
         lines += _link(body)
         lines += _joint(robot, i, first[body.joint], root, joint_names)
     tool = _named(robot, robot.tip, robot.T_tip_tool) or unique("tool", links)
-    ends = [(frame.name, frame.parent, frame.T_parent_frame) for frame in robot.frames if frame.name not in (base, root)]
+    ends = [
+        (frame.name, frame.parent, frame.T_parent_frame) for frame in robot.frames if frame.name not in (base, root)
+    ]
     if tool not in named:
         ends.append((tool, robot.tip, robot.T_tip_tool))
     for name, i, T_link_end in ends:

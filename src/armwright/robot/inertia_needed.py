@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the mass matrix of a description is positive definite: a joint that moves no inertia has no dynamics.
+"""Arms that lack inertia: kinematics need none, dynamics say which link lacks what.
+
+A joint that moves no inertia makes the mass matrix singular: there is no forward dynamics. An arm without any inertia
+(a description of its geometry alone) has no dynamics at all.
 
 The pivots of the factorised mass matrix are the articulated inertias about the joint axes (D_i of the articulated-body
 algorithm), so one sweep from the leaves to the root tells, at one configuration, which joint makes M singular.
@@ -11,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.errors import InputError
 from armwright.robot.link_frames import LinkFrames, mass_matrix
 from armwright.robot.model import Robot
 
@@ -19,6 +23,49 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-12  # a pivot this small against the inertia of the locked arm is rounding, not mass
 TINY = 1e-20  # kg m², kg: no part of an arm is this light, and 1/TINY would soon overflow
+
+
+def has_inertia(robot: Robot) -> bool:
+    """Whether anything that moves has mass or inertia, rotors included; an arm without joints lacks nothing."""
+    moving = any(body.mass != 0.0 or body.inertia.any() for body in robot.bodies)
+    return moving or bool(robot.actuators.rotor_inertia.any()) or robot.n == 0
+
+
+def lacking(robot: Robot) -> list[str]:
+    """Bodies without inertia of their own, each with what it lacks: ``wrist (mass, inertia)``."""
+    found = []
+    for body in robot.bodies:
+        missing = [word for word, there in (("mass", body.mass != 0.0), ("inertia", body.inertia.any())) if not there]
+        if missing:
+            found.append(f"{body.name} ({', '.join(missing)})")
+    return found
+
+
+def require_inertia(robot: Robot, what: str, *, forward: bool = False) -> None:
+    """Refuse dynamics of an arm that has no inertia; with `forward`, also of one that has too little of it.
+
+    Args:
+        robot: the arm.
+        what: is asked for, as errors begin.
+        forward: accelerations are asked for: no joint may move without moving inertia.
+
+    Raises:
+        InputError: with the links that lack mass or inertia.
+    """
+    bare = lacking(robot)
+    if not bare:
+        return
+    if not has_inertia(robot):
+        trouble = f"robot {robot.name!r} was described without inertia, for kinematics alone"
+    elif forward and (bad := singular_joint(robot)) is not None:
+        index, place = bad
+        trouble = f"joint {robot.joints[index].name!r} of {robot.name!r} moves no inertia {place}"
+    else:
+        return
+    raise InputError(
+        f"{what}: {trouble}; links that lack it: {', '.join(bare)}. Give them mass, centre of mass and inertia in the "
+        "description, or a rotor"
+    )
 
 
 def singular_joint(robot: Robot) -> tuple[int, str] | None:
