@@ -90,8 +90,13 @@ def _sites(robot: Robot) -> dict[int, list[str]]:
     return sites
 
 
+def pose_words(T: Array) -> dict[str, str]:
+    """A pose as attributes."""
+    return {"pos": numbers(T[:3, 3]), "quat": numbers(wxyz_from_rotation(T[:3, :3]))}
+
+
 def _pose(T: Array) -> str:
-    return f'pos="{numbers(T[:3, 3])}" quat="{numbers(wxyz_from_rotation(T[:3, :3]))}"'
+    return " ".join(f'{key}="{value}"' for key, value in pose_words(T).items())
 
 
 def _principal(inertia: Array) -> tuple[Array, Array]:

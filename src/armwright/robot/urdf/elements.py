@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,10 @@ class LinkData:
 
 @dataclass(frozen=True, slots=True)
 class JointData:
-    """A joint: kind is "revolute", "prismatic" or "fixed" (continuous is revolute without position limits)."""
+    """A joint: kind is "revolute", "prismatic" or "fixed" (continuous is revolute without position limits).
+
+    `T_joint_link` is the link's pose in the moved joint frame: 1 in a URDF, whose links sit on their joints.
+    """
 
     name: str
     node: Node
@@ -71,6 +74,7 @@ class JointData:
     limits: Limits
     friction: Friction
     mimic: Mimic | None
+    T_joint_link: Array = field(default_factory=lambda: np.eye(4))
 
 
 def read_link(node: Node, *, package_roots: Sequence[Path] | None, lenient: bool = False) -> LinkData:

@@ -72,14 +72,17 @@ def negative_moment(mass: RigidMass) -> str | None:
     return f"principal moments of inertia {_listed(principal)} kg m²: none may be negative"
 
 
-def implausible(mass: RigidMass, *, axis: Array | None, ends: list[Array], extent: float) -> tuple[str, str] | None:
+def implausible(
+    mass: RigidMass, *, joint: Array, axis: Array | None, ends: list[Array], extent: float
+) -> tuple[str, str] | None:
     """Reason and rule if no real body has these mass properties, None if one might.
 
     Sizes are judged as `armwright check` judges them (`armwright.robot.check_bodies`), its errors only.
 
     Args:
         mass: of the link, in link axes.
-        axis: direction of the link's revolute joint through its origin; None for a prismatic or fixed one.
+        joint: a point of the joint's axis in the link frame [m].
+        axis: direction of the link's revolute joint; None for a prismatic or fixed one.
         ends: points of the joints that the link carries [m].
         extent: diameter of what is drawn of it, 0 if unknown [m].
     """
@@ -91,7 +94,9 @@ def implausible(mass: RigidMass, *, axis: Array | None, ends: list[Array], exten
             "the largest may not exceed the sum of the others",
             "inertia-triangle",
         )
-    for finding in body_findings("", mass.mass, mass.com, mass.inertia, axis=axis, ends=ends, extent=extent):
+    for finding in body_findings(
+        "", mass.mass, mass.com, mass.inertia, joint=joint, axis=axis, ends=ends, extent=extent
+    ):
         if finding.severity == "error" and finding.rule not in ("triangle inequality", "inertia positive definite"):
             return finding.reason, finding.rule.replace(" ", "-")
     return None

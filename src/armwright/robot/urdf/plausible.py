@@ -13,6 +13,7 @@ from armwright.errors import tell_user
 from armwright.robot.urdf.elements import LinkData
 from armwright.robot.urdf.inertia import RigidMass, implausible, negative_moment
 from armwright.robot.urdf.tree import LinkTree
+from armwright.robot.urdf.xml_safe import Node
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -34,7 +35,7 @@ def check_bodies(tree: LinkTree, robot: Robot, places: Places, verdict: Verdict)
             reason = negative_moment(link.mass)
             if reason is not None and link.inertial is not None:
                 why = "the link never moves" if index < 0 else "it is fixed to others, and together they are sound"
-                where = link.inertial.need("inertia").where
+                where = _moments(link.inertial).where
                 tell_user(f"{where}: {reason}; {why}, so it has no effect [inertia-positive]")
 
 
@@ -43,11 +44,12 @@ def _judge_whole(robot: Robot, index: int, members: list[LinkData], places: Plac
     whole = RigidMass(body.mass, body.com, body.inertia)
     ends = [child.T_parent_joint[:3, 3] for child in robot.bodies if child.parent == index]
     ends += [places[link.name][1][:3, 3] for link in members if link.name != body.name]
-    axis = body.axis if robot.joints[body.joint].kind == "revolute" else None
+    R, p = body.T_joint_link[:3, :3], body.T_joint_link[:3, 3]
+    joint, axis = -R.T @ p, R.T @ body.axis if robot.joints[body.joint].kind == "revolute" else None
     extent = max(2.0 * link.radius for link in members)
 
     def findings(mass: RigidMass) -> tuple[str, str] | None:
-        return implausible(mass, axis=axis, ends=ends, extent=extent)
+        return implausible(mass, joint=joint, axis=axis, ends=ends, extent=extent)
 
     def culprit(found: tuple[str, str] | None) -> LinkData:
         """The heaviest link that has the fault by itself, else the heaviest."""
@@ -60,7 +62,7 @@ def _judge_whole(robot: Robot, index: int, members: list[LinkData], places: Plac
     if reason is not None:
         link = culprit(None)
         if link.inertial is not None:
-            link.inertial.need("inertia").fail(reason, "inertia-positive")
+            _moments(link.inertial).fail(reason, "inertia-positive")
     found = findings(whole)
     if found is None:
         return
@@ -71,6 +73,11 @@ def _judge_whole(robot: Robot, index: int, members: list[LinkData], places: Plac
     if verdict == "refuse":
         link.inertial.fail(f'{found[0]}{joined}; implausible="warn" loads it anyway', found[1])
     tell_user(f"{link.inertial.where}: {found[0]}{joined} [{found[1]}]")
+
+
+def _moments(inertial: Node) -> Node:
+    """The element that states the moments; MJCF has none of its own for them."""
+    return inertial.one("inertia") or inertial
 
 
 def _rule(found: tuple[str, str] | None) -> str | None:

@@ -135,7 +135,7 @@ def mimic_laws(tree: LinkTree) -> dict[str, Mimic]:
             continue
         law, seen, at = Mimic(joint.name, 1.0, 0.0), {joint.name}, joint
         while at.mimic is not None:
-            element = at.node.need("mimic")
+            element = at.node.one("mimic") or at.node
             leader = by_name.get(at.mimic.leader)
             if leader is None:
                 element.fail(f"mimics {shown(at.mimic.leader)}, but there is no such joint here", "known-joint")
