@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
-WHICH = "Catalogue name, or path of a URDF or TOML sheet."
+WHICH = "Catalogue name, or path of a URDF, MJCF, xacro or TOML sheet."
 RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help=WHICH)]
 Implausible = Annotated[
     str,
@@ -18,10 +18,14 @@ Implausible = Annotated[
         metavar="refuse|warn", help="Bodies that no matter can form: refuse the arm, or warn and take it as written."
     ),
 ]
-Base = Annotated[str | None, typer.Option(metavar="LINK", help="Of a URDF: the link to stand on; its root by default.")]
+Base = Annotated[
+    str | None, typer.Option(metavar="LINK", help="URDF, MJCF: the link to stand on; the root by default.")
+]
 Tip = Annotated[
     str | None,
-    typer.Option(metavar="LINK", help="Of a URDF: the link that carries the tool; joints beside the chain are locked."),
+    typer.Option(
+        metavar="LINK", help="URDF, MJCF: the link that carries the tool; joints beside the chain are locked."
+    ),
 ]
 
 

@@ -55,7 +55,7 @@ def body_index(robot: Robot, frame: FrameLike) -> int | None:
 
 
 def _by_name(robot: Robot) -> dict[str, int | None]:
-    names = [place.name for place in (*robot.bodies, *robot.frames)]
+    names = [body.name for body in robot.bodies] + [frame.name for frame in robot.frames]
     return {"tool": None} | {name: index for index, name in enumerate(names)}  # a link called "tool" comes first
 
 

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One door for every description: a catalogue name, a sheet, or a URDF file."""
+"""One door for every description: a catalogue name, a sheet, a URDF, MJCF or xacro file, or the text of one."""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from armwright.arguments import names_culprit
 from armwright.errors import DescriptionError, InputError
+from armwright.robot.descriptions import find_described, is_described
 from armwright.robot.model import Robot
 from armwright.robot.sheet.files import catalogue_names, catalogue_text, finder
 from armwright.robot.sheet.read import Implausible, read_sheet, robot_from_text
@@ -26,23 +28,35 @@ class Entry(NamedTuple):
 
 @names_culprit
 def load(
-    name_or_path: str | Path, *, implausible: Implausible = "refuse", base: str | None = None, tip: str | None = None
+    name_or_path: str | Path,
+    *,
+    implausible: Implausible = "refuse",
+    base: str | None = None,
+    tip: str | None = None,
+    package_roots: Sequence[str | Path] | None = None,
+    arguments: Mapping[str, str] | None = None,
 ) -> Robot:
     """Load a robot.
 
     Args:
-        name_or_path: a catalogue name ("ur5", see `robots`), a sheet (``.toml``), or a URDF (``.urdf``, ``.xml``).
+        name_or_path: a catalogue name ("ur5", see `robots`); a sheet (``.toml``), a URDF (``.urdf``, ``.xml``), an MJCF
+            model (``.xml``) or a xacro file (``.xacro``, needs the extra ``[xacro]``); the text of a sheet, URDF or
+            MJCF model; or, where `robot_descriptions` is installed, one of its names ("panda_description").
         implausible: what to do with bodies that no matter can form. "refuse" them; or "warn" and load them as written:
-            of a sheet any (an indefinite tensor and a singular mass matrix included), of a URDF those whose moments or
-            size are absurd, while a negative mass or moment of a moving link and a singular mass matrix stay refused.
-            What is merely doubtful loads either way; `check` lists it.
-        base: link of a URDF to stand on (default: its root); everything above it is left out.
-        tip: link of a URDF that carries the tool, also one on a fixed joint. The chain from the base to it is cut out:
-            joints beside it are locked at 0 (or the limit nearest to it), their mass stays, and a warning names them.
-            Default: the whole tree, with the tool on the deepest leaf.
+            of a sheet any (an indefinite tensor and a singular mass matrix included), of a URDF or MJCF those whose
+            moments or size are absurd, while a negative mass or moment stays refused. Links that are fixed to each
+            other are judged as one body. What is merely doubtful loads either way; `check` lists it.
+        base: link of a URDF or body of an MJCF model to stand on (default: its root); everything above is left out.
+        tip: link (body, site) that becomes the tool, also one on a fixed joint. The chain from the base to it is cut
+            out: joints beside it are locked at 0 (or the limit nearest to it), their mass stays, and a warning names
+            them. Default: the whole tree, with the tool on the deepest leaf.
+        package_roots: folders that hold packages: there ``$(find …)`` of a xacro file looks, and there meshes and
+            included files may lie.
+        arguments: values of the ``<xacro:arg>`` of a xacro file.
 
     Returns:
-        The robot.
+        The robot. Links that are fixed to others, and sites, are its `frames`. Without any inertia it has kinematics
+        alone: dynamics then say which links lack what.
 
     Raises:
         DescriptionError: unknown name (with the nearest names first), unreadable or defective file.
@@ -50,21 +64,38 @@ def load(
     if not isinstance(name_or_path, (str, Path)):
         raise InputError(f"load: expected a name or a path, got {type(name_or_path).__name__}")
     text = str(name_or_path)
-    suffix = Path(text).suffix.lower()
-    if suffix in (".urdf", ".xml"):
-        from armwright.robot.urdf.read import read_urdf
+    lines = "\n" in text or text.lstrip("\ufeff \t").startswith("<")
+    suffix = "" if lines else Path(text).suffix.lower()
+    if suffix != ".xacro" and arguments:
+        raise InputError("load: arguments are those of a xacro file")
+    if suffix in (".urdf", ".xml", ".xacro") or text.lstrip("\ufeff \t\r\n").startswith("<"):
+        from armwright.robot.xml_file import load_xml
 
-        return read_urdf(Path(text), implausible=implausible, base=base, tip=tip, cut=tip is not None)
+        return load_xml(
+            text if lines else Path(text),
+            implausible=implausible,
+            base=base,
+            tip=tip,
+            package_roots=None if package_roots is None else [Path(folder) for folder in package_roots],
+            arguments=arguments,
+        )
+    if is_described(text) and text not in catalogue_names():
+        found = find_described(text)
+        roots = [*found.roots, *(package_roots or ())]
+        return load(found.path, implausible=implausible, base=base, tip=tip, package_roots=roots)
     if base is not None or tip is not None:
-        raise InputError("load: base and tip cut a chain from a URDF tree; sheets describe the arm itself")
+        raise InputError("load: base and tip cut a chain from a URDF or MJCF tree; sheets describe the arm itself")
     if suffix == ".toml":
         return read_sheet(Path(text), implausible=implausible)
+    if lines:
+        return robot_from_text(text, "<text>", implausible=implausible)
     names = catalogue_names()
     if text not in names:
         close = difflib.get_close_matches(text.lower(), names, n=3, cutoff=0.4)
         listing = ", ".join(close + [name for name in names if name not in close])
         raise DescriptionError(
-            f"no robot {text!r} in the catalogue, and not a .toml, .urdf or .xml file; the catalogue has: {listing}",
+            f"no robot {text!r} in the catalogue, and not a .toml, .urdf, .xml or .xacro file; the catalogue has: "
+            f"{listing}",
             rule="name",
         )
     return robot_from_text(*catalogue_text(text), finder(None), implausible=implausible)

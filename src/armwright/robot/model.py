@@ -246,6 +246,13 @@ class Robot(ByContent):
         return read_urdf(path_or_text, **options)
 
     @classmethod
+    def from_mjcf(cls, path_or_text: Any, **options: Any) -> Robot:
+        """Read an MJCF (MuJoCo XML) file or its text; see `armwright.robot.mjcf.read.read_mjcf`."""
+        from armwright.robot.mjcf.read import read_mjcf
+
+        return read_mjcf(path_or_text, **options)
+
+    @classmethod
     def from_sheet(cls, path: Any, **options: Any) -> Robot:
         """Read a TOML sheet; see `armwright.robot.sheet.read.read_sheet`."""
         from armwright.robot.sheet.read import read_sheet

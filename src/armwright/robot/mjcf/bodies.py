@@ -37,10 +37,11 @@ _GENERATED = ("replicate", "composite", "flexcomp", "attach")
 
 @dataclass(slots=True)
 class Walk:
-    """Links and joints found so far, and what they lost on the way."""
+    """Links and joints found so far, and what they lost on the way; `names` are those of all bodies of the model."""
 
     compiler: Compiler
     defaults: Defaults
+    names: frozenset[str]
     links: list[LinkData] = field(default_factory=list)
     joints: list[JointData] = field(default_factory=list)
     armature: dict[str, float] = field(default_factory=dict)
@@ -48,13 +49,13 @@ class Walk:
     lost: set[str] = field(default_factory=set)
 
     def body(self, node: Node, parent: str, T_parent: Array, childclass: str | None, moves: bool) -> None:
-        """Take in a <body> and everything below it; `T_parent` is the pose of what it stands in, in the link `parent`."""
+        """Take in a <body> and all below it; `T_parent` is the pose, in the link `parent`, of what it stands in."""
         childclass = node.attributes.get("childclass", childclass)
         name = node.attributes.get("name") or f"body_{len(self.links)}"
         T = T_parent @ read_pose(node, self.compiler)
         if number(node, "gravcomp", MAX_COEFFICIENT, default=0.0) != 0.0:
             self.lost.add("gravity compensation (gravcomp)")
-        content = list(self._content(node, np.eye(4), childclass))
+        content = list(self.content(node, np.eye(4), childclass))
         for found, _, _ in content:
             if found.tag == "freejoint":
                 found.fail(f"a free joint is not supported: {_UNSUPPORTED['free']}", "joint-type")
@@ -77,21 +78,25 @@ class Walk:
             self.joints.append(self._joint(joint, label, parent, link, T))
             parent, T = link, np.eye(4)
         for found, pose, inner in content:
-            if found.tag == "site" and found.attributes.get("name"):
-                site = self._placed(found, pose, inner)
-                T_site = read_pose(site, self.compiler)
-                self._fixed(site, site.attributes["name"], name, T_site, RigidMass.zero(), None, 0.0)
+            if found.tag == "site":
+                self.site(found, name, pose, inner)
         for found, pose, inner in content:
             if found.tag == "body":
                 self.body(found, name, pose, inner, moves)
 
-    def _content(self, node: Node, T: Array, childclass: str | None) -> list[tuple[Node, Array, str | None]]:
+    def site(self, node: Node, parent: str, T_parent: Array, childclass: str | None) -> None:
+        """Take in a <site>, if it has a name."""
+        if node.attributes.get("name"):
+            T = T_parent @ read_pose(self.defaults.filled(node, childclass), self.compiler)
+            self._fixed(node, node.attributes["name"], parent, T, RigidMass.zero(), None, 0.0)
+
+    def content(self, node: Node, T: Array, childclass: str | None) -> list[tuple[Node, Array, str | None]]:
         """Elements of a body with the pose of the <frame> they stand in, and their class."""
         out: list[tuple[Node, Array, str | None]] = []
         for child in node.children:
             if child.tag == "frame":
                 inner = child.attributes.get("childclass", childclass)
-                out += self._content(child, T @ read_pose(child, self.compiler), inner)
+                out += self.content(child, T @ read_pose(child, self.compiler), inner)
             else:
                 out.append((child, T, childclass))
         return out
@@ -118,7 +123,7 @@ class Walk:
         self, node: Node, name: str, parent: str, T: Array, mass: RigidMass, place: Node | None, radius: float
     ) -> None:
         """A link that does not move in its parent. Sites and bodies may share a name: then the site gets another."""
-        if node.tag == "site" and name in {link.name for link in self.links}:
+        if node.tag == "site" and name in self.names:
             name = f"{name}_site"
         self.links.append(LinkData(name, node, mass, place, radius))
         z, label = np.array([0.0, 0.0, 1.0]), f"{node.tag} {name}"

@@ -35,6 +35,7 @@ from armwright.types import Array
 
 WORLD = "world"
 TOOL = "tool"
+JOINTS = ("joint", "freejoint")
 
 
 def read_mjcf(
@@ -71,7 +72,8 @@ def read_mjcf(
         root.fail(f"expected <mujoco>, found {root.path}", "mjcf")
     folders = [] if file == "<text>" else [Path(file).parent]
     with_includes(root, folders + [Path(folder) for folder in package_roots or ()])
-    walk = Walk(read_compiler(root.all("compiler")), Defaults())
+    names = frozenset(node.attributes.get("name", "") for node, _ in _bodies(root))
+    walk = Walk(read_compiler(root.all("compiler")), Defaults(), names)
     for node in root.all("default"):
         walk.defaults.read(node)
     walk.links.append(LinkData(WORLD, root, RigidMass.zero(), None, 0.0))
@@ -96,30 +98,33 @@ def read_mjcf(
 
 
 def _take_bodies(walk: Walk, root: Node, base: str | None) -> None:
-    """Read the bodies of the world: all of them, or with `base` that body and what it carries."""
-    tops = [(body, None) for world in root.all("worldbody") for body in world.all("body")]
-    if not tops:
-        root.fail("there is no <body> in a <worldbody>", "required-element")
+    """Read the bodies and sites of the world: all of them, or with `base` that body and what it carries."""
+    tops = [found for world in root.all("worldbody") for found in walk.content(world, np.eye(4), None)]
     if base is not None:
-        tops = [found for found in _bodies(root) if found[0].attributes.get("name") == base]
-        if not tops:
-            names = [body.attributes.get("name", "") for body, _ in _bodies(root)]
-            raise InputError(f"base: there is no body {shown(base)}; bodies are {', '.join(filter(None, names[:12]))}")
-        top, childclass = tops[0]
-        kept = [child for child in top.children if child.tag not in ("joint", "freejoint")]
-        tops = [(replace(top, children=kept), childclass)]
-    machines = [body for body, _ in tops if any(node.tag in ("joint", "freejoint") for node in body.descendants())]
+        bodies = _bodies(root)
+        chosen = [(body, np.eye(4), word) for body, word in bodies if body.attributes.get("name") == base]
+        if not chosen:
+            names = [body.attributes["name"] for body, _ in bodies if "name" in body.attributes]
+            raise InputError(f"base: there is no body {shown(base)}; bodies are {', '.join(names[:12])}")
+        body, T, word = chosen[0]
+        kept = [child for child in body.children if child.tag not in JOINTS]
+        tops = [(replace(body, children=kept), T, word)]
+    if not any(node.tag == "body" for node, _, _ in tops):
+        root.fail("there is no <body> in a <worldbody>", "required-element")
+    machines = [node for node, _, _ in tops if any(inner.tag in JOINTS for inner in node.descendants())]
     if len(machines) > 1:
         names = [shown(body.attributes.get("name", "(unnamed)")) for body in machines]
         machines[1].fail(
             f"the world holds {len(machines)} machines, {', '.join(names[:6])}; name the body to start from with base=",
             "single-root",
         )
-    for body, childclass in tops:
-        if base is None or body.attributes.get("name") == base:
-            walk.body(body, WORLD, np.eye(4), childclass, False)
+    for node, T, word in tops:
+        if node.tag == "body":
+            walk.body(node, WORLD, T, word, False)
+        elif node.tag == "site":
+            walk.site(node, WORLD, T, word)
         if len(walk.links) > MAX_LINKS:
-            body.fail(f"more than {MAX_LINKS} links", "link-count")
+            node.fail(f"more than {MAX_LINKS} links", "link-count")
 
 
 def _bodies(root: Node) -> list[tuple[Node, str | None]]:

@@ -61,6 +61,10 @@ def write_mjcf(robot: Robot, *, massless: Literal["refuse", "pad"] = "refuse") -
     lines += [f"    {site}" for site in sites.get(-1, [])]
     stack: list[int | str] = [*children.get(-1, [])[::-1]]
     depth = 2
+    if len(stack) > 1:  # several arms on one base are one machine, which readers know by its one body in the world
+        lines.append(f"    <body name={quoted(unique('root', {body.name for body in robot.bodies}))}>")
+        stack.insert(0, "</body>")
+        depth = 3
     while stack:
         item = stack.pop()
         if isinstance(item, str):

@@ -40,6 +40,7 @@ def read_urdf(
     cut: bool = False,
     package_roots: Sequence[str | os.PathLike[str]] | None = None,
     name: str | None = None,
+    called: str | None = None,
 ) -> Robot:
     """Read a URDF file or text.
 
@@ -58,6 +59,7 @@ def read_urdf(
             limit nearest to it) and their mass stays, with a warning.
         package_roots: folders in which mesh references may lie; meshes themselves are never opened.
         name: of the robot; the file's own if omitted.
+        called: what messages call the document, if it is a text.
 
     Returns:
         The arm. Bodies and coordinates stand depth first from the root, children in file order.
@@ -68,12 +70,13 @@ def read_urdf(
     if implausible not in ("refuse", "warn"):
         raise InputError(f"implausible: expected 'refuse' or 'warn', got {implausible!r}")
     content, file = document(path_or_text, "URDF file")
+    file = called or file
     root = parse_xml(content, file)
     if root.tag != "robot":
         root.fail(f"expected <robot>, found {root.path}", "urdf")
     for node in root.children:
         if "ros.org/wiki/xacro" in node.tag or node.tag.startswith("xacro:"):
-            node.fail("this is a xacro macro; expand the file with xacro first", "urdf")
+            node.fail("this is a xacro macro; name the file .xacro, and load expands it", "urdf")
     title = name or root.attributes.get("name", "").strip()
     if not title:
         root.fail("attribute 'name' is missing", "required-attribute")
