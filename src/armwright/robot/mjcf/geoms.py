@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.robot.mjcf.settings import Compiler, from_z, read_pose
+from armwright.robot.mjcf.settings import ORIENTATIONS, Compiler, from_z, read_pose
 from armwright.robot.urdf.inertia import RigidMass
 from armwright.robot.urdf.values import MAX_INERTIA, MAX_LENGTH, MAX_MASS, not_negative, number, vector
 from armwright.robot.urdf.xml_safe import Node, shown
@@ -57,8 +57,9 @@ def _stated(node: Node, compiler: Compiler) -> RigidMass:
         node.fail("attribute 'pos' is missing", "required-attribute")
     T = read_pose(node, compiler)
     if "fullinertia" in node.attributes:
-        if "diaginertia" in node.attributes:
-            node.fail("both diaginertia and fullinertia are given; write one", "one-of-each")
+        others = [word for word in ("diaginertia", *ORIENTATIONS) if word in node.attributes]
+        if others:
+            node.fail(f"both {others[0]} and fullinertia are given; write one", "one-of-each")
         xx, yy, zz, xy, xz, yz = vector(node, "fullinertia", MAX_INERTIA, count=6)
         tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     else:
