@@ -95,8 +95,8 @@ def geom_shape(geom: Node, compiler: Compiler) -> tuple[Array, Array]:
         if length < 1e-14:
             geom.fail("fromto: both ends coincide", "geom-size")
         T = np.asarray(pose(from_z(along / length), 0.5 * (ends[:3] + ends[3:])))
-        radii = _sizes(geom, 1 if kind in ("capsule", "cylinder") else 2)
-        return T, np.append(radii, 0.5 * length)
+        across = np.repeat(_sizes(geom, 1), SIZES[kind] - 1)  # a box is square here, an ellipsoid round
+        return T, np.append(across, 0.5 * length)
     return read_pose(geom, compiler), _sizes(geom, SIZES[kind])
 
 
@@ -108,8 +108,6 @@ def _sizes(geom: Node, count: int) -> Array:
     sizes = vector(first, "size", MAX_LENGTH, count=count)
     if sizes.min() <= 0.0:
         geom.fail("every size must be greater than 0", "geom-size")
-    if geom_kind(geom) in ("box", "ellipsoid") and count == 1:
-        return np.repeat(sizes, 2)
     return sizes
 
 
