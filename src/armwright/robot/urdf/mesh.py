@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""References to mesh files: never opened here, refused if they could lead outside the allowed folders."""
+"""References to mesh files: looked for, never opened here, refused if they could lead outside the allowed folders."""
 
 from __future__ import annotations
 
@@ -48,6 +48,33 @@ def check_reference(node: Node, reference: str, package_roots: Sequence[Path] | 
         )
     if scheme == "package" and roots and not all(_inside(root / path, root) for root in roots):
         node.fail(f"reference {shown(reference)} leaves its root through a link", "path-inside-root")
+
+
+def find_reference(node: Node, reference: str, folder: Path | None, package_roots: Sequence[Path]) -> Path:
+    """Return the file that a reference means, inside `package_roots` or, if it is relative, inside `folder`.
+
+    Args:
+        node: element that carries the reference, for messages.
+        reference: ``package://name/path``, ``file://path`` or a relative path.
+        folder: of the description; None if it came as a text.
+        package_roots: folders that hold packages.
+    """
+    check_reference(node, reference, package_roots)
+    text = unquote(reference.strip()).replace("\\", "/")
+    match = _SCHEME.match(text)
+    path = text[match.end() :] if match else text
+    package = match is not None and match.group(1).lower() == "package"
+    if path.startswith("/") or _DRIVE.match(path):
+        places = [Path(path)]
+    else:
+        places = [root / path for root in package_roots] if package else [] if folder is None else [folder / path]
+    allowed = [root.resolve() for root in (*package_roots, *([] if folder is None else [folder]))]
+    for place in places:
+        if place.is_file() and any(_inside(place, root) for root in allowed):
+            return place
+    looked = ", ".join(str(place) for place in places) or "nowhere"
+    advice = "name the folder that holds the package with package_roots=" if package else "it counts from the file"
+    return node.fail(f"mesh {shown(reference)} is not there (looked at {looked}); {advice}", "mesh-file")
 
 
 def _inside(path: Path, root: Path) -> bool:

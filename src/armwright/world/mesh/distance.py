@@ -94,7 +94,9 @@ def nearest_to_mesh(mesh: Mesh, a: Any, d: Any) -> float:
 
 
 def load_mesh(path: str | Path, *, name: str | None = None, scale: float = 1.0, **surface: float) -> Mesh:
-    """Read a triangle mesh: STL, OBJ or PLY, at most 64 MiB and a million triangles. Faces are flat and convex.
+    """Read a triangle mesh: STL, OBJ, PLY, or COLLADA with ``armwright[mesh]``. Faces are flat and convex.
+
+    At most 64 MiB and a million triangles.
 
     A mesh whose triangles all look inwards is turned outwards. One that is not closed has no inside: you are warned,
     for a point behind its surface then counts as outside.

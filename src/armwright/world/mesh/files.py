@@ -2,7 +2,7 @@
 """Triangles from STL, OBJ and PLY files of strangers: every count and index is checked before anything rests on it.
 
 General importers, written for graphics, read past the end of memory on mutated files; these three formats are small
-enough to be read here.
+enough to be read here. COLLADA is left to trimesh (`armwright.world.mesh.collada`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from armwright.errors import DescriptionError
 from armwright.regular_file import read_regular
+from armwright.world.mesh.collada import read_collada
 from armwright.world.mesh.faces import MAX_TRIANGLES, MeshFileError, check_points, triangles_of
 from armwright.world.mesh.ply import read_ply
 
@@ -43,7 +44,9 @@ _STL_WORDS = (
 
 
 def read_mesh_file(path: Path) -> Raw:
-    """Return vertices (n, 3), in units of the file, equal ones merged, and triangles (m, 3) of an STL, OBJ or PLY file.
+    """Return vertices (n, 3), in units of the file, equal ones merged, and triangles (m, 3) of a mesh file.
+
+    STL, OBJ and PLY are read here, COLLADA (in metres) by trimesh.
 
     Raises:
         DescriptionError: naming the file and what is wrong in it.
@@ -124,4 +127,9 @@ def _read_obj(data: bytes) -> Raw:
     return rows, triangles_of(faces, rows)
 
 
-READERS: dict[str, Callable[[bytes], Raw]] = {".stl": _read_stl, ".obj": _read_obj, ".ply": read_ply}
+READERS: dict[str, Callable[[bytes], Raw]] = {
+    ".stl": _read_stl,
+    ".obj": _read_obj,
+    ".ply": read_ply,
+    ".dae": read_collada,
+}
