@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arms without inertia have kinematics; dynamics say which link lacks what. Imperfect files are judged where it matters."""
+"""Arms without inertia have kinematics; dynamics say which link lacks what. Files are judged where it matters."""
 
 from __future__ import annotations
 

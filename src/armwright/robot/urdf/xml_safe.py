@@ -8,6 +8,7 @@ and number of elements, insists on UTF-8, and turns every failure into a `Descri
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ MAX_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 64
 MAX_ELEMENTS = 100_000
 _LONG_PATH = 256  # characters from which a path is rather a text that was taken for one
+_DECLARATION = re.compile(r"\A\s+<\?xml\s[^>]*\?>")
 _SHOWN = 40  # characters of a hostile string that a message repeats
 
 
@@ -155,6 +157,8 @@ def parse_xml(content: bytes | str, file: str) -> Node:
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise DescriptionError("the document is empty", where=f"{file}:1", rule="well-formed")
+    if text[0].isspace():  # before a declaration white space is an error of form that changes nothing
+        text = _DECLARATION.sub(lambda found: "\n" * found[0].count("\n"), text, count=1)
     builder = _Builder(file)
     parser = DefusedXMLParser(target=builder, forbid_dtd=True, forbid_entities=True, forbid_external=True)
     builder.parser = parser

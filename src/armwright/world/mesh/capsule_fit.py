@@ -28,6 +28,8 @@ MOST_PIECES = 8
 SAMPLES = 20_000  # points on the mesh to which the distance of a capsule is measured
 WORTH = 0.9  # of the error, to which a cut must bring it
 COARSE = 200  # points that the search over directions looks at
+START = np.array([[0.0, 0.0], [0.3, 0.0], [0.0, 0.3]])  # first tilts of the axis, as tangents
+SEARCH = {"initial_simplex": START, "xatol": 1e-3, "fatol": 1e-9, "maxiter": 60}
 SLACK = 1e-9  # by which a radius is enlarged: its own rounding
 
 
@@ -125,7 +127,7 @@ def _fit(points: Array) -> _Fit:
     best = None
     for k in range(3):
         frame = (axes[k], axes[(k + 1) % 3], axes[(k + 2) % 3])
-        found = minimize(volume, np.zeros(2), args=frame, method="Nelder-Mead", options={"xatol": 1e-3, "maxiter": 50})
+        found = minimize(volume, START[0], args=frame, method="Nelder-Mead", options=SEARCH)
         fit = _around(points, frame[0] + found.x[0] * frame[1] + found.x[1] * frame[2])
         best = fit if best is None or fit.volume < best.volume else best
     assert best is not None
