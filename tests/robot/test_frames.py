@@ -61,7 +61,7 @@ def test_compiled_kinematics_take_any_name(arm):
     np.testing.assert_array_equal(aw.jacobian(arm, Q, "base"), np.zeros((6, 3)))  # the root never moves
     still = aw.fk(arm, np.stack([Q, 2 * Q]), "base")
     np.testing.assert_allclose(still, np.broadcast_to(np.eye(4), (2, 4, 4)), atol=1e-15)
-    with pytest.raises(InputError, match="did you mean 'sleeve'.*valid: tool, upper"):
+    with pytest.raises(InputError, match=r"did you mean 'sleeve'.*valid: tool, upper"):
         aw.fk(arm, Q, "sleve")
     with pytest.raises(InputError, match="no mass of its own"):
         aw.com_jacobian(arm, Q, "sleeve")

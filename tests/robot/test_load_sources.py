@@ -94,5 +94,5 @@ def test_names_of_robot_descriptions_are_asked_for_only_when_used(tmp_path, monk
 
 
 def test_an_unknown_name_says_what_there_is():
-    with pytest.raises(DescriptionError, match="no robot 'ur6' in the catalogue.*ur5"):
+    with pytest.raises(DescriptionError, match=r"no robot 'ur6' in the catalogue.*ur5"):
         aw.load("ur6")

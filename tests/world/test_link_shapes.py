@@ -9,7 +9,6 @@ import pytest
 import armwright as aw
 from armwright.errors import DescriptionError, InputError
 from armwright.world import fitted_capsules, link_shapes
-from armwright.world.geometry import segment_point
 from armwright.world.link_shapes import LinkShape
 from armwright.world.mesh.distance import load_mesh
 from armwright.world.mesh.smallest_circle import smallest_circle
@@ -83,21 +82,24 @@ def test_collada_counts_its_unit(tmp_path):
     trimesh = pytest.importorskip("trimesh", reason="trimesh is not installed")
     pytest.importorskip("collada", reason="pycollada is not installed")
     data = trimesh.exchange.dae.export_collada(trimesh.creation.box((1.0, 2.0, 3.0)))
-    text = data.decode().replace('meter="1.0"', 'meter="0.01"')
+    text = data.decode().replace("<up_axis>", '<unit name="centimeter" meter="0.01"/><up_axis>')
     assert 'meter="0.01"' in text
     file = tmp_path / "box.dae"
     file.write_text(text)
     points = np.array(load_mesh(file).vertices)
     np.testing.assert_allclose(np.ptp(points, axis=0), [0.01, 0.02, 0.03], rtol=1e-6)
-    file.write_text('<!DOCTYPE x [<!ENTITY a "b">]>' + text.partition("?>")[2])
+    file.write_text('<!DOCTYPE x [<!ENTITY a "b">]>' + text)
     with pytest.raises(DescriptionError, match="document type"):
         load_mesh(file)
 
 
-def inside(fitted, points):
-    gaps = [
-        segment_point(np.array(f.capsule.start), np.array(f.capsule.end), points) - f.capsule.radius for f in fitted
-    ]
+def outside(fitted, points):
+    """How far points (n, 3) lie outside the nearest of the capsules."""
+    gaps = []
+    for capsule in (f.capsule for f in fitted):
+        a, along = np.array(capsule.start), np.subtract(capsule.end, capsule.start)
+        t = np.clip((points - a) @ along / max(float(along @ along), 1e-300), 0.0, 1.0)
+        gaps.append(np.linalg.norm(points - a - t[:, None] * along, axis=1) - capsule.radius)
     return np.min(gaps, axis=0)
 
 
@@ -117,9 +119,8 @@ def test_round_shapes_are_found_again(geometry, radius, length):
 def test_capsules_hold_every_triangle_and_state_how_far_they_stand_off():
     """An L of two bars: one capsule stands off by centimetres, two fit closely."""
     robot = aw.load(urdf('<box size="1 1 1"/>'))
-    bars = [
-        (CUBE - 0.5) * size + centre for size, centre in (([0.4, 0.04, 0.04], 0), ([0.04, 0.04, 0.4], [0.2, 0, 0.2]))
-    ]
+    sizes, centres = ([0.4, 0.04, 0.04], [0.04, 0.04, 0.4]), ([0, 0, 0], [0.2, 0, 0.2])
+    bars = [(CUBE - 0.5) * size + centre for size, centre in zip(sizes, centres, strict=True)]
     shape = LinkShape(0, "arm", np.concatenate(bars), np.concatenate([FACES, FACES + 8]))
     rng = np.random.default_rng(2)
     weights = rng.dirichlet(np.ones(3), 2000)
@@ -127,7 +128,7 @@ def test_capsules_hold_every_triangle_and_state_how_far_they_stand_off():
     on_mesh = np.einsum("ij,ijk->ik", weights, shape.vertices[chosen])
     whole, parts = fitted_capsules(robot, [shape]), fitted_capsules(robot, [shape], error=0.03)
     for fitted in (whole, parts):
-        assert inside(fitted, on_mesh).max() < 1e-9
+        assert outside(fitted, on_mesh).max() < 1e-9
     assert len(whole) == 1 and len(parts) > 1
     assert max(f.error for f in parts) < 0.5 * whole[0].error
     assert 0.05 < whole[0].error < 0.2  # of a bar 0.4 m long, seen across the L
