@@ -59,7 +59,7 @@ _HOMES = {
     "armwright.robot.planar": "planar",
     "armwright.robot.symbolic": "SymbolicRobot",
     "armwright.robot.symbols": "symbols",
-    "armwright.robot.parts": "Actuators Body Friction Joint Limits Source",
+    "armwright.robot.parts": "Actuators Body Frame Friction Joint Limits Source",
     "armwright.world": "World load_world",
     "armwright.programs": "Plan Program plan_program read_program run_program write_program",
     "armwright.recording": "Recording",

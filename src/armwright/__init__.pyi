@@ -87,6 +87,7 @@ from armwright.robot.model import Robot as Robot
 from armwright.robot.parts import Actuators as Actuators
 from armwright.robot.parts import Body as Body
 from armwright.robot.parts import Friction as Friction
+from armwright.robot.parts import Frame as Frame
 from armwright.robot.parts import Joint as Joint
 from armwright.robot.parts import Limits as Limits
 from armwright.robot.parts import Source as Source

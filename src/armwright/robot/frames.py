@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 
+def ordered(frames: tuple[Frame, ...], bodies: int) -> tuple[Frame, ...]:
+    """Return the frames of an arm with that many bodies in their order: by carrier, the root's first, then by name."""
+    for frame in frames:
+        if not -1 <= frame.parent < bodies:
+            raise InputError(f"frame {frame.name!r}: parent index {frame.parent} must lie in -1…{bodies - 1}")
+    return tuple(sorted(frames, key=lambda frame: (frame.parent, frame.name)))
+
+
 def place_of(robot: Robot, name: str | None) -> tuple[int, Array]:
     """Return the body that carries a frame (-1: the root link) and the frame's pose in that body's link frame."""
     for index, body in enumerate(robot.bodies):
@@ -34,7 +42,14 @@ def place_of(robot: Robot, name: str | None) -> tuple[int, Array]:
 
 
 def add_frame(robot: Robot, name: str, T_parent_frame: ArrayLike, parent: str | None = None) -> Robot:
-    """Return the same arm with one more frame; see `Robot.with_frame`."""
+    """Return the same arm with one more frame.
+
+    Args:
+        robot: the arm.
+        name: not yet taken by a link or a frame.
+        T_parent_frame: its pose (4, 4) in the frame `parent`.
+        parent: one of `Robot.frame_names`; the tool if omitted.
+    """
     if not isinstance(name, str) or not name.strip():
         raise InputError(f"frame: a name is needed, got {name!r}")
     body, T = place_of(robot, parent)

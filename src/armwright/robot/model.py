@@ -7,12 +7,13 @@ See `armwright.robot.parts` for joints, bodies and actuators, and for the kinema
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.robot.frames import ordered
 from armwright.robot.memo import Memo, make_once, memo_of
 from armwright.robot.parts import Actuators, Body, ByContent, Frame, Joint, Source, frozen, frozen_pose
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 EARTH_GRAVITY = (0.0, 0.0, -9.81)
 MOST_KINDS = 12  # joints whose kinds fit into one line
+PER_MOTOR = [part.name for part in fields(Actuators) if part.name not in ("gear", "curve_speed", "curve_torque")]
 INTERNAL = {"content", "known", "memo", "tree", "_content", "_hash", "_memo"}
 
 
@@ -94,21 +96,8 @@ class Robot(ByContent):
             raise InputError(f"robot {self.name!r}: joint {names[min(unused)]!r} moves no body")
         if not -1 <= self.tip < len(self.bodies):
             raise InputError(f"robot {self.name!r}: tip index {self.tip} must lie in -1…{len(self.bodies) - 1}")
-        for frame in self.frames:
-            if not -1 <= frame.parent < len(bodies):
-                raise InputError(f"frame {frame.name!r}: parent index {frame.parent} must lie in -1…{len(bodies) - 1}")
-        put(self, "frames", tuple(sorted(self.frames, key=lambda frame: (frame.parent, frame.name))))
-        for label in (
-            "rotor_inertia",
-            "viscous",
-            "load_friction",
-            "torque_limit",
-            "speed_limit",
-            "current_limit",
-            "torque_constant",
-            "continuous_torque",
-            "thermal_time",
-        ):
+        put(self, "frames", ordered(self.frames, len(bodies)))
+        for label in PER_MOTOR:
             if np.shape(getattr(self.actuators, label)) != (n,):
                 raise InputError(f"actuators.{label}: expected shape ({n},)")
         if np.shape(self.actuators.gear) != (n, n):
@@ -306,13 +295,7 @@ class Robot(ByContent):
         return replace(self, T_tip_tool=frozen_pose(T_tip_tool, "T_tip_tool"))
 
     def with_frame(self, name: str, T_parent_frame: ArrayLike, parent: str | None = None) -> Robot:
-        """Return the same arm with one more named frame.
-
-        Args:
-            name: not yet taken by a link or a frame.
-            T_parent_frame: its pose (4, 4) in the frame `parent`.
-            parent: one of `frame_names`; the tool if omitted.
-        """
+        """Return the same arm with one more frame, at a pose (4, 4) in the frame `parent` (the tool if omitted)."""
         from armwright.robot.frames import add_frame
 
         return add_frame(self, name, T_parent_frame, parent)

@@ -29,7 +29,7 @@ SAMPLES = 20_000  # points on the mesh to which the distance of a capsule is mea
 WORTH = 0.9  # of the error, to which a cut must bring it
 COARSE = 200  # points that the search over directions looks at
 START = np.array([[0.0, 0.0], [0.3, 0.0], [0.0, 0.3]])  # first tilts of the axis, as tangents
-SEARCH = {"initial_simplex": START, "xatol": 1e-3, "fatol": 1e-9, "maxiter": 60}
+SEARCH: Any = {"initial_simplex": START, "xatol": 1e-3, "fatol": 1e-9, "maxiter": 60}
 SLACK = 1e-9  # by which a radius is enlarged: its own rounding
 
 
