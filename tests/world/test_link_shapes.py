@@ -175,3 +175,17 @@ def test_the_smallest_circle_is_carried_by_two_or_three_points():
         turns = np.sort(np.arctan2(spokes[:, 1], spokes[:, 0]))
         gaps = np.diff(np.append(turns, turns[0] + 2 * np.pi))
         assert len(spokes) >= 2 and gaps.max() <= np.pi + 1e-6  # no half circle without a point: it cannot shrink
+
+
+def test_the_command_draws_the_meshes(package, capsys):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    from armwright.cli import main
+
+    text = urdf('<mesh filename="package://robot/meshes/cube.obj" scale="0.1 0.1 0.1"/>')
+    package.write_text(text.replace("collision", "visual"))
+    picture = package.with_suffix(".png")
+    root = str(package.parent.parent)
+    assert main(["show", str(package), "--draw", str(picture), "--meshes", root]) == 0
+    assert picture.stat().st_size > 10_000
+    assert "Frames: base, hand" in capsys.readouterr().out
+    assert main(["show", "ur5", "--draw", str(picture), "--meshes", root]) == 2

@@ -15,10 +15,19 @@ from armwright.cli.output import NEGATIVE, Json, number, say, say_json, table
 from armwright.errors import DescriptionError, InputError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from armwright.robot.check import Finding
     from armwright.robot.model import Robot
 
-ONLY_READ = ("inertia-positive", "axis-unit-length", "limit-unused")
+ONLY_READ = (
+    "inertia-positive",
+    "axis-unit-length",
+    "limit-unused",
+    "limit-missing",
+    "decimal-number",
+    "path-inside-root",
+)
 """Rules of a file that its arm no longer shows once it is loaded."""
 NOTHING_READ = ("name", "file", "readable-file")
 """Rules whose breach says that the name or path is wrong, not the arm."""
@@ -46,6 +55,12 @@ def show(
         Path | None,
         typer.Option("--draw", help="Draw the arm to this PNG: frames, joint axes, centres of mass, manipulability."),
     ] = None,
+    meshes: Annotated[
+        Path | None,
+        typer.Option(
+            "--meshes", metavar="FOLDER", help="With --draw: draw the meshes of a URDF; packages lie in this folder."
+        ),
+    ] = None,
     implausible: Implausible = "refuse",
     base: Base = None,
     tip: Tip = None,
@@ -53,12 +68,31 @@ def show(
 ) -> None:
     """Show an arm's sheet: joints, bodies, motors, and where each number comes from."""
     arm = load_arm(robot, implausible, base, tip)
-    if draw is not None:
+    if draw is not None and meshes is not None:
+        draw_meshes(arm, robot, meshes, draw)
+    elif draw is not None:
         draw_arm(arm, draw)
     if json:
         say_json(description(arm))
     else:
         print_sheet(arm)
+
+
+def draw_meshes(arm: Robot, file: str, packages: Path, path: Path) -> None:
+    """Draw what the URDF `file` shows of the arm."""
+    from armwright.recording.pictures.shape_picture import draw_shapes
+    from armwright.world import link_shapes
+
+    if not file.lower().endswith((".urdf", ".xml")):
+        raise InputError("show: --meshes draws those of a URDF file")
+    _keep(draw_shapes(arm, arm.neutral(), link_shapes(arm, file, "visual", package_roots=[packages])), path)
+
+
+def _keep(figure: Figure, path: Path) -> None:
+    try:
+        figure.savefig(path, dpi=160)
+    except (OSError, ValueError) as error:
+        raise InputError(f"show: cannot draw to {path}: {error}") from error
 
 
 def draw_arm(arm: Robot, path: Path) -> None:
@@ -73,10 +107,7 @@ def draw_arm(arm: Robot, path: Path) -> None:
     scale = 0.25 * float(np.linalg.norm(arm.T_tip_tool[:3, 3]) + 1.0) / max(float(ellipsoid.half_lengths.max()), 1e-9)
     balls = {"bent, with manipulability": Ball(ellipsoid.axes, scale * ellipsoid.half_lengths)}
     figure = arm_figure(arm, [("q = 0", np.zeros(arm.n)), (next(iter(balls)), bent)], axes=True, coms=True, balls=balls)
-    try:
-        figure.savefig(path, dpi=160)
-    except (OSError, ValueError) as error:
-        raise InputError(f"show: cannot draw to {path}: {error}") from error
+    _keep(figure, path)
 
 
 def check(
@@ -155,6 +186,14 @@ def description(robot: Robot) -> dict[str, Any]:
             }
             for j in robot.joints
         ],
+        "frames": [
+            {
+                "name": f.name,
+                "on": robot.bodies[f.parent].name if f.parent >= 0 else None,
+                "T_parent_frame": f.T_parent_frame,
+            }
+            for f in robot.frames
+        ],
         "bodies": [
             {
                 "name": b.name,
@@ -231,6 +270,8 @@ def print_sheet(robot: Robot) -> None:
         ],
         left=2,
     )
+    if robot.frames:
+        say(f"Frames: {', '.join(frame.name for frame in robot.frames)}")
     documents = list(dict.fromkeys(source.document for source in robot.sources.values()))
 
     def cite(path: str) -> str:

@@ -3,7 +3,8 @@
 
 For a direction of the axis the thinnest capsule is exact: its radius is that of the smallest circle around the points
 seen along the axis, its ends follow from the points nearest to them. The direction with the least volume is searched
-for from the principal axes of the points.
+for from the principal axes of the points. A somewhat wider capsule is shorter, as its round ends then hold the corners:
+of a few widths the first that stands off least is taken.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 MOST_PIECES = 8
 SAMPLES = 20_000  # points on the mesh to which the distance of a capsule is measured
+WIDER = (1.0, 1.04, 1.08, 1.13, 1.2, 1.3)  # times the smallest radius
 WORTH = 0.9  # of the error, to which a cut must bring it
 COARSE = 200  # points that the search over directions looks at
 START = np.array([[0.0, 0.0], [0.3, 0.0], [0.0, 0.3]])  # first tilts of the axis, as tangents
@@ -89,11 +91,13 @@ def fitted_capsules(
 
 def _pieces(shape: LinkShape, error: float | None) -> list[tuple[_Fit, float]]:
     """Capsules of one shape: the worst is divided in the middle of its axis until all are good enough."""
+    from scipy.spatial import cKDTree
+
     corners = shape.vertices[shape.triangles]
-    surface = _samples(corners)
+    surface = cKDTree(_samples(corners))
     parts = [corners]
-    fits = [_fit(corners.reshape(-1, 3))]
-    errors = [_stand_off(fits[0], surface)]
+    first, off = _fit(corners.reshape(-1, 3), surface)
+    fits, errors = [first], [off]
     hopeless: set[int] = set()  # pieces that no cut makes better: round ends stand off flat ones in any case
     while error is not None and len(parts) < MOST_PIECES:
         open_ends = [k for k in range(len(parts)) if errors[k] > error and id(fits[k]) not in hopeless]
@@ -104,17 +108,19 @@ def _pieces(shape: LinkShape, error: float | None) -> list[tuple[_Fit, float]]:
         heights = parts[worst].mean(axis=1) @ along
         cut = 0.5 * (fits[worst].start + fits[worst].end) @ along
         halves = [parts[worst][heights <= cut], parts[worst][heights > cut]]
-        new = [_fit(half.reshape(-1, 3)) for half in halves if len(half)]
-        off = [_stand_off(fit, surface) for fit in new]
-        if len(new) < 2 or max(off) > WORTH * errors[worst]:
+        if min(len(half) for half in halves) == 0:
             hopeless.add(id(fits[worst]))
             continue
-        parts[worst : worst + 1], fits[worst : worst + 1], errors[worst : worst + 1] = halves, new, off
+        new, offs = zip(*(_fit(half.reshape(-1, 3), surface) for half in halves), strict=True)
+        if max(offs) > WORTH * errors[worst]:
+            hopeless.add(id(fits[worst]))
+            continue
+        parts[worst : worst + 1], fits[worst : worst + 1], errors[worst : worst + 1] = halves, new, offs
     return list(zip(fits, errors, strict=True))
 
 
-def _fit(points: Array) -> _Fit:
-    """The capsule of least volume around points (n, 3) that a search over its direction finds."""
+def _fit(points: Array, surface: Any) -> tuple[_Fit, float]:
+    """A capsule around points (n, 3), and how far it stands off the shape; `surface` is a tree of points on that."""
     from scipy.optimize import minimize
 
     points = _outermost(np.unique(points, axis=0))
@@ -124,14 +130,17 @@ def _fit(points: Array) -> _Fit:
     def volume(x: Any, axis: Array, side: Array, other: Array) -> float:
         return _around(few, axis + x[0] * side + x[1] * other).volume
 
-    best = None
+    found: list[tuple[float, Array]] = []
     for k in range(3):
         frame = (axes[k], axes[(k + 1) % 3], axes[(k + 2) % 3])
-        found = minimize(volume, START[0], args=frame, method="Nelder-Mead", options=SEARCH)
-        fit = _around(points, frame[0] + found.x[0] * frame[1] + found.x[1] * frame[2])
-        best = fit if best is None or fit.volume < best.volume else best
-    assert best is not None
-    return best
+        best = minimize(volume, START[0], args=frame, method="Nelder-Mead", options=SEARCH)
+        found.append((float(best.fun), frame[0] + best.x[0] * frame[1] + best.x[1] * frame[2]))
+    axis = min(found, key=lambda pair: pair[0])[1]
+    fits = [_around(points, axis, wider) for wider in WIDER]
+    offs = [_stand_off(fit, surface) for fit in fits]
+    good = min(offs) + 0.02 * fits[0].radius  # which sampling cannot tell from the best
+    chosen = next(k for k, off in enumerate(offs) if off <= good)
+    return fits[chosen], offs[chosen]
 
 
 def _outermost(points: Array) -> Array:
@@ -144,15 +153,15 @@ def _outermost(points: Array) -> Array:
         return points
 
 
-def _around(points: Array, axis: Array) -> _Fit:
-    """The thinnest capsule with this direction around points (n, 3), as short as it can be."""
+def _around(points: Array, axis: Array, wider: float = 1.0) -> _Fit:
+    """The thinnest capsule with this direction around points (n, 3), or one so much wider, as short as it can be."""
     u = axis / np.linalg.norm(axis)
     side = np.cross(u, np.eye(3)[int(np.argmin(np.abs(u)))])
     side /= np.linalg.norm(side)
     other = np.cross(u, side)
     flat = points @ np.stack([side, other], axis=1)
     centre, radius = smallest_circle(flat)
-    radius = radius * (1.0 + SLACK) + 1e-12
+    radius = wider * radius * (1.0 + SLACK) + 1e-12
     along = points @ u
     reach = np.sqrt(np.maximum(radius**2 - np.square(flat - centre).sum(axis=1), 0.0))
     low, high = float((along + reach).min()), float((along - reach).max())
@@ -184,10 +193,8 @@ def _spiral(count: int) -> Array:
     return np.stack([flat * np.cos(turn), flat * np.sin(turn), z], axis=1)
 
 
-def _stand_off(fit: _Fit, surface: Array) -> float:
+def _stand_off(fit: _Fit, surface: Any) -> float:
     """Largest distance from points of the capsule's surface to the nearest of the points on the shape."""
-    from scipy.spatial import cKDTree
-
     along = fit.end - fit.start
     length = float(np.linalg.norm(along))
     u = along / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
@@ -196,5 +203,5 @@ def _stand_off(fit: _Fit, surface: Array) -> float:
     flat = ball - np.outer(ball @ u, u)
     flat /= np.linalg.norm(flat, axis=1, keepdims=True)
     side = fit.start + np.outer((np.arange(600) + 0.5) / 600.0, along) + fit.radius * flat
-    distance, _ = cKDTree(surface).query(np.concatenate([ends, side]))
+    distance, _ = surface.query(np.concatenate([ends, side]))
     return float(np.max(distance))
