@@ -69,4 +69,4 @@ def _shaded(triangles: Array, colour: Array) -> Array:
     normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     length = np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
     bright = 0.55 + 0.45 * np.abs(normals / length @ (LIGHT / np.linalg.norm(LIGHT)))
-    return np.clip(bright[:, None] * colour, 0.0, 1.0)
+    return np.asarray(np.clip(bright[:, None] * colour, 0.0, 1.0))
