@@ -85,7 +85,7 @@ def _kernel(
     robot: Robot, name: str, function: Any, place: str | None, regroup: bool, constants: dict[str, Any]
 ) -> Kernel:
     if function is not regressor_of:  # which holds for any inertia
-        require_inertia(robot, name, forward=name.startswith("forward"))
+        require_inertia(robot, name, forward=function is forward_derivatives)
     return kernel(robot, function, regroup=regroup, shapes=_shapes(robot, place), name=name, **constants)
 
 
@@ -373,19 +373,9 @@ def dynamics_derivatives(
     rotors: bool = True,
 ) -> ForwardDerivatives:
     """∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau (..., n, n) of forward dynamics, exact; wrenches are constant in base axes."""
-    parts = _call(
-        robot,
-        "dynamics_derivatives",
-        forward_derivatives,
-        wrench,
-        q,
-        qd,
-        tau,
-        regroup=True,
-        friction=friction,
-        rotors=rotors,
-    )
-    return ForwardDerivatives(*parts)
+    options = {"friction": friction, "rotors": rotors}
+    name = "dynamics_derivatives"
+    return ForwardDerivatives(*_call(robot, name, forward_derivatives, wrench, q, qd, tau, regroup=True, **options))
 
 
 def inverse_dynamics_derivatives(
@@ -399,19 +389,9 @@ def inverse_dynamics_derivatives(
     rotors: bool = True,
 ) -> InverseDerivatives:
     """∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd = M (..., n, n) of inverse dynamics, exact; wrenches are constant in base axes."""
-    parts = _call(
-        robot,
-        "inverse_dynamics_derivatives",
-        inverse_derivatives,
-        wrench,
-        q,
-        qd,
-        qdd,
-        regroup=True,
-        friction=friction,
-        rotors=rotors,
-    )
-    return InverseDerivatives(*parts)
+    options = {"friction": friction, "rotors": rotors}
+    name = "inverse_dynamics_derivatives"
+    return InverseDerivatives(*_call(robot, name, inverse_derivatives, wrench, q, qd, qdd, regroup=True, **options))
 
 
 __all__ = [

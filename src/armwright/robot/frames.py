@@ -18,14 +18,6 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 
-def ordered(frames: tuple[Frame, ...], bodies: int) -> tuple[Frame, ...]:
-    """Return the frames of an arm with that many bodies in their order: by carrier, the root's first, then by name."""
-    for frame in frames:
-        if not -1 <= frame.parent < bodies:
-            raise InputError(f"frame {frame.name!r}: parent index {frame.parent} must lie in -1…{bodies - 1}")
-    return tuple(sorted(frames, key=lambda frame: (frame.parent, frame.name)))
-
-
 def place_of(robot: Robot, name: str | None) -> tuple[int, Array]:
     """Return the body that carries a frame (-1: the root link) and the frame's pose in that body's link frame."""
     for index, body in enumerate(robot.bodies):

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.robot.frames import ordered
 from armwright.robot.memo import Memo, make_once, memo_of
-from armwright.robot.parts import Actuators, Body, ByContent, Frame, Joint, Source, frozen, frozen_pose
+from armwright.robot.parts import Actuators, Body, ByContent, Frame, Joint, Source, frozen, frozen_pose, in_order
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -96,7 +95,7 @@ class Robot(ByContent):
             raise InputError(f"robot {self.name!r}: joint {names[min(unused)]!r} moves no body")
         if not -1 <= self.tip < len(self.bodies):
             raise InputError(f"robot {self.name!r}: tip index {self.tip} must lie in -1…{len(self.bodies) - 1}")
-        put(self, "frames", ordered(self.frames, len(bodies)))
+        put(self, "frames", in_order(self.frames, len(bodies)))
         for label in PER_MOTOR:
             if np.shape(getattr(self.actuators, label)) != (n,):
                 raise InputError(f"actuators.{label}: expected shape ({n},)")

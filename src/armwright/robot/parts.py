@@ -223,6 +223,14 @@ class Frame(ByContent):
         )
 
 
+def in_order(frames: tuple[Frame, ...], bodies: int) -> tuple[Frame, ...]:
+    """Return the frames of an arm with that many bodies in their order: by carrier, the root's first, then by name."""
+    for frame in frames:
+        if not -1 <= frame.parent < bodies:
+            raise InputError(f"frame {frame.name!r}: parent index {frame.parent} must lie in -1…{bodies - 1}")
+    return tuple(sorted(frames, key=lambda frame: (frame.parent, frame.name)))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Actuators(ByContent):
     """Motors of an n-joint arm. Motor angles are ``q_a = gear @ q`` (001 §3.10); all vectors have n entries.
