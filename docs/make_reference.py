@@ -32,8 +32,9 @@ ROOMS = [
 ]
 MORE = {
     "robot": (
-        "load.load load.robots model.Robot parts.Joint parts.Body parts.Limits parts.Friction parts.Actuators "
-        "parts.Source tables.dh.from_dh tables.dh.from_mdh tables.dh.to_dh tables.dh.to_mdh tables.screws.from_screws "
+        "load.load load.robots model.Robot parts.Joint parts.Body parts.Frame parts.Limits parts.Friction "
+        "parts.Actuators parts.Source urdf.read.read_urdf mjcf.read.read_mjcf "
+        "tables.dh.from_dh tables.dh.from_mdh tables.dh.to_dh tables.dh.to_mdh tables.screws.from_screws "
         "tables.screws.to_screws tables.chain_parts.ChainParts check.check kernels.compile "
         "symbolic.SymbolicRobot symbolic.symbolic_chain planar.planar symbols.symbols"
     ),

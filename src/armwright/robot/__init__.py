@@ -2,9 +2,9 @@
 """What an arm is: its description, readers and writers, checks, and kernels compiled for it."""
 
 from armwright.robot.model import Robot
-from armwright.robot.parts import Actuators, Body, Friction, Joint, Limits, Source
+from armwright.robot.parts import Actuators, Body, Frame, Friction, Joint, Limits, Source
 
-__all__ = ["Actuators", "Body", "Friction", "Joint", "Limits", "Robot", "Source"]
+__all__ = ["Actuators", "Body", "Frame", "Friction", "Joint", "Limits", "Robot", "Source"]
 
 
 def __dir__() -> list[str]:
