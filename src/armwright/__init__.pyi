@@ -86,8 +86,8 @@ from armwright.robot.load import robots as robots
 from armwright.robot.model import Robot as Robot
 from armwright.robot.parts import Actuators as Actuators
 from armwright.robot.parts import Body as Body
-from armwright.robot.parts import Friction as Friction
 from armwright.robot.parts import Frame as Frame
+from armwright.robot.parts import Friction as Friction
 from armwright.robot.parts import Joint as Joint
 from armwright.robot.parts import Limits as Limits
 from armwright.robot.parts import Source as Source
