@@ -31,7 +31,7 @@ SIDE = Robot("side", (Joint("j"),), (Body("b", -1, 0, np.eye(4)),), Actuators.no
         (lambda: aw.manipulability(UR5, np.zeros(6), "rotary"), "part must be 'linear', 'angular' or 'full'"),
         (lambda: aw.fk(UR5, np.zeros(6), "hand"), "frame 'hand' is not a frame of 'ur5'; valid: tool, .*forearm"),
         (lambda: aw.fk(UR5, np.zeros(6), 9), "frame index 9 must lie in 0…5"),
-        (lambda: aw.fk(UR5, np.zeros(6), 1.5), "frame must be None, a link's name or an index, got 1.5"),
+        (lambda: aw.fk(UR5, np.zeros(6), 1.5), "frame must be None, a frame's name or a body's index, got 1.5"),
     ],
 )
 def test_questions_without_an_answer(call, text):

@@ -88,7 +88,7 @@ def implausible(
     """
     principal = np.linalg.eigvalsh(mass.inertia)
     low, middle, high = (float(value) for value in principal)
-    if low + middle < (1.0 - TRIANGLE_SLACK) * high:
+    if low + middle < (1.0 - TRIANGLE_SLACK) * high - TINY:
         return (
             f"principal moments of inertia {_listed(principal)} kg m² break the triangle inequality: "
             "the largest may not exceed the sum of the others",
