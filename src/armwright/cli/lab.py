@@ -8,13 +8,17 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
 from armwright.cli.failures import fail, guarded
 from armwright.cli.lab_run import example, run
 from armwright.cli.output import Json, say, say_json, tell
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
 
 app = typer.Typer(
     name="lab",
@@ -52,7 +56,7 @@ def check_host(host: str) -> None:
 @app.command()
 @guarded
 def serve(
-    robot: Annotated[str, typer.Option(help="Catalogue name, sheet or URDF of a six-axis arm.")] = "ur5",
+    robot: Annotated[str, typer.Option(help=f"{WHICH} Six axes.")] = "ur5",
     host: Host = "127.0.0.1",
     world: Annotated[str | None, typer.Option(help="World file or name: what the arm can touch.")] = None,
     series: Annotated[str, typer.Option(help="cb3 (125 Hz, 3.15) or e (500 Hz, 5.11).")] = "cb3",
@@ -82,6 +86,9 @@ def serve(
     ] = False,
     free_ports: Annotated[bool, typer.Option("--free-ports", help="Take ports that are free, and tell them.")] = False,
     duration: Duration = None,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Serve a UR controller: RTDE 30004, scripts 30001–30003, dashboard 29999; loopback unless --host."""
@@ -97,7 +104,7 @@ def serve(
     check_host(host)
     load = _numbers(payload, "--payload", (1, 4))
     stand = Stand(
-        _arm(robot, mount),
+        _turned(load_arm(robot, implausible, base, tip), mount),
         host=host,
         world=_world(world),
         e_series=series == "e",
@@ -303,13 +310,11 @@ def _joints(text: str | None) -> Any:
     return np.array(_numbers(text, "--start", (6,))) if text is not None else None
 
 
-def _arm(name: str, mount: str | None) -> Any:
+def _turned(arm: Robot, mount: str | None) -> Robot:
     import numpy as np
 
-    from armwright.robot.load import load
     from armwright.spatial.rotations import exp_so3
 
-    arm = load(name)
     turn = _numbers(mount, "--mount", (3,))
     return arm.with_gravity(exp_so3(np.array(turn)).T @ arm.gravity) if turn else arm
 
