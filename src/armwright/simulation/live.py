@@ -39,6 +39,7 @@ class Live:
         ref: the reference (3n,) of the next tick; `step` writes it.
         inputs: by name, arrays of the declared shapes that may be written at any time between two steps.
         outputs: of the monitors, by name ("tau_ext", "alarm", …).
+        gains: of the law, by name, those that were given as (1, n): they may be written like inputs.
         memory: of the law, by name. watching: memory of every monitor, by the monitor's name, then by name.
     """
 
@@ -61,6 +62,7 @@ class Live:
         self.inputs = {k: loop.view(f"input_{k}").reshape(shape) for k, shape in parts.inputs.items()}
         names = [slot_name(output) for monitor in parts.monitors for output in monitor.outputs]
         self.outputs = {name: loop.view(name) for name in names if name in loop.plan.slots}
+        self.gains = {k: loop.view(f"gain_{k}") for k in parts.gains_vary if f"gain_{k}" in loop.plan.slots}
         self.memory = {k: loop.view(f"memory_{k}") for k in parts.law.memory}
         self.watching = {
             monitor.name: {name: loop.view(f"monitor{k}_{name}") for name in monitor.memory}

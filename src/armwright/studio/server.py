@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server of the page: who may come in, by which door, with how much.
+
+* **Host** must be this server's own: another name that resolves to this machine (DNS rebinding) is refused.
+* **Origin** of sockets and uploads must be this very page: another site, or another port of this machine, is refused.
+* The **token** stands in the address's fragment, which browsers never send. The page's script sends it as the first
+  message of the socket and in a header of uploads; there is no cookie that another page could ride on.
+* Files are looked up in a table that was made at the start: a path is never built from a request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from armwright.errors import ArmwrightError, InputError
+from armwright.studio.hub import Client, finite
+from armwright.studio.messages import Shape, read_message, text
+from armwright.studio.session import answer
+from armwright.studio.uploads import LARGEST, take
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from armwright.studio.state import Studio
+
+MOST_CLIENTS = 32
+PATIENCE = 5.0  # [s] within which a page has to send its token
+WRONG_TOKEN, TOO_MANY = 4401, 4429
+KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self' {socket}; "
+    "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+DOCUMENT_CSP = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; "
+    "img-src data: blob:; connect-src data: blob:; frame-ancestors 'self'"
+)
+
+
+def page_files() -> dict[str, tuple[bytes, str]]:
+    """Everything that a browser may fetch: address → (content, type)."""
+    found: dict[str, tuple[bytes, str]] = {}
+    places = (
+        ("/", resources.files("armwright.studio") / "page"),
+        ("/shared/", resources.files("armwright.recording.replay") / "page"),
+    )
+    for prefix, folder in places:
+        waiting = [(prefix, folder)]
+        while waiting:
+            at, here = waiting.pop()
+            for entry in here.iterdir():
+                if entry.is_dir():
+                    waiting.append((f"{at}{entry.name}/", entry))
+                elif "." + entry.name.rsplit(".", 1)[-1] in KINDS:
+                    kind = KINDS["." + entry.name.rsplit(".", 1)[-1]]
+                    found[at + entry.name] = (entry.read_bytes(), f"{kind}; charset=utf-8")
+    found["/"] = found["/index.html"]
+    return found
+
+
+class Guard:
+    """The door: checks Host and Origin before anything else sees a request, and adds the headers of every answer."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
+        self.app, self.hosts = app, hosts
+        self.origins = frozenset(f"http://{host}" for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what may come in."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        given: dict[bytes, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            given.setdefault(name.lower(), []).append(value)
+        hosts, origins = given.get(b"host", []), given.get(b"origin", [])
+        host = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
+        needs_origin = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD")
+        if host not in self.hosts:
+            reason = "this server does not answer to that host name"
+        elif needs_origin and [origin.decode("latin-1") for origin in origins] != [f"http://{host}"]:
+            reason = "only the studio's own page may do that"
+        else:
+            reason = ""
+        if reason and scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008, "reason": reason})  # before accept: answered by 403
+        elif reason:
+            await Response(reason, 403, media_type="text/plain")(scope, receive, send)
+        else:
+            await self.app(scope, receive, self._with_headers(send, host) if scope["type"] == "http" else send)
+
+    def _with_headers(self, send: Send, host: str) -> Send:
+        headers = {
+            "content-security-policy": CSP.format(socket=f"ws://{host}"),
+            "x-content-type-options": "nosniff",
+            "referrer-policy": "no-referrer",
+            "cross-origin-opener-policy": "same-origin",
+            "cross-origin-resource-policy": "same-origin",
+            "cache-control": "no-cache",
+        }
+
+        async def wrapped(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                present = {name for name, _ in message["headers"]}
+                extra = [(k.encode(), v.encode()) for k, v in headers.items() if k.encode() not in present]
+                message = {**message, "headers": [*message["headers"], *extra]}
+            await send(message)
+
+        return wrapped
+
+
+def make_app(studio: Studio, hosts: frozenset[str]) -> ASGIApp:
+    """The whole server as one application."""
+    files = page_files()
+
+    async def static(request: Request) -> Response:
+        found = files.get(request.url.path)
+        if found is None:
+            return Response("not here", 404, media_type="text/plain")
+        return Response(found[0], media_type=found[1])
+
+    async def document(request: Request) -> Response:
+        page = studio.shelf.page(request.path_params["ticket"])
+        if page is None:
+            return Response("not here", 404, media_type="text/plain")
+        return Response(page, media_type="text/html", headers={"content-security-policy": DOCUMENT_CSP})
+
+    async def upload(request: Request) -> Response:
+        role = _role(studio, request)
+        if role != "owner":
+            wrong = "this page may only look" if role else "upload: needs the token of the page's address"
+            return JSONResponse({"error": wrong}, 403)
+        try:
+            return JSONResponse(finite(await take(studio, request)))
+        except ArmwrightError as error:
+            return JSONResponse({"error": str(error)}, 413 if str(error).startswith(LARGEST) else 400)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        studio.hub.loop = asyncio.get_running_loop()
+        judging = asyncio.create_task(studio.keep_judging())
+        yield
+        judging.cancel()
+        studio.hub.loop = None
+        await asyncio.to_thread(studio.close)
+
+    async def socket(connection: WebSocket) -> None:
+        await serve_page(studio, connection)
+
+    routes = [
+        WebSocketRoute("/socket", socket),
+        Route("/upload/{kind}", upload, methods=["POST"]),
+        Route("/document/{ticket}", document),
+        Route("/{rest:path}", static, methods=["GET"]),
+    ]
+    return Guard(Starlette(routes=routes, lifespan=lifespan), hosts)
+
+
+def _role(studio: Studio, request: Request) -> str | None:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return studio.role(token) if scheme == "Bearer" else None
+
+
+async def serve_page(studio: Studio, connection: WebSocket) -> None:
+    """One page: its token first, then its messages one after another until it leaves."""
+    await connection.accept()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            raw = await connection.receive_text()
+        _, ident, fields = read_message(raw, {"hello": Shape({"token": text(200)})})
+        role = studio.role(fields["token"])
+    except (InputError, TimeoutError, WebSocketDisconnect, KeyError):
+        ident, role = 0, None
+    if role is None or len(studio.hub.clients) >= MOST_CLIENTS:
+        reason = "wrong or missing token" if role is None else "too many pages are open"
+        with contextlib.suppress(RuntimeError, WebSocketDisconnect):
+            await connection.close(WRONG_TOKEN if role is None else TOO_MANY, reason)
+        return
+    client = Client(connection, role == "owner")
+    client.tell({"re": ident, "ok": studio.greeting(role)})
+    studio.hub.add(client)
+    tasks = [asyncio.create_task(_first_to_end(client.send_all())), asyncio.create_task(_listen(studio, client))]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        studio.hub.remove(client)
+        with contextlib.suppress(RuntimeError, WebSocketDisconnect):
+            await connection.close(1000)
+
+
+async def _first_to_end(work: Awaitable[None]) -> None:
+    with contextlib.suppress(RuntimeError, WebSocketDisconnect):  # the page is gone
+        await work
+
+
+async def _listen(studio: Studio, client: Client) -> None:
+    listen: Callable[[], Awaitable[str]] = client.socket.receive_text
+    while True:
+        try:
+            raw = await listen()
+        except (WebSocketDisconnect, RuntimeError):
+            return
+        except KeyError:  # bytes, where only texts are spoken
+            client.tell({"re": 0, "error": "message: must be text"})
+            continue
+        await answer(studio, client, raw)
