@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from armwright import __version__
-from armwright.cli import bench, compare, count, describe, export, identify, reproduce, show_program, simulate, tour
+from armwright.cli import bench, compare, count, describe, export, identify, reproduce, show_program, simulate, studio, tour
 from armwright.cli.campaign import app as campaigns
 from armwright.cli.failures import CommandError, guarded, outcome, report
 from armwright.cli.lab import app as lab
@@ -44,6 +44,7 @@ for command in (
     identify.feel,
     identify.excite,
     reproduce.reproduce,
+    studio.studio,
     bench.bench,
     tour.tour,
 ):

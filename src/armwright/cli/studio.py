@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``armwright studio``: the page in the browser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from armwright.cli.output import Json, say, say_json, tell
+
+if TYPE_CHECKING:
+    from armwright.studio.serve import Addresses
+
+
+def studio(
+    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="Catalogue name, URDF or sheet to begin with.")] = "ur5",
+    host: Annotated[str, typer.Option(help="Address to listen on; others than loopback open it to a network.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any free one.")] = 8765,
+    share: Annotated[bool, typer.Option("--share", help="Print a second address, for those who may only look.")] = (
+        False
+    ),
+    open_browser: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+    json: Json = False,
+) -> None:
+    """Look at an arm, pull it, let it explore, look at recordings: a page in the browser, until Ctrl-C."""
+    from armwright.robot.load import load
+    from armwright.studio.serve import is_loopback, serve
+
+    if not is_loopback(host):
+        tell(
+            f"warning: {host} can be reached from other machines, and nothing is encrypted; "
+            "whoever has the address with its token may do everything"
+        )
+
+    def ready(at: Addresses) -> None:
+        if json:
+            say_json({"address": at.owner} | ({"view": at.viewer} if share else {}))
+        else:
+            say(f"studio: {at.owner}")
+            if share:
+                say(f"to look only: {at.viewer}")
+            say("Ctrl-C ends it")
+        if open_browser:
+            import webbrowser
+
+            webbrowser.open(at.owner)
+
+    serve(load(robot), host=host, port=port, ready=ready)

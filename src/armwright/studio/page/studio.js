@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The studio's page: one scene in the middle, a tab's controls to the left, its numbers to the right.
+import { createScene } from "/shared/scene.js";
+import { forward, origin } from "/shared/kinematics.js";
+import { preferredTheme } from "/shared/palette.js";
+import { connect } from "./link.js";
+import { el } from "./ui.js";
+import { robotTab } from "./robot_tab.js";
+import { liveTab } from "./live_tab.js";
+
+const TABS = [["robot", "Robot", robotTab], ["live", "Live", liveTab]];
+const $ = (id) => document.getElementById(id);
+
+const app = {
+  role: null, robot: null, spec: null, posture: null, live: null, scene: null, tabs: {}, tab: null, ready: false,
+  theme: preferredTheme(), frames: 0, drawn: [],
+  get owner() { return app.role === "owner"; },
+  /** Say what went wrong, until it is closed or something else is said. */
+  complain(text) {
+    const box = $("message");
+    box.replaceChildren(el("button", { onclick: () => { box.hidden = true; } }, "Close"), text);
+    box.hidden = false;
+  },
+  /** Ask the server, and say what it refused. */
+  async ask(what, fields) {
+    try {
+      return await app.link.ask(what, fields);
+    } catch (error) {
+      app.complain(error.message);
+      throw error;
+    }
+  },
+  async upload(kind, file) {
+    app.status(`reading ${file.name} …`);
+    try {
+      return await app.link.upload(kind, file);
+    } catch (error) {
+      app.complain(error.message);
+      return null;
+    } finally {
+      app.status();
+    }
+  },
+  status(text = "") { $("status").textContent = text || (app.robot ? `${app.spec.name} · ${app.spec.joints.length} joints · ${app.robot.mass.toFixed(1)} kg` : ""); },
+  hint(...content) { $("hint").replaceChildren(...content); },
+  /** Called after every frame of the scene. */
+  onFrame: null,
+};
+globalThis.__studio = app;
+
+function setTheme(theme) {
+  app.theme = theme;
+  document.documentElement.dataset.theme = theme;
+  app.scene?.setTheme(theme);
+  for (const tab of Object.values(app.tabs)) tab.theme?.(theme);
+}
+
+function setRobot(robot, posture) {
+  Object.assign(app, { robot, spec: robot.spec, posture });
+  app.scene?.dispose();
+  const canvas = $("canvas"), fresh = canvas.cloneNode(false); // a disposed scene's canvas keeps its context
+  canvas.replaceWith(fresh);
+  try {
+    app.scene = createScene(fresh, app.spec, { theme: app.theme, onFrame: (now) => { app.drawn.push(now); if (app.drawn.length > 600) app.drawn.splice(0, 300); app.onFrame?.(now); } });
+  } catch (error) {
+    app.complain(`This browser cannot draw in three dimensions (WebGL): ${error.message}`);
+    return;
+  }
+  app.scene.setPose(posture);
+  app.scene.setView(viewOf(posture));
+  for (const type of ["pointerdown", "pointermove", "pointerup", "pointercancel", "dblclick"])
+    fresh.addEventListener(type, (event) => app.tab?.pointer?.(type, event), { capture: true });
+  for (const tab of Object.values(app.tabs)) tab.robot?.();
+  app.tab?.show?.();
+  app.status();
+}
+
+/** A view that has the arm at q in its middle. */
+function viewOf(q) {
+  const { links, tool } = forward(app.spec, q), points = [...links, tool, app.spec.T_base_root].map(origin);
+  const ends = [0, 1, 2].map((i) => [Math.min(...points.map((p) => p[i])), Math.max(...points.map((p) => p[i]))]);
+  const size = Math.hypot(...ends.map(([a, b]) => b - a));
+  return { target: ends.map(([a, b]) => 0.5 * (a + b)), distance: Math.max(2.1 * size, 1.2 * app.spec.extent) };
+}
+
+function choose(name, { focus = false } = {}) {
+  const next = app.tabs[name];
+  if (!next || next === app.tab) return;
+  app.tab?.hide?.();
+  app.tab = next;
+  for (const button of $("tabs").children) {
+    const mine = button.dataset.tab === name;
+    button.setAttribute("aria-selected", mine);
+    button.tabIndex = mine ? 0 : -1;
+    if (mine && focus) button.focus();
+  }
+  $("left").replaceChildren(...next.left);
+  $("right").replaceChildren(...(next.right ?? []));
+  $("bottom").replaceChildren(...(next.bottom ?? []));
+  document.querySelector("main").classList.toggle("wide", !next.right);
+  app.hint();
+  next.show?.();
+}
+app.choose = choose;
+
+function makeTabs() {
+  for (const [name, title, make] of TABS) {
+    app.tabs[name] = make(app);
+    $("tabs").append(el("button", { role: "tab", "data-tab": name, "aria-controls": "left", onclick: () => choose(name) }, title));
+  }
+  $("tabs").addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const names = TABS.map(([name]) => name), at = names.findIndex((name) => app.tabs[name] === app.tab);
+    choose(names[(at + step + names.length) % names.length], { focus: true });
+  });
+}
+
+const jobs = new Map();
+function showJob({ job, name, state, fraction, text, error }) {
+  let shown = jobs.get(job);
+  if (!shown) {
+    const bar = el("progress", { max: 1, value: 0 }), words = el("span", { class: "number" });
+    const row = el("div", { class: "job", "data-job": job }, el("strong", {}, name), bar, words,
+      app.owner ? el("button", { onclick: () => app.ask("cancel", { job }) }, "Cancel") : null);
+    $("jobs").append(row);
+    jobs.set(job, (shown = { row, bar, words }));
+  }
+  if (state === "running") {
+    shown.bar.value = fraction;
+    shown.words.textContent = text || `${Math.round(100 * fraction)} %`;
+    return;
+  }
+  shown.row.remove();
+  jobs.delete(job);
+  if (state === "failed") app.complain(error);
+}
+
+app.link = connect(location.hash.slice(1), {
+  ready(greeting) {
+    Object.assign(app, { role: greeting.role, catalogue: greeting.robots, laws: greeting.laws, live: greeting.live, greeting });
+    $("role").hidden = app.owner;
+    $("role").textContent = "looking only";
+    if (!Object.keys(app.tabs).length) makeTabs();
+    setRobot(greeting.robot, greeting.posture);
+    if (app.tab) app.tab.show?.();
+    else choose("robot");
+    app.ready = true;
+  },
+  event(message) {
+    if (message.event === "robot") setRobot(message.robot, message.posture);
+    if (message.event === "live") app.live = message.live;
+    if (message.event === "job") showJob(message);
+    for (const tab of Object.values(app.tabs)) tab.event?.(message);
+  },
+  frame(values) {
+    app.frames += 1;
+    app.tab?.frame?.(values);
+    app.link.drew();
+  },
+  refused(text) { app.complain(text); },
+  lost(reason) {
+    app.ready = false;
+    $("status").textContent = reason;
+  },
+});
+
+$("theme").addEventListener("click", () => setTheme(app.theme === "dark" ? "light" : "dark"));
+setTheme(app.theme);
