@@ -10,7 +10,7 @@ import typer
 from armwright.cli.output import Json, say, say_json, tell
 
 if TYPE_CHECKING:
-    from armwright.studio.serve import Addresses
+    from armwright.studio.serve import Running
 
 
 def studio(
@@ -35,7 +35,7 @@ def studio(
             "whoever has the address with its token may do everything"
         )
 
-    def ready(at: Addresses) -> None:
+    def ready(at: Running) -> None:
         if json:
             say_json({"address": at.owner} | ({"view": at.viewer} if share else {}))
         else:

@@ -9,7 +9,8 @@ import ipaddress
 import signal
 import socket
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from armwright.errors import ArmwrightError, InputError
@@ -69,13 +70,28 @@ def hosts_of(host: str, port: int) -> frozenset[str]:
     return frozenset(f"{name.lower()}:{port}" for name in names) | (frozenset(names) if port == 80 else frozenset())
 
 
-class Addresses:
-    """Where a studio can be opened: by its owner, and by those who may only look."""
+@dataclass(frozen=True, eq=False)
+class Running:
+    """A studio that can be opened.
 
-    def __init__(self, host: str, port: int, studio: Studio) -> None:
-        base = f"http://{host if ':' not in host else f'[{host}]'}:{port}/"
-        self.base = base
-        self.owner, self.viewer = f"{base}#{studio.token}", f"{base}#{studio.view_token}"
+    Attributes:
+        base: address without a token. owner: address of those who may do everything. viewer: of those who may look.
+        studio: what it shows. stop: ends it, from any thread.
+    """
+
+    base: str
+    studio: Studio
+    stop: Callable[[], None]
+
+    @property
+    def owner(self) -> str:
+        """Address with the owner's token."""
+        return f"{self.base}#{self.studio.token}"
+
+    @property
+    def viewer(self) -> str:
+        """Address with the token of those who may only look."""
+        return f"{self.base}#{self.studio.view_token}"
 
 
 def serve(
@@ -83,8 +99,7 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = PORT,
-    ready: Callable[[Addresses], None] = lambda addresses: None,
-    until: asyncio.Event | None = None,
+    ready: Callable[[Running], None] = lambda running: None,
 ) -> None:
     """Serve the studio until Ctrl-C or a termination.
 
@@ -92,8 +107,7 @@ def serve(
         robot: the arm to begin with.
         host: address to listen on.
         port: 0 for any free one.
-        ready: called with the addresses as soon as pages can be opened.
-        until: ends the server when it is set, for those who run it in a thread.
+        ready: called as soon as pages can be opened.
     """
     need("starlette", "studio", "the studio")
     uvicorn = need("uvicorn", "studio", "the studio")
@@ -120,12 +134,13 @@ def serve(
             timeout_graceful_shutdown=GRACE,
             proxy_headers=False,
         )
-        asyncio.run(_run(uvicorn.Server(config), door, lambda: ready(Addresses(host, actual, studio)), until))
+        base = f"http://{host if ':' not in host else f'[{host}]'}:{actual}/"
+        asyncio.run(_run(uvicorn.Server(config), door, lambda stop: ready(Running(base, studio, stop))))
     finally:
         door.close()
 
 
-async def _run(server: Any, door: socket.socket, ready: Callable[[], None], until: asyncio.Event | None) -> None:
+async def _run(server: Any, door: socket.socket, ready: Callable[[Callable[[], None]], None]) -> None:
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
@@ -135,23 +150,12 @@ async def _run(server: Any, door: socket.socket, ready: Callable[[], None], unti
     with suppress(NotImplementedError, RuntimeError, ValueError):  # threads and Windows have no such handlers
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop)
-    server.capture_signals = _no_capture
+    server.capture_signals = nullcontext  # uvicorn's own would raise Ctrl-C once more after the end
     serving = asyncio.create_task(server.serve(sockets=[door]))
     while not server.started and not serving.done():
         await asyncio.sleep(0.01)
     if serving.done():
         await serving
         raise ArmwrightError("studio: the server did not start")
-    ready()
-    if until is not None:
-        waiting = asyncio.create_task(until.wait())
-        await asyncio.wait([waiting, serving], return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
-        stop()
+    ready(lambda: loop.call_soon_threadsafe(stop))
     await serving
-
-
-def _no_capture() -> Any:
-    from contextlib import nullcontext
-
-    return nullcontext()

@@ -37,6 +37,7 @@ class Studio:
         self.jobs = Jobs(self.hub.tell_soon)
         self.shelf = Shelf()
         self.robot = robot
+        self.catalogue = [{"name": entry.name, "title": entry.title, "n": entry.n} for entry in robots()]
         self.described = describe(robot)
         self.arm = LiveArm(robot, self.hub.publish)
         self.hub.on_change = self.watch
@@ -58,7 +59,7 @@ class Studio:
         """The first answer to a page."""
         return {
             "role": role,
-            "robots": [{"name": entry.name, "title": entry.title, "n": entry.n} for entry in robots()],
+            "robots": self.catalogue,
             "laws": list(LAWS),
             "robot": self.described,
             "posture": posture(self.robot).tolist(),
@@ -109,8 +110,7 @@ class Studio:
 
     async def load(self, name: str) -> Robot:
         """An arm of the catalogue; never a path."""
-        known = {entry.name for entry in robots()}
-        if name not in known:
+        if name not in {entry["name"] for entry in self.catalogue}:
             raise ArmwrightError(f"robot: no {name!r:.40} in the catalogue; upload a file instead")
         return await asyncio.to_thread(load, name)
 

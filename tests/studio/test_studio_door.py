@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may come in, by which door, with how much: everything that the studio refuses."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette", reason="the studio needs armwright[studio]")
+pytest.importorskip("uvicorn", reason="the studio needs armwright[studio]")
+pytest.importorskip("websockets", reason="the studio needs armwright[studio]")
+
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from armwright.errors import InputError
+from armwright.studio.messages import MOST_BYTES
+from armwright.studio.orders import ORDERS
+from armwright.studio.serve import bind, hosts_of, is_loopback
+from armwright.studio.uploads import KINDS
+from tests.support.studio import Page, request, running_studio, upload
+
+OWN = {
+    "robot": {"name": "planar3"},
+    "pull": {"body": 1, "point": [0, 0, 0], "target": [1, 1, 0], "stiffness": 500},
+    "release": {},
+    "goal": {"q": [1.0, 1.0]},
+    "motion": {"kind": "sway"},
+    "speed": {"value": 0.5},
+    "step": {"ticks": 1},
+    "tune": {"frequency": 5, "damping": 1},
+    "plant": {"payload": 1.0},
+    "law": {"law": "free", "knows": True},
+    "reset": {},
+    "record": {"on": True},
+    "cancel": {"job": 1},
+}
+"""A valid example of every order."""
+
+
+@pytest.fixture(scope="module")
+def running():
+    with running_studio() as studio:
+        yield studio
+
+
+@pytest.fixture
+def page(running):
+    page = Page(running)
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1:1", "", "127.0.0.1:{port}.evil.example"])
+def test_foreign_host_is_refused(running, host):
+    port = running.base.rsplit(":", 1)[1].rstrip("/")
+    status, _, body = request(running, "GET", "/", {"Host": host.format(port=port)})
+    assert status in (400, 403)
+    assert b"<html" not in body
+
+
+def test_own_names_are_served_with_a_strict_policy(running):
+    port = running.base.rsplit(":", 1)[1].rstrip("/")
+    for host in (f"127.0.0.1:{port}", f"localhost:{port}"):
+        status, headers, body = request(running, "GET", "/", {"Host": host})
+        assert status == 200 and b"<html" in body
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
+        assert not any(name.lower() == "set-cookie" for name in headers)
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:1", "https://127.0.0.1:{port}", "null"])
+def test_socket_from_another_origin_is_refused(running, origin):
+    port = running.base.rsplit(":", 1)[1].rstrip("/")
+    with pytest.raises(InvalidStatus) as caught:
+        Page(running, origin=origin.format(port=port))
+    assert caught.value.response.status_code == 403
+
+
+def test_socket_without_origin_or_with_foreign_host_is_refused(running):
+    from websockets.sync.client import connect
+
+    address = running.base.replace("http", "ws") + "socket"
+    with pytest.raises(InvalidStatus):
+        connect(address)
+    with pytest.raises(InvalidStatus):
+        connect(address, origin=running.base.rstrip("/"), additional_headers={"Host": "evil.example"})
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "x" * 200])
+def test_wrong_token_is_shown_out(running, token):
+    with pytest.raises(ConnectionClosed) as caught:
+        Page(running, token)
+    assert caught.value.rcvd is not None and caught.value.rcvd.code == 4401
+
+
+def test_first_message_must_be_the_token(running):
+    from websockets.sync.client import connect
+
+    own = running.base.rstrip("/")
+    for first in ('{"do": "look", "id": 1, "q": [0, 0]}', "[]", '{"do": "hello"}', "\0"):
+        with connect(own.replace("http", "ws") + "/socket", origin=own) as socket:
+            socket.send(first)
+            with pytest.raises(ConnectionClosed):
+                socket.recv(timeout=60)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../server.py",
+        "/..%2f..%2fpyproject.toml",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/shared/../../recording.py",
+        "//etc/passwd",
+        "/shared/vendor/..%5c..",
+        "/index.html/",
+        "/document/../../x",
+        "/document/none",
+    ],
+)
+def test_no_path_leaves_the_page(running, path):
+    status, _, body = request(running, "GET", path)
+    assert status == 404 and body in (b"not here", b"Not Found")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "null",
+        "[]",
+        '{"do": 7}',
+        '{"do": "open", "id": 1}',
+        '{"do": "look"}',
+        '{"do": "look", "q": "no"}',
+        '{"do": "look", "q": [NaN, 0]}',
+        '{"do": "look", "q": [Infinity, 0]}',
+        '{"do": "look", "q": [1e999, 0]}',
+        '{"do": "look", "q": [1e9, 0]}',
+        '{"do": "look", "q": [true, 0]}',
+        '{"do": "look", "q": []}',
+        '{"do": "look", "q": [0, 0], "and": 1}',
+        '{"do": "look", "id": -1, "q": [0, 0]}',
+        '{"do": "look", "q": ' + "[" * 20_000 + "}",
+        '{"do": "pull", "body": 1.5, "point": [0,0,0], "target": [0,0,0], "stiffness": 5}',
+        '{"do": "pull", "body": 99, "point": [0,0,0], "target": [0,0,0], "stiffness": 5}',
+        '{"do": "goal", "q": [0, 0, 0]}',
+        '{"do": "robot", "name": "../../etc/passwd"}',
+        '{"do": "robot", "name": "/etc/robot.urdf"}',
+        '{"do": "plant", "payload": -1}',
+        b"\x00\xff bytes",
+    ],
+    ids=range(24),
+)
+def test_malformed_messages_are_answered_and_change_nothing(running, page, text):
+    before = running.studio.live_state()
+    answer = page.raw(text)
+    assert answer["error"]
+    assert running.studio.live_state() == before
+    assert page.ask("look", q=[0.1, 0.2])["ok"]["q"] == [0.1, 0.2]  # the line is still there
+
+
+def test_oversized_message_ends_the_line(running):
+    page = Page(running)
+    with pytest.raises(ConnectionClosed) as caught:
+        page.raw(json.dumps({"do": "look", "q": [0.0] * MOST_BYTES}))
+    assert caught.value.rcvd is not None and caught.value.rcvd.code == 1009
+
+
+def test_every_order_has_an_example():
+    assert set(OWN) >= set(ORDERS)
+
+
+@pytest.mark.parametrize("name", sorted(ORDERS))
+def test_viewers_change_nothing(running, name):
+    viewer = Page(running, running.studio.view_token)
+    try:
+        assert viewer.greeting["ok"]["role"] == "viewer"
+        before = running.studio.live_state(), running.studio.robot.name, running.studio.arm.plant.body
+        assert "may only look" in viewer.ask(name, **OWN[name])["error"]
+        assert (running.studio.live_state(), running.studio.robot.name, running.studio.arm.plant.body) == before
+        assert viewer.ask("look", q=[0.1, 0.2])["ok"]
+    finally:
+        viewer.close()
+
+
+def test_uploads_need_the_owners_token_and_the_page_itself(running):
+    sheet = running.studio.robot.to_sheet().encode()
+    for wrong in (
+        {"Authorization": "Bearer wrong"},
+        {"Authorization": ""},
+        {"Authorization": f"Bearer {running.studio.view_token}"},
+        {"Authorization": f"Basic {running.studio.token}"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://127.0.0.1:1"},
+    ):
+        status, said = upload(running, "robot", "arm.toml", sheet, **wrong)
+        assert status == 403 and said["error"]
+
+
+@pytest.mark.parametrize("name", ["../arm.toml", "..%2Farm.toml", "/etc/arm.toml", "arm.exe", "", ".toml", "a\\b.toml"])
+def test_upload_names_are_names(running, name):
+    status, said = upload(running, "robot", name, b"x")
+    assert status == 400 and "name must be" in said["error"]
+
+
+def test_upload_bombs_are_refused(running):
+    most = KINDS["robot"][1]
+    status, said = upload(running, "robot", "arm.urdf", b" " * (most + 1))
+    assert status == 413 and "MiB" in said["error"]
+    status, said = upload(running, "robot", "arm.urdf", b"x", Content_Encoding="gzip")
+    assert status == 400 and "compressed" in said["error"]
+    laughs = "".join(f'<!ENTITY l{k} "{f"&l{k - 1};" * 10}">' for k in range(1, 10))
+    text = f'<!DOCTYPE r [<!ENTITY l0 "ha">{laughs}]><robot name="r"><link name="&l9;"/></robot>'
+    status, said = upload(running, "robot", "arm.urdf", text.encode())
+    assert status == 400 and "arm.urdf" in said["error"]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("time.npy", bytes(80 << 20))
+    status, said = upload(running, "recording", "run.npz", packed.getvalue())
+    assert status == 400 and "run.npz" in said["error"]
+    assert running.studio.robot.name == "planar2"
+
+
+def test_upload_without_a_length_is_counted(running):
+    pieces = (b" " * (1 << 16) for _ in range((KINDS["robot"][1] >> 16) + 2))
+    try:
+        status, said = upload(running, "robot", "arm.urdf", pieces)
+    except (BrokenPipeError, ConnectionResetError):
+        return  # refused before all of it was sent
+    assert status == 413 and "MiB" in said["error"]
+
+
+def test_broken_description_is_located_and_the_arm_stays(running):
+    text = '<robot name="r">\n<link name="a"/>\n<joint name="j" type="spinning"/>\n</robot>'
+    status, said = upload(running, "robot", "broken.urdf", text.encode())
+    assert status == 400 and said["error"].startswith("broken.urdf:3:")
+    assert "/tmp" not in said["error"] and running.studio.robot.name == "planar2"
+
+
+def test_taken_port_is_an_error_not_another_port():
+    with bind("127.0.0.1", 0) as door:
+        with pytest.raises(InputError, match=r"taken.*--port 0"):
+            bind("127.0.0.1", door.getsockname()[1])
+
+
+def test_addresses():
+    assert is_loopback("127.0.0.1") and is_loopback("localhost") and is_loopback("::1")
+    assert not is_loopback("192.168.1.5") and not is_loopback("studio.example")
+    assert hosts_of("192.168.1.5", 8000) == {"192.168.1.5:8000"}
+    with pytest.raises(InputError, match="one address"):
+        hosts_of("0.0.0.0", 8000)
+
+
+def test_tokens_are_long_and_two(running):
+    studio = running.studio
+    assert len(studio.token) >= 32 and len(studio.view_token) >= 32 and studio.token != studio.view_token
+    assert studio.role(studio.token) == "owner" and studio.role(studio.view_token) == "viewer"
+    assert studio.role("") is None and studio.role("é") is None
+
+
+def test_stalled_page_is_skipped_and_nobody_waits(running):
+    from armwright.studio.hub import WINDOW
+
+    pages = [Page(running) for _ in range(10)]
+    try:
+        for one in pages:
+            assert one.ask("watch", live=True)["ok"]
+        stalled, others = pages[0], pages[1:]
+        ticks = running.studio.arm.ticks
+        drawn = dict.fromkeys(range(len(others)), 0)
+        while min(drawn.values()) < 4 * WINDOW:
+            for k, one in enumerate(others):
+                had = len(one.frames)
+                one.hear()
+                if len(one.frames) > had:
+                    drawn[k] += 1
+                    one.socket.send(json.dumps({"do": "drew", "count": len(one.frames)}))
+        clients = running.studio.hub.clients
+        outstanding = sorted(client.sent - client.drawn for client in clients)
+        assert len(clients) == 10 and outstanding[-1] == WINDOW  # the stalled one gets no more
+        assert running.studio.arm.ticks > ticks
+        last = np.frombuffer(others[0].frames[-1], "<f4")
+        assert np.isfinite(last).all() and last[0] > 0.0
+        assert stalled.ask("look", q=[0.0, 0.1])["ok"]  # still a guest
+    finally:
+        for one in pages:
+            one.close()

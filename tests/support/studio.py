@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A studio in a thread of this process, and a page that is only a socket."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import armwright as aw
+
+
+@contextmanager
+def running_studio(robot: str = "planar2") -> Iterator[Any]:
+    """Serve a studio on a free port until the block ends."""
+    from armwright.studio.serve import serve
+
+    told: queue.Queue[Any] = queue.Queue()
+
+    def work() -> None:
+        try:
+            serve(aw.load(robot), port=0, ready=told.put)
+        except BaseException as error:  # the test is told
+            told.put(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    running = told.get(timeout=60)
+    if isinstance(running, BaseException):
+        raise running
+    try:
+        yield running
+    finally:
+        running.stop()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+class Page:
+    """A page without a browser: says hello, asks, and hears."""
+
+    def __init__(self, running: Any, token: str | None = None, *, origin: str | None = None, **options: Any) -> None:
+        from websockets.sync.client import connect
+
+        self.frames: list[bytes] = []
+        self.events: list[dict[str, Any]] = []
+        self._next = 0
+        own = running.base.rstrip("/")
+        self.socket = connect(own.replace("http", "ws") + "/socket", origin=origin or own, compression=None, **options)
+        self.greeting = self.ask("hello", token=running.studio.token if token is None else token)
+
+    def ask(self, what: str, **fields: Any) -> dict[str, Any]:
+        """Ask and wait for the answer, whole: {"ok": …} or {"error": …}."""
+        self._next += 1
+        self.socket.send(json.dumps({"do": what, "id": self._next, **fields}))
+        return self.answer(self._next)
+
+    def raw(self, text: str | bytes) -> dict[str, Any]:
+        """Send anything, and return the answer to no number."""
+        self.socket.send(text)
+        return self.answer(0)
+
+    def answer(self, number: int) -> dict[str, Any]:
+        """Wait for an answer; frames and events on the way are kept."""
+        while True:
+            message = self.hear()
+            if message is not None and message.get("re") == number:
+                return message
+
+    def hear(self) -> dict[str, Any] | None:
+        """The next message; a frame is kept and gives None."""
+        data = self.socket.recv(timeout=60)
+        if isinstance(data, bytes):
+            self.frames.append(data)
+            return None
+        message: dict[str, Any] = json.loads(data)
+        if "event" in message:
+            self.events.append(message)
+        return message
+
+    def until(self, event: str, **wanted: Any) -> dict[str, Any]:
+        """Wait for an event with these fields."""
+        while True:
+            message = self.hear()
+            if message and message.get("event") == event and all(message.get(k) == v for k, v in wanted.items()):
+                return message
+
+    def close(self) -> None:
+        """Leave."""
+        self.socket.close()
+
+
+def request(running: Any, method: str, path: str, headers: dict[str, str] | None = None, body: Any = None) -> Any:
+    """One HTTP request, path as it is; returns (status, headers, body)."""
+    where = urlsplit(running.base)
+    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=60)
+    try:
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        given = {"Host": where.netloc, **(headers or {})}
+        if isinstance(body, bytes):
+            given["Content-Length"] = str(len(body))
+        elif body is not None:
+            given["Transfer-Encoding"] = "chunked"
+        for name, value in given.items():
+            connection.putheader(name, value)
+        connection.endheaders(body, encode_chunked=not isinstance(body, bytes) and body is not None)
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read()
+    finally:
+        connection.close()
+
+
+def upload(running: Any, kind: str, name: str, content: Any, **headers: str) -> tuple[int, dict[str, Any]]:
+    """Send a file as the page does; headers may be overridden with _ for -."""
+    given = {
+        "Origin": running.base.rstrip("/"),
+        "Authorization": f"Bearer {running.studio.token}",
+        "X-File-Name": name,
+    } | {key.replace("_", "-"): value for key, value in headers.items()}
+    status, _, body = request(running, "POST", f"/upload/{kind}", given, content)
+    return status, json.loads(body) if body[:1] == b"{" else {"error": body.decode()}
