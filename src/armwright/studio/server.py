@@ -22,6 +22,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from armwright.errors import ArmwrightError, InputError
+from armwright.recording.replay.page import policy, style
 from armwright.studio.hub import Client, finite
 from armwright.studio.messages import Shape, read_message, text
 from armwright.studio.session import answer
@@ -43,8 +44,9 @@ CSP = (
 )
 DOCUMENT_CSP = (
     "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; "
-    "img-src data: blob:; connect-src data: blob:; frame-ancestors 'self'"
+    "img-src data: blob:; frame-ancestors 'self'"
 )
+"""Of documents but replays: they can reach neither the studio's page nor anything else."""
 
 
 def page_files() -> dict[str, tuple[bytes, str]]:
@@ -123,6 +125,7 @@ class Guard:
 def make_app(studio: Studio, hosts: frozenset[str]) -> ASGIApp:
     """The whole server as one application."""
     files = page_files()
+    replays = f"{policy(style())}; frame-ancestors 'self'"  # no script but the one that the package carries
 
     async def static(request: Request) -> Response:
         found = files.get(request.url.path)
@@ -131,10 +134,12 @@ def make_app(studio: Studio, hosts: frozenset[str]) -> ASGIApp:
         return Response(found[0], media_type=found[1])
 
     async def document(request: Request) -> Response:
-        page = studio.shelf.page(request.path_params["ticket"])
-        if page is None:
+        found = studio.shelf.page(request.path_params["ticket"])
+        if found is None:
             return Response("not here", 404, media_type="text/plain")
-        return Response(page, media_type="text/html", headers={"content-security-policy": DOCUMENT_CSP})
+        page, own = found
+        headers = {"content-security-policy": replays if own else DOCUMENT_CSP}
+        return Response(page, media_type="text/html", headers=headers)
 
     async def upload(request: Request) -> Response:
         role = _role(studio, request)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.errors import ArmwrightError, InputError
-from armwright.studio import orders, views
+from armwright.studio import explore_orders, open_views, orders, program_orders, views
 from armwright.studio.messages import Shape, read_message
 
 if TYPE_CHECKING:
@@ -29,10 +29,12 @@ class Action(NamedTuple):
 
 def actions() -> dict[str, Action]:
     """Everything that can be asked for, by name."""
-    table = {name: Action(shape, do, True) for name, (shape, do) in views.VIEWS.items()}
-    return table | {name: Action(shape, do, False) for name, (shape, do) in orders.ORDERS.items()}
+    table = {name: Action(shape, do, True) for part in LOOK for name, (shape, do) in part.items()}
+    return table | {name: Action(shape, do, False) for part in CHANGE for name, (shape, do) in part.items()}
 
 
+LOOK = (views.VIEWS, explore_orders.VIEWS, open_views.VIEWS)
+CHANGE = (orders.ORDERS, explore_orders.ORDERS, open_views.ORDERS, program_orders.ORDERS)
 ACTIONS = actions()
 SHAPES = {name: action.shape for name, action in ACTIONS.items()}
 

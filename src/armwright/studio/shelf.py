@@ -18,7 +18,7 @@ MOST_ITEMS, MOST_TICKETS = 64, 32
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """One thing on the shelf: its kind ("recording", "exploration", "program"), a name, and what it is."""
+    """One thing on the shelf: its kind ("recording", "exploration", "program text", "program"), name, and what it is."""
 
     kind: str
     name: str
@@ -33,7 +33,7 @@ class Shelf:
         self._folder = tempfile.TemporaryDirectory(prefix="armwright-studio-")
         self._numbers = itertools.count(1)
         self._items: OrderedDict[int, Item] = OrderedDict()
-        self._tickets: OrderedDict[str, str] = OrderedDict()
+        self._tickets: OrderedDict[str, tuple[str, bool]] = OrderedDict()
 
     @property
     def folder(self) -> Path:
@@ -63,16 +63,21 @@ class Shelf:
             for number, item in reversed(self._items.items())
         ]
 
-    def ticket(self, page: str) -> str:
-        """Hand out an address that cannot be guessed, under which a document can be opened in a frame."""
+    def ticket(self, page: str, *, own: bool = False) -> str:
+        """Hand out an address that cannot be guessed, under which a page can be opened in a frame.
+
+        Args:
+            page: HTML.
+            own: whether it is a replay, with which the studio's page may talk; others are shut off from it.
+        """
         name = secrets.token_urlsafe(24)
-        self._tickets[name] = page
+        self._tickets[name] = page, own
         while len(self._tickets) > MOST_TICKETS:
             self._tickets.popitem(last=False)
         return name
 
-    def page(self, ticket: str) -> str | None:
-        """The document behind a ticket."""
+    def page(self, ticket: str) -> tuple[str, bool] | None:
+        """The page behind a ticket, and whether it is a replay."""
         return self._tickets.get(ticket)
 
     def close(self) -> None:

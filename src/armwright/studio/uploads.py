@@ -14,19 +14,24 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from armwright.errors import InputError
+from armwright.programs.languages import LANGUAGES
+from armwright.programs.read import read_program
 from armwright.recording.formats import load as load_recording
+from armwright.recording.replay.spec import world_spec
 from armwright.robot.load import load as load_robot
 from armwright.studio.shelf import Item
+from armwright.world.file import read_world
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from armwright.studio.state import Studio
+    from armwright.world.world import World
 
 KINDS: dict[str, tuple[tuple[str, ...], int]] = {
     "robot": ((".urdf", ".xml", ".toml"), 4 << 20),
-    "recording": ((".mcap", ".parquet", ".csv", ".npz", ".meta"), 64 << 20),
-    "program": ((".lirl", ".txt", ".script", ".urscript", ".mod", ".src", ".dat", ".nc", ".gcode", ".ngc"), 1 << 20),
+    "recording": ((".mcap", ".parquet", ".csv", ".npz"), 64 << 20),
+    "program": (tuple(sorted({suffix for language in LANGUAGES for suffix in language.suffixes})), 1 << 20),
     "world": ((".toml",), 1 << 20),
 }
 """What can be sent: suffixes and most bytes."""
@@ -87,4 +92,13 @@ async def _open(studio: Studio, kind: str, file: Path) -> dict[str, Any]:
         recording = await asyncio.to_thread(load_recording, file)
         note = f"{recording.duration:.1f} s, {len(recording)} rows"
         return {"number": studio.shelf.add(Item("recording", file.name, recording, note))}
-    raise InputError(f"upload: {kind} cannot be opened yet")
+    if kind == "program":
+        program = await asyncio.to_thread(read_program, file)
+        note = f"{len(program.moves)} moves"
+        return {"number": studio.shelf.add(Item("program text", file.name, program, note)), "moves": len(program.moves)}
+    world = await asyncio.to_thread(read_world, file)
+    return {"name": world.name, "shapes": world_spec(world), "task": _ends(world)}
+
+
+def _ends(world: World) -> dict[str, Any] | None:
+    return None if world.task is None else {"start": list(world.task.start), "goal": list(world.task.goal)}

@@ -7,13 +7,21 @@ import { connect } from "./link.js";
 import { el } from "./ui.js";
 import { robotTab } from "./robot_tab.js";
 import { liveTab } from "./live_tab.js";
+import { exploreTab } from "./explore_tab.js";
+import { recordingsTab } from "./recordings_tab.js";
+import { programsTab } from "./programs_tab.js";
+import { documentsTab } from "./documents_tab.js";
+import { frames } from "./frames.js";
 
-const TABS = [["robot", "Robot", robotTab], ["live", "Live", liveTab]];
+const TABS = [
+  ["robot", "Robot", robotTab], ["live", "Live", liveTab], ["explore", "Explore", exploreTab],
+  ["recordings", "Recordings", recordingsTab], ["programs", "Programs", programsTab], ["documents", "Documents", documentsTab],
+];
 const $ = (id) => document.getElementById(id);
 
 const app = {
   role: null, robot: null, spec: null, posture: null, live: null, scene: null, tabs: {}, tab: null, ready: false,
-  theme: preferredTheme(), frames: 0, drawn: [],
+  theme: preferredTheme(), received: 0, drawn: [],
   get owner() { return app.role === "owner"; },
   /** Say what went wrong, until it is closed or something else is said. */
   complain(text) {
@@ -47,11 +55,13 @@ const app = {
   onFrame: null,
 };
 globalThis.__studio = app;
+app.frames = frames($("stage"));
 
 function setTheme(theme) {
   app.theme = theme;
   document.documentElement.dataset.theme = theme;
   app.scene?.setTheme(theme);
+  app.frames.theme(theme);
   for (const tab of Object.values(app.tabs)) tab.theme?.(theme);
 }
 
@@ -87,6 +97,7 @@ function choose(name, { focus = false } = {}) {
   const next = app.tabs[name];
   if (!next || next === app.tab) return;
   app.tab?.hide?.();
+  app.frames.clear();
   app.tab = next;
   for (const button of $("tabs").children) {
     const mine = button.dataset.tab === name;
@@ -96,7 +107,6 @@ function choose(name, { focus = false } = {}) {
   }
   $("left").replaceChildren(...next.left);
   $("right").replaceChildren(...(next.right ?? []));
-  $("bottom").replaceChildren(...(next.bottom ?? []));
   document.querySelector("main").classList.toggle("wide", !next.right);
   app.hint();
   next.show?.();
@@ -154,7 +164,7 @@ app.link = connect(location.hash.slice(1), {
     for (const tab of Object.values(app.tabs)) tab.event?.(message);
   },
   frame(values) {
-    app.frames += 1;
+    app.received += 1;
     app.tab?.frame?.(values);
     app.link.drew();
   },

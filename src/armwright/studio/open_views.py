@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Things on the shelf, opened: a replay in a frame, a recording's signals as columns, a file to keep, a document."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.exploration.replay import exploration_stage
+from armwright.programs.outcome.replay import program_stage
+from armwright.recording.replay.page import html_page, replay_parts
+from armwright.recording.replay.stage import can_show, stage_of
+from armwright.studies.page import write_page
+from armwright.studies.registry import available, load_study
+from armwright.studies.run import run_study
+from armwright.studio.messages import Shape, listed, one_of, text, whole
+
+if TYPE_CHECKING:
+    from armwright.recording.replay.stage import Stage
+    from armwright.studio.hub import Client
+    from armwright.studio.shelf import Item
+    from armwright.studio.state import Studio
+
+NUMBER = whole(1, 2**31)
+KINDS = ("recording", "exploration", "program")
+MOST_ROWS, MOST_SIGNALS = 2000, 8
+MOST_FILE = 16 << 20  # bytes of a recording that is handed out on the page's line
+
+
+def _stage(item: Item) -> Stage:
+    if item.kind == "program":
+        return program_stage(item.value, item.name)
+    if item.kind == "exploration":
+        stage = exploration_stage(item.value, item.name)
+        if stage is not None:
+            return stage
+    elif can_show(item.value):
+        return stage_of(item.value, title=item.name)
+    raise InputError(f"{item.name}: says neither which arm it was nor where; look at its signals instead")
+
+
+async def replay(studio: Studio, client: Client, kind: str, number: int) -> dict[str, Any]:
+    """A replay to be opened in a frame."""
+    item = studio.shelf.get(number, kind)
+
+    def make() -> str:
+        stage = _stage(item)
+        return html_page(item.name, (), replay_parts(stage))
+
+    return {"ticket": studio.shelf.ticket(await asyncio.to_thread(make), own=True), "name": item.name}
+
+
+async def signals(studio: Studio, client: Client, number: int) -> dict[str, Any]:
+    """What a recording holds."""
+    recording = studio.shelf.get(number, "recording").value
+    return {
+        "duration": recording.duration,
+        "rows": len(recording),
+        "robot": recording.robot.name if recording.robot is not None else None,
+        "shows": can_show(recording),
+        "outcome": recording.outcome,
+        "signals": [
+            {"name": name, "unit": signal.unit, "labels": list(recording.labels(name))[:64], "width": signal.width}
+            for name, signal in recording.signals.items()
+        ],
+        "events": [{"time": event.time, "name": event.name} for event in recording.events[:500]],
+    }
+
+
+async def columns(studio: Studio, client: Client, number: int, names: list[str]) -> dict[str, Any]:
+    """Some signals of a recording over time, thinned to what a screen can show; time begins at 0."""
+    recording = studio.shelf.get(number, "recording").value
+    step = max(1, -(-len(recording) // MOST_ROWS))
+    out = {}
+    for name in names:
+        values = np.asarray(recording[name]).reshape(len(recording), -1)[::step, :16]
+        out[name] = [[None if not np.isfinite(x) else float(f"{x:.6g}") for x in column] for column in values.T]
+    time = recording.time[::step] - (recording.time[0] if len(recording) else 0.0)
+    return {"time": [round(float(t), 6) for t in time], "columns": out}
+
+
+async def file(studio: Studio, client: Client, number: int, to: str) -> dict[str, Any]:
+    """A recording as a file, in base64."""
+    item = studio.shelf.get(number, "recording")
+    name = "".join(c if c.isalnum() or c in "-_." else "-" for c in item.name.rsplit(".", 1)[0]) + f".{to}"
+
+    def write() -> bytes:
+        with TemporaryDirectory(dir=studio.shelf.folder) as folder:
+            return Path(item.value.save(Path(folder) / name)).read_bytes()
+
+    content = await asyncio.to_thread(write)
+    if len(content) > MOST_FILE:
+        raise InputError(f"file: {len(content) >> 20} MiB are too much for the page; choose another format")
+    return {"file": name, "base64": base64.b64encode(content).decode()}
+
+
+async def documents(studio: Studio, client: Client) -> dict[str, Any]:
+    """The documents that can be run."""
+
+    def read() -> list[dict[str, Any]]:
+        studies = [load_study(name) for name in available()]
+        return [{"id": s.id, "title": s.title, "document": s.document, "items": len(s.items)} for s in studies]
+
+    return {"documents": await asyncio.to_thread(read)}
+
+
+async def reproduce(studio: Studio, client: Client, document: str) -> dict[str, Any]:
+    """Run a document; the job's result has the ticket of its report."""
+    if document not in available():
+        raise InputError(f"documents: no {document!r:.40}; valid: {', '.join(available())}")
+
+    def work(progress: Callable[[float, str], None]) -> dict[str, Any]:
+        study = load_study(document)
+        done = 0
+
+        def tell(result: Any) -> None:
+            nonlocal done
+            done += 1
+            progress(0.9 * done / len(study.items), f"{result.item.id}: {result.verdict.kind}")
+
+        outcome = run_study(study, tell=tell)
+        progress(0.92, "draws figures")
+        with TemporaryDirectory(dir=studio.shelf.folder) as folder:
+            page = write_page(outcome, Path(folder) / "report.html").read_text(encoding="utf-8")
+        return {"document": document, "ticket": studio.shelf.ticket(page), "counts": outcome.counts()}
+
+    return {"job": studio.jobs.start(f"document {document}", work)}
+
+
+VIEWS: dict[str, tuple[Shape, Any]] = {
+    "replay": (Shape({"kind": one_of(*KINDS), "number": NUMBER}), replay),
+    "signals": (Shape({"number": NUMBER}), signals),
+    "columns": (Shape({"number": NUMBER, "names": listed(text(100), MOST_SIGNALS)}), columns),
+    "file": (Shape({"number": NUMBER, "to": one_of("mcap", "parquet", "npz")}), file),
+    "documents": (Shape(), documents),
+}
+ORDERS: dict[str, tuple[Shape, Any]] = {"reproduce": (Shape({"document": text(20)}), reproduce)}
