@@ -59,7 +59,11 @@ async def list_worlds(studio: Studio, client: Client) -> dict[str, Any]:
     for name in worlds():
         world = load_world(name)
         made_for = [world.task.robot] if world.task else list(world.tool_task.robots) if world.tool_task else []
-        task = None if world.task is None else {"start": world.task.start, "goal": world.task.goal}
+        task: dict[str, Any] | None = None
+        if world.task is not None:
+            task = {"start": world.task.start, "goal": world.task.goal}
+        elif world.tool_task is not None:
+            task = {"start": world.tool_task.near}
         found.append(
             {"name": name, "title": world.title, "robots": made_for, "shapes": world_spec(world), "task": task}
         )

@@ -45,7 +45,7 @@ class Rows:
             columns = [np.array([row[k] for row in self._kept]) for k in range(7)]
         else:
             columns = [np.zeros((0, width)) for width in widths]
-        units = {"q": "rad", "qd": "rad/s", "tau": "N m", "tau_ext": "N m", "tau_ext_true": "N m", "force": "N"}
+        units = {"q": "rad", "qd": "rad/s", "tau": "N m", "tau_ext": "N m", "tau_ext_true": "N m", "push": "N"}
         signals = {
             name: Signal(values, unit) for (name, unit), values in zip(units.items(), columns[1:], strict=True)
         }

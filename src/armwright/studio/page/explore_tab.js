@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explore: choose a world or draw one, send the arm through it, watch the map grow, compare observers and reactions.
-import { choice, download, el, fixed, fmt, part, slider, tick } from "./ui.js";
+import { choice, download, el, fill, fixed, fmt, part, slider, tick } from "./ui.js";
 
+const LOW = [-0.08, 0.08]; // m: endless cylinders are drawn as posts, not to hide the arm
 const TOOLS = { box: "Box", cylinder: "Cylinder", sphere: "Sphere" };
 const COLUMNS = [
   ["contacts", "contacts", 0], ["false_alarms", "false alarms", 0], ["arrival_s", "arrival s", 1], ["largest_force_n", "largest force N", 0],
@@ -20,21 +21,27 @@ export function exploreTab(app) {
 
   function drawWorld() {
     if (app.tab !== tab) return;
-    app.scene.setWorld(shapes());
+    app.scene.setWorld(shapes(), { endless: LOW });
     const task = isDrawn() ? ends : known?.find((w) => w.name === options.world)?.task;
     const fits = (q) => q && q.length === app.spec.joints.length;
-    if (fits(task?.start)) app.scene.setPose(task.start);
+    app.scene.setPose(fits(task?.start) ? task.start : app.tabs.robot.q);
     app.scene.setGhost(fits(task?.goal) ? task.goal : null);
+  }
+
+  /** Turn the view to arm and world. */
+  function lookAtIt() {
+    const points = shapes().filter((s) => s.kind !== "half-space").map((s) => s.centre ?? s.start).filter(Boolean);
+    app.lookAt(points);
   }
 
   function makeLeft() {
     const off = !app.owner;
     const entries = [...(known ?? []).map((w) => [w.name, `${w.name} – ${w.title || `${w.shapes.length} shapes`}`]), [DRAWN, "a world of your own"]];
-    const which = choice("World", entries, options.world, (name) => { options.world = name; app.frames.clear(); makeLeft(); drawWorld(); });
+    const which = choice("World", entries, options.world, (name) => { options.world = name; app.frames.clear(); makeLeft(); drawWorld(); lookAtIt(); });
     const world = known?.find((w) => w.name === options.world);
     const many = (name, words, list) => list.map((x) => tick(x, options[name].includes(x), (on) => { options[name] = on ? [...options[name], x] : options[name].filter((y) => y !== x); }, off).row);
     const misfit = world && world.robots.length && !world.robots.includes(app.spec.name);
-    left.replaceChildren(
+    fill(left,
       part("World", which.row,
         world ? el("p", { class: "small muted" }, `Made for ${world.robots.join(", ") || "any arm"}.`) : null,
         misfit ? el("p", { class: "notice" }, `The arm on the page is ${app.spec.name}. `, el("button", { onclick: () => app.ask("robot", { name: world.robots[0] }), disabled: off }, `Take ${world.robots[0]}`)) : null,
@@ -137,8 +144,9 @@ export function exploreTab(app) {
       if (app.tab !== tab) return;
       makeLeft();
       drawWorld();
+      lookAtIt();
     },
-    hide() { app.scene.setWorld([]); app.scene.setGhost(null); },
+    hide() { app.scene.setWorld([]); app.scene.setGhost(null); app.lookAt(); },
     event(message) {
       if (message.event !== "job" || message.state !== "done" || !message.result?.runs) return;
       runs.unshift(message.result);

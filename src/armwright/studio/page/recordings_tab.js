@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings: open MCAP, Parquet, CSV or NPZ; replay and plots share their time; two can stand beside one another.
 import { createPlots } from "/shared/plots.js";
-import { choice, download, el, fmt, part } from "./ui.js";
+import { choice, download, el, fill, fmt, part } from "./ui.js";
 
 const WATCH = 60; // ms between two looks at the replay's time
 
@@ -22,7 +22,7 @@ export function recordingsTab(app) {
 
   function drawLeft() {
     const others = items.filter((item) => item.number !== first);
-    left.replaceChildren(
+    fill(left,
       part("Recordings", el("div", { class: "row" }, el("button", { onclick: () => file.click(), disabled: !app.owner }, "Open MCAP, Parquet, CSV, NPZ …"), file),
         items.length ? el("ul", { class: "items" }, items.map((item) => el("li", {}, el("button", { "aria-pressed": item.number === first, onclick: () => choose(item.number) }, item.name, el("small", {}, item.note)))))
           : el("p", { class: "small muted" }, "None yet. Open a file, or record the live arm on the tab Live.")),

@@ -85,12 +85,13 @@ function setRobot(robot, posture) {
   app.status();
 }
 
-/** A view that has the arm at q in its middle. */
-function viewOf(q) {
-  const { links, tool } = forward(app.spec, q), points = [...links, tool, app.spec.T_base_root].map(origin);
+/** A view that has the arm at q, and some more points, in its middle. */
+function viewOf(q, more = []) {
+  const { links, tool } = forward(app.spec, q), points = [...[...links, tool, app.spec.T_base_root].map(origin), ...more];
   const ends = [0, 1, 2].map((i) => [Math.min(...points.map((p) => p[i])), Math.max(...points.map((p) => p[i]))]);
   const size = Math.hypot(...ends.map(([a, b]) => b - a));
-  return { target: ends.map(([a, b]) => 0.5 * (a + b)), distance: Math.max(2.1 * size, 1.2 * app.spec.extent) };
+  const { clientWidth: width, clientHeight: height } = $("canvas"), narrow = Math.max(1, 1.1 / (width / height || 1));
+  return { target: ends.map(([a, b]) => 0.5 * (a + b)), distance: narrow * Math.max(2.0 * size, 1.2 * app.spec.extent) };
 }
 
 function choose(name, { focus = false } = {}) {
@@ -112,6 +113,7 @@ function choose(name, { focus = false } = {}) {
   next.show?.();
 }
 app.choose = choose;
+app.lookAt = (points = []) => app.scene.setView(viewOf(app.posture, points));
 
 function makeTabs() {
   for (const [name, title, make] of TABS) {

@@ -14,6 +14,9 @@ export function el(tag, properties = {}, ...children) {
   return element;
 }
 
+/** Put children into an element in place of what is there; those that are null are left out. */
+export const fill = (element, ...children) => element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+
 let idents = 0;
 export const ident = (stem) => `${stem}-${++idents}`;
 
