@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from armwright.errors import InputError
+from armwright.errors import ArmwrightError, InputError
 from armwright.programs.languages import LANGUAGES
 from armwright.programs.read import read_program
 from armwright.recording.formats import load as load_recording
@@ -65,7 +65,11 @@ async def body_of(request: Request, most: int) -> bytes:
 
 
 async def take(studio: Studio, request: Request) -> dict[str, Any]:
-    """Read an upload and open what it holds."""
+    """Read an upload and open what it holds; what is wrong with its content is an answer, ``{"error": …}``.
+
+    Raises:
+        InputError: what was sent is no such file at all: its kind, name, size or encoding.
+    """
     kind = request.path_params["kind"]
     if kind not in KINDS:
         raise InputError(f"upload: unknown kind {kind!r:.40}; valid: {', '.join(KINDS)}")
@@ -77,10 +81,8 @@ async def take(studio: Studio, request: Request) -> dict[str, Any]:
         file.write_bytes(content)
         try:
             return await _open(studio, kind, file)
-        except Exception as error:
-            if str(folder) not in str(error):
-                raise
-            raise InputError(str(error).replace(f"{folder}/", "")) from None  # the user's name of the file, not ours
+        except ArmwrightError as error:
+            return {"error": str(error).replace(f"{folder}/", "")}  # the user's name of the file, not ours
 
 
 async def _open(studio: Studio, kind: str, file: Path) -> dict[str, Any]:

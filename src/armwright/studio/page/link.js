@@ -16,7 +16,7 @@ export function connect(token, handlers) {
     socket = new WebSocket(`ws://${location.host}/socket`);
     socket.binaryType = "arraybuffer";
     drawn = 0;
-    socket.onopen = () => ask("hello", { token }).then(handlers.ready, (error) => handlers.lost(error.message));
+    socket.onopen = () => ask("hello", { token }).then(handlers.ready, () => {}); // onclose says why not
     socket.onmessage = ({ data }) => {
       if (typeof data !== "string") return handlers.frame(new Float32Array(data));
       const message = JSON.parse(data);
