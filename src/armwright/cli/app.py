@@ -10,7 +10,19 @@ from typing import Annotated, Any
 import typer
 
 from armwright import __version__
-from armwright.cli import bench, compare, count, describe, export, identify, reproduce, show_program, simulate, studio, tour
+from armwright.cli import (
+    bench,
+    compare,
+    count,
+    describe,
+    export,
+    identify,
+    reproduce,
+    show_program,
+    simulate,
+    studio,
+    tour,
+)
 from armwright.cli.campaign import app as campaigns
 from armwright.cli.failures import CommandError, guarded, outcome, report
 from armwright.cli.lab import app as lab

@@ -19,7 +19,7 @@ MOST = 4
 """Jobs that may wait or run."""
 
 
-class CancelledWork(ArmwrightError):
+class WorkCancelledError(ArmwrightError):
     """The user does not want the result any more."""
 
 
@@ -41,7 +41,7 @@ class Jobs:
 
         def progress(fraction: float, text: str = "") -> None:
             if stop.is_set():
-                raise CancelledWork("cancelled")
+                raise WorkCancelledError("cancelled")
             self._tell(
                 {"event": "job", "job": number, "name": name, "state": "running", "fraction": fraction, "text": text}
             )
@@ -51,7 +51,7 @@ class Jobs:
             try:
                 progress(0.0, "begins")
                 end |= {"state": "done", "result": work(progress)}
-            except CancelledWork:
+            except WorkCancelledError:
                 end |= {"state": "cancelled"}
             except ArmwrightError as error:
                 end |= {"state": "failed", "error": str(error)}

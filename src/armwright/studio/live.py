@@ -98,6 +98,15 @@ class LiveArm:
         self.goal = inside(self.plant.robot, q)
         self._middle = self.goal.copy()
 
+    def let_go(self) -> None:
+        """Pull no more."""
+        self.plant.let_go()
+
+    def move(self, motion: str) -> None:
+        """Hold, or sway about the last goal."""
+        self.motion = motion
+        self.go_to(self._middle)
+
     def reset(self) -> None:
         """Put the arm back to where it began, at rest."""
         self.plant.let_go()

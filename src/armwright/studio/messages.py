@@ -98,8 +98,7 @@ def listed(item: Check, most: int) -> Check:
 
 def record(fields: Mapping[str, Check], optional: Mapping[str, Check] | None = None) -> Check:
     """An object with just these fields."""
-    shape = Shape(fields, optional or {})
-    return lambda value: shape.read(value)
+    return Shape(fields, optional or {}).read
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ async def pull(
 
 async def release(studio: Studio, client: Client) -> None:
     """Let go."""
-    await studio.order(lambda: studio.arm.plant.let_go())
+    await studio.order(studio.arm.let_go)
 
 
 async def goal(studio: Studio, client: Client, q: list[float]) -> None:
@@ -46,12 +46,7 @@ async def goal(studio: Studio, client: Client, q: list[float]) -> None:
 
 async def motion(studio: Studio, client: Client, kind: str) -> None:
     """Hold, or sway about the goal."""
-
-    def change() -> None:
-        studio.arm.motion = kind
-        studio.arm.go_to(studio.arm._middle)
-
-    await studio.order(change)
+    await studio.order(lambda: studio.arm.move(kind))
     studio.tell_live()
 
 

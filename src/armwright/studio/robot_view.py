@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.dynamics import gravity_torque, joint_reactions, mass_matrix
 from armwright.errors import InputError
-from armwright.kinematics import fk, ik, jacobian, manipulability, singularity
+from armwright.kinematics import IKResult, fk, ik, jacobian, manipulability, singularity
 from armwright.recording.replay.spec import robot_spec
 from armwright.robot.check import check
 from armwright.spatial.rotations import exp_so3, log_so3
@@ -70,6 +70,7 @@ def branches(robot: Robot, position: list[float], rotation: list[float], seed: A
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = exp_so3(np.array(rotation)), position
     found = ik(robot, T, seed=seed)
+    assert isinstance(found, IKResult)  # one target
     return {
         "status": found.status,
         "message": found.message,

@@ -46,8 +46,6 @@ class Rows:
         else:
             columns = [np.zeros((0, width)) for width in widths]
         units = {"q": "rad", "qd": "rad/s", "tau": "N m", "tau_ext": "N m", "tau_ext_true": "N m", "push": "N"}
-        signals = {
-            name: Signal(values, unit) for (name, unit), values in zip(units.items(), columns[1:], strict=True)
-        }
+        signals = {name: Signal(values, unit) for (name, unit), values in zip(units.items(), columns[1:], strict=True)}
         settings = {"law": plant.choice.law, "knows": plant.choice.knows}
         return Recording(columns[0][:, 0], signals, self.robot, settings, outcome="recorded in the studio")

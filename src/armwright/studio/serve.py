@@ -157,5 +157,10 @@ async def _run(server: Any, door: socket.socket, ready: Callable[[Callable[[], N
     if serving.done():
         await serving
         raise ArmwrightError("studio: the server did not start")
-    ready(lambda: loop.call_soon_threadsafe(stop))
+
+    def stop_soon() -> None:
+        with suppress(RuntimeError):  # it has ended by itself
+            loop.call_soon_threadsafe(stop)
+
+    ready(stop_soon)
     await serving

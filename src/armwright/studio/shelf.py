@@ -18,7 +18,7 @@ MOST_ITEMS, MOST_TICKETS = 64, 32
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """One thing on the shelf: its kind ("recording", "exploration", "program text", "program"), name, and what it is."""
+    """One thing on the shelf: its kind ("recording", "exploration", "program text", "program"), name and value."""
 
     kind: str
     name: str

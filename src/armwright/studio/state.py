@@ -45,7 +45,7 @@ class Studio:
         self._choosing = asyncio.Lock()
 
     def role(self, token: str) -> str | None:
-        """"owner", "viewer", or None for a token that is neither."""
+        """Return "owner", "viewer", or None for a token that is neither."""
         given = token.encode()
         owner = secrets.compare_digest(given, self.token.encode())
         viewer = secrets.compare_digest(given, self.view_token.encode())
@@ -125,14 +125,15 @@ class Studio:
             await asyncio.sleep(JUDGED)
             if not self.hub.watching:
                 continue
-            now = await self.order(self.arm.moment)
-            if now.body < 0 and not now.alarm:
-                if not quiet:
-                    self.hub.tell({"event": "felt", "felt": judge(self.arm.plant.robot, now)})
-                quiet = True
+            robot, now = await self.order(lambda: (self.arm.plant.robot, self.arm.moment()))
+            nothing = now.body < 0 and not now.alarm
+            if nothing and quiet:
                 continue
-            quiet = False
-            felt = await asyncio.to_thread(judge, self.arm.plant.robot, now)
+            quiet = nothing
+            try:
+                felt = await asyncio.to_thread(judge, robot, now)
+            except ArmwrightError as error:  # a pose in which nothing can be said
+                felt = {"outcome": "no contact", "reason": str(error), "time": now.time, "alarm": now.alarm}
             self.hub.tell({"event": "felt", "felt": felt})
 
     def close(self) -> None:

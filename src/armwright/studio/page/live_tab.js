@@ -25,7 +25,7 @@ export function liveTab(app) {
   function makeControls() {
     const off = !app.owner, live = app.live;
     const law = choice("Law", app.laws.map((x) => [x, x]), live.law, () => sendLaw(), off);
-    const knows = tick("The controller knows payload and friction", live.knows, () => sendLaw(), off);
+    const knows = tick("The model knows payload and friction", live.knows, () => sendLaw(), off);
     async function sendLaw() {
       app.status("compiling …");
       await app.ask("law", { law: law.select.value, knows: knows.box.checked }).finally(() => app.status());
@@ -184,7 +184,9 @@ export function liveTab(app) {
     },
     theme(theme) { plots?.setTheme(theme); },
     frame(values) {
+      const before = last?.t ?? 0;
       last = read(values);
+      if (last.t < before) plots?.clear(); // another plant: its clock begins anew
       if (last.n !== app.spec.joints.length || !plots) return;
       app.scene.setPose(last.q);
       drawScene();
