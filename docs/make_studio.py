@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import time
@@ -21,7 +22,12 @@ from websockets.sync.client import connect
 
 HERE = Path(__file__).parent
 REPEATS, SPAN = 5, 6.0
-OPTIONS = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking", "--no-first-run")
+OPTIONS = (
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+    "--no-first-run",
+)
 LATENCY = """() => {
   const app = __studio, found = globalThis.__latency = [];
   let done = null;
@@ -110,7 +116,9 @@ def frames(page: Any, process: subprocess.Popen[str]) -> dict[str, float]:
 
 def latency(page: Any) -> list[float]:
     """Milliseconds from the pointer's event to the picture of a frame that has followed it."""
-    at = page.evaluate("(() => { const T = __studio.scene.poses.tool; return __studio.scene.project([T[3], T[7], T[11]]); })()")
+    at = page.evaluate(
+        "(() => { const T = __studio.scene.poses.tool; return __studio.scene.project([T[3], T[7], T[11]]); })()"
+    )
     page.evaluate(LATENCY)
     page.mouse.move(*at)
     page.mouse.down()
@@ -140,8 +148,6 @@ class Listener:
 
     def hear(self) -> None:
         """Take one message."""
-        import struct
-
         data = self.socket.recv(timeout=20)
         self.bytes += len(data)
         if isinstance(data, bytes):
@@ -152,7 +158,7 @@ class Listener:
 
 
 def many(at: dict[str, str], clients: int) -> dict[str, float]:
-    """Simulated over real time and bytes a second of each client, with one more that never reads if there are several."""
+    """Simulated over real time and bytes a second of clients; if there are several, one of them never reads."""
     stalled = Listener(at) if clients > 1 else None
     listeners = [Listener(at) for _ in range(clients - (stalled is not None))]
     for one in listeners:
@@ -234,7 +240,7 @@ def main() -> None:
         found["ten_clients_one_stalled"] = many(at, 10)
         stop(process)
         browser.close()
-    print(json.dumps(found, indent=2))
+    sys.stdout.write(json.dumps(found, indent=2) + "\n")
 
 
 if __name__ == "__main__":

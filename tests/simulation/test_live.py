@@ -64,6 +64,17 @@ def test_another_payload_at_run_time_is_the_arm_with_that_payload():
     assert np.allclose(changed.q, Q0, atol=1e-4)
 
 
+def test_gains_at_run_time_are_the_law_with_those_gains():
+    changed = live(arm(), pd_gravity(np.full((1, 2), 10.0), np.full((1, 2), 1.0)), q0=Q0)
+    changed.gains["kp"][...], changed.gains["kd"][...] = 250.0, 30.0
+    fixed = live(arm(), pd_gravity(250.0, 30.0), q0=Q0)
+    for plant in (changed, fixed):
+        for _ in range(50):
+            plant.step(Q0 + 0.1)
+    np.testing.assert_allclose(changed.q, fixed.q, atol=1e-12)
+    assert fixed.gains == {}
+
+
 def test_what_was_not_declared_cannot_change():
     stepped = live(arm(), law(), q0=Q0)
     with pytest.raises(InputError, match=r"differs in .*not declared"):

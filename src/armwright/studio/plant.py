@@ -17,7 +17,7 @@ from armwright.contact.observers.momentum import momentum_observer
 from armwright.control.computed_torque import computed_torque
 from armwright.control.pd_gravity import pd_gravity
 from armwright.dynamics import mass_matrix
-from armwright.lab.body import lab_arm, with_friction
+from armwright.lab.body import lab_arm
 from armwright.simulation.live import live
 from armwright.studio.pull import Pulled, anchor_of, inputs_of, pull_wrench, truth_kernel
 
@@ -103,7 +103,7 @@ class Plant:
         self.truth()
 
     def _with(self, arm: Robot, factor: float, payload: float) -> Robot:
-        out = with_friction(arm, factor * self._viscous, factor * self._dry, DEAD_ZONE)
+        out = arm.with_friction(factor * self._viscous, factor * self._dry, DEAD_ZONE)
         return out.with_payload(payload) if payload else out
 
     def become(self, *, friction: float | None = None, payload: float | None = None) -> None:
