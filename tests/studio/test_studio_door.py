@@ -297,3 +297,9 @@ def test_stalled_page_is_skipped_and_nobody_waits(running):
     finally:
         for one in pages:
             one.close()
+
+
+def test_programs_of_all_languages_can_be_sent():
+    from armwright.programs.languages import LANGUAGES
+
+    assert set(KINDS["program"][0]) == {suffix for language in LANGUAGES for suffix in language.suffixes}

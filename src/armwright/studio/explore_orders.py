@@ -8,10 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from armwright.errors import InputError
-from armwright.exploration.explore import explore
-from armwright.exploration.options import REACTIONS, ArmTask, Budget, Sensing
 from armwright.recording.replay.spec import world_spec
-from armwright.studio.messages import Shape, listed, number, numbers, one_of, record, text
+from armwright.studio.messages import Shape, listed, number, numbers, one_of, one_of_these, record, text
 from armwright.studio.robot_view import configuration
 from armwright.studio.shelf import Item
 from armwright.studio.views import Q
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
 
 OBSERVERS = ("closed-loop", "momentum", "kalman", "disturbance", "scaled-error")
 MOST_RUNS, MOST_SHAPES = 8, 64
+MOST_WORDS = 8
 METRICS = ("contacts", "false_alarms", "arrival_s", "largest_force_n", "median_delay_s", "tool_path_m", "simulated_s")
 PLACE = numbers(-100.0, 100.0, count=3)
 SIZE = number(1e-3, 50.0)
@@ -34,6 +33,13 @@ DRAWN = record(
     {"size": numbers(1e-3, 50.0, count=3), "radius": SIZE, "height": SIZE},
 )
 WORLD = {"name": text(60), "shapes": listed(DRAWN, MOST_SHAPES)}
+
+
+def reactions_known() -> tuple[str, ...]:
+    """What an arm may do when it touches something."""
+    from armwright.exploration.options import REACTIONS
+
+    return REACTIONS
 
 
 def drawn_world(studio: Studio, name: str, shapes: list[dict[str, Any]], **ends: list[float]) -> World:
@@ -67,7 +73,7 @@ async def list_worlds(studio: Studio, client: Client) -> dict[str, Any]:
         found.append(
             {"name": name, "title": world.title, "robots": made_for, "shapes": world_spec(world), "task": task}
         )
-    return {"worlds": found, "observers": list(OBSERVERS), "reactions": list(REACTIONS)}
+    return {"worlds": found, "observers": list(OBSERVERS), "reactions": list(reactions_known())}
 
 
 async def world_file(studio: Studio, client: Client, **drawn: Any) -> dict[str, Any]:
@@ -96,6 +102,9 @@ async def run(
     robot = studio.robot
 
     def work(progress: Callable[[float, str], None]) -> dict[str, Any]:
+        from armwright.exploration.explore import explore
+        from armwright.exploration.options import ArmTask, Budget, Sensing
+
         rows = []
         for k, (reaction, observer) in enumerate(pairs):
             words = f"{reaction}{f', {observer}' if observer else ''}"
@@ -131,8 +140,8 @@ ORDERS: dict[str, tuple[Shape, Any]] = {
     "explore": (
         Shape(
             {
-                "reactions": listed(one_of(*REACTIONS), len(REACTIONS)),
-                "observers": listed(one_of(*OBSERVERS), len(OBSERVERS)),
+                "reactions": listed(one_of_these(reactions_known), MOST_WORDS),
+                "observers": listed(one_of(*OBSERVERS), MOST_WORDS),
                 "duration": number(1.0, 600.0),
             },
             {"world": text(60), "drawn": record(WORLD, {"start": Q, "goal": Q})},

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,6 +74,15 @@ def one_of(*names: str) -> Check:
         if value not in names:
             raise InputError(f"must be one of {', '.join(names)}; got {value!r:.40}")
         return str(value)
+
+    return check
+
+
+def one_of_these(names: Callable[[], Iterable[str]]) -> Check:
+    """One of some words that are looked up when first needed: those who know them take long to import."""
+
+    def check(value: Any) -> str:
+        return str(one_of(*names())(value))
 
     return check
 

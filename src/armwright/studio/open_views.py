@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Things on the shelf, opened: a replay in a frame, a recording's signals as columns, a file to keep, a document."""
+"""Things on the shelf, opened: a replay in a frame, a recording's signals as columns, a file to keep, a document.
+
+Rooms that take long to import are imported by whoever first needs them, so that the page opens at once.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.exploration.replay import exploration_stage
-from armwright.programs.outcome.replay import program_stage
 from armwright.recording.replay.page import html_page, replay_parts
 from armwright.recording.replay.stage import can_show, stage_of
-from armwright.studies.page import write_page
-from armwright.studies.registry import available, load_study
-from armwright.studies.run import run_study
 from armwright.studio.messages import Shape, listed, one_of, text, whole
 
 if TYPE_CHECKING:
@@ -35,6 +33,9 @@ MOST_FILE = 16 << 20  # bytes of a recording that is handed out on the page's li
 
 
 def _stage(item: Item) -> Stage:
+    from armwright.exploration.replay import exploration_stage
+    from armwright.programs.outcome.replay import program_stage
+
     if item.kind == "program":
         return program_stage(item.value, item.name)
     if item.kind == "exploration":
@@ -103,6 +104,7 @@ async def file(studio: Studio, client: Client, number: int, to: str) -> dict[str
 
 async def documents(studio: Studio, client: Client) -> dict[str, Any]:
     """The documents that can be run."""
+    from armwright.studies.registry import available, load_study
 
     def read() -> list[dict[str, Any]]:
         studies = [load_study(name) for name in available()]
@@ -113,10 +115,15 @@ async def documents(studio: Studio, client: Client) -> dict[str, Any]:
 
 async def reproduce(studio: Studio, client: Client, document: str) -> dict[str, Any]:
     """Run a document; the job's result has the ticket of its report."""
+    from armwright.studies.registry import available, load_study
+
     if document not in available():
         raise InputError(f"documents: no {document!r:.40}; valid: {', '.join(available())}")
 
     def work(progress: Callable[[float, str], None]) -> dict[str, Any]:
+        from armwright.studies.page import write_page
+        from armwright.studies.run import run_study
+
         study = load_study(document)
         done = 0
 

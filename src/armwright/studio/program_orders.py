@@ -8,16 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.programs.outcome import run_program
-from armwright.programs.outcome.rows import (
-    EVENT_HEADS,
-    MOTOR_HEADS,
-    MOVE_HEADS,
-    event_cells,
-    motor_cells,
-    move_cells,
-)
-from armwright.programs.program import Payload
 from armwright.studio.messages import Shape, number, whole
 from armwright.studio.shelf import Item
 
@@ -35,6 +25,9 @@ async def program(
     item, robot = studio.shelf.get(source, "program text"), studio.robot
 
     def work(progress: Callable[[float, str], None]) -> dict[str, Any]:
+        from armwright.programs.outcome import rows, run_program
+        from armwright.programs.program import Payload
+
         progress(0.05, "plans")
         load = Payload(payload, np.zeros(3)) if payload else None
         outcome = run_program(robot, item.value, override=override, payload=load)
@@ -53,14 +46,14 @@ async def program(
             "duration": float(outcome.plan.duration),
             "fastest": float(fastest.program),
             "moves": {
-                "heads": list(MOVE_HEADS),
-                "rows": [move_cells(outcome, move, 40) for move in outcome.moves[:MOST_CELLS]],
+                "heads": list(rows.MOVE_HEADS),
+                "rows": [rows.move_cells(outcome, move, 40) for move in outcome.moves[:MOST_CELLS]],
                 "marked": [move.use > 1.0 for move in outcome.moves[:MOST_CELLS]],
             },
-            "motors": {"heads": list(MOTOR_HEADS), "rows": motor_cells(outcome)},
+            "motors": {"heads": list(rows.MOTOR_HEADS), "rows": rows.motor_cells(outcome)},
             "events": {
-                "heads": list(EVENT_HEADS),
-                "rows": [event_cells(outcome, event) for event in outcome.events[:MOST_CELLS]],
+                "heads": list(rows.EVENT_HEADS),
+                "rows": [rows.event_cells(outcome, event) for event in outcome.events[:MOST_CELLS]],
             },
         }
 

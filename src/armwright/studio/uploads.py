@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from armwright.errors import ArmwrightError, InputError
-from armwright.programs.languages import LANGUAGES
-from armwright.programs.read import read_program
 from armwright.recording.formats import load as load_recording
 from armwright.recording.replay.spec import world_spec
 from armwright.robot.load import load as load_robot
@@ -28,10 +26,11 @@ if TYPE_CHECKING:
     from armwright.studio.state import Studio
     from armwright.world.world import World
 
+PROGRAMS = (".irl", ".script", ".urscript", ".mod", ".modx", ".prg", ".src", ".krl", ".nc", ".ngc", ".gcode", ".tap")
 KINDS: dict[str, tuple[tuple[str, ...], int]] = {
     "robot": ((".urdf", ".xml", ".toml"), 4 << 20),
     "recording": ((".mcap", ".parquet", ".csv", ".npz"), 64 << 20),
-    "program": (tuple(sorted({suffix for language in LANGUAGES for suffix in language.suffixes})), 1 << 20),
+    "program": (PROGRAMS, 1 << 20),
     "world": ((".toml",), 1 << 20),
 }
 """What can be sent: suffixes and most bytes."""
@@ -95,6 +94,8 @@ async def _open(studio: Studio, kind: str, file: Path) -> dict[str, Any]:
         note = f"{recording.duration:.1f} s, {len(recording)} rows"
         return {"number": studio.shelf.add(Item("recording", file.name, recording, note))}
     if kind == "program":
+        from armwright.programs.read import read_program
+
         program = await asyncio.to_thread(read_program, file)
         note = f"{len(program.moves)} moves"
         return {"number": studio.shelf.add(Item("program text", file.name, program, note)), "moves": len(program.moves)}
