@@ -17,6 +17,7 @@ pytest.importorskip("websockets", reason="the studio needs armwright[studio]")
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from armwright.errors import InputError
+from armwright.recording import Recording, Signal
 from armwright.studio.messages import MOST_BYTES
 from armwright.studio.serve import bind, hosts_of, is_loopback
 from armwright.studio.session import ACTIONS
@@ -297,6 +298,23 @@ def test_stalled_page_is_skipped_and_nobody_waits(running):
     finally:
         for one in pages:
             one.close()
+
+
+def test_recordings_of_all_formats_can_be_sent(running, tmp_path):
+    time = np.linspace(0.0, 1.0, 11)
+    recording = Recording(time, {"q": Signal(np.outer(time, [1.0, 2.0]), "rad")}, running.studio.robot)
+    for suffix in ("mcap", "parquet", "npz", "csv"):
+        if suffix in ("mcap", "parquet"):
+            pytest.importorskip({"mcap": "mcap", "parquet": "pyarrow"}[suffix], reason="needs armwright[log]")
+        file = recording.save(tmp_path / f"run.{suffix}")
+        if suffix == "csv":
+            status, said = upload(running, "recording", "run.csv", file.read_bytes())
+            assert "run.csv.meta" in said["error"]  # it needs its description
+            described = (tmp_path / "run.csv.meta").read_bytes()
+            assert upload(running, "recording", "run.csv.meta", described) == (200, {})
+        status, said = upload(running, "recording", file.name, file.read_bytes())
+        assert status == 200
+        np.testing.assert_array_equal(running.studio.shelf.get(said["number"], "recording").value["q"], recording["q"])
 
 
 def test_programs_of_all_languages_can_be_sent():

@@ -44,15 +44,16 @@ class Choice:
     knows: bool = True
 
 
-def friction_of(robot: Robot) -> tuple[Array, Array, bool]:
-    """Viscous [N m s/rad] and dry friction [N m] (n,) of an arm, and whether they are assumed."""
-    viscous = np.array([joint.friction.viscous for joint in robot.joints])
-    dry = np.array([joint.friction.coulomb for joint in robot.joints])
-    if viscous.any() or dry.any():
-        return viscous, dry, False
+def friction_of(robot: Robot) -> tuple[Array, Array, str]:
+    """Viscous [N m s/rad] and dry friction [N m] (n,) of an arm, and where they come from, in words."""
+    for arm, words in ((robot, "the arm's description"), (lab_arm(robot), "document 004, eq. 6.2")):
+        viscous = np.array([joint.friction.viscous for joint in arm.joints])
+        dry = np.array([joint.friction.coulomb for joint in arm.joints])
+        if viscous.any() or dry.any():
+            return viscous, dry, words
     effort = np.array([joint.limits.effort for joint in robot.joints])
     assumed = ASSUMED_FRICTION * np.where(np.isfinite(effort) & (effort > 0.0), effort, 100.0)
-    return assumed, assumed, True
+    return assumed, assumed, f"assumed: {100 * ASSUMED_FRICTION:g} % of each joint's effort limit, dry and viscous"
 
 
 def law_of(name: str, n: int) -> Law:
@@ -68,7 +69,7 @@ class Plant:
 
     Attributes:
         robot: with rotors and friction. live: its loop. choice: what it was made for.
-        assumed: whether its friction is assumed. thresholds: of the detector (n,) [N m].
+        friction_source: where its friction comes from. thresholds: of the detector (n,) [N m].
         friction: factor on the dry and viscous friction. payload: [kg] at the tool.
         body: index of the link that is held, −1 for none.
     """
@@ -77,7 +78,7 @@ class Plant:
         """Compile everything."""
         self.choice = choice
         arm = lab_arm(robot)
-        self._viscous, self._dry, self.assumed = friction_of(arm)
+        self._viscous, self._dry, self.friction_source = friction_of(robot)
         self.robot = self._with(arm, 1.0, 0.0)
         effort = np.array([joint.limits.effort for joint in arm.joints])
         self.thresholds = THRESHOLD + SHARE * np.where(np.isfinite(effort), effort, 0.0)

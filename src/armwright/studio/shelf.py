@@ -13,7 +13,8 @@ from typing import Any
 
 from armwright.errors import InputError
 
-MOST_ITEMS, MOST_TICKETS = 64, 32
+MOST_ITEMS, MOST_TICKETS, MOST_WAITING = 64, 32, 4
+MOST_DESCRIPTION = 1 << 20  # bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,7 @@ class Shelf:
         self._numbers = itertools.count(1)
         self._items: OrderedDict[int, Item] = OrderedDict()
         self._tickets: OrderedDict[str, tuple[str, bool]] = OrderedDict()
+        self._waiting: OrderedDict[str, bytes] = OrderedDict()
 
     @property
     def folder(self) -> Path:
@@ -79,6 +81,18 @@ class Shelf:
     def page(self, ticket: str) -> tuple[str, bool] | None:
         """The page behind a ticket, and whether it is a replay."""
         return self._tickets.get(ticket)
+
+    def lay_beside(self, name: str, content: bytes) -> None:
+        """Keep the description of a file that is about to come."""
+        if len(content) > MOST_DESCRIPTION:
+            raise InputError(f"{name}: a description has at most {MOST_DESCRIPTION >> 20} MiB")
+        self._waiting[name] = content
+        while len(self._waiting) > MOST_WAITING:
+            self._waiting.popitem(last=False)
+
+    def beside(self, name: str) -> bytes | None:
+        """Take the description that was laid beside a file; None if there is none."""
+        return self._waiting.pop(name, None)
 
     def close(self) -> None:
         """Remove the folder."""

@@ -79,7 +79,7 @@ class Studio:
             "recording": arm.recording,
             "goal": arm.goal.tolist(),
             "thresholds": plant.thresholds.tolist(),
-            "assumed_friction": plant.assumed,
+            "friction_source": plant.friction_source,
             "error": arm.error,
             **self.gains,
         }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that a page sends: each kind with its suffixes and its size; read as strangers' files are, never unpacked here.
 
+The description of a CSV recording (``.csv.meta``) comes before the file that it describes, and waits for it.
 The body is counted while it comes in, whatever it says about its own length, and a compressed body is refused.
 """
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 PROGRAMS = (".irl", ".script", ".urscript", ".mod", ".modx", ".prg", ".src", ".krl", ".nc", ".ngc", ".gcode", ".tap")
 KINDS: dict[str, tuple[tuple[str, ...], int]] = {
     "robot": ((".urdf", ".xml", ".toml"), 4 << 20),
-    "recording": ((".mcap", ".parquet", ".csv", ".npz"), 64 << 20),
+    "recording": ((".mcap", ".parquet", ".csv", ".npz", ".meta"), 64 << 20),
     "program": (PROGRAMS, 1 << 20),
     "world": ((".toml",), 1 << 20),
 }
@@ -75,9 +76,15 @@ async def take(studio: Studio, request: Request) -> dict[str, Any]:
     suffixes, most = KINDS[kind]
     name = file_name(request.headers.get("x-file-name", ""), suffixes)
     content = await body_of(request, most)
+    if name.endswith(".meta"):
+        studio.shelf.lay_beside(name, content)
+        return {}
     with TemporaryDirectory(dir=studio.shelf.folder) as folder:
         file = Path(folder) / name
         file.write_bytes(content)
+        described = studio.shelf.beside(f"{name}.meta")
+        if described is not None:
+            (Path(folder) / f"{name}.meta").write_bytes(described)
         try:
             return await _open(studio, kind, file)
         except ArmwrightError as error:

@@ -51,7 +51,7 @@ export function liveTab(app) {
       part("Time", el("div", { class: "row" }, pause, step, slow), el("div", { class: "row" }, record, sway, reset)),
       part("Controller", law.row, frequency.row, damping.row, knows.row),
       part("Plant", payload.row, friction.row,
-        el("p", { class: "small muted" }, live.assumed_friction ? "Friction ×1 is assumed: 2 % of each joint's effort limit, dry and viscous." : "Friction ×1 is that of the arm's description.")),
+        el("p", { class: "small muted" }, `Friction × 1 is from: ${live.friction_source}.`)),
       part("Hand", spring.row, el("p", { class: "small muted" }, "Take a link in the picture and pull. Without a mouse:"), links.row,
         el("div", { class: "row" }, ...by, el("span", { class: "muted small" }, "mm"), pull, release)),
     );

@@ -9,10 +9,12 @@ export function recordingsTab(app) {
   const left = el("div"), right = el("div"), chart = el("div");
   let items = [], first = null, second = null, plots = null, signal = "q", timer = 0, about = {};
 
-  const file = el("input", { type: "file", accept: ".mcap,.parquet,.csv,.npz", hidden: true, id: "recording-file", onchange: async () => {
-    const got = file.files[0] && (await app.upload("recording", file.files[0]));
+  const file = el("input", { type: "file", accept: ".mcap,.parquet,.csv,.npz,.meta", multiple: true, hidden: true, id: "recording-file", onchange: async () => {
+    const descriptionsFirst = [...file.files].sort((a, b) => b.name.endsWith(".meta") - a.name.endsWith(".meta"));
+    let got = null;
+    for (const one of descriptionsFirst) got = (await app.upload("recording", one)) ?? got;
     file.value = "";
-    if (got) { await refresh(); choose(got.number); }
+    if (got?.number) { await refresh(); choose(got.number); }
   } });
 
   async function refresh() {
@@ -23,7 +25,7 @@ export function recordingsTab(app) {
   function drawLeft() {
     const others = items.filter((item) => item.number !== first);
     fill(left,
-      part("Recordings", el("div", { class: "row" }, el("button", { onclick: () => file.click(), disabled: !app.owner }, "Open MCAP, Parquet, CSV, NPZ …"), file),
+      part("Recordings", el("div", { class: "row" }, el("button", { onclick: () => file.click(), disabled: !app.owner }, "Open MCAP, Parquet, CSV, NPZ …"), file), el("p", { class: "small muted" }, "A CSV file comes with its .csv.meta: choose both."),
         items.length ? el("ul", { class: "items" }, items.map((item) => el("li", {}, el("button", { "aria-pressed": item.number === first, onclick: () => choose(item.number) }, item.name, el("small", {}, item.note)))))
           : el("p", { class: "small muted" }, "None yet. Open a file, or record the live arm on the tab Live.")),
       first && others.length ? part("Compare with", el("ul", { class: "items" }, others.map((item) => el("li", {}, el("button", { "aria-pressed": item.number === second, onclick: () => compare(item.number === second ? null : item.number) }, item.name))))) : null,

@@ -47,7 +47,7 @@ export function slider({ label, unit, min, max, step, value, oninput, after = 2,
   const range = el("input", { type: "range", id, min, max, step, disabled });
   const field = el("input", { type: "number", class: "number", min, max, step, disabled, "aria-label": `${label} [${unit}]` });
   const set = (x) => { range.value = x; field.value = (+x).toFixed(after); mark(+x); };
-  const row = el("div", { class: "slider" }, el("label", { for: id }, label), range, field, el("span", { class: "unit muted" }, unit));
+  const row = el("div", { class: "slider", title: `${label}: ${fixed(min, after)} … ${fixed(max, after)} ${unit}` }, el("label", { for: id }, label), range, field, el("span", { class: "unit muted" }, unit));
   function mark(x) { row.classList.toggle("limit", marks !== null && (x <= marks[0] || x >= marks[1])); }
   range.addEventListener("input", () => { field.value = (+range.value).toFixed(after); mark(+range.value); oninput(+range.value); });
   field.addEventListener("change", () => {
