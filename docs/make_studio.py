@@ -21,8 +21,9 @@ from playwright.sync_api import sync_playwright
 from websockets.sync.client import connect
 
 HERE = Path(__file__).parent
-REPEATS, SPAN = 5, 6.0
+REPEATS, SPAN = 3, 4.0
 OPTIONS = (
+    "--disable-gpu",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
     "--disable-background-networking",
@@ -122,7 +123,7 @@ def latency(page: Any) -> list[float]:
     page.evaluate(LATENCY)
     page.mouse.move(*at)
     page.mouse.down()
-    for k in range(150):
+    for k in range(120):
         page.mouse.move(at[0] + 40 * (k % 20) / 20, at[1] - 30 * (k % 20) / 20)
         time.sleep(0.03)
     page.mouse.up()
@@ -136,7 +137,7 @@ class Listener:
 
     def __init__(self, at: dict[str, str]) -> None:
         base, token = at["view"].rstrip("/").split("/#")
-        self.socket = connect(base.replace("http", "ws") + "/socket", origin=base, compression=None)
+        self.socket = connect(base.replace("http", "ws") + "/socket", origin=base, compression=None).__enter__()
         self.count = self.bytes = 0
         self.times: list[float] = []
         self.say("hello", token=token)

@@ -93,9 +93,9 @@ def test_socket_without_origin_or_with_foreign_host_is_refused(running):
 
     address = running.base.replace("http", "ws") + "socket"
     with pytest.raises(InvalidStatus):
-        connect(address)
+        connect(address).__enter__()
     with pytest.raises(InvalidStatus):
-        connect(address, origin=running.base.rstrip("/"), additional_headers={"Host": "evil.example"})
+        connect(address, origin=running.base.rstrip("/"), additional_headers={"Host": "evil.example"}).__enter__()
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "x" * 200])

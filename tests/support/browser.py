@@ -17,6 +17,7 @@ import pytest
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # drawn in software, so that every machine draws alike; nothing of the browser's own goes out
 OPTIONS = (
+    "--disable-gpu",  # pages are put together in software, too: several times quicker without a graphics card
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
     "--disable-background-networking",

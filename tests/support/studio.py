@@ -51,7 +51,8 @@ class Page:
         self.events: list[dict[str, Any]] = []
         self._next = 0
         own = running.base.rstrip("/")
-        self.socket = connect(own.replace("http", "ws") + "/socket", origin=origin or own, compression=None, **options)
+        address = own.replace("http", "ws") + "/socket"
+        self.socket = connect(address, origin=origin or own, compression=None, **options).__enter__()
         self.greeting = self.ask("hello", token=running.studio.token if token is None else token)
 
     def ask(self, what: str, **fields: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from armwright.studio.shelf import Shelf
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
-JUDGED = 0.4  # [s] between two isolations: each takes 20 ms of this process
+JUDGED = 0.6  # [s] between two isolations: each takes 20 ms of this process
 
 
 class Studio:
