@@ -16,6 +16,7 @@ pytest.importorskip("websockets", reason="the studio needs armwright[studio]")
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from armwright.dynamics.equations import equations
 from armwright.errors import InputError
 from armwright.recording import Recording, Signal
 from armwright.studio.messages import MOST_BYTES
@@ -321,3 +322,11 @@ def test_programs_of_all_languages_can_be_sent():
     from armwright.programs.languages import LANGUAGES
 
     assert set(KINDS["program"][0]) == {suffix for language in LANGUAGES for suffix in language.suffixes}
+
+
+def test_exports_are_the_librarys_own(running, page):
+    said = page.ask("export", to="c", what="mass_matrix")["ok"]
+    assert said["file"].endswith(".c") and said["text"] == equations(running.studio.robot, "mass_matrix").source("c")
+    assert page.ask("export", to="sheet")["ok"]["text"] == running.studio.robot.to_sheet()
+    for to in ("latex", "numpy", "matlab"):
+        assert page.ask("export", to=to, what="jacobian")["ok"]["text"]

@@ -6,8 +6,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from armwright.dynamics.equations import EQUATIONS
-from armwright.robot.kernels import kernel
+from armwright.dynamics.equations import KINDS, equations
 from armwright.studio.messages import Shape, flag, numbers, one_of, whole
 from armwright.studio.robot_view import branches, configuration, look
 
@@ -15,11 +14,11 @@ if TYPE_CHECKING:
     from armwright.studio.hub import Client
     from armwright.studio.state import Studio
 
-CODE = ("c", "numpy", "latex", "matlab", "sympy", "jax", "llvm")
+CODE = ("c", "numpy", "latex", "matlab", "sympy", "jax")
 DESCRIPTIONS = ("urdf", "mjcf", "sheet")
 Q = numbers(-1e3, 1e3)
 POINT = numbers(-1e3, 1e3, count=3)
-SUFFIX = {"c": "c", "numpy": "py", "latex": "tex", "matlab": "m", "sympy": "py", "jax": "py", "llvm": "ll"} | {
+SUFFIX = {"c": "c", "numpy": "py", "latex": "tex", "matlab": "m", "sympy": "py", "jax": "py"} | {
     "urdf": "urdf",
     "mjcf": "xml",
     "sheet": "toml",
@@ -50,15 +49,14 @@ async def inverse(
     return await asyncio.to_thread(branches, studio.robot, position, rotation, configuration(studio.robot, seed))
 
 
-async def export(studio: Studio, client: Client, to: str, what: str = "rnea") -> dict[str, Any]:
+async def export(studio: Studio, client: Client, to: str, what: str = "inverse_dynamics") -> dict[str, Any]:
     """The arm's equations as source code, or the arm in another format."""
     robot = studio.robot
 
     def write() -> str:
         if to in DESCRIPTIONS:
             return str(getattr(robot, f"to_{to}")())
-        function, regroup = EQUATIONS[what]
-        return kernel(robot, function, regroup=regroup).source(to)
+        return equations(robot, what).source(to)
 
     name = robot.name if to in DESCRIPTIONS else f"{robot.name}-{what}"
     return {"text": await asyncio.to_thread(write), "file": f"{name}.{SUFFIX[to]}"}
@@ -74,6 +72,6 @@ VIEWS: dict[str, tuple[Shape, Any]] = {
     "watch": (Shape({"live": flag}), watch),
     "look": (Shape({"q": Q}), look_at),
     "ik": (Shape({"position": POINT, "rotation": numbers(-10.0, 10.0, count=3), "seed": Q}), inverse),
-    "export": (Shape({"to": one_of(*CODE, *DESCRIPTIONS)}, {"what": one_of(*EQUATIONS)}), export),
+    "export": (Shape({"to": one_of(*CODE, *DESCRIPTIONS)}, {"what": one_of(*KINDS)}), export),
     "list": (Shape(), listing),
 }

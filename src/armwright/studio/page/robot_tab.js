@@ -96,7 +96,7 @@ export function robotTab(app) {
     tick("Velocity ellipsoid (1 rad/s)", show.velocity, (on) => { show.velocity = on; draw(); }).row,
     tick("Force ellipsoid (1 N m)", show.force, (on) => { show.force = on; draw(); }).row,
     tick("Handle at the tool", show.gizmo, (on) => { show.gizmo = on; gizmo?.show(on); }).row);
-  const exportWhat = choice("Equations", ["rnea", "forward_dynamics", "mass_matrix", "coriolis_matrix", "gravity_torque", "bias", "fk", "jacobian"].map((x) => [x, x]), "mass_matrix", () => {});
+  const exportWhat = choice("Equations", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix", "gravity_torque", "bias", "fk", "jacobian"].map((x) => [x, x]), "mass_matrix", () => {});
   async function save(to, what) {
     app.status("writing …");
     const { text, file } = await app.ask("export", what ? { to, what } : { to }).finally(() => app.status());
