@@ -55,7 +55,7 @@ class Page:
         self.socket = connect(address, origin=origin or own, compression=None, **options).__enter__()
         self.greeting = self.ask("hello", token=running.studio.token if token is None else token)
 
-    def ask(self, what: str, **fields: Any) -> dict[str, Any]:
+    def ask(self, what: str, /, **fields: Any) -> dict[str, Any]:
         """Ask and wait for the answer, whole: {"ok": …} or {"error": …}."""
         self._next += 1
         self.socket.send(json.dumps({"do": what, "id": self._next, **fields}))
