@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
 from armwright.cli.output import Json, say, say_json, tell
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def studio(
-    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="Catalogue name, URDF or sheet to begin with.")] = "ur5",
+    robot: Annotated[str, typer.Argument(metavar="ROBOT", help=WHICH)] = "ur5",
     host: Annotated[str, typer.Option(help="Address to listen on; others than loopback open it to a network.")] = (
         "127.0.0.1"
     ),
@@ -22,11 +23,13 @@ def studio(
     share: Annotated[bool, typer.Option("--share", help="Print a second address, for those who may only look.")] = (
         False
     ),
-    open_browser: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+    browse: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Look at an arm, pull it, let it explore, look at recordings: a page in the browser, until Ctrl-C."""
-    from armwright.robot.load import load
     from armwright.studio.serve import is_loopback, serve
 
     if not is_loopback(host):
@@ -43,9 +46,9 @@ def studio(
             if share:
                 say(f"to look only: {at.viewer}")
             say("Ctrl-C ends it")
-        if open_browser:
+        if browse:
             import webbrowser
 
             webbrowser.open(at.owner)
 
-    serve(load(robot), host=host, port=port, ready=ready)
+    serve(load_arm(robot, implausible, base, tip), host=host, port=port, ready=ready)
