@@ -7,6 +7,7 @@ the Jacobian would still give one, and it would be wrong.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from armwright.contact.isolation.isolate import isolate
 from armwright.contact.isolation.noise import torque_covariance
 from armwright.contact.wrench_estimate import tool_wrench
+from armwright.errors import ArmwrightError
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -42,6 +44,12 @@ class Moment(NamedTuple):
     force: Array
     body: int
     alarm: bool
+
+
+def warm_up(robot: Robot) -> None:
+    """Isolate something once: what that imports and compiles takes longer than all that follow."""
+    with suppress(ArmwrightError):  # an arm about which nothing can be said
+        isolate(robot, robot.neutral(), np.full(robot.n, 10.0), SENSOR)
 
 
 def judge(robot: Robot, now: Moment) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from armwright.errors import ArmwrightError
 from armwright.robot.load import load, robots
-from armwright.studio.felt import judge
+from armwright.studio.felt import judge, warm_up
 from armwright.studio.hub import Hub
 from armwright.studio.jobs import Jobs
 from armwright.studio.live import LiveArm
@@ -120,11 +120,14 @@ class Studio:
 
     async def keep_judging(self) -> None:
         """Tell the pages, a few times a second, what the arm believes about a touch."""
-        quiet = False
+        quiet, known = False, None
         while True:
             await asyncio.sleep(JUDGED)
             if not self.hub.watching:
                 continue
+            if known is not self.robot:  # imports and compiles; nobody shall wait for that while something is touched
+                known = self.robot
+                await asyncio.to_thread(warm_up, known)
             robot, now = await self.order(lambda: (self.arm.plant.robot, self.arm.moment()))
             nothing = now.body < 0 and not now.alarm
             if nothing and quiet:
