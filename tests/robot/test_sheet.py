@@ -179,7 +179,6 @@ DEFECTS = {
     "unknown source": (changed('"book table 3"', '"bible table 3"'), "source", 39),
     "no about": (changed(', about = "origin"', ""), "about", 42),
     "no geometry": (changed("[geometry]", "[geometri]"), "unknown key", None),
-    "no bodies": (SHEET[: SHEET.index("[bodies.column]")], "required section", 1),
     "too few bodies": (SHEET[: SHEET.index("[bodies.arm]")], "length", None),
     "kind": (changed('kind = "dh"', 'kind = "dhh"'), "kind", 11),
     "limits swapped": (changed("lower = { value = -180", "lower = { value = 200"), "limits ordered", 26),
@@ -265,7 +264,7 @@ def test_load_finds_names_and_files(tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text(SHEET, encoding="utf-8")
     assert load(tmp_path / "two.toml").name == "two"
     assert load("ur5").n == 6
-    with pytest.raises(DescriptionError, match=r"no robot 'ur-5'.*has: ur5"):
+    with pytest.raises(DescriptionError, match=r"no robot 'ur-5'.*nearest: ur5"):
         load("ur-5")
     with pytest.raises(DescriptionError, match="cannot read"):
         load(tmp_path / "missing.toml")

@@ -57,7 +57,8 @@ def test_round_trip_of_the_catalogue(name: str) -> None:
     for body in robot.bodies:
         for key in ("mass", "com", "inertia"):
             assert back.sources.get(f"bodies.{body.name}.{key}") == robot.sources.get(f"bodies.{body.name}.{key}")
-    assert back.sources[f"bodies.{robot.bodies[0].name}.joint_pose"] == robot.sources["geometry.rows"]
+    first = f"bodies.{robot.bodies[0].name}.joint_pose"
+    assert back.sources[first] == robot.sources["geometry.rows" if "geometry.rows" in robot.sources else first]
     assert write_sheet(back) == write_sheet(robot_from_text(write_sheet(back)))
 
 

@@ -37,8 +37,9 @@ def check(robot: Robot, *, samples: int = 64, seed: int = 0) -> list[Finding]:
     Returns:
         Findings by severity: "error" (cannot be), "warning" (should be looked at), "info" (worth knowing).
     """
-    found = robot_body_findings(robot) + _provenance(robot) + _limits(robot) + _speeds(robot)
-    found += _sampled(robot, samples, seed)
+    found = _limits(robot) + _speeds(robot) + _sampled(robot, samples, seed)
+    if has_inertia(robot):  # else one finding says it for all bodies
+        found = robot_body_findings(robot) + _provenance(robot) + found
     order = ("error", "warning", "info")
     return sorted(found, key=lambda finding: order.index(finding.severity))
 

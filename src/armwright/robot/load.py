@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from armwright.arguments import names_culprit
 from armwright.errors import DescriptionError, InputError
 from armwright.robot.descriptions import find_described, is_described
 from armwright.robot.model import Robot
-from armwright.robot.sheet.files import catalogue_names, catalogue_text, finder
+from armwright.robot.sheet.files import catalogue_names, catalogue_text, finder, nearest
 from armwright.robot.sheet.read import Implausible, read_sheet, robot_from_text
 from armwright.robot.sheet.text import Quantity, Table, read_tree
 
@@ -39,9 +38,10 @@ def load(
     """Load a robot.
 
     Args:
-        name_or_path: a catalogue name ("ur5", see `robots`); a sheet (``.toml``), a URDF (``.urdf``, ``.xml``), an MJCF
-            model (``.xml``) or a xacro file (``.xacro``, needs the extra ``[xacro]``); the text of a sheet, URDF or
-            MJCF model; or, where `robot_descriptions` is installed, one of its names ("panda_description").
+        name_or_path: a catalogue name in any case ("ur5", see `robots`); a sheet (``.toml``), a URDF (``.urdf``,
+            ``.xml``), an MJCF model (``.xml``) or a xacro file (``.xacro``, needs the extra ``[xacro]``); the text of a
+            sheet, URDF or MJCF model; or, where `robot_descriptions` is installed, one of its names
+            ("panda_description").
         implausible: what to do with bodies that no matter can form. "refuse" them; or "warn" and load them as written:
             of a sheet any (an indefinite tensor and a singular mass matrix included), of a URDF or MJCF those whose
             moments or size are absurd, while a negative mass or moment stays refused. Links that are fixed to each
@@ -79,7 +79,8 @@ def load(
             package_roots=None if package_roots is None else [Path(folder) for folder in package_roots],
             arguments=arguments,
         )
-    if is_described(text) and text not in catalogue_names():
+    name = text.lower()
+    if is_described(text) and name not in catalogue_names():
         found = find_described(text)
         roots = [*found.roots, *(package_roots or ())]
         return load(found.path, implausible=implausible, base=base, tip=tip, package_roots=roots)
@@ -89,16 +90,12 @@ def load(
         return read_sheet(Path(text), implausible=implausible)
     if lines:
         return robot_from_text(text, "<text>", implausible=implausible)
-    names = catalogue_names()
-    if text not in names:
-        close = difflib.get_close_matches(text.lower(), names, n=3, cutoff=0.4)
-        listing = ", ".join(close + [name for name in names if name not in close])
+    if name not in catalogue_names():
         raise DescriptionError(
-            f"no robot {text!r} in the catalogue, and not a .toml, .urdf, .xml or .xacro file; the catalogue has: "
-            f"{listing}",
+            f"no robot {text!r} in the catalogue, and not a .toml, .urdf, .xml or .xacro file; {nearest(text)}",
             rule="name",
         )
-    return robot_from_text(*catalogue_text(text), finder(None), implausible=implausible)
+    return robot_from_text(*catalogue_text(name), finder(None), implausible=implausible)
 
 
 def robots() -> list[Entry]:
@@ -107,13 +104,17 @@ def robots() -> list[Entry]:
     for name in catalogue_names():
         content, file = catalogue_text(name)
         tree = read_tree(content, file, finder(None))
-        out.append(Entry(name, tree.text_of("title", ""), len(_bodies(tree)), _documents(tree)))
+        out.append(Entry(name, tree.text_of("title", ""), _joints(tree), _documents(tree)))
     return out
 
 
-def _bodies(tree: Table) -> dict[str, object]:
-    bodies = tree.table("bodies")
-    return bodies.entries if bodies is not None else {}
+def _joints(tree: Table) -> int:
+    """Number of bodies, or of rows of geometry where a sheet of kinematics alone names no bodies."""
+    bodies, geometry = tree.table("bodies"), tree.table("geometry")
+    if bodies is not None or geometry is None:
+        return len(bodies.entries) if bodies is not None else 0
+    rows = geometry.entries.get("rows")
+    return len(rows.entries["rows"]) if isinstance(rows, Quantity) else 0
 
 
 def _documents(tree: Table) -> str:

@@ -162,13 +162,11 @@ def _printed(q: Quantity, mass: float, com: Array) -> Array:
     return tensor if about == "com" else np.asarray(about_com(tensor, mass, com))
 
 
-def tables(tree: Table, *, empty: bool = False) -> dict[str, Table]:
-    """Return the ``[bodies.NAME]`` tables by name, in the order of the file; `empty` allows an arm without any."""
+def tables(tree: Table) -> dict[str, Table]:
+    """Return the ``[bodies.NAME]`` tables by name, in the order of the file; empty if there is no such section."""
     bodies = tree.table("bodies")
-    if bodies is None or not bodies.entries:
-        if empty:
-            return {}
-        raise tree.refuse("missing section [bodies.NAME], one per moving body, in chain order", "required section")
+    if bodies is None:
+        return {}
     if len(bodies.entries) > MAX_ROWS:
         raise bodies.refuse(f"at most {MAX_ROWS} bodies", "rows")
     for name, body in bodies.entries.items():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 from collections.abc import Callable
 from importlib import resources
@@ -18,6 +19,12 @@ CATALOGUE = "armwright.catalogue"
 def catalogue_names() -> list[str]:
     """Return the names of all sheets that come with the package, sorted."""
     return sorted(entry.name[:-5] for entry in resources.files(CATALOGUE).iterdir() if entry.name.endswith(".toml"))
+
+
+def nearest(name: str) -> str:
+    """Return the end of a message about an unknown name: the three nearest that there are, and where all are listed."""
+    close = difflib.get_close_matches(name.lower()[:60], catalogue_names(), n=3, cutoff=0.0)
+    return f"nearest: {', '.join(close)}; see armwright robots"
 
 
 def catalogue_text(name: str) -> tuple[str, str]:
@@ -53,6 +60,6 @@ def finder(directory: Path | None, skip: str = "") -> Callable[[str], tuple[str,
             return file_text(path), str(path)
         if stem in catalogue_names():
             return catalogue_text(stem)
-        raise DescriptionError(f"no such sheet; the catalogue has: {', '.join(catalogue_names())}")
+        raise DescriptionError(f"no such sheet beside this one or in the catalogue; {nearest(stem)}")
 
     return find

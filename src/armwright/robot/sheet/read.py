@@ -26,8 +26,8 @@ The format by example::
 
 Further sections: ``[actuators]``, ``[base]`` and ``[tool]`` with a ``pose``, ``gravity``; ``[frames.camera]`` with the
 ``body`` that carries it (default: the last) and its ``pose`` in that link's frame; ``extends = "other"``
-inherits everything from another sheet and overrides what is written. Bodies that say nothing, none of them, make an arm
-of kinematics alone.
+inherits everything from another sheet and overrides what is written. Without ``[bodies]``, or with bodies that all say
+nothing of mass, the arm has kinematics alone.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _build(tree: Table) -> Robot:
     name = tree.text_of("name")
     sources: dict[str, Source] = {}
     kind, geometry = kind_of(tree)
-    bodies = tables(tree, empty=kind == "frames")
+    bodies = tables(tree)
     common: dict[str, Any] = {"notes": tree.text_of("notes", ""), "sources": sources}
     tree.text_of("title", "")
     base = tree.table("base")
@@ -140,6 +140,7 @@ def _build(tree: Table) -> Robot:
         return _frames(name, tree, bodies, common)
     rows = chain_rows(kind, geometry, sources)
     n = len(rows)
+    bodies = bodies or {name: Table({}, tree.text, f"bodies.{name}") for name in (f"link_{i + 1}" for i in range(n))}
     if len(bodies) != n:
         raise tree.refuse(f"{n} rows of geometry need {n} bodies in chain order, got {len(bodies)}", "length", "bodies")
     joints = read_joints(tree, n, sources)

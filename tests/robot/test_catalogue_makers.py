@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arms as their makers draw them: axes and flange at the zero pose, reach, inverse kinematics, names."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import armwright as aw
+from armwright.errors import DescriptionError
+from armwright.kinematics import elbow_angle
+from support.places import ROOT
+
+
+class Drawing(NamedTuple):
+    """An arm at its zero pose [mm], base frame: each axis as (direction, a point on it), the flange and its turn.
+
+    The turn is what `Rotation.from_euler` takes, in degrees.
+    """
+
+    axes: list[tuple[str, tuple[float, float, float]]]
+    flange: tuple[float, float, float]
+    turn: tuple[str, float | tuple[float, float]] = ("x", 0.0)
+
+
+def iiwa(shoulder: float, upper: float) -> Drawing:
+    elbow, wrist = shoulder + upper, shoulder + upper + 400
+    heights = zip(["z", "y", "z", "-y", "z", "y", "z"], [0, shoulder, 0, elbow, 0, wrist, 0], strict=True)
+    return Drawing([(axis, (0, 0, height)) for axis, height in heights], (0, 0, wrist + 126))
+
+
+def abb(shoulder: float, upper: float, offset: float, fore: float, flange: float) -> Drawing:
+    elbow, wrist = shoulder + upper, shoulder + upper + offset
+    heights = [("y", (0, 0, shoulder)), ("y", (0, 0, elbow)), ("x", (0, 0, wrist)), ("y", (fore, 0, wrist))]
+    return Drawing([("z", (0, 0, 0)), *heights, ("x", (0, 0, wrist))], (fore + flange, 0, wrist), ("y", 90))
+
+
+DRAWINGS = {
+    "iiwa7": iiwa(340, 400),
+    "iiwa14": iiwa(360, 420),
+    "xarm6": Drawing(
+        [
+            ("z", (0, 0, 0)),
+            ("y", (0, 0, 267)),
+            ("y", (53.5, 0, 551.5)),
+            ("-z", (131, 0, 0)),
+            ("y", (131, 0, 209)),
+            ("-z", (207, 0, 0)),
+        ],
+        (207, 0, 112),
+        ("x", 180),
+    ),
+    "xarm7": Drawing(
+        [
+            ("z", (0, 0, 0)),
+            ("y", (0, 0, 267)),
+            ("z", (0, 0, 0)),
+            ("-y", (52.5, 0, 560)),
+            ("-z", (130, 0, 0)),
+            ("y", (130, 0, 217.5)),
+            ("-z", (206, 0, 0)),
+        ],
+        (206, 0, 120.5),
+        ("x", 180),
+    ),
+    "gen3": Drawing(
+        [
+            ("-z", (0, 0, 0)),
+            ("y", (0, 0, 284.81)),
+            ("-z", (0, -11.75, 0)),
+            ("y", (0, 0, 705.57)),
+            ("-z", (0, -24.5, 0)),
+            ("y", (0, 0, 1019.93)),
+            ("-z", (0, -24.8501, 0)),
+        ],
+        (0, -24.8501, 1187.385),
+    ),
+    "fr3": Drawing(
+        [
+            ("z", (0, 0, 0)),
+            ("y", (0, 0, 333)),
+            ("z", (0, 0, 0)),
+            ("-y", (82.5, 0, 649)),
+            ("z", (0, 0, 0)),
+            ("-y", (0, 0, 1033)),
+            ("-z", (88, 0, 0)),
+        ],
+        (88, 0, 926),
+        ("x", 180),
+    ),
+    "irb120": abb(290, 270, 70, 302, 72),
+    "irb1200": abb(399.1, 448, 42, 451, 82),
+    "kr6r900": Drawing(
+        [
+            ("-z", (0, 0, 0)),
+            ("y", (25, 0, 400)),
+            ("y", (480, 0, 400)),
+            ("-x", (0, 0, 435)),
+            ("y", (900, 0, 435)),
+            ("-x", (0, 0, 435)),
+        ],
+        (980, 0, 435),
+        ("y", 90),
+    ),
+    "lrmate200id": Drawing(
+        [
+            ("z", (0, 0, 0)),
+            ("y", (50, 0, 330)),
+            ("-y", (50, 0, 660)),
+            ("-x", (0, 0, 695)),
+            ("-y", (385, 0, 695)),
+            ("-x", (0, 0, 695)),
+        ],
+        (465, 0, 695),
+        ("YX", (-90, 180)),
+    ),
+}
+KINEMATICS_ALONE = ("iiwa7", "iiwa14", "irb120", "irb1200", "kr6r900", "lrmate200id")
+
+
+def drawn_flange(drawing: Drawing, q: np.ndarray) -> np.ndarray:
+    """Position [m] and axes of the flange after turning about every axis of the drawing, the last one first."""
+    R = Rotation.from_euler(*drawing.turn, degrees=True)
+    p = np.array(drawing.flange, dtype=float)
+    for (axis, point), angle in zip(reversed(drawing.axes), q[::-1], strict=True):
+        turn = Rotation.from_rotvec(angle * (-1 if axis[0] == "-" else 1) * np.eye(3)["xyz".index(axis[-1])])
+        R, p = turn * R, turn.apply(p - point) + point
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = R.as_matrix(), p / 1000
+    return T
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_arms_are_as_their_makers_draw_them(name: str) -> None:
+    robot, drawing = aw.load(name), DRAWINGS[name]
+    for q in (np.zeros(robot.n), *np.random.default_rng(11).uniform(-3, 3, (4, robot.n))):
+        np.testing.assert_allclose(aw.fk(robot, q), drawn_flange(drawing, q), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name, reach, flange",
+    [("irb120", 580, 72), ("irb1200", 901, 82), ("kr6r900", 901.5, 80), ("lrmate200id", 717, 80)],
+)
+def test_the_wrist_reaches_as_far_as_the_data_sheet_says(name: str, reach: float, flange: float) -> None:
+    """Distance of the wrist's centre from axis 2, and of axis 2 from axis 1, with the elbow stretched [mm]."""
+    robot = aw.load(name)
+    q = np.zeros((20001, 6))
+    q[:, 2] = np.linspace(robot.lower[2], robot.upper[2], len(q))
+    T = aw.fk(robot, q)
+    shoulder = np.array(DRAWINGS[name].axes[1][1])
+    wrist = 1000 * T[:, :3, 3] - flange * T[:, :3, 2]
+    assert np.linalg.norm(wrist - shoulder, axis=1).max() + shoulder[0] == pytest.approx(reach, abs=0.5)
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_inverse_kinematics_lead_back(name: str) -> None:
+    robot = aw.load(name)
+    T = aw.fk(robot, robot.random_configuration(0, size=5))
+    found = aw.ik(robot, T)
+    assert (found.status == "solved").all()
+    assert ((robot.lower <= found.q) & (found.q <= robot.upper)).all()
+    np.testing.assert_allclose(aw.fk(robot, found.q), T, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["iiwa7", "iiwa14"])
+def test_the_elbow_of_an_iiwa_goes_where_it_is_asked_to(name: str) -> None:
+    robot = aw.load(name)
+    q = np.array([0.3, 0.6, -0.2, -1.2, 0.4, 0.9, 0.1])
+    T, asked = aw.fk(robot, q), float(elbow_angle(robot, q)) + 0.3
+    found = aw.ik(robot, T, elbow=asked, seed=q)
+    np.testing.assert_allclose(aw.fk(robot, found.q), T, rtol=0, atol=1e-9)
+    assert elbow_angle(robot, found.q) == pytest.approx(asked, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_every_number_has_a_source_and_arms_without_masses_say_so(name: str) -> None:
+    robot = aw.load(name)
+    table = "geometry.rows" in robot.sources
+    wanted = [f"joints.{key}" for key in ("lower", "upper", "velocity")]
+    wanted += [] if table else [f"bodies.{body.name}.joint_pose" for body in robot.bodies]
+    alone = name in KINEMATICS_ALONE
+    wanted += [] if alone else [f"bodies.{body.name}.{key}" for body in robot.bodies for key in ("mass", "inertia")]
+    assert [path for path in wanted if path not in robot.sources] == []
+    assert robot.notes.startswith("Kinematics alone") == alone == ("no inertia" in repr(robot))
+    assert np.isfinite([joint.limits.velocity for joint in robot.joints]).all()
+
+
+def test_the_how_to_lists_them_with_what_they_can_do() -> None:
+    page = (ROOT / "docs" / "howto" / "load.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[2:4] for line in page[page.index("| maker |") :].split("\n\n")[0].splitlines()[2:]]
+    full, bare = (re.findall("`(.+?)`", "".join(column)) for column in zip(*rows, strict=True))
+    assert set(bare) == set(KINEMATICS_ALONE)
+    assert set(DRAWINGS) <= {*full, *bare} <= {entry.name for entry in aw.robots()}
+    assert all("no inertia" not in repr(aw.load(name)) for name in full)
+
+
+@pytest.mark.parametrize("written", ["UR5e", "ur5E", "IIWA7"])
+def test_names_may_be_written_in_any_case(written: str) -> None:
+    assert aw.load(written) == aw.load(written.lower())
+
+
+@pytest.mark.parametrize(
+    "typo, first", [("ur5f", "ur5"), ("UR 5e", "ur5e"), ("iiwa", "iiwa7"), ("fr-3", "fr3"), ("lr mate", "lrmate200id")]
+)
+def test_unknown_names_get_the_three_nearest_and_where_to_look(typo: str, first: str) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        aw.load(typo)
+    nearest, rest = str(caught.value).split("nearest: ")[1].split(";")
+    assert nearest.split(", ")[0].startswith(first) and len(nearest.split(", ")) == 3
+    assert rest.startswith(" see armwright robots")
+    assert len(str(caught.value)) < 160
