@@ -200,7 +200,9 @@ def test_the_how_to_lists_them_with_what_they_can_do() -> None:
 
 @pytest.mark.parametrize("written", ["UR5e", "ur5E", "IIWA7"])
 def test_names_may_be_written_in_any_case(written: str) -> None:
-    assert aw.load(written) == aw.load(written.lower())
+    robot = aw.load(written.lower())
+    assert aw.load(written) == robot
+    assert aw.load(f'extends = "{written}"\nname = "{robot.name}"\n') == robot
 
 
 @pytest.mark.parametrize(

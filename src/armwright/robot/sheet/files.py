@@ -58,8 +58,8 @@ def finder(directory: Path | None, skip: str = "") -> Callable[[str], tuple[str,
         if directory is not None and not own and (directory / f"{stem}.toml").exists():
             path = directory / f"{stem}.toml"
             return file_text(path), str(path)
-        if stem in catalogue_names():
-            return catalogue_text(stem)
+        if stem.lower() in catalogue_names():
+            return catalogue_text(stem.lower())
         raise DescriptionError(f"no such sheet beside this one or in the catalogue; {nearest(stem)}")
 
     return find
