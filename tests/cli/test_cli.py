@@ -60,6 +60,12 @@ def test_show_gives_every_number_and_its_source(capsys):
     assert all(body.name in out for body in robot.bodies)
 
 
+def test_show_of_an_arm_without_masses_prints_no_zeros_for_them(capsys):
+    code, out, _ = run(capsys, "show", "IIWA7")
+    assert code == 0
+    assert "7 joints, no inertia" in out and "Bodies: link_1, link_2" in out and "kg" not in out.split("Bodies")[1]
+
+
 def test_show_says_how_far_the_arm_is_touched_beyond_its_tool_frame(capsys):
     _, out, _ = run(capsys, "show", "ur5", "--json")
     shape = json.loads(out)["capsules"]

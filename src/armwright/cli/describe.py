@@ -245,9 +245,12 @@ def capsules_of(robot: Robot) -> dict[str, Any] | None:
 
 def print_sheet(robot: Robot) -> None:
     """Print an arm's joints, bodies and sources as tables."""
+    from armwright.robot.inertia_needed import has_inertia
+
+    known = has_inertia(robot)
+    weight = f"{sum(b.mass for b in robot.bodies):.3g} kg moving" if known else "no inertia"
     say(
-        f": {robot.n} joints, {sum(b.mass for b in robot.bodies):.3g} kg moving, "
-        f"gravity ({', '.join(number(float(x)) for x in robot.gravity)}) m/s²",
+        f": {robot.n} joints, {weight}, gravity ({', '.join(number(float(x)) for x in robot.gravity)}) m/s²",
         lead=robot.name,
     )
     for line in robot.notes.splitlines():
@@ -284,12 +287,15 @@ def print_sheet(robot: Robot) -> None:
         moments = "(" + ", ".join(f"{body.inertia[k, k]:.4g}" for k in range(3)) + ")"
         place = f"bodies.{body.name}"
         rows.append([body.name, cite(f"{place}.mass"), cite(f"{place}.inertia"), body.mass, com, moments])
-    table(
-        "Bodies (centre of mass, and inertia about it, in link axes)",
-        ["body", "source of mass", "source of inertia", "mass [kg]", "com [m]", "Ixx, Iyy, Izz [kg m²]"],
-        rows,
-        left=3,
-    )
+    if known:
+        table(
+            "Bodies (centre of mass, and inertia about it, in link axes)",
+            ["body", "source of mass", "source of inertia", "mass [kg]", "com [m]", "Ixx, Iyy, Izz [kg m²]"],
+            rows,
+            left=3,
+        )
+    else:
+        say(f"Bodies: {', '.join(body.name for body in robot.bodies)}")
     rotor = robot.actuators.rotor_inertia
     if rotor.any():
         a = robot.actuators
