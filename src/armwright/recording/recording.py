@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.notebook import html_table
 from armwright.pickling import Rebuilt
 from armwright.recording.signals import Event, Signal, as_event, check_signals, plain, read_only
 
@@ -117,12 +116,9 @@ class Recording(Rebuilt):
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the replay, where there is an arm to be seen, and a row per signal."""
-        from armwright.recording.replay.stage import can_show, stage_of
-        from armwright.recording.replay.write import notebook_frame
+        from armwright.recording.replay.notebook import notebook_page
 
-        rows = [(name, signal.unit or "–", signal.values.shape) for name, signal in self.signals.items()]
-        table = html_table(repr(self), ("signal", "unit", "shape"), rows)
-        return notebook_frame(stage_of(self)) + table if can_show(self) else table
+        return notebook_page(self)
 
     @property
     def duration(self) -> float:
