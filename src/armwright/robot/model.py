@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -283,6 +284,15 @@ class Robot(ByContent):
 
         return write_sheet(self)
 
+    def plot(self, q: ArrayLike | None = None, *, dt: float = 0.05) -> Any:
+        """Show the arm in 3-D at q (n,) or moving through q (T, n); see `armwright.recording.replay.poses.plot`."""
+        # a verb of a later room, looked up when it is called: rooms import only those before them
+        return import_module("armwright.recording.replay.poses").plot(self, q, dt=dt)
+
+    def teach(self, *, port: int = 0, browser: bool = True) -> Any:
+        """Open the studio with this arm, to jog, drag and pull it; see `armwright.studio.teach.teach`."""
+        return import_module("armwright.studio.teach").teach(self, port=port, browser=browser)
+
     def chain(self, base: str | None = None, tip: str | None = None, **options: Any) -> Robot:
         """Cut a serial chain from a tree by naming its ends; see `armwright.robot.cut.chain`."""
         from armwright.robot.cut import chain
@@ -320,23 +330,13 @@ class Robot(ByContent):
         return add_payload(self, mass, com, inertia)
 
     def with_rotors(self, inertia: ArrayLike) -> Robot:
-        """Return the same arm with rotors of this inertia, scalar or (n,) [kg m²], as it is felt at the joint.
-
-        Descriptions often lack it. At the joint it is the rotor's own times the square of the gear ratio, about 0.1 for
-        arms like the UR5 (what MuJoCo Menagerie gives the UR5e), more than the links beyond a wrist have.
-        """
+        """Return the same arm with rotors of this inertia at the joints [kg m²]; see `with_parameters.set_rotors`."""
         from armwright.robot.with_parameters import set_rotors
 
         return set_rotors(self, inertia)
 
     def with_friction(self, viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, dead_zone: ArrayLike = 0.0) -> Robot:
-        """Return the same arm with friction in its joints in place of its own, each scalar or (n,).
-
-        Args:
-            viscous: [N m s/rad].
-            coulomb: dry friction [N m].
-            dead_zone: speed up to which dry friction is left out [rad/s].
-        """
+        """Return the same arm with this friction in its joints; see `armwright.robot.with_parameters.set_friction`."""
         from armwright.robot.with_parameters import set_friction
 
         return set_friction(self, viscous, coulomb, dead_zone)

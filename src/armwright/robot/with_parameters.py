@@ -50,7 +50,11 @@ def set_parameters(robot: Robot, parameters: ArrayLike, torque_constant: ArrayLi
 
 
 def set_rotors(robot: Robot, inertia: ArrayLike) -> Robot:
-    """Return `robot` with this inertia of its rotors at the joints; see `Robot.with_rotors`."""
+    """Return `robot` with rotors of this inertia, scalar or (n,) [kg m²], as it is felt at the joint.
+
+    Descriptions often lack it. At the joint it is the rotor's own times the square of the gear ratio, about 0.1 for arms
+    like the UR5 (what MuJoCo Menagerie gives the UR5e), more than the links beyond a wrist have.
+    """
     reflected = _per_joint(robot, inertia, "rotors: inertia", "kg m²")
     gear = robot.actuators.gear
     if np.any(gear - np.diag(np.diag(gear))):
@@ -59,7 +63,14 @@ def set_rotors(robot: Robot, inertia: ArrayLike) -> Robot:
 
 
 def set_friction(robot: Robot, viscous: ArrayLike, coulomb: ArrayLike, dead_zone: ArrayLike) -> Robot:
-    """Return `robot` with this friction at its joints; see `Robot.with_friction`."""
+    """Return `robot` with friction in its joints in place of its own, each scalar or (n,).
+
+    Args:
+        robot: the arm.
+        viscous: [N m s/rad].
+        coulomb: dry friction [N m].
+        dead_zone: speed up to which dry friction is left out [rad/s].
+    """
     columns = (
         _per_joint(robot, viscous, "friction: viscous", "N m s/rad"),
         _per_joint(robot, coulomb, "friction: coulomb", "N m"),

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`robot.plot` and `robot.teach`: from an arm to its picture in one call."""
+
+from __future__ import annotations
+
+import urllib.request
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.errors import InputError
+
+
+def test_a_pose_and_a_motion_are_recordings_that_show_themselves(tmp_path):
+    robot = aw.load("planar2")
+    still, moving = robot.plot([0.1, -0.4]), robot.plot(np.linspace([0, 0], [1, 1], 20), dt=0.1)
+    assert (still["q"] == [0.1, -0.4]).all()
+    assert moving.duration == pytest.approx(1.9)
+    assert "<iframe" in still._repr_html_()
+    assert (moving.replay(tmp_path / "page.html").read_text()).startswith("<!doctype html>")
+    assert np.array_equal(robot.plot()["q"][0], robot.neutral())
+    for bad, said in (([0.1], r"shape \(2,\) or \(T, 2\)"), ([0.1, np.nan], "finite")):
+        with pytest.raises(InputError, match=said):
+            robot.plot(bad)
+
+
+def test_teach_serves_the_studio_beside_the_program():
+    for name in ("starlette", "uvicorn", "websockets"):
+        pytest.importorskip(name, reason="extra [studio] is not installed")
+    studio = aw.load("planar2").teach(browser=False)
+    try:
+        with urllib.request.urlopen(studio.base, timeout=60) as page:
+            assert page.status == 200
+        assert studio.base.startswith("http://127.0.0.1:")
+        assert "#" in studio.owner
+    finally:
+        studio.stop()
