@@ -52,8 +52,8 @@ def set_parameters(robot: Robot, parameters: ArrayLike, torque_constant: ArrayLi
 def set_rotors(robot: Robot, inertia: ArrayLike) -> Robot:
     """Return `robot` with rotors of this inertia, scalar or (n,) [kg m²], as it is felt at the joint.
 
-    Descriptions often lack it. At the joint it is the rotor's own times the square of the gear ratio, about 0.1 for arms
-    like the UR5 (what MuJoCo Menagerie gives the UR5e), more than the links beyond a wrist have.
+    Descriptions often lack it. At the joint it is the rotor's own times the square of the gear ratio, about 0.1 for
+    arms like the UR5 (what MuJoCo Menagerie gives the UR5e), more than the links beyond a wrist have.
     """
     reflected = _per_joint(robot, inertia, "rotors: inertia", "kg m²")
     gear = robot.actuators.gear
