@@ -76,7 +76,7 @@ def test_what_raises_crashes_or_hangs_costs_one_row_each(tmp_path):
 @pytest.mark.slow
 def test_dask_marks_the_same_rows(tmp_path):
     pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
-    bad = Plan(GOOD.kind, 16, 3, {"raises": 3, "crashes": 7, "hangs": 14}, chunk=2, limit=8.0)
+    bad = Plan(GOOD.kind, 16, 3, {"raises": 3, "crashes": 7, "hangs": 14}, chunk=2, limit=5.0)
     one = run_campaign(bad, tmp_path / "processes", workers=2)
     assert content(run_campaign(bad, tmp_path / "dask", engine="dask", workers=2)) == content(one)
 

@@ -205,3 +205,13 @@ def test_batches_of_other_loads_use_the_same_loop(monkeypatch):
     assert not np.array_equal(first, second)
     alone = [simulate(arm.with_payload(m), duration=0.03, q0=q0)["q"][-1] for m in (0.5, 1.25, 2.0, 0.75)]
     assert np.allclose([*first, *second], alone, rtol=0.0, atol=1e-12)
+
+
+def test_arms_with_named_frames_run_alone_and_in_batches():
+    arm = load("planar2").with_frame("camera", np.eye(4), "link_2")
+    alone = simulate(arm, None, None, 0.02, q0=[0.1, 0.2])
+    assert np.array_equal(alone["q"], simulate(load("planar2"), None, None, 0.02, q0=[0.1, 0.2])["q"])
+    both = simulate([arm, arm.with_payload(1.0)], None, None, 0.02, q0=[0.1, 0.2])
+    assert np.array_equal(both[0]["q"], alone["q"])
+    with pytest.raises(InputError, match="named frames"):
+        simulate([arm, load("planar2")], None, None, 0.02)

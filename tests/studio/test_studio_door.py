@@ -252,6 +252,14 @@ def test_broken_description_is_located_and_the_arm_stays(running):
     assert "/tmp" not in said["error"] and running.studio.robot.name == "planar2"
 
 
+def test_every_kind_of_description_is_opened(running):
+    robot = running.studio.robot
+    for name, text in (("arm.urdf", robot.to_urdf()), ("arm.xml", robot.to_mjcf()), ("arm.toml", robot.to_sheet())):
+        assert upload(running, "robot", name, text.encode()) == (200, {"robot": running.studio.robot.name}), name
+        assert running.studio.robot.n == robot.n
+    assert running.studio.robot.name == "planar2"
+
+
 def test_taken_port_is_an_error_not_another_port():
     with bind("127.0.0.1", 0) as door, pytest.raises(InputError, match=r"taken.*--port 0"):
         bind("127.0.0.1", door.getsockname()[1])

@@ -15,6 +15,7 @@ from armwright.robot.load import robots
 from armwright.studio.felt import Moment, hidden_force, judge, radius_of
 from armwright.studio.jobs import MOST, Jobs
 from armwright.studio.plant import LAWS, RATE, Choice, Plant, posture
+from armwright.studio.robot_view import look
 
 BODY, POINT = 2, np.array([0.1, 0.02, 0.01])
 
@@ -193,3 +194,10 @@ def test_jobs_report_end_and_can_be_cancelled():
     for number in numbers:
         jobs.cancel(number)
     jobs.close()
+
+
+def test_an_arm_for_kinematics_alone_is_shown_without_dynamics():
+    robot = aw.load("iiwa7")
+    seen = look(robot, robot.neutral() + 0.3)
+    assert (seen["M"], seen["g"], seen["reactions"]) == (None, None, None)
+    np.testing.assert_allclose(np.reshape(seen["T"], (4, 4)), aw.fk(robot, robot.neutral() + 0.3), atol=1e-15)

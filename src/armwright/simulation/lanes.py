@@ -46,8 +46,11 @@ class Lanes:
 
     def common(self) -> tuple[Any, ...]:
         """Return all that is equal in the lanes, hashable: batches that agree in it share one traced loop."""
-        content = []
+        content: list[Any] = []
         for part in fields(self.tree):
+            if part.name == "frames":
+                content.append(tuple((carrier, pose.tobytes()) for carrier, pose in self.tree.frames))
+                continue
             values = np.array(getattr(self.tree, part.name))
             for name, index in self.places:
                 if name == part.name:
@@ -70,6 +73,9 @@ def lanes_of(robots: Sequence[Robot]) -> Lanes:
                 raise InputError(
                     f"batch: robot {k} differs from robot 0 in {name}; only {', '.join(_VARIABLE)} may differ"
                 )
+        placed = [(carrier, np.round(pose, 12).tolist()) for carrier, pose in tree.frames]
+        if placed != [(carrier, np.round(pose, 12).tolist()) for carrier, pose in first.frames]:
+            raise InputError(f"batch: robot {k} differs from robot 0 in its named frames")
     places, columns = [], []
     for name in _VARIABLE:
         stacked = np.array([np.asarray(getattr(tree, name), dtype=np.float64).ravel() for tree in trees])

@@ -12,6 +12,7 @@ from armwright.errors import InputError
 from armwright.kinematics import IKResult, fk, ik, jacobian, manipulability, singularity
 from armwright.recording.replay.spec import robot_spec
 from armwright.robot.check import check
+from armwright.robot.inertia_needed import has_inertia
 from armwright.spatial.rotations import exp_so3, log_so3
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def look(robot: Robot, q: Array) -> dict[str, Any]:
     J = jacobian(robot, q)
     near = singularity(robot, q)
     ellipsoid = manipulability(robot, q, "linear")
-    zero = np.zeros(robot.n)
+    zero, known = np.zeros(robot.n), has_inertia(robot)  # an arm for kinematics alone has no M and no g
     half = ellipsoid.half_lengths
     return {
         "q": q.tolist(),
@@ -48,9 +49,9 @@ def look(robot: Robot, q: Array) -> dict[str, Any]:
         "rotation": log_so3(T[:3, :3]).tolist(),
         "T": T.ravel().tolist(),
         "J": J.tolist(),
-        "M": mass_matrix(robot, q).tolist(),
-        "g": gravity_torque(robot, q).tolist(),
-        "reactions": joint_reactions(robot, q, zero, zero).tolist(),
+        "M": mass_matrix(robot, q).tolist() if known else None,
+        "g": gravity_torque(robot, q).tolist() if known else None,
+        "reactions": joint_reactions(robot, q, zero, zero).tolist() if known else None,
         "manipulability": float(ellipsoid.W),
         "axes": ellipsoid.axes.tolist(),
         "half_lengths": half.tolist(),

@@ -77,7 +77,7 @@ export function robotTab(app) {
     left.replaceChildren(
       part("Arm", which.row,
         el("div", { class: "row" },
-          el("button", { onclick: () => file.click(), disabled: !app.owner }, "Open URDF or sheet …"), file)),
+          el("button", { onclick: () => file.click(), disabled: !app.owner }, "Open URDF, MJCF or sheet …"), file)),
       part(`Plausibility: ${verdict}`,
         el("ul", { class: "findings" }, findings.map((f) => el("li", { class: f.severity }, el("strong", {}, f.where), ` ${f.text} `, el("span", { class: "muted" }, `[${f.rule}]`))))),
       part("Joints", ...sliders.map((s) => s.row),
@@ -119,12 +119,15 @@ export function robotTab(app) {
       ...fact("Distance to singularity", `${seen.singularity.status}, 1 : ${fmt(1 / Math.max(seen.singularity.ratio, 1e-12))}`, status),
     );
     facts.title = seen.singularity.message;
-    const load = app.spec.joints.map((j, i) => [seen.g[i], j.effort]);
+    const known = seen.M !== null;  // an arm for kinematics alone has no M and no g
+    const load = known ? app.spec.joints.map((j, i) => [seen.g[i], j.effort]) : [];
     body.replaceChildren(
-      part("Gravity torque g(q)", matrix(load.map(([g, most]) => [g, most === null ? NaN : (100 * Math.abs(g)) / most]), { rows: names.map((n, i) => `${n} [${units[i]}]`), heads: ["g", "% of effort limit"], after: 2 })),
-      part("Mass matrix M(q) [kg m²]", el("div", { class: "scroll" }, matrix(seen.M, { after: 3 }))),
+      ...(known ? [
+        part("Gravity torque g(q)", matrix(load.map(([g, most]) => [g, most === null ? NaN : (100 * Math.abs(g)) / most]), { rows: names.map((n, i) => `${n} [${units[i]}]`), heads: ["g", "% of effort limit"], after: 2 })),
+        part("Mass matrix M(q) [kg m²]", el("div", { class: "scroll" }, matrix(seen.M, { after: 3 }))),
+      ] : [part("Dynamics", el("p", { class: "muted small" }, "The description gives no inertia: kinematics alone. Live moves the rotors that the lab assumes."))]),
       part("Jacobian of the tool, base axes", el("div", { class: "scroll" }, matrix(seen.J, { rows: ["vx m", "vy m", "vz m", "ωx", "ωy", "ωz"], heads: names, after: 3 }))),
-      part("Joint reactions at rest, joint axes", el("div", { class: "scroll" }, matrix(seen.reactions, { rows: app.spec.bodies.map((b) => b.name), heads: ["fx N", "fy N", "fz N", "nx N m", "ny N m", "nz N m"], after: 1 }))),
+      ...(known ? [part("Joint reactions at rest, joint axes", el("div", { class: "scroll" }, matrix(seen.reactions, { rows: app.spec.bodies.map((b) => b.name), heads: ["fx N", "fy N", "fz N", "nx N m", "ny N m", "nz N m"], after: 1 })))] : []),
     );
     layer?.set(seen, show, 0.18 * app.spec.extent);
   }
