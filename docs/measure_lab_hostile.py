@@ -132,8 +132,9 @@ def main() -> int:
         while not text.endswith("\n}\n"):
             text += process.stdout.readline()
         try:
+            fresh = footprint(process.pid)["files"]
             attack("rtde", 200, random.Random(0))  # what is made once is made now
-            before = settled(process.pid, footprint(process.pid)["files"] - 1)
+            before = settled(process.pid, fresh)
             tell(json.dumps({"before": before}))
             for port in PORTS:
                 begun, crowd = time.monotonic(), [connect(port) for _ in range(5)] + [slow_reader()]

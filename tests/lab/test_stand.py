@@ -175,7 +175,6 @@ def test_a_blow_stops_the_arm_and_the_unmodified_client_is_told():
         assert process.stdout.readline() == "ready\n"
         wait_for(lambda: c.moving and abs(c.reference.qd[0]) > 0.2, "the arm moves")
         with c.lock:
-            hit = c.time
             c.plant.push(5, np.array([0.0, 0.0, 150.0, 0, 0, 0]))
         assert process.stdout.readline() == "False\n"
         assert c.state is State.STOPPED and c.collisions == 1 and "collision" in c.why
@@ -183,7 +182,8 @@ def test_a_blow_stops_the_arm_and_the_unmodified_client_is_told():
         process.stdout.close()
         with c.lock:
             c.plant.live.inputs["push"][...] = 0.0
-        wait_for(lambda: c.time > hit + 1.0, "it rests")
+            released = c.time
+        wait_for(lambda: c.time > released + 1.0, "it rests")
         assert not np.abs(c.plant.live.qd).max() > 1e-3
         assert ask(stand, "safetymode") == "Safetymode: PROTECTIVE_STOP"
         assert ask(stand, "unlock protective stop") == "Protective stop releasing"
