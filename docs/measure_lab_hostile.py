@@ -133,7 +133,10 @@ def main() -> int:
             text += process.stdout.readline()
         try:
             fresh = footprint(process.pid)["files"]
-            attack("rtde", 200, random.Random(0))  # what is made once is made now
+            for port in PORTS:  # what is made once is made now
+                attack(port, 200, random.Random(0))
+                if port not in SOUND:
+                    long_scripts(port)
             before = settled(process.pid, fresh)
             tell(json.dumps({"before": before}))
             for port in PORTS:
