@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Thresholds from contact-free runs: an envelope a + b|q̇_ref| + c|q̈_ref| + d|g(q_ref)| of what was observed, × margin.
 
-Half of the motions shape the envelope (a linear programme per joint: least mean threshold that no sample exceeds); the
-other half, which it has not seen, tells how far it has to be raised for the rate of false alarms that is asked for
-(`tail_margin`). Runs of one motion share its errors, so a stretch of motion is one piece of evidence, however many runs
-went through it. Where there are fewer than four motions, the runs of each are halved instead: that gives thresholds for
-an arm that repeats just these.
+The motions shape the envelope (a linear programme per joint: least mean threshold that no sample exceeds). How far it
+has to be raised for the rate of false alarms that is asked for (`tail_margin`) is told by motions that it has not seen:
+each half of them is judged by the envelope of the other half. Runs of one motion share its errors, so a stretch of
+motion is one piece of evidence, however many runs went through it. Where there are fewer than four motions, the runs of
+each are halved instead: that gives thresholds for an arm that repeats just these.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RATE, CONFIDENCE = 0.01, 0.95
 BLOCK = 1.0
 """[s] of motion that counts as one piece of evidence: long beside the 0.02 … 0.2 s in which an observer forgets."""
 MOTIONS = 4
-"""Motions from which on thresholds are judged by those that did not shape them: two for either half."""
+"""Motions from which on thresholds are judged by others than those that shaped them: two for either half."""
 BINS = 12
 """Cells per feature (speed, acceleration, load), whose largest residual the envelope covers: thresholds are too high by
 a cell's width at most, 8 % of what a feature adds, and the linear programme has 12³ rows at most."""
@@ -58,9 +58,9 @@ class ThresholdFit:
         a, b, c, d: coefficients (n,) of a + b|q̇_ref| + c|q̈_ref| + d|g(q_ref)|, margin included.
         peak: (n,) largest |tau_ext| seen without contact [N m].
         spread: (n,) root mean square of tau_ext without contact [N m].
-        false_alarms: per hour of motion on runs that the envelope was not fitted to, with the exact 95 % Poisson
+        false_alarms: per hour of motion on runs judged by the envelope of the others, with the exact 95 % Poisson
             interval; an upper limit where runs were merged (`gathered`).
-        hours: of contact-free motion, fitted and held out together.
+        hours: of contact-free motion.
         margin: factor on the envelope.
         rate: false alarms per hour that are not exceeded, with `confidence`; NaN where the margin was given.
         rehearsed: positions and speeds of the motions that this was learned from.
@@ -151,7 +151,7 @@ def motions(tau_ext: Traced, ref: Reference | Sequence[Reference]) -> tuple[list
 
 
 class Raised(NamedTuple):
-    """An envelope: coefficients (1 + k, n), margin included; the largest margin; false alarms on runs not fitted."""
+    """An envelope: coefficients (1 + k, n), margin included; the largest margin; false alarms on runs held out."""
 
     coefficients: Array
     margin: float
@@ -167,33 +167,42 @@ def raised_envelope(
     margin: float | None = None,
     each: bool = False,
 ) -> Raised:
-    """Fit an envelope to half of the motions and raise it by what the other half shows, or by a given margin.
+    """Fit an envelope and raise it by what motions show that did not shape it, or by a given margin.
 
     With `each`, every joint has a margin of its own and its share of the rate: one that is hard to foresee does not
-    raise the thresholds of the others.
+    raise the thresholds of the others. The joints share the doubt, too: the stated confidence is that of all together.
     """
-    fitted, held = _halves(runs)
-    shape = _envelope(fitted)
-    levels = [part.size / _threshold(shape, part) for part in held]
-    hours, n = sum(part.number * part.size.shape[1] for part in held) * dt / 3600.0, shape.shape[1]
+    judged = _judged(runs)
+    hours = sum(part.number * part.size.shape[1] for part, _ in judged) * dt / 3600.0
+    shape = _envelope(runs)
+    n = shape.shape[1]
     raised = np.full(n, np.nan if margin is None else margin)
     if margin is None:
         groups = [[j] for j in range(n)] if each else [list(range(n))]
+        share, sure = rate / len(groups), 1.0 - (1.0 - confidence) / len(groups)
         for joints in groups:
-            worst = [level[..., joints].max(axis=-1) for level in levels]
+            worst = [level[..., joints].max(axis=-1) for _, level in judged]
             units = [
                 level.max(axis=0)[None] if len(runs) >= MOTIONS and len(part.features[0]) == 1 else level
-                for level, part in zip(worst, held, strict=True)
+                for level, (part, _) in zip(worst, judged, strict=True)
             ]
             peaks = np.concatenate([block_peaks(level, round(BLOCK / dt)) for level in units])
-            span, share = sum(level.size for level in units) * dt / 3600.0, rate / len(groups)
-            raised[joints] = max(1.0, tail_margin(peaks, span, rate=share, confidence=confidence))
-    else:
-        shape = _envelope(runs)
-    edges = [int(rising_edges((level / raised).max(axis=-1) - 1.0).sum()) for level in levels]
+            span = sum(level.size for level in units) * dt / 3600.0
+            raised[joints] = max(1.0, tail_margin(peaks, span, rate=share, confidence=sure))
+    edges = [int(rising_edges((level / raised).max(axis=-1) - 1.0).sum()) for _, level in judged]
     # of merged runs nobody knows which had the alarm: each counts
-    alarms = sum(e * part.number // len(part.size) for e, part in zip(edges, held, strict=True))
+    alarms = sum(e * part.number // len(part.size) for e, (part, _) in zip(edges, judged, strict=True))
     return Raised(raised * shape, float(raised.max()), poisson_rate(alarms, hours))
+
+
+def _judged(runs: list[Runs]) -> list[tuple[Runs, Array]]:
+    """Runs with their levels (B or 1, T, n) under the envelope of the half that they are not in."""
+    one, other = _halves(runs)
+    return [
+        (part, part.size / _threshold(shape, part))
+        for shape, held in ((_envelope(one), other), (_envelope(other), one))
+        for part in held
+    ]
 
 
 def felt_runs(tau_ext: Traced, ref: Reference, robot: Robot, least: int = 1) -> Runs:

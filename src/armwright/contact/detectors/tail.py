@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 SHARE, FEWEST = 0.03, 10
-"""Share of the blocks that make the tail, and how many at least: few enough to be a tail, enough that the upper limit
-of its mean, 2k/χ²_α(2k), is no more than about twice the mean (k = 10, 95 %)."""
+"""Share of the blocks that make the tail, and how many at least."""
+LIMIT = 2.1
+"""Largest upper limit of the tail's mean, 2k/χ²_α(2k), over the mean: 10 blocks do at 95 %, 20 at 99.6 %. Where that is
+more than half of the blocks, half of them have to do: they are still a tail."""
 
 
 def block_peaks(level: ArrayLike, length: int) -> Array:
@@ -56,8 +58,10 @@ def tail_margin(peaks: ArrayLike, hours: float, *, rate: float, confidence: floa
             f"tail margin: need two blocks, hours > 0, rate > 0 and 0.5 ≤ confidence < 1; got {len(x)}, {hours}, "
             f"{rate} and {confidence}"
         )
-    k = min(max(FEWEST, round(SHARE * len(x))), len(x) - 1)
-    miss = 0.5 * (1.0 - confidence)
+    miss, k = 0.5 * (1.0 - confidence), FEWEST
+    while 2 * k > LIMIT * chi2.ppf(miss, 2 * k):
+        k += 1
+    k = min(max(k, round(SHARE * len(x))), max(FEWEST, len(x) // 2), len(x) - 1)
     often = 0.5 * float(chi2.isf(miss, 2 * k + 2)) / hours
     excess = float(np.mean(x[:k] - x[k])) * 2 * k / float(chi2.ppf(miss, 2 * k))
     return float(np.sqrt(x[k] + excess * max(np.log(often / rate), 0.0)))

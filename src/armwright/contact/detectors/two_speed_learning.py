@@ -36,7 +36,7 @@ class TwoSpeedFit:
     Attributes:
         quick, slowly: coefficients, margin, and false alarms on runs that were not fitted, of either channel.
         kind: bandwidths and times.
-        rate: false alarms per hour of both channels together that are not exceeded, with `confidence` each.
+        rate: false alarms per hour of both channels together that are not exceeded, with `confidence`.
         rehearsed: positions and speeds of the motions that this was learned from.
     """
 
@@ -84,7 +84,8 @@ def two_speed_from(
     confidence: float = CONFIDENCE,
 ) -> TwoSpeedFit:
     """Learn a two-speed detector from runs as `channel_runs` returns them, merged or not; one entry per motion."""
-    options: dict[str, Any] = {"rate": 0.5 * rate, "confidence": confidence, "each": True}
+    sure = 1.0 - 0.5 * (1.0 - confidence)  # of either channel, so that both hold with the confidence that is asked for
+    options: dict[str, Any] = {"rate": 0.5 * rate, "confidence": sure, "each": True}
     quick, slowly = (raised_envelope([pair[k] for pair in runs], dt, **options) for k in (0, 1))
     return TwoSpeedFit(quick, slowly, kind, rate, confidence, rehearsed(refs))
 
