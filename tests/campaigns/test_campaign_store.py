@@ -32,8 +32,9 @@ def test_every_flipped_byte_is_found(tmp_path):
     path = store.file(0, 10)
     data = path.read_bytes()
     for place in range(len(data)):
-        path.write_bytes(data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1 :])
-        assert len(store.verify()) == 1, f"byte {place}"
+        for bit in {0x01, 1 << place % 8}:  # the lowest turns a digit into another one
+            path.write_bytes(data[:place] + bytes([data[place] ^ bit]) + data[place + 1 :])
+            assert len(store.verify()) == 1, f"byte {place}, bit {bit}"
     path.write_bytes(data)
     assert store.verify() == []
 
@@ -93,7 +94,11 @@ def test_folders_that_are_no_campaign(tmp_path, store):
     (store.folder / "prepared.bin").write_bytes(b"54321")
     with pytest.raises(StoreError, match=r"prepared.bin: damaged"):
         open_store(store.folder)
-    (store.folder / "campaign.json").write_text("{")
+    head = store.folder / "campaign.json"
+    head.write_text(head.read_text().replace('"format": 2', '"format": 1'))
+    with pytest.raises(StoreError, match=r"version of Armwright whose files are others"):
+        open_store(store.folder)
+    head.write_text("{")
     with pytest.raises(StoreError, match=r"campaign.json: damaged"):
         open_store(store.folder)
 

@@ -32,7 +32,7 @@ from support.simulated_logs import gear_friction, simulated_log, true_arm
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
 WELD = str(ROOT / "examples" / "programs" / "ur5_weld.script")
-SMALL = {"moves": 2, "free": 2, "learning_moves": 4, "learning_runs": 8, "observers": ["momentum"]}
+SMALL = {"moves": 2, "free": 2, "learning_moves": 12, "learning_runs": 24, "observers": ["momentum"]}
 
 
 def chunked(worker, items, chunk):

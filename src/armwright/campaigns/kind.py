@@ -18,7 +18,7 @@ TYPES = ("int64", "float64", "string", "bool")
 RESERVED = ("item", "status", "message")
 KINDS = {
     name: f"armwright.campaigns.kinds.{name}:KIND"
-    for name in ("bootstrap", "detection", "isolation", "montecarlo", "programs", "worlds")
+    for name in ("bootstrap", "detection", "isolation", "learning", "montecarlo", "programs", "worlds")
 }
 
 

@@ -11,9 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from armwright.campaigns.chunk_file import Chunk
 from armwright.campaigns.plan import Plan
 from armwright.campaigns.store import Store, create_store, open_store
-from armwright.campaigns.table import DONE
+from armwright.campaigns.work import Prepared, prepared_here
 from armwright.errors import InputError
 
 ENGINES = ("serial", "processes", "dask")
@@ -28,12 +29,14 @@ class Progress:
         items: items of the plan.
         failed: items without a result among those of this run.
         todo: items that this run (its shard) set out to do.
+        preparing: what all items share is being made, before the first of them.
     """
 
     done: int
     items: int
     failed: int
     todo: int
+    preparing: bool = False
 
 
 def run_campaign(
@@ -61,7 +64,7 @@ def run_campaign(
         security: dask's `Security`, for TLS.
         insecure: whether a plain connection to the scheduler may leave this machine.
         mixed: whether machines whose arithmetic differs may take part.
-        progress: called at the beginning and after every chunk.
+        progress: called before preparing, at the beginning and after every chunk.
     """
     i, n = shard
     if not 1 <= i <= n:
@@ -70,19 +73,23 @@ def run_campaign(
         raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
     if scheduler is not None and engine != "dask":
         raise InputError(f"a scheduler needs the engine dask, got {engine!r}")
-    store = create_store(folder, plan)
+    report = progress or (lambda now: None)
+
+    def prepare(plan: Plan) -> Prepared:
+        report(Progress(0, plan.items, 0, plan.items, preparing=True))
+        return _prepare(engine)(plan)
+
+    store = create_store(folder, plan, prepare=prepare)
     store.tidy()
     mine, missing = set(islice(store.chunks(), i - 1, None, n)), store.missing()
     chunks = [chunk for chunk in missing if chunk in mine]
     done, failed, todo = store.plan.items - _items(missing), 0, _items(chunks)
-    report = progress or (lambda now: None)
     report(Progress(done, store.plan.items, failed, todo))
     remote = {"scheduler": scheduler, "security": security, "insecure": insecure}
-    with closing(_tables(store, chunks, engine, workers or os.cpu_count() or 1, mixed, remote)) as tables:
-        for table in tables:
-            store.write(table)
-            done += len(table)
-            failed += sum(status != DONE for status in table["status"].to_pylist())
+    with closing(_computed(store, chunks, engine, workers or os.cpu_count() or 1, mixed, remote)) as found:
+        for chunk in found:
+            store.write(chunk)
+            done, failed = done + chunk.last - chunk.first, failed + chunk.failed
             report(Progress(done, store.plan.items, failed, todo))
     return store
 
@@ -96,9 +103,17 @@ def _items(chunks: Sequence[tuple[int, int]]) -> int:
     return sum(last - first for first, last in chunks)
 
 
-def _tables(
+def _prepare(engine: str) -> Callable[[Plan], Prepared]:
+    if engine == "serial":
+        return prepared_here
+    from armwright.campaigns.engines.processes import prepared_apart
+
+    return prepared_apart
+
+
+def _computed(
     store: Store, chunks: Sequence[tuple[int, int]], engine: str, workers: int, mixed: bool, remote: dict[str, Any]
-) -> Generator[Any]:
+) -> Generator[Chunk]:
     if not chunks:
         return
     if engine == "serial":

@@ -6,8 +6,8 @@
     rows/000000000-000000499.parquet
     set-aside/               files that `verify` found damaged or foreign
 
-Files are written beside their place and renamed, so that a chunk is there whole or not at all. Pages carry checksums;
-the footer names the campaign's digest and a checksum of the rows, because tables of contents carry none.
+Files are written beside their place and renamed, so that a chunk is there whole or not at all. What is in them:
+`chunk_file`.
 """
 
 from __future__ import annotations
@@ -18,22 +18,20 @@ import json
 import os
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from armwright.campaigns.canary import canary
+from armwright.campaigns.chunk_file import Chunk, ChunkError, check_bytes, rows_of
 from armwright.campaigns.kind import Kind, find_kind
 from armwright.campaigns.plan import Plan, plan_of
-from armwright.campaigns.table import arrow, schema_of
+from armwright.campaigns.work import Prepared, prepared_here
 from armwright.errors import InputError
-from armwright.optional import need
 
+FORMAT = 2  # of the folder and its files
 NAME = re.compile(r"(\d{9,})-(\d{9,})\.parquet")
 DRAFT = re.compile(r"\..+\.([\w-]+)\.(\d+)")  # .NAME.HOST.PROCESS
-WRITER = re.compile(r"parquet-cpp-arrow version \d+\.\d+\.\d+(-\w+)?")
-DIGEST, ROWS = b"armwright.campaign", b"armwright.rows"
 
 
 class StoreError(InputError):
@@ -83,59 +81,17 @@ class Store:
         done = self.done()
         return [chunk for chunk in self.chunks() if chunk not in done]
 
-    def write(self, table: Any) -> Path:
-        """Write one chunk's rows: whole or not at all."""
-        first, last = table["item"][0].as_py(), table["item"][-1].as_py() + 1
-        return write_whole(self.folder, f"rows/{self.file(first, last).name}", self._content(table))
-
-    def _content(self, table: Any) -> bytes:
-        """Return a chunk's file: the same rows are the same bytes."""
-        marks = {DIGEST: self.digest.encode(), ROWS: _fingerprint(table).encode()}
-        sink = arrow().BufferOutputStream()
-        need("pyarrow.parquet", "scale", "a campaign").write_table(
-            table.replace_schema_metadata(marks),
-            sink,
-            compression="zstd",
-            row_group_size=max(1, len(table)),
-            write_page_checksum=True,
-            write_statistics=False,  # no checksum guards them, and questions would believe them
-        )
-        return bytes(sink.getvalue())
+    def write(self, chunk: Chunk) -> Path:
+        """Put a chunk's file into its place: whole or not at all."""
+        return write_whole(self.folder, f"rows/{self.file(chunk.first, chunk.last).name}", chunk.content)
 
     def read(self, first: int, last: int) -> Any:
         """Return a chunk's rows, checked, or raise `StoreError` naming the file and what is wrong with it."""
-        parquet = need("pyarrow.parquet", "scale", "a campaign")
         path = self.file(first, last)
         try:
-            table = parquet.read_table(path, page_checksum_verification=True)
-        except FileNotFoundError:
-            raise StoreError(f"{path}: missing") from None
-        except Exception as error:  # noqa: BLE001 — a damaged file may raise anything
-            raise StoreError(f"{path}: damaged ({type(error).__name__})") from None
-        marks = table.schema.metadata or {}
-        table = table.replace_schema_metadata(None)
-        if marks.get(DIGEST) != self.digest.encode():
-            raise StoreError(f"{path}: rows of another campaign")
-        if not table.schema.equals(schema_of(self.kind)) or marks.get(ROWS) != _fingerprint(table).encode():
-            raise StoreError(f"{path}: damaged (checksum of the rows)")
-        if table["item"].to_pylist() != list(range(first, last)):
-            raise StoreError(f"{path}: items that are not those of its name")
-        return table
-
-    def _check_bytes(self, path: Path, table: Any) -> None:
-        """Raise `StoreError` unless the file is, byte for byte, what its rows are written as.
-
-        Other versions of pyarrow may write other bytes; of their files the rows are checked alone.
-        """
-        try:
-            writer = need("pyarrow.parquet", "scale", "a campaign").read_metadata(path).created_by
-        except ValueError:  # no text any more
-            writer = ""
-        own = f"parquet-cpp-arrow version {arrow().cpp_version}"
-        if writer == own and self._content(table) != path.read_bytes():
-            raise StoreError(f"{path}: damaged (bytes beside the rows)")
-        if not WRITER.fullmatch(writer):
-            raise StoreError(f"{path}: damaged (its writer is {writer!r:.60})")
+            return rows_of(path, self.kind, self.digest, first, last)
+        except ChunkError as error:
+            raise StoreError(f"{path}: {error}") from None
 
     def tidy(self) -> None:
         """Remove drafts that processes of this host left behind when they were killed while writing."""
@@ -150,22 +106,17 @@ class Store:
         wrong = []
         planned = set(self.chunks())
         for chunk in sorted(self.done()):
+            path = self.file(*chunk)
             try:
                 if chunk not in planned:
-                    raise StoreError(f"{self.file(*chunk)}: not a chunk of this campaign")
-                self._check_bytes(self.file(*chunk), self.read(*chunk))
-            except StoreError as error:
-                wrong.append(str(error))
+                    raise ChunkError("not a chunk of this campaign")
+                check_bytes(path.read_bytes(), rows_of(path, self.kind, self.digest, *chunk), self.digest)
+            except ChunkError as error:
+                wrong.append(f"{path}: {error}")
                 aside = self.folder / "set-aside"
                 aside.mkdir(exist_ok=True)
-                os.replace(self.file(*chunk), aside / self.file(*chunk).name)
+                os.replace(path, aside / path.name)
         return wrong
-
-
-def _fingerprint(table: Any) -> str:
-    """Checksum of the values alone: memory behind missing values may hold anything."""
-    values = json.dumps([table[name].to_pylist() for name in table.column_names])
-    return hashlib.blake2b(values.encode(), digest_size=16).hexdigest()
 
 
 def _host() -> str:
@@ -207,10 +158,14 @@ def open_store(folder: str | Path) -> Store:
     try:
         head = json.loads((place / "campaign.json").read_text(encoding="utf-8"))
         data = (place / "prepared.bin").read_bytes()
+        if head.get("format") != FORMAT:
+            raise StoreError(f"{place}: made by a version of Armwright whose files are others; run the campaign anew")
         plan, digest, check, mark = plan_of(head["plan"]), head["digest"], head["prepared"], head["canary"]
     except FileNotFoundError as error:
         raise StoreError(f"{place}: no campaign here ({Path(error.filename).name} is missing)") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except StoreError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"{place / 'campaign.json'}: damaged ({type(error).__name__}: {error})") from None
     if hashlib.blake2b(data, digest_size=16).hexdigest() != check:
         raise StoreError(f"{place / 'prepared.bin'}: damaged; delete it and the campaign, or bring the file back")
@@ -224,7 +179,7 @@ def open_store(folder: str | Path) -> Store:
     return store
 
 
-def create_store(folder: str | Path, plan: Plan) -> Store:
+def create_store(folder: str | Path, plan: Plan, *, prepare: Callable[[Plan], Prepared] = prepared_here) -> Store:
     """Make the folder of a campaign, or open it if the same campaign is there already, perhaps with fewer items."""
     place, kind = Path(folder), find_kind(plan.kind)
     if (place / "campaign.json").exists():
@@ -235,10 +190,10 @@ def create_store(folder: str | Path, plan: Plan) -> Store:
             raise StoreError(f"{place}: has {store.plan.items} items already, more than the {plan.items} asked for")
     else:
         (place / "rows").mkdir(parents=True, exist_ok=True)
-        prepared = kind.prepare(plan)
-        store = Store(place, plan, kind, prepared, canary())
-        write_whole(place, "prepared.bin", prepared)
+        store = Store(place, plan, kind, *prepare(plan))
+        write_whole(place, "prepared.bin", store.prepared)
     head = {
+        "format": FORMAT,
         "plan": plan.text(),
         "digest": store.digest,
         "prepared": hashlib.blake2b(store.prepared, digest_size=16).hexdigest(),

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of items as Arrow tables and as bytes: the same rows are always the same bytes."""
+"""Rows of items as Arrow tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from armwright.campaigns.kind import Kind
@@ -19,12 +20,16 @@ def arrow() -> Any:
     return need("pyarrow", "scale", "a campaign")
 
 
+@cache
+def _types() -> dict[str, Any]:
+    pa = arrow()
+    return {"int64": pa.int64(), "float64": pa.float64(), "string": pa.string(), "bool": pa.bool_()}
+
+
 def schema_of(kind: Kind) -> Any:
     """Return the Arrow schema of a kind's rows."""
-    pa = arrow()
-    types = {"int64": pa.int64(), "float64": pa.float64(), "string": pa.string(), "bool": pa.bool_()}
-    own = [(name, types[what]) for name, what in kind.schema.items()]
-    return pa.schema([("item", pa.int64()), ("status", pa.string()), ("message", pa.string()), *own])
+    columns = {"item": "int64", "status": "string", "message": "string", **kind.schema}
+    return arrow().schema([(name, _types()[what]) for name, what in columns.items()])
 
 
 def good_rows(kind: Kind, first: int, last: int, columns: Mapping[str, Any]) -> Any:
@@ -53,19 +58,3 @@ def joined(tables: Sequence[Any]) -> Any:
     """Return tables one below the other, in the order of their items."""
     pa = arrow()
     return pa.concat_tables(sorted(tables, key=lambda table: table["item"][0].as_py())).combine_chunks()
-
-
-def to_bytes(table: Any) -> bytes:
-    """Return a table as an Arrow stream."""
-    pa = arrow()
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return bytes(sink.getvalue())
-
-
-def from_bytes(data: bytes) -> Any:
-    """Return the table that `to_bytes` wrote."""
-    pa = arrow()
-    with pa.ipc.open_stream(data) as stream:
-        return stream.read_all()

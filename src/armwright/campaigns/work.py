@@ -7,15 +7,29 @@ import contextlib
 import faulthandler
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from armwright.campaigns.canary import DIFFERS, canary
+from armwright.campaigns.chunk_file import Chunk, chunk_of
 from armwright.campaigns.kind import Kind, Rows, find_kind
 from armwright.campaigns.plan import Plan, plan_of
 from armwright.campaigns.table import RAISED, good_rows, joined, marked_row
-from armwright.errors import InputError, SimulationError
+from armwright.errors import ArmwrightError, InputError, SimulationError
 
+REFUSED = b"!"  # first byte of an answer that is none
 START = 120.0  # [s] in which a worker has to be ready: it may compile loops on a busy machine
+
+
+class Prepared(NamedTuple):
+    """What a kind prepared for all items, and a fingerprint of the arithmetic it was done with."""
+
+    data: bytes
+    canary: str
+
+
+def prepared_here(plan: Plan) -> Prepared:
+    """Prepare a campaign in this process."""
+    return Prepared(find_kind(plan.kind).prepare(plan), canary())
 
 
 class Worker:
@@ -25,7 +39,12 @@ class Worker:
         """Start the kind."""
         self.plan: Plan = plan
         self.kind: Kind = find_kind(plan.kind)
+        self._digest = plan.digest(self.kind.version)
         self._rows: Rows = self.kind.start(plan, prepared)
+
+    def chunk(self, first: int, last: int) -> Chunk:
+        """Return the rows of items first ≤ item < last as the content of their file."""
+        return chunk_of(self.table(first, last), self._digest)
 
     def table(self, first: int, last: int) -> Any:
         """Return the rows of items first ≤ item < last."""
@@ -46,6 +65,21 @@ def worker_of(plan: str, prepared: bytes, digest: str, expected: str) -> Worker:
     if expected and canary() != expected:
         raise SimulationError(f"a worker's {DIFFERS}")
     return Worker(wanted, prepared)
+
+
+def refusal(error: Exception) -> bytes:
+    """Return why something could not begin, as it crosses to the coordinator."""
+    mistaken = isinstance(error, ArmwrightError) and isinstance(error, ValueError)
+    text = str(error) if mistaken else f"{type(error).__name__}: {error}"
+    return REFUSED + bytes([mistaken]) + text.encode()
+
+
+def accepted(answer: bytes, what: str) -> bytes:
+    """Return the answer of another process, or raise what its `refusal` said: `InputError` for the user's mistakes."""
+    if not answer.startswith(REFUSED):
+        return answer
+    mistaken, text = answer[len(REFUSED)], answer[len(REFUSED) + 1 :].decode()
+    raise InputError(text) if mistaken else SimulationError(f"{what}: {text}")
 
 
 @contextlib.contextmanager

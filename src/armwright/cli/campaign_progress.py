@@ -29,6 +29,8 @@ def duration(seconds: float) -> str:
 
 def line(now: Progress, start: int, elapsed: float) -> str:
     """Say items done, rate, failures and time left; `start` items were there `elapsed` seconds ago."""
+    if now.preparing:
+        return "preparing: what all items share is made once, such as thresholds that are learned"
     text = f"{now.done} of {now.items} items"
     rate = (now.done - start) / elapsed if elapsed > 0.0 else 0.0
     if rate > 0.0:
@@ -45,16 +47,17 @@ def shown() -> Iterator[Callable[[Progress], None]]:
     every = ON_TERMINAL if live else IN_LOG
     began = last = time.monotonic()
     start: int | None = None
+    shows = False
 
     def show(now: Progress) -> None:
-        nonlocal began, last, start
+        nonlocal began, last, start, shows
         at = time.monotonic()
-        if start is None:
+        if start is None and not now.preparing:
             start, began = now.done, at
-        if at - last < every and now.done - start < now.todo:
+        if start is not None and at - last < every and now.done - start < now.todo:
             return
-        last = at
-        text = line(now, start, at - began)
+        last, shows = at, True
+        text = line(now, start or 0, at - began)
         if live:
             with contextlib.suppress(OSError):
                 sys.stderr.write(f"\r\x1b[K{text}")
@@ -65,5 +68,5 @@ def shown() -> Iterator[Callable[[Progress], None]]:
     try:
         yield show
     finally:
-        if live and start is not None:
+        if live and shows:
             tell("")

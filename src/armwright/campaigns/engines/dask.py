@@ -17,17 +17,16 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from armwright.campaigns.chunk_file import Chunk, chunk_from
 from armwright.campaigns.engines.addresses import check_address
 from armwright.campaigns.engines.processes import one_thread, processes
 from armwright.campaigns.store import Store
-from armwright.campaigns.table import from_bytes, to_bytes
-from armwright.campaigns.work import START, Worker, ends_within, worker_of
+from armwright.campaigns.work import START, Worker, accepted, ends_within, refusal, worker_of
 from armwright.errors import InputError, SimulationError
 from armwright.optional import need
 
 AHEAD = 3  # chunks per worker under way: enough to keep it busy, few enough to keep memory flat
 LOOK = 2.0  # [s] between looks at how many workers there are
-FAILED = b"!"  # first byte of an answer that is no table
 TUNED = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,  # five times the page faults otherwise
     "distributed.worker.profile.enabled": False,
@@ -47,9 +46,9 @@ def chunk_bytes(plan: str, prepared: bytes, digest: str, expected: str, first: i
     try:
         worker = _worker(plan, prepared, digest, expected)
     except Exception as error:  # noqa: BLE001 — only bytes go back
-        return FAILED + f"{type(error).__name__}: {error}".encode()
+        return refusal(error)
     with ends_within(worker.plan.limit):
-        return to_bytes(worker.table(first, last))
+        return worker.chunk(first, last).to_bytes()
 
 
 def dask(
@@ -61,7 +60,7 @@ def dask(
     security: Any = None,
     insecure: bool = False,
     mixed: bool = False,
-) -> Iterator[Any]:
+) -> Iterator[Chunk]:
     """Yield the tables of the chunks as they are done.
 
     Args:
@@ -112,7 +111,7 @@ def _client(scheduler: str | None, security: Any, workers: int) -> Iterator[Any]
 
 def _drive(
     client: Any, store: Store, chunks: Sequence[tuple[int, int]], mixed: bool, lost: list[tuple[int, int]]
-) -> Iterator[Any]:
+) -> Iterator[Chunk]:
     distributed = need("distributed", "scale", "engine dask")
     task, todo = store.task(mixed=mixed), iter(chunks)
     under_way = distributed.as_completed()
@@ -137,9 +136,7 @@ def _drive(
         except Exception:  # noqa: BLE001 — its worker died; items that raise are rows
             lost.append(chunk)
         else:
-            if answer[:1] == FAILED:
-                raise SimulationError(f"a worker could not start: {answer[1:].decode()}")
-            yield from_bytes(answer)
+            yield chunk_from(accepted(answer, "a worker could not start"))
         future.release()
         if time.monotonic() - looked > LOOK:  # workers come and go
             looked, wanted = time.monotonic(), AHEAD * max(1, len(client.nthreads()))

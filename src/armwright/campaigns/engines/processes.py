@@ -14,19 +14,20 @@ import multiprocessing
 import os
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from armwright.campaigns.engines.child import READY, serve
+from armwright.campaigns.chunk_file import Chunk, chunk_from, chunk_of, rows_of
+from armwright.campaigns.engines.child import CANARY, READY, prepare, serve
+from armwright.campaigns.plan import Plan
 from armwright.campaigns.store import Store
-from armwright.campaigns.table import CRASHED, HUNG, from_bytes, joined, marked_row
-from armwright.campaigns.work import START
+from armwright.campaigns.table import CRASHED, HUNG, joined, marked_row
+from armwright.campaigns.work import START, Prepared, accepted
 from armwright.errors import SimulationError
 
 CONTEXT = multiprocessing.get_context("spawn")  # a forked child would share locks and compiled code half-way
-GRACE = 5.0  # [s] beyond a worker's own limit before it is killed from outside
 
 
 @dataclass
@@ -52,19 +53,35 @@ class Child:
 class Pieces:
     """A chunk that was lost, coming back in parts."""
 
-    def __init__(self, first: int, last: int) -> None:
+    def __init__(self, store: Store, first: int, last: int) -> None:
         """Wait for all items of the chunk."""
-        self.left, self.tables = last - first, list[Any]()
+        self.store, self.left, self.tables = store, last - first, list[Any]()
 
-    def add(self, table: Any) -> Any:
+    def add(self, part: Chunk) -> Chunk | None:
         """Take a part; return the whole chunk with the last one."""
-        self.tables.append(table)
-        self.left -= len(table)
-        return joined(self.tables) if self.left == 0 else None
+        rows = rows_of(part.content, self.store.kind, self.store.digest, part.first, part.last)
+        self.tables.append(rows)
+        self.left -= len(rows)
+        return chunk_of(joined(self.tables), self.store.digest) if self.left == 0 else None
 
 
-def processes(store: Store, chunks: Sequence[tuple[int, int]], workers: int, *, mixed: bool = False) -> Iterator[Any]:
-    """Yield the tables of the chunks as they are done.
+def prepared_apart(plan: Plan) -> Prepared:
+    """Prepare a campaign in a process of its own; raise what it raised."""
+    child = _child(prepare, plan.text())
+    try:
+        answer = accepted(child.tasks.recv_bytes(), "the campaign could not be prepared")
+    except EOFError:
+        child.process.join(1.0)
+        raise SimulationError(
+            f"the process that prepared a campaign of kind {plan.kind!r} ended (exit code {child.process.exitcode})"
+        ) from None
+    finally:
+        child.stop()
+    return Prepared(answer[CANARY:], answer[:CANARY].decode())
+
+
+def processes(store: Store, chunks: Sequence[tuple[int, int]], workers: int, *, mixed: bool = False) -> Iterator[Chunk]:
+    """Yield the chunks as they are done.
 
     Args:
         store: the campaign.
@@ -82,7 +99,7 @@ def processes(store: Store, chunks: Sequence[tuple[int, int]], workers: int, *, 
     try:
         while queue or any(child.chunk for child in children):
             while len(children) < min(workers, len(queue) + sum(child.chunk is not None for child in children)):
-                children.append(_child(task))
+                children.append(_child(serve, *task))
             for child in _heard(children):
                 answer = _answer(child)
                 if answer is None:  # dead, hung, or never ready
@@ -90,15 +107,15 @@ def processes(store: Store, chunks: Sequence[tuple[int, int]], workers: int, *, 
                     failed_starts = failed_starts + 1 if not child.ready else 0
                     if failed_starts >= 3:
                         raise SimulationError(f"workers of kind {store.kind.name!r} end before they are ready")
-                    table = _again(store, child, queue, lost, pieces, crashed) if child.chunk else None
+                    part = _again(store, child, queue, lost, pieces, crashed) if child.chunk else None
                     child.stop()
                 else:
-                    table = _taken(child, answer)
-                if table is not None:
-                    part = (table["item"][0].as_py(), table["item"][-1].as_py() + 1)
-                    whole = pieces[lost[part]].add(table) if part in lost else table
-                    if whole is not None:
-                        yield whole
+                    part = _taken(child, answer)
+                if part is not None:
+                    whole = lost.get((part.first, part.last))
+                    chunk = pieces[whole].add(part) if whole else part
+                    if chunk is not None:
+                        yield chunk
             for child in children:
                 if child.ready and child.chunk is None and queue:
                     _give(child, queue.popleft(), store.plan.limit)
@@ -107,10 +124,10 @@ def processes(store: Store, chunks: Sequence[tuple[int, int]], workers: int, *, 
             child.stop()
 
 
-def _child(task: tuple[str, bytes, str, str]) -> Child:
+def _child(target: Callable[..., None], *task: Any) -> Child:
     tasks, theirs = CONTEXT.Pipe()
     alive, life = CONTEXT.Pipe(duplex=False)
-    process = CONTEXT.Process(target=serve, args=(theirs, alive, *task), daemon=True)
+    process = CONTEXT.Process(target=target, args=(theirs, alive, *task), daemon=True)
     with one_thread():
         process.start()
     theirs.close()
@@ -151,29 +168,29 @@ def _answer(child: Child) -> bytes | None:
         return None
 
 
-def _taken(child: Child, answer: bytes) -> Any:
+def _taken(child: Child, answer: bytes) -> Chunk | None:
     if not child.ready:
-        if answer != READY:
-            raise SimulationError(f"a worker could not start: {answer.decode()}")
-        child.ready = True
+        child.ready = accepted(answer, "a worker could not start") == READY
         return None
     child.chunk = None
-    return from_bytes(answer)
+    return chunk_from(answer)
 
 
 def _give(child: Child, chunk: tuple[int, int], limit: float) -> None:
     child.chunk, child.began = chunk, time.monotonic()
-    child.until = child.began + limit + GRACE
+    child.until = child.began + limit
     with contextlib.suppress(OSError):  # a worker that died meanwhile is heard of in the next round
         child.tasks.send_bytes(json.dumps(chunk).encode())
 
 
-def _again(store: Store, child: Child, queue: deque[tuple[int, int]], lost: Any, pieces: Any, crashed: set[int]) -> Any:
+def _again(
+    store: Store, child: Child, queue: deque[tuple[int, int]], lost: Any, pieces: Any, crashed: set[int]
+) -> Chunk | None:
     """Halve the chunk of a lost worker; an item alone is tried once more, and then marked."""
     assert child.chunk is not None
     first, last = child.chunk
     whole = lost.get((first, last), (first, last))
-    pieces.setdefault(whole, Pieces(*whole))
+    pieces.setdefault(whole, Pieces(store, *whole))
     parts = [(first, last)]
     if last - first == 1:
         hung = time.monotonic() - child.began >= store.plan.limit
@@ -182,7 +199,7 @@ def _again(store: Store, child: Child, queue: deque[tuple[int, int]], lost: Any,
             code = child.process.exitcode
             what = f"no result within {store.plan.limit:g} s" if hung else f"its process ended (exit code {code})"
             lost[first, last] = whole
-            return marked_row(store.kind, first, HUNG if hung else CRASHED, what)
+            return chunk_of(marked_row(store.kind, first, HUNG if hung else CRASHED, what), store.digest)
         crashed.add(first)
     else:
         middle = (first + last) // 2

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from armwright.campaigns.chunk_file import Chunk
 from armwright.campaigns.store import Store
 from armwright.campaigns.work import worker_of
 
 
-def serial(store: Store, chunks: Sequence[tuple[int, int]], *, mixed: bool = False) -> Iterator[Any]:
-    """Yield the tables of the chunks, in order."""
+def serial(store: Store, chunks: Sequence[tuple[int, int]], *, mixed: bool = False) -> Iterator[Chunk]:
+    """Yield the chunks, in order."""
     worker = worker_of(*store.task(mixed=mixed))
     for first, last in chunks:
-        yield worker.table(first, last)
+        yield worker.chunk(first, last)

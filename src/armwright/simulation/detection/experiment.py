@@ -68,7 +68,7 @@ class Experiment:
         return Trial(item, (contact if rest == 0 else contact * s["free"] + rest - 1) % s["moves"], rest == 0)
 
     def learn(self) -> dict[str, Any]:
-        """Return thresholds as plain numbers, by observer and detector."""
+        """Return thresholds as plain numbers, by observer and detector, and the box of what was ``rehearsed``."""
         s = self.settings
         kinds = {"two-speed": TwoSpeed()} if "two-speed" in s["detectors"] else {}
         moves = self._moves(s["learning_moves"], self.seed + OTHERS)
@@ -76,6 +76,10 @@ class Experiment:
         found = rehearse(self.before, moves, self.chains, kinds, **options)
         out: dict[str, Any] = {}
         for o, fit in found.fits.items():
+            assert fit.rehearsed is not None  # the same box for every observer
+            out["rehearsed"] = [
+                side.tolist() for side in (fit.rehearsed.lower, fit.rehearsed.upper, fit.rehearsed.speed)
+            ]
             rows = [part.tolist() for part in (fit.a, fit.b, fit.c, fit.d)]
             out[o] = {"absolute": rows, "margin": fit.margin, "hours": fit.hours}
             if kinds:

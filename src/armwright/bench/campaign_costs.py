@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What campaigns cost: CPU of all their processes together, peaks of memory, files, questions. Linux.
+
+CPU seconds are those of a coordinator and all its processes (``wait4``): what other programs do on the machine changes
+them little. Engines are compared with the serial one on the same items.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from armwright.campaigns import Kind, Plan, item_rng, open_store
+from armwright.campaigns.chunk_file import chunk_of
+from armwright.campaigns.query import ask
+from armwright.campaigns.store import Store, create_store
+from armwright.campaigns.table import arrow
+
+WORKERS = 2
+FEW, MANY = 100, 2100  # empty chunks: their difference is free of what starting costs
+DETECTIONS = Plan("detection", 1, 131, {"learning_runs": 400, "observers": ["momentum", "closed-loop"]}, chunk=1000)
+EXPLORATIONS = Plan("worlds", 1, 20000, chunk=4)
+EMPTY = "armwright.bench.campaign_costs:NOTHING"
+
+
+def _nothing(first: int, last: int) -> dict[str, list[float]]:
+    return {"value": [float(item_rng(0, k).uniform()) for k in range(first, last)]}
+
+
+NOTHING = Kind("empty", {"value": "float64"}, lambda plan, prepared: _nothing, chunk=1)
+
+
+def campaign_figures(
+    largest: int = 100_000, *, place: Path, explorations: int = 100, tell: Callable[[str], None] = lambda text: None
+) -> dict[str, Any]:
+    """Measure everything.
+
+    Args:
+        largest: number of detections; sizes are 100, 1,000 … up to it.
+        place: an empty folder; a few hundred megabytes go there.
+        explorations: how many.
+        tell: called with what is measured next.
+    """
+    tell("campaigns: an empty chunk")
+    found: dict[str, Any] = {"workers": WORKERS, "chunk": empty_chunks(place)}
+    tell(f"campaigns: {explorations} explorations")
+    found["growth"] = growth(place, EXPLORATIONS, explorations, "explorations")
+    sizes = [size for size in (100, 1000, 10_000, 100_000, 1_000_000) if size <= largest]
+    for size in sizes:
+        tell(f"campaigns: {size} detections")
+        found["growth"] += growth(place, DETECTIONS, size, "detections")
+    tell("campaigns: thresholds are learned")
+    found["learning"] = [learning(place, size) for size in sizes if size >= 1000]
+    tell("campaigns: questions")
+    found["store"] = questions(place, place / f"detections-{sizes[-1]}-serial")
+    return found
+
+
+def empty_chunks(place: Path) -> dict[str, float]:
+    """CPU [s] of one empty chunk by engine, and of it the scheduler's where that is a process of its own."""
+    stores = [create_store(place / f"empty-{count}", Plan(EMPTY, count, 0, chunk=1)).folder for count in (FEW, MANY)]
+
+    def each(used: list[float]) -> float:
+        return (used[1] - used[0]) / (MANY - FEW)
+
+    code = "from armwright.bench.campaign_costs import drain; drain({!r}, {!r}, {!r})"
+    found = {}
+    for engine in ("serial", "processes", "dask"):
+        found[engine] = each([measured("-c", code.format(engine, str(folder), None))["cpu"] for folder in stores])
+    used = []
+    for folder in stores:
+        address, scheduler, workers = _hosts(place / f"{folder.name}.json")
+        before = _cpu(scheduler.pid)
+        measured("-c", code.format("dask", str(folder), address))
+        used.append(_cpu(scheduler.pid) - before)
+        workers.send_signal(2)
+        workers.wait()
+        scheduler.kill()
+        scheduler.wait()
+    return found | {"scheduler": each(used)}
+
+
+def drain(engine: str, folder: str, address: str | None) -> None:
+    """Compute all chunks by an engine and throw them away: what an engine costs without a store."""
+    from armwright.campaigns.engines import dask, processes, serial
+
+    store = open_store(folder)
+    chunks = list(store.chunks())
+    if engine == "serial":
+        found = serial.serial(store, chunks)
+    elif engine == "processes":
+        found = processes.processes(store, chunks, WORKERS)
+    else:
+        found = dask.dask(store, chunks, WORKERS, scheduler=address)
+    if sum(chunk.last - chunk.first for chunk in found) != store.plan.items:
+        raise RuntimeError(f"{engine}: items were lost")
+
+
+def growth(place: Path, plan: Plan, items: int, name: str) -> list[dict[str, Any]]:
+    """CPU [s], memory [MB] and files [MB] of one campaign by every engine; what is learned is learned once before."""
+    first, out = create_store(place / f"{name}-prepared", plan), []
+    for engine in ("serial", "processes", "dask"):
+        folder = place / f"{name}-{items}-{engine}"
+        shutil.copytree(first.folder, folder)
+        create_store(folder, Plan(plan.kind, items, plan.seed, plan.settings, plan.chunk))
+        words = ("campaign", "resume", folder, "--engine", engine, "--workers", WORKERS)
+        found = measured("-m", "armwright.cli", *words)
+        out.append({"what": name, "items": items, "engine": engine, **found, "files": _size(folder)})
+    return out
+
+
+def learning(place: Path, runs: int) -> dict[str, float]:
+    """Memory [MB] of a whole small campaign of detections, and of the process that learns its thresholds."""
+    file = place / f"learning-{runs}.toml"
+    observers = json.dumps(DETECTIONS.settings["observers"])
+    file.write_text(
+        f'kind = "detection"\nitems = 2\nseed = 131\n[settings]\nlearning_runs = {runs}\nobservers = {observers}\n'
+    )
+    found = measured("-m", "armwright.cli", "campaign", "run", file, "--workers", 1)
+    return {"runs": runs, **found}
+
+
+def questions(place: Path, source: Path) -> dict[str, float]:
+    """10⁶ rows, made of a smaller campaign's over and over; 10⁴ chunks: sizes [MB] and CPU [s]."""
+    small = open_store(source)
+    plan = Plan(small.plan.kind, 1_000_000, small.plan.seed, small.plan.settings, small.plan.chunk)
+    folder = place / "million"
+    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("*.parquet"))
+    big = Store(folder, plan, small.kind, small.prepared, small.canary)
+    chunks = list(small.chunks())
+    for k, (first, last) in enumerate(big.chunks()):
+        items = arrow().array(range(first, last), arrow().int64())
+        big.write(chunk_of(small.read(*chunks[k % len(chunks)]).set_column(0, "item", items), big.digest))
+    create_store(folder, plan)
+    begin = time.process_time()
+    ask(folder, "select move, median(momentum_absolute_delay) from rows group by move")
+    asked = time.process_time() - begin
+    many = create_store(place / "many", Plan(EMPTY, 10_000, 0, chunk=1))
+    measured("-m", "armwright.cli", "campaign", "resume", many.folder, "--engine", "serial")
+    status = measured("-m", "armwright.cli", "campaign", "status", many.folder)["cpu"]
+    return {"rows_mb": _size(folder), "median_s": asked, "status_s": status}
+
+
+def measured(*words: Any) -> dict[str, float]:
+    """Run Python: CPU [s] of all its processes, peaks of memory [MB] of the process itself and of its largest child."""
+    run = subprocess.Popen([sys.executable, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    own = worker = 0.0
+    while True:
+        pid, status, used = os.wait4(run.pid, os.WNOHANG)
+        if pid:
+            break
+        own = max(own, _peak(run.pid))
+        worker = max([worker, *(_peak(child) for child in _children(run.pid))])
+        time.sleep(0.1)
+    if status:
+        assert run.stderr is not None
+        raise RuntimeError(run.stderr.read().decode())
+    return {"cpu": used.ru_utime + used.ru_stime, "coordinator": own, "worker": worker}
+
+
+def _hosts(file: Path) -> tuple[str, subprocess.Popen[bytes], subprocess.Popen[bytes]]:
+    """A scheduler and its workers as a user starts them, on loopback."""
+    line = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(file)]
+    dask, quiet = str(Path(sys.executable).with_name("dask")), subprocess.DEVNULL
+    scheduler = subprocess.Popen([dask, "scheduler", *line], stdout=quiet, stderr=quiet)
+    while not file.exists() or '"address"' not in file.read_text():
+        time.sleep(0.05)
+    address = json.loads(file.read_text())["address"]
+    line = [sys.executable, "-m", "armwright.cli", "campaign", "worker", address, "--workers", str(WORKERS)]
+    return address, scheduler, subprocess.Popen(line, stdout=quiet, stderr=quiet)
+
+
+def _size(folder: Path) -> float:
+    return sum(path.stat().st_size for path in (folder / "rows").iterdir()) / 1e6
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        threads = Path(f"/proc/{pid}/task").glob("*/children")
+        return [int(child) for thread in threads for child in thread.read_text().split()]
+    except OSError:
+        return []
+
+
+def _peak(pid: int) -> float:
+    try:
+        text = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024.0 for line in text.splitlines() if line.startswith("VmHWM")), 0.0)
+
+
+def _cpu(pid: int) -> float:
+    stat = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")

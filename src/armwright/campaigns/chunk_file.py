@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of one chunk as the bytes of its file, made where they were computed: a coordinator only puts them away.
+
+Pages carry checksums. The footer names the campaign's digest, a checksum of the rows (tables of contents carry none)
+and the writer once more, so that every flipped bit is found. The same rows are the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from struct import Struct
+from typing import Any, NamedTuple
+
+from armwright.campaigns.kind import Kind
+from armwright.campaigns.table import DONE, arrow, schema_of
+from armwright.errors import InputError
+from armwright.optional import need
+
+DIGEST, ROWS, WRITER = b"armwright.campaign", b"armwright.rows", b"armwright.writer"
+HEAD = Struct("<cqqq")
+MARK = b"+"  # first byte of a chunk on its way, unlike that of a refusal
+
+
+class ChunkError(InputError):
+    """A file that is not the chunk it should be; the text says why, not where."""
+
+
+class Chunk(NamedTuple):
+    """Rows of items first ≤ item < last as a file's content, and how many of them have no result."""
+
+    first: int
+    last: int
+    failed: int
+    content: bytes
+
+    def to_bytes(self) -> bytes:
+        """Return what crosses to the coordinator."""
+        return HEAD.pack(MARK, self.first, self.last, self.failed) + self.content
+
+
+def chunk_from(data: bytes) -> Chunk:
+    """Return the chunk that `Chunk.to_bytes` wrote."""
+    _, first, last, failed = HEAD.unpack_from(data)
+    return Chunk(first, last, failed, data[HEAD.size :])
+
+
+def chunk_of(table: Any, digest: str) -> Chunk:
+    """Return the rows (an Arrow table) as a chunk of the campaign with this digest."""
+    first, last = table["item"][0].as_py(), table["item"][-1].as_py() + 1
+    failed = len(table) - table["status"].to_pylist().count(DONE)
+    return Chunk(first, last, failed, _content(table, digest))
+
+
+def rows_of(source: bytes | Path, kind: Kind, digest: str, first: int, last: int) -> Any:
+    """Return the rows in a chunk's content or file, checked, or raise `ChunkError`."""
+    try:
+        table = _parquet().read_table(_opened(source), page_checksum_verification=True)
+    except FileNotFoundError:
+        raise ChunkError("missing") from None
+    except Exception as error:  # noqa: BLE001 — a damaged file may raise anything
+        raise ChunkError(f"damaged ({type(error).__name__})") from None
+    marks = table.schema.metadata or {}
+    table = table.replace_schema_metadata(None)
+    if marks.get(DIGEST) != digest.encode():
+        raise ChunkError("rows of another campaign")
+    if not table.schema.equals(schema_of(kind)) or marks.get(ROWS) != _fingerprint(table).encode():
+        raise ChunkError("damaged (checksum of the rows)")
+    if table["item"].to_pylist() != list(range(first, last)):
+        raise ChunkError("items that are not those of its name")
+    return table
+
+
+def check_bytes(content: bytes, table: Any, digest: str) -> None:
+    """Raise `ChunkError` unless a file is, byte for byte, what its rows are written as.
+
+    Other versions of pyarrow may write other bytes; of their files the rows and the writer's name are checked alone.
+    """
+    try:
+        about = _parquet().read_metadata(_opened(content))
+        made_by, again = about.created_by, (about.metadata or {}).get(WRITER, b"").decode()
+    except ValueError:  # no text any more
+        made_by, again = "", ""
+    if not made_by or made_by != again:
+        raise ChunkError(f"damaged (its writer is {made_by!r:.60} or {again!r:.60})")
+    if made_by == writer() and _content(table, digest) != content:
+        raise ChunkError("damaged (bytes beside the rows)")
+
+
+def _content(table: Any, digest: str) -> bytes:
+    marks = {DIGEST: digest.encode(), ROWS: _fingerprint(table).encode(), WRITER: writer().encode()}
+    sink = arrow().BufferOutputStream()
+    _parquet().write_table(
+        table.replace_schema_metadata(marks),
+        sink,
+        compression="zstd",
+        row_group_size=max(1, len(table)),
+        write_page_checksum=True,
+        write_statistics=False,  # no checksum guards them, and questions would believe them
+    )
+    return bytes(sink.getvalue())
+
+
+def _fingerprint(table: Any) -> str:
+    """Checksum of the values alone: memory behind missing values may hold anything."""
+    pa, found = arrow(), hashlib.blake2b(digest_size=16)
+    for name in table.column_names:
+        column = table[name].combine_chunks()
+        if pa.types.is_string(column.type):
+            found.update(json.dumps(column.to_pylist()).encode())
+            continue
+        column = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
+        for part in (column.is_valid(), column.fill_null(0)):
+            found.update(part.to_numpy(zero_copy_only=False).tobytes())
+    return found.hexdigest()
+
+
+def _opened(source: bytes | Path) -> Any:
+    return source if isinstance(source, Path) else arrow().BufferReader(source)
+
+
+def _parquet() -> Any:
+    return need("pyarrow.parquet", "scale", "a campaign")
+
+
+def writer() -> str:
+    """Return who writes files here, as their footer says."""
+    return f"parquet-cpp-arrow version {arrow().cpp_version}"

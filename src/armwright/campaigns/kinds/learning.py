@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``learning``: thresholds learned again and again, each time from other moves; are they worth their word on new ones?
+
+kind = "learning"
+items = 200                                 # learnings
+[settings]
+moves = 200                                 # that each is judged on, none of them rehearsed
+free = 4                                    # runs of each of these
+learning_moves = 96
+learning_runs = 960
+Other settings: those of ``detection``. What a threshold promises is 0.01 false alarms per hour with 95 % confidence:
+no more than one learning in twenty may cause more. Moves that leave the box of positions and speeds that were rehearsed
+are counted apart: nothing is promised there, and monitors say so (`Rehearsed`).
+
+Columns: ``inside``, ``outside`` the number of moves, ``hours`` of motion inside; ``o_d_inside``, ``o_d_outside`` of
+observer o and detector d the number of moves on which at least one run had a false alarm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from armwright.campaigns.detection_summary import column
+from armwright.campaigns.kind import Kind, Rows, one_by_one
+from armwright.campaigns.plan import Plan, item_rng
+from armwright.campaigns.statistics import share
+from armwright.contact.detectors import Rehearsed
+from armwright.simulation.detection.experiment import DETECTORS, OBSERVERS, experiment
+from armwright.simulation.detection.trials import Trial
+
+DEFAULTS: Mapping[str, Any] = {"moves": 200, "learning_moves": 96}
+PAIRS = [(o, d) for o in OBSERVERS for d in DETECTORS]
+SCHEMA = {"inside": "int64", "outside": "int64", "hours": "float64"} | {
+    column(o, d, where): "int64" for o, d in PAIRS for where in ("inside", "outside")
+}
+
+
+def start(plan: Plan, prepared: bytes) -> Rows:
+    """Make the arms; every item has moves and learned thresholds of its own."""
+    study = experiment({**DEFAULTS, **plan.settings}, plan.seed)
+    runs, moves = study.settings["free"], study.settings["moves"]
+
+    def row(item: int) -> dict[str, Any]:
+        mine = replace(study, seed=int(item_rng(plan.seed, item).integers(2**31)))
+        learned = mine.learn()
+        trials = mine.trials(learned)
+        found = trials.run([Trial(k, k // runs, False) for k in range(runs * moves)])
+        box = Rehearsed(*(np.array(side) for side in learned["rehearsed"]))
+        steps = np.linspace(0.0, 1.0, 101)
+        inside = np.array([bool((box.outside(m.evaluate(m.duration * steps)) <= 0.0).all()) for m in trials.moves])
+        seconds = found.seconds.reshape(moves, runs)[inside].sum()
+        out = dict.fromkeys(SCHEMA) | {"inside": int(inside.sum()), "outside": int((~inside).sum())}
+        out["hours"] = float(seconds) / 3600.0
+        for k, (o, d) in enumerate(trials.made):
+            alarmed = (found.before[:, k] >= 1.0).reshape(moves, runs).any(axis=1)
+            out |= {column(o, d, "inside"): int((alarmed & inside).sum())}
+            out |= {column(o, d, "outside"): int((alarmed & ~inside).sum())}
+        return out
+
+    return one_by_one(row, SCHEMA)
+
+
+def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return, by observer and detector, how many learnings had a false alarm inside what they had rehearsed."""
+    rows, out = table.to_pylist(), []
+    for o, d in PAIRS:
+        counts = [(row[column(o, d, "inside")], row[column(o, d, "outside")]) for row in rows]
+        if counts and counts[0][0] is not None:
+            wrong = share(sum(inside > 0 for inside, _ in counts), len(counts))
+            beyond = share(sum(outside > 0 for _, outside in counts), len(counts))
+            out.append({"observer": o, "detector": d, "wrong": wrong._asdict(), "wrong_outside": beyond._asdict()})
+    return {"learnings": out}
+
+
+KIND = Kind("learning", SCHEMA, start, chunk=2, summary=summary)
