@@ -26,6 +26,7 @@ help:
 	@echo "make test   install, lint, types, import contract, tests"
 	@echo "make coverage  the tests again, with the lines that they reach"
 	@echo "make bench  install the peers, measure against them, write $(OUT)/bench.json"
+	@echo "make bench-campaigns  measure what campaigns cost, put it into their page"
 	@echo "make figures  put the figures of $(OUT)/bench.json into the documentation"
 	@echo "make vendor  bundle three.js and uPlot anew (needs Node); PIN=1 accepts other sums"
 	@echo "make docs   build the documentation into site/"
@@ -91,6 +92,13 @@ coverage: $(VENV)/.dev
 bench: $(VENV)/.peers
 	@mkdir -p $(OUT)
 	$(BIN)/armwright bench --out $(OUT)/bench.json
+
+# minutes of CPU of whole campaigns, by every engine; nothing else should run meanwhile
+.PHONY: bench-campaigns
+bench-campaigns: $(VENV)/.dev
+	@mkdir -p $(OUT)
+	$(BIN)/armwright bench --parts campaigns --out $(OUT)/campaigns.json
+	$(BIN)/python -m armwright.bench.campaign_figures $(OUT)/campaigns.json docs/howto/campaigns.md
 
 figures:
 	PYTHONPATH=src $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m armwright.bench.figures $(OUT)/bench.json README.md docs/speed.md

@@ -203,3 +203,49 @@ def test_the_program_that_is_measured_is_the_one_that_ships():
 
     shipped = read_program(ROOT / "examples" / "programs" / "lola15dd.irl")
     assert not program_differences(read_program(PROGRAM, "l-irl"), shipped)
+
+
+def test_campaigns_are_judged_by_the_largest():
+    from armwright.bench.campaign_figures import markdown
+    from armwright.bench.lines import campaign_lines
+
+    def rows(what, items, *cpu):
+        memory = {"worker": 300.0, "coordinator": 130.0, "files": 1.0}
+        engines = zip(("serial", "processes", "dask"), cpu, strict=True)
+        return [{"what": what, "items": items, "engine": engine, "cpu": used, **memory} for engine, used in engines]
+
+    growth = [rows("explorations", 9, 1, 1, 1), rows("detections", 10, 1, 2, 3), rows("detections", 100, 4, 4.2, 5)]
+    found = {
+        "chunk": {"serial": 1e-3, "processes": 1.2e-3, "dask": 9e-3, "scheduler": 1e-3},
+        "growth": [row for three in growth for row in three],
+        "learning": [{"runs": 1000, "worker": 250.0}, {"runs": 10_000, "worker": 260.0}],
+        "store": {"rows_mb": 80.0, "median_s": 0.1, "status_s": 3.0},
+    }
+    lines = {row["line"]: row for row in campaign_lines(found)}
+    assert lines["100 detections, CPU of processes ÷ serial"]["figure"] == pytest.approx(1.05)
+    kept = {line for line, row in lines.items() if row["met"]}
+    missed = {line for line, row in lines.items() if row["met"] is False}
+    assert "CPU that processes add to a chunk" in kept and len(kept) == 9
+    assert missed == {
+        "100 detections, CPU of dask ÷ serial",
+        "memory of the coordinator, processes",
+        "memory of the coordinator, dask",
+        "CPU that dask adds to a chunk",
+        "status of 10,000 chunks, CPU",
+    }
+    machine = {"cpu": "a computer", "python": "3.11", "date": "2026-01-02T00:00:00"}
+    text = markdown({"campaigns": found, "campaign_lines": list(lines.values()), "machine": machine})
+    assert "| 100 detections | processes | 42 | 1.050 | 300 | 130 | 1 |" in text
+    assert "| status of 10,000 chunks, CPU | 3 s | 2 s (**missed**) |" in text
+
+
+@pytest.mark.slow
+def test_costs_of_a_campaign_count_all_its_processes(tmp_path):
+    pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
+    from armwright.bench.campaign_costs import EMPTY, growth
+    from armwright.campaigns import Plan
+
+    serial, processes, dask = growth(tmp_path, Plan(EMPTY, 1, 0, chunk=1), 4, "empty")
+    assert [row["items"] for row in (serial, processes, dask)] == [4, 4, 4]
+    assert processes["cpu"] > serial["cpu"] > 0.0 and processes["worker"] > 20.0 and processes["coordinator"] > 20.0
+    assert serial["files"] == processes["files"] == dask["files"] > 0.0

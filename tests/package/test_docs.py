@@ -116,7 +116,7 @@ def test_figures_are_replaced_between_the_markers(tmp_path):
         "machine": {"cpu": "a computer", "python": "3.11", "date": "2026-01-02T00:00:00"},
     }
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{figures.BEGIN}\nold\n{figures.END}\nafter\n")
+    page.write_text("before\n<!-- figures: begin -->\nold\n<!-- figures: end -->\nafter\n")
     figures.insert(page, figures.markdown(result))
     text = page.read_text()
     assert "old" not in text
@@ -124,5 +124,5 @@ def test_figures_are_replaced_between_the_markers(tmp_path):
     assert text.endswith("after\n")
     assert "| inverse dynamics, batch | **20 ns** | 1 µs (50 ×) |" in text
     for name in ("README.md", "docs/speed.md"):
-        assert figures.BEGIN in (ROOT / name).read_text()
-        assert figures.END in (ROOT / name).read_text()
+        assert "<!-- figures: begin -->" in (ROOT / name).read_text()
+        assert "<!-- figures: end -->" in (ROOT / name).read_text()

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -150,18 +151,20 @@ def questions(place: Path, source: Path) -> dict[str, float]:
 
 def measured(*words: Any) -> dict[str, float]:
     """Run Python: CPU [s] of all its processes, peaks of memory [MB] of the process itself and of its largest child."""
-    run = subprocess.Popen([sys.executable, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     own = worker = 0.0
-    while True:
-        pid, status, used = os.wait4(run.pid, os.WNOHANG)
-        if pid:
-            break
-        own = max(own, _peak(run.pid))
-        worker = max([worker, *(_peak(child) for child in _children(run.pid))])
-        time.sleep(0.1)
-    if status:
-        assert run.stderr is not None
-        raise RuntimeError(run.stderr.read().decode())
+    with tempfile.TemporaryFile() as said:
+        run = subprocess.Popen([sys.executable, *map(str, words)], stdout=subprocess.DEVNULL, stderr=said)
+        while True:
+            pid, status, used = os.wait4(run.pid, os.WNOHANG)
+            if pid:
+                break
+            own = max(own, _peak(run.pid))
+            worker = max([worker, *(_peak(child) for child in _children(run.pid))])
+            time.sleep(0.1)
+        run.returncode = os.waitstatus_to_exitcode(status)
+        if run.returncode:
+            said.seek(0)
+            raise RuntimeError(said.read().decode(errors="replace"))
     return {"cpu": used.ru_utime + used.ru_stime, "coordinator": own, "worker": worker}
 
 

@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 PEERS = {"pin": "Pinocchio", "mujoco": "MuJoCo", "casadi": "CasADi", "rtb": "Robotics Toolbox"}
 ROWS = (
     ("inverse dynamics, batch", "rnea/batch"),
@@ -90,14 +89,15 @@ def cell(entries: dict[str, Any], peer: str) -> str:
     return f"{nanoseconds(entries[peer]['best'])} ({entries[peer]['best'] / entries['armwright']['best']:.3g} ×)"
 
 
-def insert(path: Path, text: str) -> None:
+def insert(path: Path, text: str, mark: str = "figures") -> None:
     """Replace what stands between the markers of a file."""
+    begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
     content = path.read_text(encoding="utf-8")
-    head, found, rest = content.partition(BEGIN)
-    _, closed, tail = rest.partition(END)
+    head, found, rest = content.partition(begin)
+    _, closed, tail = rest.partition(end)
     if not found or not closed:
-        raise SystemExit(f"{path}: the lines {BEGIN!r} and {END!r} are missing")
-    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}", encoding="utf-8")
+        raise SystemExit(f"{path}: the lines {begin!r} and {end!r} are missing")
+    path.write_text(f"{head}{begin}\n{text}\n{end}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":

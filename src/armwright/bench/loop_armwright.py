@@ -30,7 +30,7 @@ from armwright.robot.load import load
 from armwright.simulation import JointSensors, prepare, simulate, step_stages, system
 from armwright.studies.collision.rules import explore_published
 
-MANY = 1000
+MANY, ARMS = 1000, 200
 LONG = 50.0
 IRB140_KP, IRB140_KD = (50.0, 50.0, 50.0, 50.0, 50.0, 60.0), (20.0, 20.0, 20.0, 20.0, 20.0, 22.0)
 IRB140_GOAL = (np.pi / 2, 0.0, -np.pi / 2, np.pi, np.pi / 2, -np.pi)
@@ -108,6 +108,22 @@ def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:
 
     alone, together = call(starts[7], 7)["q"][-1], call(starts, 0)["q"][:, -1]
     case("loop/call_noisy", lambda: call(starts[7], 7), together[7], got=alone, note="whole call")
+    arms = [robot.with_payload(m) for m in np.linspace(0.0, 3.0, ARMS)]
+    first = simulate(arms[7], law, path, q0=q0, model=robot, every=100)["q"][-1]
+
+    def loaded() -> Any:
+        return simulate(arms, law, path, q0=q0, model=robot, every=100)
+
+    case("loop/call_arms", loaded, first, got=loaded()["q"][7, -1], items=ARMS, note=f"{ARMS} payloads, per simulation")
+    same = simulate(robot, law, path, q0=starts[:ARMS], every=100)["q"][7, -1]
+    case(
+        "loop/call_arm",
+        lambda: simulate(robot, law, path, q0=starts[:ARMS], every=100),
+        same,
+        got=simulate(robot, law, path, q0=starts[7], every=100)["q"][-1],
+        items=ARMS,
+        note=f"{ARMS} starts, per simulation",
+    )
     case("loop/call_many_noisy", lambda: call(starts, 0), alone, got=together[7], items=MANY, note="whole call")
 
 

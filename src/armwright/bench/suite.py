@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from armwright.bench.driver import measure
-from armwright.bench.lines import loop_lines
+from armwright.bench.lines import campaign_lines, loop_lines
 from armwright.bench.loop_task import prepare_task
 from armwright.bench.prepare import prepare
 from armwright.bench.process import process_figures
+from armwright.errors import ArmwrightError
 
 PEERS = ("armwright", "pin", "mujoco", "casadi", "rtb")
 ARMS = ("ur5", "n30", "n50")
-PARTS = ("core", "loop", "plan")
+PARTS = ("core", "loop", "plan", "campaigns")
 
 
 def machine() -> dict[str, Any]:
@@ -79,6 +80,17 @@ def inverse(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
     return inverse_figures(targets=5 * rounds, tell=tell)
 
 
+def campaigns(folder: Path, largest: int, tell: Callable[[str], None]) -> dict[str, Any]:
+    """What campaigns cost (Linux); empty, with the reason told, where that cannot be measured."""
+    try:
+        from armwright.bench.campaign_costs import campaign_figures
+
+        return campaign_figures(largest, place=folder, tell=tell)
+    except (ImportError, FileNotFoundError, ArmwrightError) as error:
+        tell(f"campaigns: skipped ({error})")
+        return {}
+
+
 def run(
     out: Path,
     *,
@@ -86,22 +98,26 @@ def run(
     budget: float = 0.04,
     peers: Sequence[str] = PEERS,
     arms: Sequence[str] = ARMS,
-    parts: Sequence[str] = PARTS,
+    parts: Sequence[str] = PARTS[:3],
     calls: int = 1_000_000,
     repeats: int = 7,
+    detections: int = 100_000,
     tell: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
     """Measure everything and write `out`; returns what was written."""
     started = machine()
+    result: dict[str, Any] = {"peers": {}, "skipped": {}, "cases": {}}
     with tempfile.TemporaryDirectory(prefix="armwright-bench-") as name:
         folder = Path(name)
-        tell("preparing arms and reference results")
-        prepare(folder, arms)
-        if "loop" in parts:
-            prepare_task(folder)
-        result = measure(
-            peers, folder, rounds=rounds, budget=budget, tell=tell, wanted=lambda name: part(name) in parts
-        )
+        if {"core", "loop"} & set(parts):
+            tell("preparing arms and reference results")
+            prepare(folder, arms)
+            if "loop" in parts:
+                prepare_task(folder)
+            result = measure(
+                peers, folder, rounds=rounds, budget=budget, tell=tell, wanted=lambda name: part(name) in parts
+            )
+        many = campaigns(folder, detections, tell) if "campaigns" in parts else {}
     planned = planning(rounds, tell) if "plan" in parts else {}
     solved = inverse(rounds, tell) if "plan" in parts else {}
     tell("whole processes and memory")
@@ -115,8 +131,10 @@ def run(
         "process": figures,
         "planning": planned,
         "inverse": solved,
+        "campaigns": many,
     }
     document["loop"] = loop_lines(document)
+    document["campaign_lines"] = campaign_lines(many) if many else []
     out.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     tell(f"wrote {out}")
     return document

@@ -14,6 +14,7 @@ from armwright.cli.output import Json, say, say_json, table, tell
 PEERS = "armwright,pin,mujoco,casadi,rtb"
 ARMS = "ur5,n30,n50"
 PARTS = "core,loop,plan"
+ALL_PARTS = f"{PARTS},campaigns"
 
 
 def bench(
@@ -22,13 +23,14 @@ def bench(
     budget: Annotated[float, typer.Option(min=1e-4, help="Seconds per case and round.")] = 0.04,
     peers: Annotated[str, typer.Option(help="Which libraries, separated by commas; missing ones are skipped.")] = PEERS,
     arms: Annotated[str, typer.Option(help="Which arms: ur5, and random ones of 30 and 50 joints.")] = ARMS,
-    parts: Annotated[str, typer.Option(help="What to measure: core (single calls and batches), loop, plan.")] = PARTS,
+    parts: Annotated[str, typer.Option(help="What to measure: core (calls, batches), loop, plan; campaigns.")] = PARTS,
     calls: Annotated[int, typer.Option(min=1000, help="Calls, and batch size, of the memory figures.")] = 1_000_000,
     repeats: Annotated[int, typer.Option(min=1, help="Processes started per start-up figure.")] = 7,
+    detections: Annotated[int, typer.Option(min=100, help="Items of the largest campaign.")] = 100_000,
     json: Json = False,
 ) -> None:
     """Time this library and its peers, interleaved, on one thread; print ratios and write JSON."""
-    for what, wanted, known in (("peer", peers, PEERS), ("arm", arms, ARMS), ("part", parts, PARTS)):
+    for what, wanted, known in (("peer", peers, PEERS), ("arm", arms, ARMS), ("part", parts, ALL_PARTS)):
         unknown = sorted(set(wanted.split(",")) - set(known.split(",")))
         if unknown:
             fail(f"unknown {what} {', '.join(unknown)}; choose from {known}")
@@ -47,6 +49,7 @@ def bench(
         parts=parts.split(","),
         calls=calls,
         repeats=repeats,
+        detections=detections,
         tell=(lambda text: None) if json else tell,
     )
     if json:
@@ -76,21 +79,11 @@ def report(result: dict[str, Any]) -> None:
             rows.append([name, *(f"{faster[peer]:.1f} ×" if peer in faster else "–" for peer in others)])
     if rows:
         table("armwright is faster by", ["case", *others], rows)
-    if result.get("loop"):
-        table(
-            "the loop",
-            ["line", "promised", "kept", "measured"],
-            [
-                [
-                    row["line"],
-                    row["target"],
-                    {True: "yes", False: "NO", None: ""}[row["met"]],
-                    f"{row['figure']:,.4g} {row['unit']}",
-                ]
-                for row in result["loop"]
-            ],
-            left=3,
-        )
+    for title, lines in (("the loop", result.get("loop")), ("campaigns", result.get("campaign_lines"))):
+        if lines:
+            kept = {True: "yes", False: "NO", None: ""}
+            rows = [[r["line"], r["target"], kept[r["met"]], f"{r['figure']:,.4g} {r['unit']}"] for r in lines]
+            table(title, ["line", "promised", "kept", "measured"], rows, left=3)
     process = result["process"]
     start, cold, warm = (process[name]["best"] for name in ("import", "first_call_cold", "first_call_warm"))
     say(f"import {start:.3f} s · first call, whole process: cold {cold:.3f} s, warm {warm:.3f} s")

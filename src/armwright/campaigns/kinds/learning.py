@@ -25,14 +25,15 @@ from typing import Any
 import numpy as np
 
 from armwright.campaigns.detection_summary import column
-from armwright.campaigns.kind import Kind, Rows, one_by_one
+from armwright.campaigns.kind import Kind, Rows, one_by_one, settings_of
 from armwright.campaigns.plan import Plan, item_rng
 from armwright.campaigns.statistics import share
 from armwright.contact.detectors import Rehearsed
-from armwright.simulation.detection.experiment import DETECTORS, OBSERVERS, experiment
+from armwright.simulation.detection import experiment as detection
+from armwright.simulation.detection.experiment import DETECTORS, OBSERVERS
 from armwright.simulation.detection.trials import Trial
 
-DEFAULTS: Mapping[str, Any] = {"moves": 200, "learning_moves": 96}
+DEFAULTS: Mapping[str, Any] = {**detection.DEFAULTS, "moves": 200, "learning_moves": 96}
 PAIRS = [(o, d) for o in OBSERVERS for d in DETECTORS]
 SCHEMA = {"inside": "int64", "outside": "int64", "hours": "float64"} | {
     column(o, d, where): "int64" for o, d in PAIRS for where in ("inside", "outside")
@@ -41,7 +42,7 @@ SCHEMA = {"inside": "int64", "outside": "int64", "hours": "float64"} | {
 
 def start(plan: Plan, prepared: bytes) -> Rows:
     """Make the arms; every item has moves and learned thresholds of its own."""
-    study = experiment({**DEFAULTS, **plan.settings}, plan.seed)
+    study = detection.experiment(settings_of(plan, DEFAULTS), plan.seed)
     runs, moves = study.settings["free"], study.settings["moves"]
 
     def row(item: int) -> dict[str, Any]:

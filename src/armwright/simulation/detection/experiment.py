@@ -76,10 +76,9 @@ class Experiment:
         found = rehearse(self.before, moves, self.chains, kinds, **options)
         out: dict[str, Any] = {}
         for o, fit in found.fits.items():
-            assert fit.rehearsed is not None  # the same box for every observer
-            out["rehearsed"] = [
-                side.tolist() for side in (fit.rehearsed.lower, fit.rehearsed.upper, fit.rehearsed.speed)
-            ]
+            box = fit.rehearsed  # the same for every observer
+            assert box is not None
+            out["rehearsed"] = [side.tolist() for side in (box.lower, box.upper, box.speed)]
             rows = [part.tolist() for part in (fit.a, fit.b, fit.c, fit.d)]
             out[o] = {"absolute": rows, "margin": fit.margin, "hours": fit.hours}
             if kinds:
