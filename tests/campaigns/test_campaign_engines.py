@@ -94,6 +94,21 @@ def test_a_kind_that_cannot_start_says_why(engine, tmp_path):
         run_campaign(Plan(GOOD.kind, 3, 3, {"wrong": 5}), tmp_path, engine=engine, workers=1)
 
 
+@pytest.mark.parametrize(
+    "how, error, said",
+    [
+        ("mistaken", InputError, r"^faulty: prepare must not be mistaken"),
+        ("raises", SimulationError, "could not be prepared: KeyError"),
+        ("crashes", SimulationError, r"prepared a campaign.*ended \(exit code -11\)"),
+    ],
+)
+def test_what_goes_wrong_while_preparing_is_said_and_nothing_stays(how, error, said, tmp_path):
+    """Preparing has a process of its own; the user's mistakes stay the user's mistakes."""
+    with pytest.raises(error, match=said):
+        run_campaign(Plan(GOOD.kind, 3, 3, {"prepare": how}), tmp_path / "c", workers=1)
+    assert not (tmp_path / "c" / "campaign.json").exists()
+
+
 def test_a_campaign_can_grow(tmp_path):
     run_campaign(Plan(GOOD.kind, 20, 3, chunk=10), tmp_path, engine="serial")
     kept = content(run_campaign(GOOD, tmp_path, engine="serial", shard=(1, 2)))

@@ -44,3 +44,19 @@ def test_the_commands(tmp_path, capsys):
     assert command(["campaign", "run", str(file), "--shard", "x", "--engine", "serial"]) == 2
     assert command(["campaign", "run", str(file), "--scheduler", "tcp://10.0.0.1:8786"]) == 2
     assert "plain tcp leaves this machine" in capsys.readouterr().err
+
+
+def test_a_run_ends_with_how_many_items_have_no_result(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "bad.toml"
+    file.write_text('kind = "support.campaign_kinds:KIND"\nitems = 4\nchunk = 2\n[settings]\nraises = 3\n')
+    assert command(["campaign", "run", str(file), "--engine", "serial"]) == 0
+    said = capsys.readouterr().out
+    assert "items without a result in this run: 1" in said
+    sql = said.split('"')[1]
+    assert command(["campaign", "query", "bad", sql, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {"item": 3, "status": "raised", "message": "ValueError: item 3 cannot be"}
+    ]
+    assert command(["campaign", "resume", "bad", "--engine", "serial", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["failed"] == 0

@@ -9,6 +9,7 @@ import time
 
 from armwright.campaigns import Kind, item_rng
 from armwright.campaigns.statistics import share
+from armwright.errors import InputError
 
 
 def _value(plan, item):
@@ -37,7 +38,17 @@ def _start(plan, prepared):
     return rows
 
 
-KIND = Kind("faulty", {"value": "float64", "prepared": "int64"}, _start, chunk=10, prepare=lambda plan: b"12345")
+def _prepare(plan):
+    if plan.settings.get("prepare") == "mistaken":
+        raise InputError("faulty: prepare must not be mistaken")
+    if plan.settings.get("prepare") == "raises":
+        raise KeyError("nothing there")
+    if plan.settings.get("prepare") == "crashes":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return b"12345"
+
+
+KIND = Kind("faulty", {"value": "float64", "prepared": "int64"}, _start, chunk=10, prepare=_prepare)
 
 
 def _judge_start(plan, prepared):

@@ -13,7 +13,7 @@ from armwright.cli.failures import fail, guarded
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table
 
 if TYPE_CHECKING:
-    from armwright.campaigns import Plan, Store
+    from armwright.campaigns import Plan, Progress, Store
 
 app = typer.Typer(
     name="campaign",
@@ -223,23 +223,34 @@ def _options(
 def _drive(plan: Plan, folder: Path, options: dict[str, Any], json: bool) -> None:
     from armwright.campaigns import run_campaign
 
+    failed = 0
     try:
         with shown() as show:
-            store = run_campaign(plan, folder, progress=show, **options)
+
+            def progress(now: Progress) -> None:
+                nonlocal failed
+                failed = now.failed
+                show(now)
+
+            store = run_campaign(plan, folder, progress=progress, **options)
     except KeyboardInterrupt:
         again = f"interrupted; what is done is kept, go on with: armwright campaign resume {folder}"
         fail(again, INTERRUPTED, kind="Interrupted")
-    _report(store, json)
+    _report(store, json, failed)
 
 
-def _report(store: Store, json: bool) -> None:
+def _report(store: Store, json: bool, failed: int | None = None) -> None:
+    """Say how far a campaign is and, after a run, how many of its items have no result."""
     missing = store.missing()
     left = sum(last - first for first, last in missing)
     done = store.plan.items - left
     if json:
         found = {"kind": store.plan.kind, "items": store.plan.items, "done": done, "chunks_left": len(missing)}
-        say_json({"folder": str(store.folder), **found})
+        say_json({"folder": str(store.folder), **found} | ({} if failed is None else {"failed": failed}))
         return
     say(f"{store.folder}: {done} of {store.plan.items} items of kind {store.plan.kind}")
+    if failed:
+        sql = "select item, status, message from rows where status <> 'done'"
+        say(f'items without a result in this run: {failed}; see: armwright campaign query {store.folder} "{sql}"')
     if left:
         say(f"go on with: armwright campaign resume {store.folder}")

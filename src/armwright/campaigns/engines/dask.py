@@ -12,7 +12,6 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import CancelledError
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -61,7 +60,7 @@ def dask(
     insecure: bool = False,
     mixed: bool = False,
 ) -> Iterator[Chunk]:
-    """Yield the tables of the chunks as they are done.
+    """Yield the chunks as they are done.
 
     Args:
         store: the campaign.
@@ -114,7 +113,7 @@ def _drive(
 ) -> Iterator[Chunk]:
     distributed = need("distributed", "scale", "engine dask")
     task, todo = store.task(mixed=mixed), iter(chunks)
-    under_way = distributed.as_completed()
+    under_way = distributed.as_completed(with_results=True, raise_errors=False)
     chunk_of: dict[str, tuple[int, int]] = {}
 
     def submit(count: int) -> None:
@@ -125,18 +124,16 @@ def _drive(
 
     looked, wanted = time.monotonic(), AHEAD * len(client.nthreads())
     submit(wanted)
-    for future in under_way:
+    for future, answer in under_way:
         chunk = chunk_of.pop(future.key)
-        try:
-            answer = future.result()
-        except (CancelledError, OSError):
-            raise SimulationError(
-                f"the scheduler is gone; what is done is kept, go on with: armwright campaign resume {store.folder}"
-            ) from None
-        except Exception:  # noqa: BLE001 — its worker died; items that raise are rows
+        if isinstance(answer, bytes):
+            yield chunk_from(accepted(answer, "a worker could not start"))
+        elif future.status == "error":  # its worker died; items that raise are rows
             lost.append(chunk)
         else:
-            yield chunk_from(accepted(answer, "a worker could not start"))
+            raise SimulationError(
+                f"the scheduler is gone; what is done is kept, go on with: armwright campaign resume {store.folder}"
+            )
         future.release()
         if time.monotonic() - looked > LOOK:  # workers come and go
             looked, wanted = time.monotonic(), AHEAD * max(1, len(client.nthreads()))
