@@ -19,6 +19,7 @@ from armwright.campaigns import open_store
 from armwright.campaigns.comparison import comparison_of
 from armwright.campaigns.detection_summary import column, study_of
 from armwright.campaigns.isolation_summary import summary as isolation_summary
+from armwright.campaigns.kinds.learning import summary as learning_summary
 from armwright.campaigns.statistics import rate, share
 from armwright.campaigns.summary import results
 from armwright.exploration.grid.compare_report import draw_comparison
@@ -113,6 +114,19 @@ def detection(stores: list[Any]) -> list[str]:
     return [*rows_of(f"{heads} | missed", out), "", f"False alarms together (95 %): {'; '.join(words)}."]
 
 
+def worth(stores: list[Any]) -> list[str]:
+    """How many learnings caused false alarms on moves that were not rehearsed."""
+    table = results(stores[0])[0]
+    rows: dict[str, list[str]] = {}
+    for row in learning_summary(table)["learnings"]:
+        rows.setdefault(f"{row['observer']} / {row['detector']}", []).append(said(row["count"], row["of"]))
+    inside, outside = (int(table[name].to_numpy().sum()) for name in ("inside", "outside"))
+    hours = float(table["hours"].to_numpy().sum())
+    heads = "observer / detector | learnings with a false alarm within what was rehearsed | beyond it"
+    judged = f"Judged on {inside} moves within, {hours:.1f} hours of motion, and {outside} beyond."
+    return [*rows_of(heads, [[name, *cells] for name, cells in rows.items()]), "", judged]
+
+
 def isolation(stores: list[Any]) -> list[str]:
     """How often the link is named."""
     links = isolation_summary(results(stores[0])[0])["links"]
@@ -167,6 +181,7 @@ FIGURES = {
     "worlds": (worlds, ("worlds-grid",)),
     "learning": (learning, ("worlds-learning",)),
     "detection": (detection, ("detection-wall-1", "detection-wall-2", "detection-wall-3")),
+    "worth": (worth, ("learning-moves",)),
     "isolation": (isolation, ("isolation-links",)),
     "certainty": (certainty, ("isolation-links", "isolation-light")),
     "plants": (plants, ("isolation-plants",)),

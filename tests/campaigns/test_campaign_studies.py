@@ -196,6 +196,23 @@ def test_rows_of_bootstrap_are_fits_of_other_stretches(tmp_path):
     assert viscous[0]["samples"] == 2 and viscous[0]["low"] <= 8.0 * 1.3 and viscous[0]["high"] >= 8.0 * 0.7
 
 
+def test_learnings_are_judged_by_moves_inside_and_outside_of_what_they_rehearsed():
+    small = {"moves": 12, "free": 2, "learning_moves": 8, "learning_runs": 16, "observers": ["momentum"]}
+    worker = Worker(Plan("learning", 2, 5, small), b"")
+    table = worker.table(0, 2)
+    rows = table.to_pylist()
+    assert rows[1:] == worker.table(1, 2).to_pylist() and rows[0]["hours"] != rows[1]["hours"]
+    assert all(row["inside"] + row["outside"] == 12 and row["inside"] and row["outside"] for row in rows)
+    assert {row["momentum_absolute_inside"] for row in rows} == {0} and rows[0]["kalman_absolute_inside"] is None
+    careless = Worker(Plan("learning", 2, 5, small | {"false_alarms": 1e9}), b"").table(0, 2)
+    (inside,) = [
+        row
+        for row in worker.kind.summary(careless)["learnings"]
+        if (row["detector"], row["moves"]) == ("two-speed", "inside")
+    ]
+    assert inside["count"] >= 1 and inside["of"] == 2 and inside["low"] <= inside["value"] <= inside["high"]
+
+
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_unknown_settings_are_named(name):
     with pytest.raises(InputError, match=f"{name}: unknown setting 'colour'; valid: "):

@@ -66,14 +66,14 @@ def start(plan: Plan, prepared: bytes) -> Rows:
 
 
 def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
-    """Return, by observer and detector, how many learnings had a false alarm inside what they had rehearsed."""
+    """Return how many learnings had a false alarm on moves inside, and outside, of what they had rehearsed."""
     rows, out = table.to_pylist(), []
-    for o, d in PAIRS:
-        counts = [(row[column(o, d, "inside")], row[column(o, d, "outside")]) for row in rows]
-        if counts and counts[0][0] is not None:
-            wrong = share(sum(inside > 0 for inside, _ in counts), len(counts))
-            beyond = share(sum(outside > 0 for _, outside in counts), len(counts))
-            out.append({"observer": o, "detector": d, "wrong": wrong._asdict(), "wrong_outside": beyond._asdict()})
+    for o, d, where in [(o, d, where) for o, d in PAIRS for where in ("inside", "outside")]:
+        alarms = [row[column(o, d, where)] for row in rows if row[column(o, d, where)] is not None]
+        wrong = sum(count > 0 for count in alarms)
+        if alarms:
+            names = {"observer": o, "detector": d, "moves": where, "count": wrong, "of": len(alarms)}
+            out.append(names | share(wrong, len(alarms))._asdict())
     return {"learnings": out}
 
 
