@@ -18,7 +18,7 @@ from armwright.contact.detectors import (
     noise_floor,
     norm_detector,
 )
-from armwright.contact.detectors.statistics import exact_proportion, median, poisson_rate, proportion
+from armwright.contact.detectors.statistics import median, poisson_rate, proportion
 from armwright.contact.detectors.tail import tail_margin
 from armwright.contact.monitor import Monitor, evaluate, with_gains
 from armwright.contact.observers import momentum_observer
@@ -284,8 +284,6 @@ def test_intervals():
     assert poisson_rate(0, 2.0)[1:] == pytest.approx((0.0, 3.6889 / 2.0), rel=1e-4)
     assert poisson_rate(10, 1.0)[1:] == pytest.approx((4.7954, 18.3904), rel=1e-4)
     assert proportion(0, 10)[1:] == pytest.approx((0.0, 0.27753), rel=1e-3)
-    assert exact_proportion(0, 10)[1:] == pytest.approx((0.0, 0.30850), rel=1e-4)
-    assert exact_proportion(3, 20)[1:] == pytest.approx((0.03207, 0.37893), rel=1e-4)
     rng = np.random.default_rng(0)
     inside = [m.lower <= 0.0 <= m.upper for m in (median(rng.normal(size=200), seed=k) for k in range(400))]
     assert 0.91 < np.mean(inside) < 0.985

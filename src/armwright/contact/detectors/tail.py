@@ -50,7 +50,7 @@ def tail_margin(peaks: ArrayLike, hours: float, *, rate: float, confidence: floa
         rate: [1/h].
         confidence: with which the rate is not exceeded, if the tail is as described above.
     """
-    from scipy.stats import chi2  # imported here: tenths of a second that few calls need
+    from scipy.special import chdtri, gammaincinv  # imported here: a tenth of a second that few calls need
 
     x = np.sort(np.asarray(peaks, dtype=np.float64) ** 2)[::-1]
     if len(x) < 2 or hours <= 0.0 or rate <= 0.0 or not 0.5 <= confidence < 1.0:
@@ -59,9 +59,9 @@ def tail_margin(peaks: ArrayLike, hours: float, *, rate: float, confidence: floa
             f"{rate} and {confidence}"
         )
     miss, k = 0.5 * (1.0 - confidence), FEWEST
-    while 2 * k > LIMIT * chi2.ppf(miss, 2 * k):
+    while k > LIMIT * gammaincinv(k, miss):
         k += 1
     k = min(max(k, round(SHARE * len(x))), max(FEWEST, len(x) // 2), len(x) - 1)
-    often = 0.5 * float(chi2.isf(miss, 2 * k + 2)) / hours
-    excess = float(np.mean(x[:k] - x[k])) * 2 * k / float(chi2.ppf(miss, 2 * k))
+    often = 0.5 * float(chdtri(2 * k + 2, miss)) / hours
+    excess = float(np.mean(x[:k] - x[k])) * k / float(gammaincinv(k, miss))  # χ²_α(2k) = 2 gammaincinv(k, α)
     return float(np.sqrt(x[k] + excess * max(np.log(often / rate), 0.0)))
