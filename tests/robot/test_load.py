@@ -42,7 +42,7 @@ def test_its_uncertainty_is_what_it_says(ur5):
     z, masses = [], []
     for _ in range(400):
         q, mass = Q + 0.5 * rng.normal(size=(1, 6)), rng.uniform(0.0, 3.0)
-        said = weight(ur5, q, mass, [0.0, 0.0, 0.05]) + 0.3 * rng.normal(size=(1, 6))
+        said = mass * weight(ur5, q, 1.0, [0.0, 0.0, 0.05]) + 0.3 * rng.normal(size=(1, 6))  # linear in the mass
         found = estimate_load(ur5, q, said, 0.3)
         z.append((found.mass - mass) / found.mass_std)
         masses.append(found.mass_std)

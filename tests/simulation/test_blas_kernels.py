@@ -79,7 +79,8 @@ def test_isolation_changes_by_rounding_only(different):
 
 @pytest.mark.slow
 def test_laws_hold_with_every_kernel(different):
-    for name, env in different.items():
+    kinds = {name: env for name, env in different.items() if name.lower() != "zen"} or different  # Zen has Haswell's
+    for name, env in kinds.items():
         command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *LAWS]
         done = subprocess.run(command, env=env, cwd=TESTS, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{name}: {done.stdout[-3000:]}"
