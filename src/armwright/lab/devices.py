@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.errors import InputError
 from armwright.lab.sensing import DeviceClock, Felt, Imperfect
+from armwright.lab.terminal import Terminal
 from armwright.lab.wire import netft, xsens
 
 if TYPE_CHECKING:
@@ -112,24 +112,23 @@ class VirtualMti:
         seed: int = 2,
     ) -> None:
         """Open a pseudo-terminal."""
-        import tty  # not on Windows
-
         self._every, self.clock = _every(rate, "IMU"), clock or DeviceClock()
         self._reading = Imperfect(9, noise=noise, bias=bias, bandwidth=bandwidth, seed=seed)
-        self._own, self._other = os.openpty()
-        tty.setraw(self._own)
-        tty.setraw(self._other)
-        os.set_blocking(self._own, False)
-        self.path = os.ttyname(self._other)
-        self.device, self.samples, self.lost, self._counter = xsens.Device(1.0 / rate), 0, 0, -1
+        self._terminal = Terminal()
+        self.path = self._terminal.path
+        self.device, self.samples, self._counter = xsens.Device(1.0 / rate), 0, -1
         stand.sensors.append(self.tick)
-        stand.closers.append(self.close)
+        stand.closers.append(self._terminal.close)
+
+    @property
+    def lost(self) -> int:
+        """Bytes that nobody read."""
+        return self._terminal.lost
 
     def tick(self, ticks: int, felt: Felt) -> None:
         """Answer the driver; take a sample when the device's own clock says so, to the next tick."""
         if ticks % 5 == 0:
-            with contextlib.suppress(BlockingIOError, OSError):
-                self._write(self.device.receive(os.read(self._own, 4096)))
+            self._terminal.write(self.device.receive(self._terminal.read()))
         counter = int(self.clock.at(ticks * 0.002) / (self._every * 0.002) + 1e-6)
         due, self._counter = counter != self._counter, counter
         if not (due and self.device.measuring):
@@ -137,19 +136,8 @@ class VirtualMti:
         true = np.concatenate([felt.acceleration, felt.rate, felt.field])
         reading = self._reading(true, self._every * 0.002).tolist()
         self.samples += 1
-        self._write(xsens.pack(xsens.Sample(tuple(reading[:3]), tuple(reading[3:6]), tuple(reading[6:]), counter)))
-
-    def _write(self, data: bytes) -> None:
-        try:
-            self.lost += len(data) - os.write(self._own, data) if data else 0
-        except (BlockingIOError, OSError):
-            self.lost += len(data)
-
-    def close(self) -> None:
-        """Close the terminal."""
-        for handle in (self._own, self._other):
-            with contextlib.suppress(OSError):
-                os.close(handle)
+        sample = xsens.Sample(tuple(reading[:3]), tuple(reading[3:6]), tuple(reading[6:]), counter)
+        self._terminal.write(xsens.pack(sample))
 
 
 def _every(rate: float, what: str) -> int:

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from typing import TYPE_CHECKING, Any
 
 from armwright.lab.ft_page import ASSUMED
+from armwright.lab.terminal import Terminal
 from armwright.lab.wire import netft, xsens
 
 if TYPE_CHECKING:
@@ -80,35 +80,22 @@ class ReplayedMti:
     """
 
     def __init__(self, rate: float) -> None:
-        import tty  # not on Windows
+        self._terminal = Terminal()
+        self.path, self.close = self._terminal.path, self._terminal.close
+        self._device, self.heard = xsens.Device(1.0 / rate), False
 
-        self._own, self._other = os.openpty()
-        tty.setraw(self._own)
-        tty.setraw(self._other)
-        os.set_blocking(self._own, False)
-        self.path = os.ttyname(self._other)
-        self._device, self.heard, self.lost = xsens.Device(1.0 / rate), False, 0
+    @property
+    def lost(self) -> int:
+        """Bytes that nobody read."""
+        return self._terminal.lost
 
     def poll(self) -> None:
         """Answer the driver."""
-        with contextlib.suppress(BlockingIOError, OSError):
-            asked = os.read(self._own, 4096)
-            self.heard |= bool(asked)
-            self._write(self._device.receive(asked))
+        asked = self._terminal.read()
+        self.heard |= bool(asked)
+        self._terminal.write(self._device.receive(asked))
 
     def send(self, message: bytes) -> None:
         """One message, if the device measures."""
         if self._device.measuring:
-            self._write(message)
-
-    def _write(self, data: bytes) -> None:
-        try:
-            self.lost += len(data) - os.write(self._own, data) if data else 0
-        except (BlockingIOError, OSError):
-            self.lost += len(data)
-
-    def close(self) -> None:
-        """Close the terminal."""
-        for handle in (self._own, self._other):
-            with contextlib.suppress(OSError):
-                os.close(handle)
+            self._terminal.write(message)
