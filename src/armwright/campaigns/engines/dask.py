@@ -12,6 +12,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -113,7 +114,8 @@ def _drive(
 ) -> Iterator[Chunk]:
     distributed = need("distributed", "scale", "engine dask")
     task, todo = store.task(mixed=mixed), iter(chunks)
-    under_way = distributed.as_completed(with_results=True, raise_errors=False)
+    # with_results would be cheaper, but waits for ever when the scheduler dies while a result is on its way
+    under_way = distributed.as_completed()
     chunk_of: dict[str, tuple[int, int]] = {}
 
     def submit(count: int) -> None:
@@ -124,16 +126,18 @@ def _drive(
 
     looked, wanted = time.monotonic(), AHEAD * len(client.nthreads())
     submit(wanted)
-    for future, answer in under_way:
+    for future in under_way:
         chunk = chunk_of.pop(future.key)
-        if isinstance(answer, bytes):
-            yield chunk_from(accepted(answer, "a worker could not start"))
-        elif future.status == "error":  # its worker died; items that raise are rows
-            lost.append(chunk)
-        else:
+        try:
+            answer = future.result()
+        except (CancelledError, OSError):
             raise SimulationError(
                 f"the scheduler is gone; what is done is kept, go on with: armwright campaign resume {store.folder}"
-            )
+            ) from None
+        except Exception:  # noqa: BLE001 — its worker died; items that raise are rows
+            lost.append(chunk)
+        else:
+            yield chunk_from(accepted(answer, "a worker could not start"))
         future.release()
         if time.monotonic() - looked > LOOK:  # workers come and go
             looked, wanted = time.monotonic(), AHEAD * max(1, len(client.nthreads()))
