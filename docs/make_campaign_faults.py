@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fault matrix of docs/howto/campaigns.md: what is done to a campaign, how often, and what was lost.
 
-    python docs/make_campaign_faults.py [TRIALS]
+    python docs/make_campaign_faults.py [TRIALS] [--write]
+
+With ``--write`` the table goes into the page.
 
 Processes are killed at random moments and the campaign is resumed; what counts is that its files have the bytes of the
 undisturbed run and that no process stays behind. Linux (processes are found in /proc).
@@ -18,6 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from armwright.bench.figures import insert
 from armwright.campaigns import Kind, Plan, StoreError, item_rng, open_store, resume_campaign, run_campaign
 
 ITEMS, CHUNK, SEED = 96, 8, 5
@@ -245,14 +248,15 @@ def full_disk(place):
         subprocess.run(["umount", disk], check=False)
 
 
-def main(trials):
-    """Print the table."""
+def main(trials, write):
+    """Print the table, and put it into the page."""
     os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     random.seed(1)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         alone = content(run_campaign(SLOW, place / "alone", engine="serial").folder)
-        sys.stdout.write("| what was done | times | result | |\n|---|---|---|---|\n")
+        table = ["| what was done | times | result | |", "|---|---|---|---|"]
+        sys.stdout.write("\n".join(table) + "\n")
         for part in (
             engines(place, alone),
             kills(place, trials, alone),
@@ -261,9 +265,13 @@ def main(trials):
             full_disk(place),
         ):
             for line in part:
-                sys.stdout.write("| " + " | ".join(map(str, line)) + " |\n")
+                table.append("| " + " | ".join(map(str, line)) + " |")
+                sys.stdout.write(table[-1] + "\n")
                 sys.stdout.flush()
+    if write:
+        insert(Path(__file__).parent / "howto" / "campaigns.md", "\n".join(table), "faults")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10)
+    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    main(numbers[0] if numbers else 10, "--write" in sys.argv)

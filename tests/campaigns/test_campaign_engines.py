@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from armwright.campaigns import Plan, resume_campaign, run_campaign
-from armwright.errors import InputError, SimulationError
+from armwright.campaigns.chunk_file import Chunk, chunk_from
+from armwright.campaigns.refusal import ProcessError, accepted, refusal
+from armwright.errors import DescriptionError, InputError, SimulationError
 from support.places import TESTS
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
@@ -90,15 +92,16 @@ def test_an_item_whose_worker_somebody_killed_is_computed_again(tmp_path):
 
 @pytest.mark.parametrize("engine", ["serial", "processes"])
 def test_a_kind_that_cannot_start_says_why(engine, tmp_path):
-    with pytest.raises((SimulationError, ValueError), match="wrong is 5"):
-        run_campaign(Plan(GOOD.kind, 3, 3, {"wrong": 5}), tmp_path, engine=engine, workers=1)
+    with pytest.raises((ProcessError, ValueError), match="wrong is 5"):
+        run_campaign(Plan(GOOD.kind, 3, 3, {"wrong": 5}), tmp_path / "c", engine=engine, workers=1)
+    assert not (tmp_path / "c" / "campaign.json").exists()  # the settings may still be mended
 
 
 @pytest.mark.parametrize(
     "how, error, said",
     [
         ("mistaken", InputError, r"^faulty: prepare must not be mistaken"),
-        ("raises", SimulationError, "could not be prepared: KeyError"),
+        ("raises", ProcessError, r"could not be prepared: KeyError(.|\n)*in _prepare"),
         ("crashes", SimulationError, r"prepared a campaign.*ended \(exit code -11\)"),
     ],
 )
@@ -107,6 +110,27 @@ def test_what_goes_wrong_while_preparing_is_said_and_nothing_stays(how, error, s
     with pytest.raises(error, match=said):
         run_campaign(Plan(GOOD.kind, 3, 3, {"prepare": how}), tmp_path / "c", workers=1)
     assert not (tmp_path / "c" / "campaign.json").exists()
+
+
+def test_errors_of_another_process_keep_their_class_and_place():
+    told = DescriptionError("the axis is zero", where="arm.urdf, line 3", rule="axis")
+    with pytest.raises(DescriptionError, match=r"^arm.urdf, line 3: the axis is zero \[axis\]$") as found:
+        accepted(refusal(told), "never said")
+    assert (found.value.where, found.value.rule) == ("arm.urdf, line 3", "axis")
+    assert accepted(b"+anything else", "never said") == b"+anything else"
+
+
+def test_an_answer_that_is_not_the_chunk_that_was_asked_for_is_not_put_away():
+    data = Chunk(3, 5, 0, b"rows").to_bytes()
+    assert chunk_from(data, (3, 5)) == (3, 5, 0, b"rows")
+    for wrong, asked in ((data, (3, 6)), (b"\xff" + data[1:], (3, 5)), (b"", (3, 5))):
+        with pytest.raises(SimulationError, match="with something else"):
+            chunk_from(wrong, asked)
+
+
+def test_preparing_may_have_processes_of_its_own(tmp_path):
+    store = run_campaign(Plan(GOOD.kind, 3, 3, {"prepare": "pool"}), tmp_path / "c", workers=1)
+    assert store.prepared == b"12"
 
 
 def test_a_campaign_can_grow(tmp_path):

@@ -39,7 +39,7 @@ def test_every_flipped_byte_is_found(tmp_path):
     assert store.verify() == []
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "foreign", "moved", "not planned"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "foreign", "moved", "not planned", "unreadable"])
 def test_what_is_damaged_is_set_aside_and_done_again(damage, store, tmp_path):
     before = {path.name: path.read_bytes() for path in (store.folder / "rows").iterdir()}
     victim = store.file(10, 20)
@@ -52,6 +52,9 @@ def test_what_is_damaged_is_set_aside_and_done_again(damage, store, tmp_path):
         shutil.copy(other.file(10, 20), victim)
     elif damage == "moved":
         shutil.copy(store.file(0, 10), victim)
+    elif damage == "unreadable":
+        victim.unlink()
+        victim.mkdir()
     else:
         shutil.copy(victim, store.file(50, 60))
     assert len(store.verify()) == 1

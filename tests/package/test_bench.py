@@ -216,6 +216,7 @@ def test_campaigns_are_judged_by_the_largest():
 
     growth = [rows("explorations", 9, 1, 1, 1), rows("detections", 10, 1, 2, 3), rows("detections", 100, 4, 4.2, 5)]
     found = {
+        "workers": 2,
         "chunk": {"serial": 1e-3, "processes": 1.2e-3, "dask": 9e-3, "scheduler": 1e-3},
         "growth": [row for three in growth for row in three],
         "learning": [{"runs": 1000, "worker": 250.0}, {"runs": 10_000, "worker": 260.0}],
@@ -233,7 +234,7 @@ def test_campaigns_are_judged_by_the_largest():
         "CPU that dask adds to a chunk",
         "status of 10,000 chunks, CPU",
     }
-    machine = {"cpu": "a computer", "python": "3.11", "date": "2026-01-02T00:00:00"}
+    machine = {"cpu": "a computer", "cores": 2, "python": "3.11", "date": "2026-01-02T00:00:00"}
     text = markdown({"campaigns": found, "campaign_lines": list(lines.values()), "machine": machine})
     assert "| 100 detections | processes | 42 | 1.050 | 300 | 130 | 1 |" in text
     assert "| status of 10,000 chunks, CPU | 3 s | 2 s (**missed**) |" in text

@@ -215,3 +215,17 @@ def test_arms_with_named_frames_run_alone_and_in_batches():
     assert np.array_equal(both[0]["q"], alone["q"])
     with pytest.raises(InputError, match="named frames"):
         simulate([arm, load("planar2")], None, None, 0.02)
+
+
+def test_equal_sensors_share_a_loop(robot):
+    """Loops and thresholds are kept by what sensors are, not by which object: many runs take no more memory."""
+    law, q0 = computed_torque(100.0, 20.0), np.zeros(robot.n)
+
+    def run(sensors):
+        return simulate(robot, law, q0, 0.05, q0=q0, sensors=sensors, seed=3)["q"]
+
+    first, known = run(JointSensors(position_noise=[1e-4] * robot.n, delay=1)), len(robot.known)
+    assert np.array_equal(run(JointSensors(position_noise=np.full(robot.n, 1e-4), delay=1)), first)
+    assert len(robot.known) == known
+    assert not np.array_equal(run(JointSensors(position_noise=[2e-4] * robot.n, delay=1)), first)
+    assert len({JointSensors(), JointSensors(), JointSensors(delay=1)}) == 2

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import time
@@ -45,6 +46,9 @@ def _prepare(plan):
         raise KeyError("nothing there")
     if plan.settings.get("prepare") == "crashes":
         os.kill(os.getpid(), signal.SIGSEGV)
+    if plan.settings.get("prepare") == "pool":
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            return pool.apply(bytes.fromhex, ("3132",))
     return b"12345"
 
 

@@ -7,14 +7,16 @@ them little. Engines are compared with the serial one on the same items.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from armwright.campaigns.chunk_file import chunk_of
 from armwright.campaigns.query import ask
 from armwright.campaigns.store import Store, create_store
 from armwright.campaigns.table import arrow
+from armwright.campaigns.work import START
 
 WORKERS = 2
 FEW, MANY = 100, 2100  # empty chunks: their difference is free of what starting costs
@@ -77,14 +80,10 @@ def empty_chunks(place: Path) -> dict[str, float]:
         found[engine] = each([measured("-c", code.format(engine, str(folder), None))["cpu"] for folder in stores])
     used = []
     for folder in stores:
-        address, scheduler, workers = _hosts(place / f"{folder.name}.json")
-        before = _cpu(scheduler.pid)
-        measured("-c", code.format("dask", str(folder), address))
-        used.append(_cpu(scheduler.pid) - before)
-        workers.send_signal(2)
-        workers.wait()
-        scheduler.kill()
-        scheduler.wait()
+        with _hosts(place / f"{folder.name}.json") as (address, scheduler):
+            before = _cpu(scheduler)
+            measured("-c", code.format("dask", str(folder), address))
+            used.append(_cpu(scheduler) - before)
     return found | {"scheduler": each(used)}
 
 
@@ -130,7 +129,7 @@ def learning(place: Path, runs: int) -> dict[str, float]:
 
 def questions(place: Path, source: Path) -> dict[str, float]:
     """10⁶ rows, made of a smaller campaign's over and over; 10⁴ chunks: sizes [MB] and CPU [s]."""
-    small = open_store(source)
+    small = open_store(source)  # of at least one whole chunk
     plan = Plan(small.plan.kind, 1_000_000, small.plan.seed, small.plan.settings, small.plan.chunk)
     folder = place / "million"
     shutil.copytree(source, folder, ignore=shutil.ignore_patterns("*.parquet"))
@@ -168,16 +167,30 @@ def measured(*words: Any) -> dict[str, float]:
     return {"cpu": used.ru_utime + used.ru_stime, "coordinator": own, "worker": worker}
 
 
-def _hosts(file: Path) -> tuple[str, subprocess.Popen[bytes], subprocess.Popen[bytes]]:
-    """A scheduler and its workers as a user starts them, on loopback."""
+@contextlib.contextmanager
+def _hosts(file: Path) -> Iterator[tuple[str, int]]:
+    """A scheduler and its workers as a user starts them, on loopback; yields its address and process."""
     line = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(file)]
     dask, quiet = str(Path(sys.executable).with_name("dask")), subprocess.DEVNULL
-    scheduler = subprocess.Popen([dask, "scheduler", *line], stdout=quiet, stderr=quiet)
-    while not file.exists() or '"address"' not in file.read_text():
-        time.sleep(0.05)
-    address = json.loads(file.read_text())["address"]
-    line = [sys.executable, "-m", "armwright.cli", "campaign", "worker", address, "--workers", str(WORKERS)]
-    return address, scheduler, subprocess.Popen(line, stdout=quiet, stderr=quiet)
+    started = [subprocess.Popen([dask, "scheduler", *line], stdout=quiet, stderr=quiet)]
+    try:
+        until = time.monotonic() + START
+        while not file.exists() or '"address"' not in file.read_text():
+            if time.monotonic() > until or started[0].poll() is not None:
+                raise RuntimeError("no dask scheduler came up")
+            time.sleep(0.05)
+        address = json.loads(file.read_text())["address"]
+        line = [sys.executable, "-m", "armwright.cli", "campaign", "worker", address, "--workers", str(WORKERS)]
+        started.append(subprocess.Popen(line, stdout=quiet, stderr=quiet))
+        yield address, started[0].pid
+    finally:
+        for process in reversed(started):  # workers leave by themselves when they are asked to
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(10.0)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def _size(folder: Path) -> float:

@@ -32,8 +32,9 @@ def markdown(result: dict[str, Any]) -> str:
         cells = (f"{1e3 * row['cpu'] / row['items']:.3g}", f"{ratio:.3f}", worker, f"{row['coordinator']:.0f}")
         lines.append(f"| {row['items']:,} {row['what']} | {row['engine']} | {' | '.join(cells)} | {row['files']:.3g} |")
     memory = "; ".join(f"{row['runs']:,} runs {row['worker']:.0f} MB" for row in found["learning"])
-    lines += ["", f"Thresholds are learned in a process of its own: {memory}."]
-    lines.append(f"Measured on {machine['cpu']}, Python {machine['python']}, {machine['date'][:10]}, two cores.")
+    lines += ["", f"Memory of the process in which thresholds are learned: {memory}."] if memory else []
+    cores = f"{machine['cores']} cores, {found['workers']} workers"
+    lines.append(f"Measured on {machine['cpu']}, {cores}, Python {machine['python']}, {machine['date'][:10]}.")
     return "\n".join(lines)
 
 

@@ -86,7 +86,7 @@ def campaigns(folder: Path, largest: int, tell: Callable[[str], None]) -> dict[s
         from armwright.bench.campaign_costs import campaign_figures
 
         return campaign_figures(largest, place=folder, tell=tell)
-    except (ImportError, FileNotFoundError, ArmwrightError) as error:
+    except (ImportError, OSError, RuntimeError, ArmwrightError) as error:
         tell(f"campaigns: skipped ({error})")
         return {}
 

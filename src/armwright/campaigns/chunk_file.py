@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from armwright.campaigns.kind import Kind
 from armwright.campaigns.table import DONE, arrow, schema_of
-from armwright.errors import InputError
+from armwright.errors import InputError, SimulationError
 from armwright.optional import need
 
 DIGEST, ROWS, WRITER = b"armwright.campaign", b"armwright.rows", b"armwright.writer"
@@ -40,9 +40,14 @@ class Chunk(NamedTuple):
         return HEAD.pack(MARK, self.first, self.last, self.failed) + self.content
 
 
-def chunk_from(data: bytes) -> Chunk:
-    """Return the chunk that `Chunk.to_bytes` wrote."""
-    _, first, last, failed = HEAD.unpack_from(data)
+def chunk_from(data: bytes, asked: tuple[int, int]) -> Chunk:
+    """Return the chunk that `Chunk.to_bytes` wrote, if it is the one that was asked for: (first, last)."""
+    mark, first, last, failed = HEAD.unpack_from(data) if len(data) > HEAD.size else (b"", 0, 0, 0)
+    if mark != MARK or (first, last) != asked:
+        raise SimulationError(
+            f"a worker answered for items {asked[0]} to {asked[1] - 1} with something else; "
+            "install the same package everywhere"
+        )
     return Chunk(first, last, failed, data[HEAD.size :])
 
 

@@ -22,6 +22,11 @@ KINDS = {
 }
 
 
+def nothing(plan: Plan) -> bytes:
+    """Prepare nothing: items share no more than the plan."""
+    return b""
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of campaign.
@@ -42,7 +47,7 @@ class Kind:
     start: Callable[[Plan, bytes], Rows]
     version: int = 1
     chunk: int = 100
-    prepare: Callable[[Plan], bytes] = lambda plan: b""
+    prepare: Callable[[Plan], bytes] = nothing
     summary: Callable[[Any], Mapping[str, list[dict[str, Any]]]] | None = None
     record: Callable[[Plan, bytes, int], Any] | None = None
 

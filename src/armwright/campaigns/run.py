@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from armwright.campaigns.chunk_file import Chunk
+from armwright.campaigns.kind import find_kind, nothing
 from armwright.campaigns.plan import Plan
 from armwright.campaigns.store import Store, create_store, open_store
 from armwright.campaigns.work import Prepared, prepared_here
@@ -76,7 +77,8 @@ def run_campaign(
     report = progress or (lambda now: None)
 
     def prepare(plan: Plan) -> Prepared:
-        report(Progress(0, plan.items, 0, plan.items, preparing=True))
+        if find_kind(plan.kind).prepare is not nothing:
+            report(Progress(0, plan.items, 0, plan.items, preparing=True))
         return _prepare(engine)(plan)
 
     store = create_store(folder, plan, prepare=prepare)

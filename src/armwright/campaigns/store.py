@@ -110,8 +110,9 @@ class Store:
             try:
                 if chunk not in planned:
                     raise ChunkError("not a chunk of this campaign")
-                check_bytes(path.read_bytes(), rows_of(path, self.kind, self.digest, *chunk), self.digest)
-            except ChunkError as error:
+                content = path.read_bytes()
+                check_bytes(content, rows_of(content, self.kind, self.digest, *chunk), self.digest)
+            except (ChunkError, OSError) as error:
                 wrong.append(f"{path}: {error}")
                 aside = self.folder / "set-aside"
                 aside.mkdir(exist_ok=True)
@@ -145,9 +146,10 @@ def write_whole(folder: Path, name: str, data: bytes) -> Path:
         os.replace(draft, path)
     except OSError as error:
         draft.unlink(missing_ok=True)
+        begun = (folder / "campaign.json").exists()
+        advice = f"go on with: armwright campaign resume {folder}" if begun else "run the campaign again"
         raise StoreError(
-            f"{path}: cannot be written ({error.strerror}); nothing before it is lost, "
-            f"go on with: armwright campaign resume {folder}"
+            f"{path}: cannot be written ({error.strerror}); nothing before it is lost, {advice}"
         ) from error
     return path
 

@@ -14,9 +14,8 @@ from armwright.campaigns.chunk_file import Chunk, chunk_of
 from armwright.campaigns.kind import Kind, Rows, find_kind
 from armwright.campaigns.plan import Plan, plan_of
 from armwright.campaigns.table import RAISED, good_rows, joined, marked_row
-from armwright.errors import ArmwrightError, InputError, SimulationError
+from armwright.errors import InputError, SimulationError
 
-REFUSED = b"!"  # first byte of an answer that is none
 START = 120.0  # [s] in which a worker has to be ready: it may compile loops on a busy machine
 
 
@@ -28,8 +27,12 @@ class Prepared(NamedTuple):
 
 
 def prepared_here(plan: Plan) -> Prepared:
-    """Prepare a campaign in this process."""
-    return Prepared(find_kind(plan.kind).prepare(plan), canary())
+    """Prepare a campaign in this process, and start its kind once: what cannot start shall occupy no folder."""
+    mark = canary()  # first: it needs the same packages as the rows
+    kind = find_kind(plan.kind)
+    data = kind.prepare(plan)
+    kind.start(plan, data)
+    return Prepared(data, mark)
 
 
 class Worker:
@@ -65,21 +68,6 @@ def worker_of(plan: str, prepared: bytes, digest: str, expected: str) -> Worker:
     if expected and canary() != expected:
         raise SimulationError(f"a worker's {DIFFERS}")
     return Worker(wanted, prepared)
-
-
-def refusal(error: Exception) -> bytes:
-    """Return why something could not begin, as it crosses to the coordinator."""
-    mistaken = isinstance(error, ArmwrightError) and isinstance(error, ValueError)
-    text = str(error) if mistaken else f"{type(error).__name__}: {error}"
-    return REFUSED + bytes([mistaken]) + text.encode()
-
-
-def accepted(answer: bytes, what: str) -> bytes:
-    """Return the answer of another process, or raise what its `refusal` said: `InputError` for the user's mistakes."""
-    if not answer.startswith(REFUSED):
-        return answer
-    mistaken, text = answer[len(REFUSED)], answer[len(REFUSED) + 1 :].decode()
-    raise InputError(text) if mistaken else SimulationError(f"{what}: {text}")
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ def bench(
     parts: Annotated[str, typer.Option(help="What to measure: core (calls, batches), loop, plan; campaigns.")] = PARTS,
     calls: Annotated[int, typer.Option(min=1000, help="Calls, and batch size, of the memory figures.")] = 1_000_000,
     repeats: Annotated[int, typer.Option(min=1, help="Processes started per start-up figure.")] = 7,
-    detections: Annotated[int, typer.Option(min=100, help="Items of the largest campaign.")] = 100_000,
+    detections: Annotated[int, typer.Option(min=1000, help="Items of the largest campaign.")] = 100_000,
     json: Json = False,
 ) -> None:
     """Time this library and its peers, interleaved, on one thread; print ratios and write JSON."""

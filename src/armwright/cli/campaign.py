@@ -234,8 +234,9 @@ def _drive(plan: Plan, folder: Path, options: dict[str, Any], json: bool) -> Non
 
             store = run_campaign(plan, folder, progress=progress, **options)
     except KeyboardInterrupt:
-        again = f"interrupted; what is done is kept, go on with: armwright campaign resume {folder}"
-        fail(again, INTERRUPTED, kind="Interrupted")
+        begun = (folder / "campaign.json").exists()
+        again = f"what is done is kept, go on with: armwright campaign resume {folder}"
+        fail(f"interrupted; {again if begun else 'nothing was done yet'}", INTERRUPTED, kind="Interrupted")
     _report(store, json, failed)
 
 

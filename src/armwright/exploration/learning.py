@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.simulation.loop_stages import Ingredients
 
-MOTIONS = 4  # half of the motions shape the thresholds, half raise them: the least that gives two of each
+MOTIONS = 4  # each half of them judges the thresholds that the other half shapes: the least that gives two of each
 LANES = 8  # runs of every motion, with noise of their own: the widest vector, so they cost as much as one
 REST = 2.0  # [s] of standing still at the end, a thousand ticks: the noise alone must not reach the thresholds either
 

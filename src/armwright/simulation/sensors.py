@@ -56,6 +56,20 @@ class JointSensors:
                 raise InputError(f"sensors: {name} must be a whole number of ticks {span}, got {ticks}")
             object.__setattr__(self, name, int(ticks))
 
+    def __eq__(self, other: object) -> bool:
+        """Sensors of equal numbers are equal: a loop that was traced for one of them serves the other."""
+        if type(self) is JointSensors and type(other) is JointSensors:
+            return self._numbers() == other._numbers()
+        return self is other  # what a subclass reads is not known here
+
+    def __hash__(self) -> int:
+        """Return a hash that equal sensors share."""
+        return hash(self._numbers()) if type(self) is JointSensors else object.__hash__(self)
+
+    def _numbers(self) -> tuple[Any, ...]:
+        arrays = (np.asarray(value, dtype=np.float64) for value in vars(self).values())
+        return tuple((array.shape, array.tobytes()) for array in arrays)
+
     @property
     def noisy(self) -> bool:
         """Whether random numbers are needed."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines: chunks in, tables out, in any order, a bounded number under way."""
+"""Engines: numbers of items in, the files of their chunks out, in any order, a bounded number under way."""

@@ -2,7 +2,7 @@
 """The other end of `processes`: a fresh interpreter that prepares a campaign, or computes chunks for its parent.
 
 Only bytes cross the pipe: the plan's text, what was prepared, pairs of numbers, files. Nothing is unpickled here. It
-leaves when the parent is gone; the parent ends it when it takes too long.
+leaves when the parent is gone; the parent ends one that computes when it takes too long.
 """
 
 from __future__ import annotations
@@ -12,24 +12,32 @@ import json
 import os
 import signal
 import threading
+import warnings
 from multiprocessing.connection import Connection
 
 from armwright.campaigns.plan import plan_of
-from armwright.campaigns.work import prepared_here, refusal, worker_of
+from armwright.campaigns.refusal import refusal
+from armwright.campaigns.work import prepared_here, worker_of
+from armwright.errors import ArmwrightWarning
 
 READY = b"ready"
-CANARY = 32  # bytes of `canary` before what was prepared
 
 
 def prepare(answer: Connection, life: Connection, plan: str) -> None:
-    """Prepare a campaign and leave: what learning takes in memory is gone before the coordinator goes on."""
+    """Prepare a campaign and leave: what learning takes in memory is gone before the coordinator goes on.
+
+    Answers with canary and warnings as JSON, and then with what was prepared.
+    """
     _end_with_parent(life)
     try:
-        found = prepared_here(plan_of(plan))
+        with warnings.catch_warnings(record=True) as told:
+            found = prepared_here(plan_of(plan))
     except Exception as error:  # noqa: BLE001 — a kind may raise anything; the coordinator says it
         answer.send_bytes(refusal(error))
         return
-    answer.send_bytes(found.canary.encode() + found.data)
+    said = [str(w.message) for w in told if issubclass(w.category, ArmwrightWarning)]
+    answer.send_bytes(json.dumps({"canary": found.canary, "warnings": said}).encode())
+    answer.send_bytes(found.data)
 
 
 def serve(tasks: Connection, life: Connection, plan: str, prepared: bytes, digest: str, expected: str) -> None:

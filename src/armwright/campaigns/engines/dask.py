@@ -20,8 +20,9 @@ from typing import Any
 from armwright.campaigns.chunk_file import Chunk, chunk_from
 from armwright.campaigns.engines.addresses import check_address
 from armwright.campaigns.engines.processes import one_thread, processes
+from armwright.campaigns.refusal import accepted, refusal
 from armwright.campaigns.store import Store
-from armwright.campaigns.work import START, Worker, accepted, ends_within, refusal, worker_of
+from armwright.campaigns.work import START, Worker, ends_within, worker_of
 from armwright.errors import InputError, SimulationError
 from armwright.optional import need
 
@@ -137,7 +138,7 @@ def _drive(
         except Exception:  # noqa: BLE001 — its worker died; items that raise are rows
             lost.append(chunk)
         else:
-            yield chunk_from(accepted(answer, "a worker could not start"))
+            yield chunk_from(accepted(answer, "a worker could not start"), chunk)
         future.release()
         if time.monotonic() - looked > LOOK:  # workers come and go
             looked, wanted = time.monotonic(), AHEAD * max(1, len(client.nthreads()))

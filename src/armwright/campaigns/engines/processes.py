@@ -20,12 +20,13 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from armwright.campaigns.chunk_file import Chunk, chunk_from, chunk_of, rows_of
-from armwright.campaigns.engines.child import CANARY, READY, prepare, serve
+from armwright.campaigns.engines.child import READY, prepare, serve
 from armwright.campaigns.plan import Plan
+from armwright.campaigns.refusal import accepted
 from armwright.campaigns.store import Store
 from armwright.campaigns.table import CRASHED, HUNG, joined, marked_row
-from armwright.campaigns.work import START, Prepared, accepted
-from armwright.errors import SimulationError
+from armwright.campaigns.work import START, Prepared
+from armwright.errors import SimulationError, tell_user
 
 CONTEXT = multiprocessing.get_context("spawn")  # a forked child would share locks and compiled code half-way
 
@@ -67,17 +68,20 @@ class Pieces:
 
 def prepared_apart(plan: Plan) -> Prepared:
     """Prepare a campaign in a process of its own; raise what it raised."""
-    child = _child(prepare, plan.text())
+    child = _child(prepare, plan.text(), daemon=False)  # so that it may have processes of its own
     try:
-        answer = accepted(child.tasks.recv_bytes(), "the campaign could not be prepared")
-    except EOFError:
+        said = json.loads(accepted(child.tasks.recv_bytes(), "the campaign could not be prepared"))
+        data = child.tasks.recv_bytes()
+    except (EOFError, OSError):
         child.process.join(1.0)
         raise SimulationError(
             f"the process that prepared a campaign of kind {plan.kind!r} ended (exit code {child.process.exitcode})"
         ) from None
     finally:
         child.stop()
-    return Prepared(answer[CANARY:], answer[:CANARY].decode())
+    for text in said["warnings"]:
+        tell_user(text)
+    return Prepared(data, said["canary"])
 
 
 def processes(store: Store, chunks: Sequence[tuple[int, int]], workers: int, *, mixed: bool = False) -> Iterator[Chunk]:
@@ -124,10 +128,10 @@ def processes(store: Store, chunks: Sequence[tuple[int, int]], workers: int, *, 
             child.stop()
 
 
-def _child(target: Callable[..., None], *task: Any) -> Child:
+def _child(target: Callable[..., None], *task: Any, daemon: bool = True) -> Child:
     tasks, theirs = CONTEXT.Pipe()
     alive, life = CONTEXT.Pipe(duplex=False)
-    process = CONTEXT.Process(target=target, args=(theirs, alive, *task), daemon=True)
+    process = CONTEXT.Process(target=target, args=(theirs, alive, *task), daemon=daemon)
     with one_thread():
         process.start()
     theirs.close()
@@ -169,11 +173,11 @@ def _answer(child: Child) -> bytes | None:
 
 
 def _taken(child: Child, answer: bytes) -> Chunk | None:
-    if not child.ready:
+    if child.chunk is None:
         child.ready = accepted(answer, "a worker could not start") == READY
         return None
-    child.chunk = None
-    return chunk_from(answer)
+    asked, child.chunk = child.chunk, None
+    return chunk_from(answer, asked)
 
 
 def _give(child: Child, chunk: tuple[int, int], limit: float) -> None:

@@ -68,4 +68,4 @@ def _known(values: Any) -> list[float | None]:
     return [float(x) if np.isfinite(x) else None for x in values]
 
 
-KIND = Kind("detection", SCHEMA, start, chunk=1000, prepare=prepare, summary=summary)
+KIND = Kind("detection", SCHEMA, start, version=2, chunk=1000, prepare=prepare, summary=summary)

@@ -8,10 +8,8 @@ moves = 200                                 # that each is judged on, none of th
 free = 4                                    # runs of each of these
 learning_moves = 96
 learning_runs = 960
-Other settings: those of ``detection``. What a threshold promises is 0.01 false alarms per hour with 95 % confidence:
-no more than one learning in twenty may cause more. Moves that leave the box of positions and speeds that were rehearsed
-are counted apart: nothing is promised there, and monitors say so (`Rehearsed`).
-
+Other settings: those of ``detection``. Thresholds promise 0.01 false alarms per hour with 95 % confidence: one learning
+in twenty may cause more. Moves that leave what was rehearsed are counted apart: nothing is promised there.
 Columns: ``inside``, ``outside`` the number of moves, ``hours`` of motion inside; ``o_d_inside``, ``o_d_outside`` of
 observer o and detector d the number of moves on which at least one run had a false alarm.
 """
@@ -20,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,21 +28,23 @@ from armwright.campaigns.kind import Kind, Rows, one_by_one, settings_of
 from armwright.campaigns.plan import Plan, item_rng
 from armwright.campaigns.statistics import share
 from armwright.contact.detectors import Rehearsed
+from armwright.errors import InputError
 from armwright.simulation.detection import experiment as detection
 from armwright.simulation.detection.experiment import DETECTORS, OBSERVERS
 from armwright.simulation.detection.trials import Trial
 
 DEFAULTS: Mapping[str, Any] = {**detection.DEFAULTS, "moves": 200, "learning_moves": 96}
-PAIRS = [(o, d) for o in OBSERVERS for d in DETECTORS]
 SCHEMA = {"inside": "int64", "outside": "int64", "hours": "float64"} | {
-    column(o, d, where): "int64" for o, d in PAIRS for where in ("inside", "outside")
+    column(*names): "int64" for names in product(OBSERVERS, DETECTORS, ("inside", "outside"))
 }
 
 
 def start(plan: Plan, prepared: bytes) -> Rows:
     """Make the arms; every item has moves and learned thresholds of its own."""
-    study = detection.experiment(settings_of(plan, DEFAULTS), plan.seed)
+    study = detection.experiment(settings_of(plan, DEFAULTS), plan.seed, plan.kind)
     runs, moves = study.settings["free"], study.settings["moves"]
+    if runs < 1:
+        raise InputError(f"{plan.kind}: free must be a whole number ≥ 1, the runs of each move; got {runs}")
 
     def row(item: int) -> dict[str, Any]:
         mine = replace(study, seed=int(item_rng(plan.seed, item).integers(2**31)))
@@ -51,15 +52,14 @@ def start(plan: Plan, prepared: bytes) -> Rows:
         trials = mine.trials(learned)
         found = trials.run([Trial(k, k // runs, False) for k in range(runs * moves)])
         box = Rehearsed(*(np.array(side) for side in learned["rehearsed"]))
-        steps = np.linspace(0.0, 1.0, 101)
-        inside = np.array([bool((box.outside(m.evaluate(m.duration * steps)) <= 0.0).all()) for m in trials.moves])
-        seconds = found.seconds.reshape(moves, runs)[inside].sum()
-        out = dict.fromkeys(SCHEMA) | {"inside": int(inside.sum()), "outside": int((~inside).sum())}
-        out["hours"] = float(seconds) / 3600.0
+        ways = [move.evaluate(np.linspace(0.0, move.duration, 101)) for move in trials.moves]
+        inside = np.array([bool((box.outside(way) <= 0.0).all()) for way in ways])
+        hours = float(found.seconds.reshape(moves, runs)[inside].sum()) / 3600.0
+        out = dict.fromkeys(SCHEMA) | {"inside": int(inside.sum()), "outside": int((~inside).sum()), "hours": hours}
         for k, (o, d) in enumerate(trials.made):
             alarmed = (found.before[:, k] >= 1.0).reshape(moves, runs).any(axis=1)
-            out |= {column(o, d, "inside"): int((alarmed & inside).sum())}
-            out |= {column(o, d, "outside"): int((alarmed & ~inside).sum())}
+            for where, moved in (("inside", inside), ("outside", ~inside)):
+                out[column(o, d, where)] = int((alarmed & moved).sum())
         return out
 
     return one_by_one(row, SCHEMA)
@@ -68,8 +68,8 @@ def start(plan: Plan, prepared: bytes) -> Rows:
 def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
     """Return how many learnings had a false alarm on moves inside, and outside, of what they had rehearsed."""
     rows, out = table.to_pylist(), []
-    for o, d, where in [(o, d, where) for o, d in PAIRS for where in ("inside", "outside")]:
-        alarms = [row[column(o, d, where)] for row in rows if row[column(o, d, where)] is not None]
+    for o, d, where in product(OBSERVERS, DETECTORS, ("inside", "outside")):
+        alarms = [row[column(o, d, where)] for row in rows if row[column(o, d, where)] is not None and row[where]]
         wrong = sum(count > 0 for count in alarms)
         if alarms:
             names = {"observer": o, "detector": d, "moves": where, "count": wrong, "of": len(alarms)}

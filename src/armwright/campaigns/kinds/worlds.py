@@ -77,4 +77,4 @@ def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
     return {"outcomes": ends, "medians": figures}
 
 
-KIND = Kind("worlds", SCHEMA, start, chunk=4, record=record, summary=summary)
+KIND = Kind("worlds", SCHEMA, start, version=2, chunk=4, record=record, summary=summary)

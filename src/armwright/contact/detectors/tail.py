@@ -30,7 +30,7 @@ SHARE, FEWEST = 0.03, 10
 """Share of the blocks that make the tail, and how many at least."""
 LIMIT = 2.1
 """Largest upper limit of the tail's mean, 2k/χ²_α(2k), over the mean: 10 blocks do at 95 %, 20 at 99.6 %. Where that is
-more than half of the blocks, half of them have to do: they are still a tail."""
+more than half of the blocks, half of them have to do, but 10 at least: more would be no tail."""
 
 
 def block_peaks(level: ArrayLike, length: int) -> Array:

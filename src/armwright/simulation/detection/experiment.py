@@ -101,23 +101,23 @@ class Experiment:
         return Trials(self.bench, self.moves, contact, self.chains, made, np.ones(1), horizon, self.seed)
 
 
-def experiment(settings: Mapping[str, Any], seed: int) -> Experiment:
-    """Check settings, load the arm and prepare what all runs share."""
+def experiment(settings: Mapping[str, Any], seed: int, name: str = "detection") -> Experiment:
+    """Check settings, load the arm and prepare what all runs share; errors begin with the name."""
     s = {**DEFAULTS, **settings}
-    _check(s)
+    _check(s, name)
     chosen = preset(s["preset"])
     arm = load(s["robot"] or chosen.robot, **s["load"])
     if len(chosen.torque_noise) != arm.n:
         raise InputError(
-            f"detection: preset {s['preset']} has sensors for {len(chosen.torque_noise)} joints, robot {arm.name!r} "
+            f"{name}: preset {s['preset']} has sensors for {len(chosen.torque_noise)} joints, robot {arm.name!r} "
             f"has {arm.n}"
         )
-    given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in s["spread"].items()}
+    given: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in s["spread"].items()}
     try:
         spread = chosen.spread._replace(**given)
         spread.check()
     except (TypeError, ValueError) as error:
-        raise InputError(f"detection: spread: {error}") from None
+        raise InputError(f"{name}: spread: {error}") from None
     law = study_law(chosen.omega**2, 2.0 * chosen.omega)
     common = (chosen.rate, chosen.substeps, chosen.torque_noise)
     bench, before = (Bench(arm, law, chosen.sensors, x, *common) for x in (spread, spread.rehearsal()))
@@ -125,18 +125,20 @@ def experiment(settings: Mapping[str, Any], seed: int) -> Experiment:
     return Experiment(s, seed, bench, before, chains)
 
 
-def _check(s: Mapping[str, Any]) -> None:
+def _check(s: Mapping[str, Any], kind: str) -> None:
     unknown = sorted(set(s) - set(DEFAULTS))
     if unknown:
-        raise InputError(f"detection: unknown setting {unknown[0]!r}; valid: {', '.join(DEFAULTS)}")
+        raise InputError(f"{kind}: unknown setting {unknown[0]!r}; valid: {', '.join(DEFAULTS)}")
     for name, valid in (("observers", OBSERVERS), ("detectors", DETECTORS)):
+        if not isinstance(s[name], list | tuple):
+            raise InputError(f"{kind}: {name} must be a list of names, got {s[name]!r:.60}")
         wrong = [x for x in s[name] if x not in valid]
         if wrong or not s[name]:
-            raise InputError(f"detection: {name} must be some of {', '.join(valid)}; got {s[name]!r:.60}")
+            raise InputError(f"{kind}: {name} must be some of {', '.join(valid)}; got {s[name]!r:.60}")
     if s["contact"] not in CONTACTS:
-        raise InputError(f"detection: contact must be one of {', '.join(CONTACTS)}; got {s['contact']!r:.60}")
+        raise InputError(f"{kind}: contact must be one of {', '.join(CONTACTS)}; got {s['contact']!r:.60}")
     for name, least in (("moves", 1), ("free", 0), ("learning_moves", 1), ("learning_runs", 2)):
         if isinstance(s[name], bool) or not isinstance(s[name], int) or s[name] < least:
-            raise InputError(f"detection: {name} must be a whole number ≥ {least}, got {s[name]!r:.60}")
+            raise InputError(f"{kind}: {name} must be a whole number ≥ {least}, got {s[name]!r:.60}")
     if not isinstance(s["false_alarms"], int | float) or not s["false_alarms"] > 0.0:
-        raise InputError(f"detection: false_alarms must be a rate per hour above 0, got {s['false_alarms']!r:.60}")
+        raise InputError(f"{kind}: false_alarms must be a rate per hour above 0, got {s['false_alarms']!r:.60}")
