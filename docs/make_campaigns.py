@@ -49,7 +49,8 @@ def rounded(value: float) -> str:
 
 def worlds(stores: list[Any]) -> list[str]:
     """How the variants ended, and medians; and the picture."""
-    found = comparison_of(results(stores[0])[0].to_pylist())
+    rows = results(stores[0])[0].to_pylist()
+    found = comparison_of(rows)
     ends, figures = [], []
     for outcome, s in zip(found.outcomes, found.summaries(), strict=True):
         t = outcome.table()
@@ -62,7 +63,12 @@ def worlds(stores: list[Any]) -> list[str]:
     heads = "variant | solvable: reached | narrow: reached / declared | unsolvable: declared | wrong | false alarms"
     more = "variant | contacts | impulse [N s] | largest force [N] | its 95 % | path [m] | time [s] | delay [ms]"
     draw_comparison(found, DOCS / "img" / "worlds.png")
-    middle = ["", f"Medians over the {len(found.common())} worlds that every variant crossed:", ""]
+    noisy = [row for row in rows if "noise" in row["variant"]]
+    alarms, hours = sum(row["false_alarms"] for row in noisy), sum(row["simulated_s"] for row in noisy) / 3600.0
+    limits = rate(alarms, hours)
+    words = f"{alarms} in {hours:.1f} hours, {limits.low:.2g} to {limits.high:.2g} per hour at 95 %"
+    middle = ["", f"False alarms with noise and learned thresholds, all variants together: {words}.", ""]
+    middle += [f"Medians over the {len(found.common())} worlds that every variant crossed:", ""]
     picture = ["", "![random worlds: outcomes and spreads](../img/worlds.png)"]
     return [*rows_of(heads, ends), *middle, *rows_of(more, figures), *picture]
 
