@@ -144,6 +144,6 @@ def campaign_lines(found: dict[str, Any]) -> list[dict[str, Any]]:
         ("memory of learning, most runs against fewest", learned[-1] / learned[0] if learned else None, "×", "", None),
         ("status of 10,000 chunks, CPU", store["status_s"], "s", "<=", 2),
         ("files of 1,000,000 rows", store["rows_mb"], "MB", "<=", 100),
-        ("grouped median over them, CPU", store["median_s"], "s", "<=", 0.5),
+        ("grouped median over them, until the answer", store["median_s"], "s", "<=", 0.5),
     ]
     return _judged(rows)

@@ -35,7 +35,7 @@ def learned_from(motions: Sequence[Trajectory], setup: Setup) -> ThresholdFit:
         session.start(start, {}, session.parts.lanes.values)
         session.run(motion.duration + REST)
         said = session.recordings()
-        stacks.append(said["tau_ext"])
+        stacks.append(np.array(said["tau_ext"]))  # a copy: a view would keep the whole log
         refs.append(session.reference_at(said.time))
     return learn_thresholds(stacks, refs, quiet.period, setup.believed)
 
