@@ -104,7 +104,8 @@ def pink_solver(robot: Any) -> Solver:
         for _ in range(50):
             if np.linalg.norm(task.compute_error(configuration)) < 1e-6:
                 break
-            velocity = pink.solve_ik(configuration, [task], dt, solver="quadprog", limits=[])
+            # without limits, as the others: a step beyond them is no error
+            velocity = pink.solve_ik(configuration, [task], dt, solver="quadprog", limits=[], safety_break=False)
             configuration.integrate_inplace(velocity, dt)
         return configuration.q
 
