@@ -117,6 +117,9 @@ def test_errors_of_another_process_keep_their_class_and_place():
     with pytest.raises(DescriptionError, match=r"^arm.urdf, line 3: the axis is zero \[axis\]$") as found:
         accepted(refusal(told), "never said")
     assert (found.value.where, found.value.rule) == ("arm.urdf, line 3", "axis")
+    with pytest.raises(SimulationError, match=r"^it fell$") as found:
+        accepted(refusal(SimulationError("it fell", recording=object())), "never said")
+    assert found.value.recording is None  # a recording does not cross, and nobody stumbles over that
     assert accepted(b"+anything else", "never said") == b"+anything else"
 
 

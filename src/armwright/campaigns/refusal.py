@@ -23,7 +23,7 @@ def refusal(error: Exception) -> bytes:
     said = {
         "kind": next(kind.__name__ for kind in type(error).__mro__ if not ours or kind.__module__ == errors.__name__),
         "text": str(error),
-        "fields": {name: value for name, value in vars(error).items() if isinstance(value, PLAIN)},
+        "fields": {name: value if isinstance(value, PLAIN) else None for name, value in vars(error).items()},
         "traceback": None if ours else "".join(traceback.format_exception(error)),
     }
     return REFUSED + json.dumps(said).encode()
