@@ -98,10 +98,10 @@ bench: $(VENV)/.peers
 bench-campaigns: $(VENV)/.dev
 	@mkdir -p $(OUT)
 	$(BIN)/armwright bench --parts campaigns --out $(OUT)/campaigns.json
-	$(BIN)/python -m armwright.bench.campaign_figures $(OUT)/campaigns.json docs/howto/campaigns.md
+	$(BIN)/python -m armwright.bench.campaign_costs $(OUT)/campaigns.json docs/howto/campaigns.md
 
 figures:
-	PYTHONPATH=src $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m armwright.bench.figures $(OUT)/bench.json README.md docs/speed.md
+	PYTHONPATH=src $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m armwright.bench.bench_figures $(OUT)/bench.json README.md docs/speed.md
 
 # verdicts, errata and figures of the documents' pages, from the studies themselves
 .PHONY: docs-studies

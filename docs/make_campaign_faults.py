@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from armwright.bench.figures import insert
+from armwright.bench.bench_figures import insert
 from armwright.campaigns import Kind, Plan, StoreError, item_rng, open_store, resume_campaign, run_campaign
 
 ITEMS, CHUNK, SEED = 96, 8, 5

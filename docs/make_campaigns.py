@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from armwright.campaigns import open_store
-from armwright.campaigns.comparison import comparison_of
-from armwright.campaigns.detection_summary import column, study_of
-from armwright.campaigns.isolation_summary import summary as isolation_summary
-from armwright.campaigns.kinds.learning import summary as learning_summary
-from armwright.campaigns.statistics import rate, share
+from armwright.campaigns.compare_explorations import comparison_of
+from armwright.campaigns.kinds.detection_kind import column, study_of
+from armwright.campaigns.kinds.isolation_kind import summary as isolation_summary
+from armwright.campaigns.kinds.learning_kind import summary as learning_summary
 from armwright.campaigns.summary import results
-from armwright.exploration.grid.compare_report import draw_comparison
+from armwright.exploration.grid.compare_worlds import draw_comparison
+from armwright.statistics import rate, share
 
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "howto" / "explore.md"

@@ -24,6 +24,7 @@ ROOMS = [
     "planning",
     "recording",
     "simulation",
+    "detection",
     "exploration",
     "programs",
     "identify",
@@ -33,16 +34,17 @@ ROOMS = [
 MORE = {
     "robot": (
         "load.load load.robots model.Robot parts.Joint parts.Body parts.Frame parts.Limits parts.Friction "
-        "parts.Actuators parts.Source urdf.read.read_urdf mjcf.read.read_mjcf "
-        "tables.dh.from_dh tables.dh.from_mdh tables.dh.to_dh tables.dh.to_mdh tables.screws.from_screws "
-        "tables.screws.to_screws tables.chain_parts.ChainParts check.check kernels.compile "
-        "symbolic.SymbolicRobot symbolic.symbolic_chain planar.planar symbols.symbols"
+        "parts.Actuators urdf.urdf_read.read_urdf mjcf.mjcf_read.read_mjcf "
+        "tables.dh.from_dh tables.dh.from_mdh tables.dh.to_dh tables.dh.to_mdh tables.joint_screws.from_screws "
+        "tables.joint_screws.to_screws tables.serial_chain.ChainParts check.check kernels.compile "
+        "symbolic.SymbolicRobot symbolic.symbolic_chain symbolic.planar symbolic.symbols"
     ),
     "errors": (
         "ArmwrightError InputError DescriptionError NotSupportedError TraceError CompileError SimulationError "
         "ProgramError ArmwrightWarning"
     ),
-    "campaigns": "study.detection_study comparison.compare_explorations summary.summary_of",
+    "campaigns": "compare_explorations.compare_explorations summary.summary_of",
+    "schema": "toml_text.Source",
     "graph": "kernel.Kernel purity.pure",
 }
 """Room → further names: what a room without ``__all__`` offers, and what ``armwright`` takes from deeper files."""

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from armwright.studies.registry import available, load_study
-from armwright.studies.run import Outcome, run_study
+from armwright.studies.run_study import Outcome, run_study
+from armwright.studies.study import available, load_study
 
 BEGIN, END = "<!-- verdicts: begin -->", "<!-- verdicts: end -->"
 DOCS = Path(__file__).resolve().parent

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from armwright.lab.wire import rtde
-from armwright.lab.wire.rtde_fields import OUTPUTS
+from armwright.lab.wire.rtde import OUTPUTS
 
 HOST = "127.78.0.2"
 PORTS = {"dashboard": 29999, "primary": 30001, "secondary": 30002, "realtime": 30003, "rtde": 30004}

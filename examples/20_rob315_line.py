@@ -4,7 +4,7 @@
 import numpy as np
 
 import armwright as aw
-from armwright.kinematics.jacobian import pose_jacobian
+from armwright.kinematics.jacobians import pose_jacobian
 from armwright.spatial import ltdl_solve
 
 ALPHA = 2.0  # weight of the way to the middle of the ranges; 0 leaves joint 5 outside its limits

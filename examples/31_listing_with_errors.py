@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 import armwright as aw
-from armwright.studies.irb140.as_published import MASS_ERRORS, mass_as_published
-from armwright.studies.irb140.setting import postures
+from armwright.studies.doc002_irb140.as_published import MASS_ERRORS, mass_as_published
+from armwright.studies.doc002_irb140.setting import postures
 
 CASES = [(), *((name,) for name in MASS_ERRORS), ("skew", "M'"), MASS_ERRORS]
 

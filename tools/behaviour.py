@@ -27,9 +27,34 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 COMMAND = [sys.executable, "-m", "armwright.cli"]
 BLANKED = {
-    "took", "seconds_taken", "wall", "version", "versions", "made", "elapsed", "duration_s", "time", "cpu", "host",
-    "started", "out", "report", "folder", "file", "path", "page", "files", "written", "address", "real_time",
-    "realtime", "times", "milliseconds", "took_s", "planning_s", "ns",
+    "took",
+    "seconds_taken",
+    "wall",
+    "version",
+    "versions",
+    "made",
+    "elapsed",
+    "duration_s",
+    "time",
+    "cpu",
+    "host",
+    "started",
+    "out",
+    "report",
+    "folder",
+    "file",
+    "path",
+    "page",
+    "files",
+    "written",
+    "address",
+    "real_time",
+    "realtime",
+    "times",
+    "milliseconds",
+    "took_s",
+    "planning_s",
+    "ns",
 }
 TIMES = re.compile(r"\d[\d.,]*(e[-+]?\d+)?(?=\s?(ns|µs|ms|s|min|h|×|kHz|Hz)\b)|\d{4}-\d\d-\d\d[T ][\d:.+Z]*")
 ARMS = {"irb140": "irb140", "lola15dd": "rl15", "ur5": "ur5"}  # first word of a program's name → its robot
@@ -55,13 +80,13 @@ COMMANDS = {
     "excite": "excite ur5 --seconds 5 --harmonics 2 --starts 1 --iterations 5 --seed 1 --json",
     **{f"reproduce-{number}": f"reproduce {number} --json" for number in ("000", "001", "002", "003", "004")},
     "report": "simulate ur5 --duration 0.2 --seed 3 --report run.html --json",
-    "lab-example": "lab example",
+    "lab-example": "lab example made",
 }
 KINDS = {  # settings of small campaigns, one per kind
     "detection": 'robot = "ur5"',
     "isolation": 'robot = "ur5"',
     "montecarlo": 'robot = "ur5"',
-    "worlds": 'space = "grid"',
+    "worlds": 'robot = "ur5"',
 }
 FORMS = {"programs": ("mod", "irl", "ngc", "script", "src")}
 
@@ -92,14 +117,17 @@ def run_command(words: str, folder: str) -> dict[str, Any]:
         text = json.dumps(without_times(json.loads(done.stdout)), sort_keys=True, indent=0)
     except ValueError:
         text = done.stdout
-    text = text.replace(folder, "<folder>")
+    text = text.replace(folder, "<folder>").replace(str(ROOT), "<root>")
     files = {}
     for path in sorted(Path(folder).rglob("*")):
         if path.suffix in (".html", ".md", ".txt", ".json", ".csv", ".py"):
             files[path.name] = digest(TIMES.sub("#", path.read_text(encoding="utf-8")).replace(folder, ""))
-    kept = text if done.returncode == 0 else done.stderr.replace(folder, "<folder>") + text
+    kept = text if done.returncode == 0 else done.stderr.replace(folder, "<folder>").replace(str(ROOT), "<root>") + text
     return {
-        "code": done.returncode, "digest": digest(kept), "files": files, "took": round(time.time() - started, 1),
+        "code": done.returncode,
+        "digest": digest(kept),
+        "files": files,
+        "took": round(time.time() - started, 1),
         "text": kept[:200_000],
     }
 
@@ -151,8 +179,11 @@ def public_names() -> dict[str, Any]:
     for room in sorted(path.parent.name for path in Path(aw.__file__).parent.glob("*/__init__.py")):
         module = importlib.import_module(f"armwright.{room}")
         found[f"names {room}"] = {"text": " ".join(sorted(getattr(module, "__all__", ())))}
-    steps = {"import": "import armwright", "load": "import armwright as a; a.load('ur5')",
-             "fk": "import armwright as a; a.fk(a.load('ur5'), [0]*6)"}
+    steps = {
+        "import": "import armwright",
+        "load": "import armwright as a; a.load('ur5')",
+        "fk": "import armwright as a; a.fk(a.load('ur5'), [0]*6)",
+    }
     for name, code in steps.items():
         script = f"{code}\nimport sys\nprint(' '.join(sorted({{m.split('.')[0] for m in sys.modules}})))"
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -209,8 +240,9 @@ def refusals(count: int = 300) -> dict[str, Any]:
     import armwright as aw
 
     experiments = Path(aw.__file__).parent / "lab" / "experiment"
-    read_experiment = _first("armwright.lab.experiment.experiment_file:read_experiment",
-                             "armwright.lab.experiment.file:read_experiment")
+    read_experiment = _first(
+        "armwright.lab.experiment.experiment_file:read_experiment", "armwright.lab.experiment.file:read_experiment"
+    )
     to_urdf, to_mjcf = (_command_output(f"export ur5 --to {form}") for form in ("urdf", "mjcf"))
     sheets = Path(aw.__file__).parent / "catalogue"
     worlds = sorted(Path(aw.__file__).parent.rglob("*bench*.toml"))
@@ -230,6 +262,8 @@ def refusals(count: int = 300) -> dict[str, Any]:
         readers[f"program {path.name}"] = (path.read_text(encoding="utf-8"), path.suffix, aw.read_program)
     found = {}
     with tempfile.TemporaryDirectory() as folder:
+        for path in experiments.rglob("*.txt"):  # what an experiment file names
+            (Path(folder) / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
         for name, (text, suffix, read) in readers.items():
             draw, said = random.Random(f"behaviour {name}"), []
             for number in range(count):
@@ -310,8 +344,13 @@ def lab_ticks(count: int = 200) -> dict[str, Any]:
 def record(target: str, only: str = "") -> None:
     """Write a record; `only` names parts, separated by commas."""
     parts = {
-        "names": public_names, "help": help_texts, "kernels": kernels, "lab": lab_ticks,
-        "refusals": refusals, "programs": programs, "campaigns": campaigns,
+        "names": public_names,
+        "help": help_texts,
+        "kernels": kernels,
+        "lab": lab_ticks,
+        "refusals": refusals,
+        "programs": programs,
+        "campaigns": campaigns,
     }
     chosen = only.split(",") if only else [*parts, "commands"]
     found: dict[str, Any] = {}

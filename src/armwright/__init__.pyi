@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of the public names; what is loaded when is said in ``__init__.py``."""
+"""Types of the public names. Made by tools/make_stub.py from the table in ``__init__.py``; do not edit."""
 
 from armwright import campaigns as campaigns
 from armwright import contact as contact
 from armwright import control as control
+from armwright import detection as detection
 from armwright import dynamics as dynamics
 from armwright import exploration as exploration
 from armwright import graph as graph
 from armwright import identify as identify
 from armwright import kinematics as kinematics
+from armwright import lab as lab
 from armwright import motion as motion
 from armwright import planning as planning
 from armwright import programs as programs
@@ -18,7 +20,7 @@ from armwright import simulation as simulation
 from armwright import spatial as spatial
 from armwright import studies as studies
 from armwright import world as world
-from armwright.campaigns.study import detection_study as detection_study
+from armwright.detection import detection_study as detection_study
 from armwright.dynamics import METHODS as METHODS
 from armwright.dynamics import Equations as Equations
 from armwright.dynamics import base_parameters as base_parameters
@@ -49,10 +51,10 @@ from armwright.errors import NotSupportedError as NotSupportedError
 from armwright.errors import ProgramError as ProgramError
 from armwright.errors import SimulationError as SimulationError
 from armwright.errors import TraceError as TraceError
-from armwright.exploration.explore import explore as explore
+from armwright.exploration.exploration import explore as explore
 from armwright.graph.kernel import Kernel as Kernel
 from armwright.graph.purity import pure as pure
-from armwright.graph.threads import set_threads as set_threads
+from armwright.graph.thread_pool import set_threads as set_threads
 from armwright.kinematics import IKBatch as IKBatch
 from armwright.kinematics import IKResult as IKResult
 from armwright.kinematics import acceleration as acceleration
@@ -80,7 +82,7 @@ from armwright.programs import run_program as run_program
 from armwright.programs import write_program as write_program
 from armwright.recording import Recording as Recording
 from armwright.robot.check import check as check
-from armwright.robot.kernels import compile as compile  # noqa: A004 - the verb the product is about
+from armwright.robot.kernels import compile as compile
 from armwright.robot.load import load as load
 from armwright.robot.load import robots as robots
 from armwright.robot.model import Robot as Robot
@@ -90,10 +92,10 @@ from armwright.robot.parts import Frame as Frame
 from armwright.robot.parts import Friction as Friction
 from armwright.robot.parts import Joint as Joint
 from armwright.robot.parts import Limits as Limits
-from armwright.robot.parts import Source as Source
-from armwright.robot.planar import planar as planar
 from armwright.robot.symbolic import SymbolicRobot as SymbolicRobot
-from armwright.robot.symbols import symbols as symbols
+from armwright.robot.symbolic import planar as planar
+from armwright.robot.symbolic import symbols as symbols
+from armwright.schema.toml_text import Source as Source
 from armwright.simulation import simulate as simulate
 from armwright.world import World as World
 from armwright.world import load_world as load_world

@@ -14,7 +14,7 @@ import pytest
 
 from armwright.campaigns import Plan, resume_campaign, run_campaign
 from armwright.campaigns.chunk_file import Chunk, chunk_from
-from armwright.campaigns.refusal import ProcessError, accepted, refusal
+from armwright.campaigns.store import ProcessError, accepted, refusal
 from armwright.errors import DescriptionError, InputError, SimulationError
 from support.places import TESTS
 

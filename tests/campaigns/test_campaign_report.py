@@ -8,12 +8,12 @@ import json
 import pytest
 
 from armwright.campaigns import Plan, Progress, run_campaign
-from armwright.campaigns.engines.addresses import check_address, security_of
-from armwright.campaigns.report import campaign_report
-from armwright.campaigns.statistics import quantile, share
+from armwright.campaigns.campaign_report import campaign_report
+from armwright.campaigns.engines.dask_engine import check_address, security_of
 from armwright.cli.app import run as command
-from armwright.cli.campaign_progress import duration, line
+from armwright.cli.campaign import duration, line
 from armwright.errors import InputError
+from armwright.statistics import quantile, share
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
 pytest.importorskip("matplotlib", reason="reports need matplotlib (extra 'plot')")

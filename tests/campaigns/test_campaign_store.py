@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from armwright.campaigns import Plan, StoreError, open_store, read_plan, resume_campaign, run_campaign
-from armwright.campaigns.query import ask, record_item
-from armwright.campaigns.statistics import quantile, rate, share
+from armwright.campaigns.summary import ask, record_item
 from armwright.errors import DescriptionError, InputError
+from armwright.statistics import quantile, rate, share
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
 PLAN = Plan("support.campaign_kinds:KIND", 40, 3, chunk=10)

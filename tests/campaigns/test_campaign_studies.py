@@ -13,20 +13,19 @@ import pytest
 import armwright as aw
 from armwright.campaigns import Plan, read_plan
 from armwright.campaigns.kind import KINDS, find_kind
+from armwright.campaigns.kinds.isolation_kind import on_link
 from armwright.campaigns.work import Worker
 from armwright.contact.detectors import TwoSpeed, learn_thresholds, learn_two_speed
-from armwright.contact.detectors.gathered import merged
-from armwright.contact.detectors.learning import felt_runs, thresholds_from
-from armwright.contact.detectors.two_speed_learning import channel_runs, two_speed_from
-from armwright.contact.isolation.trials import on_link
+from armwright.contact.detectors.threshold_learning import felt_runs, merged, thresholds_from
+from armwright.contact.detectors.two_speed import channel_runs, two_speed_from
 from armwright.contact.observers import momentum_observer
+from armwright.detection.detection_settings import experiment
+from armwright.detection.study_contacts import study_law, tool_moves, ur5_sensors
+from armwright.detection.study_runs import Bench, Spread
+from armwright.detection.threshold_rehearsal import rehearse
 from armwright.errors import InputError
 from armwright.motion import Reference
 from armwright.programs import run_program
-from armwright.simulation.detection.experiment import experiment
-from armwright.simulation.detection.moves import study_law, tool_moves, ur5_sensors
-from armwright.simulation.detection.rehearsal import rehearse
-from armwright.simulation.detection.runs import Bench, Spread
 from support.places import ROOT
 from support.simulated_logs import gear_friction, simulated_log, true_arm
 

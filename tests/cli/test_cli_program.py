@@ -206,7 +206,7 @@ def test_arm_without_limits(capsys, program):
 
 def test_interrupt_loses_nothing(capsys, program, place, tmp_path, monkeypatch):
     """Ctrl-C while the report is drawn: the cycles are written, the verdict is said, the code is 130."""
-    from armwright.programs.outcome.result import ProgramRun
+    from armwright.programs.outcome.program_run import ProgramRun
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.cli import main, specs
-from armwright.cli import simulate as command
+from armwright.cli import main
+from armwright.cli import option_words as specs
+from armwright.cli import simulate_command as command
 from armwright.control import LAWS
 from armwright.errors import InputError
 from armwright.recording import Recording

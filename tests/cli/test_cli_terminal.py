@@ -14,8 +14,7 @@ import pytest
 
 import armwright as aw
 from armwright.cli import failures, main
-from armwright.cli.output import as_json
-from armwright.cli.terminal import safe
+from armwright.cli.output import as_json, safe
 from armwright.errors import ArmwrightWarning, DescriptionError, NotSupportedError
 
 EVIL = "[/red]$x^{$[rad]:robot:\x1b[31m\x9b2J\u202eli\u2066ve\x07\x7f"
@@ -201,7 +200,7 @@ def test_warnings_are_lines_on_stderr(capsys):
 
 
 def test_a_report_that_cannot_be_drawn_leaves_stdout_to_the_json(capsys, tmp_path):
-    from armwright.cli.run import _write
+    from armwright.cli.run_collision import _write
 
     class Undrawn:
         recording = ()

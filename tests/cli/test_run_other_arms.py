@@ -9,7 +9,7 @@ import pytest
 
 from armwright.cli import main
 from armwright.robot.load import load
-from armwright.robot.urdf.write import write_urdf
+from armwright.robot.urdf.urdf_write import write_urdf
 
 IRB140 = ("1.6,-0.3,0,0,1,0", "0.4,-0.3,0,0,1,0")
 PANDA = ("1.2,0,0,-2.2,0,2.2,0.8", "2.2,0,0,-2.2,0,2.2,0.8")

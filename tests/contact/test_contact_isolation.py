@@ -8,14 +8,14 @@ import pytest
 from scipy.stats import binom
 
 import armwright as aw
+from armwright.contact.contact_model import contact_wrench
 from armwright.contact.ground_truth import contact_report
 from armwright.contact.isolation.isolate import isolate
-from armwright.contact.isolation.noise import link_torques, torque_covariance
-from armwright.contact.isolation.surface import drawn_place, force_line, line_meets_capsule, pushes, surfaces
-from armwright.contact.model import contact_wrench
+from armwright.contact.isolation.link_surface import drawn_place, force_line, line_meets_capsule, pushes, surfaces
+from armwright.contact.isolation.torque_change import link_torques, torque_covariance
 from armwright.dynamics.newton_euler import gravity_torque, rnea
 from armwright.errors import InputError
-from armwright.world.link_capsules import link_capsules
+from armwright.world.arm_capsules import link_capsules
 from armwright.world.shapes import Sphere
 from armwright.world.world import World
 

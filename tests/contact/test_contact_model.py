@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.contact.contact_model import contact_pairs, contact_wrench, touches, wrenches_of
 from armwright.contact.ground_truth import clearance, contact_report
-from armwright.contact.model import contact_pairs, contact_wrench, touches, wrenches_of
 from armwright.dynamics.energy import kinetic_energy, potential_energy
 from armwright.dynamics.newton_euler import rnea
 from armwright.errors import InputError, NotSupportedError
 from armwright.kinematics import fk, jacobian
 from armwright.robot.kernels import compile as compiled
 from armwright.simulation import simulate
-from armwright.world.link_capsules import LinkCapsule, beyond_tool, fixed_column, link_capsules
+from armwright.world.arm_capsules import LinkCapsule, beyond_tool, fixed_column, link_capsules
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Sphere
 from armwright.world.world import World, load_world
 

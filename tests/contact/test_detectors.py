@@ -18,19 +18,19 @@ from armwright.contact.detectors import (
     noise_floor,
     norm_detector,
 )
-from armwright.contact.detectors.statistics import median, poisson_rate, proportion
-from armwright.contact.detectors.tail import tail_margin
+from armwright.contact.detectors.threshold_learning import tail_margin
 from armwright.contact.monitor import Monitor, evaluate, with_gains
+from armwright.contact.monitor_run import rising_edges, run_monitors
 from armwright.contact.observers import momentum_observer
-from armwright.contact.offline import rising_edges, run_monitors
 from armwright.contact.wrench_estimate import tool_wrench, wrench_observer
 from armwright.control import computed_torque
 from armwright.dynamics import gravity_torque
 from armwright.errors import InputError
-from armwright.kinematics.jacobian import frame_jacobian
+from armwright.kinematics.jacobians import frame_jacobian
 from armwright.motion import Reference, quintic
 from armwright.robot.kernels import compile as compile_for
 from armwright.simulation import simulate
+from armwright.statistics import median, poisson_rate, proportion
 
 Q0 = np.array([0.3, -1.2, 1.4, -0.9, 1.2, 0.2])
 SENSORS = {"position_resolution": 1e-5, "velocity_noise": 1e-3}

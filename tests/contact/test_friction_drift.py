@@ -8,8 +8,8 @@ import pytest
 
 import armwright as aw
 from armwright.contact.monitor import Monitor
+from armwright.contact.monitor_run import run_monitors
 from armwright.contact.observers import friction_drift
-from armwright.contact.offline import run_monitors
 from armwright.dynamics.terms import friction_torque
 from armwright.errors import InputError
 from armwright.motion import Reference

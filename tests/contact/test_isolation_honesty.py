@@ -8,16 +8,15 @@ import pytest
 from scipy.stats import binom
 
 import armwright as aw
-from armwright.contact.isolation.change import Episode, change_covariance, level_before
-from armwright.contact.isolation.isolate import isolate
-from armwright.contact.isolation.motion import moved_towards
-from armwright.contact.isolation.posterior import mass_within
-from armwright.contact.isolation.surface import bare, drawn_place, pushes, surfaces
-from armwright.contact.isolation.trials import drawn_plant, on_plant, rehearsed_covariance
+from armwright.campaigns.kinds.isolation_kind import drawn_plant, on_plant, rehearsed_covariance
+from armwright.contact.isolation.contact_patches import mass_within
+from armwright.contact.isolation.isolate import isolate, moved_towards
+from armwright.contact.isolation.link_surface import bare, drawn_place, pushes, surfaces
+from armwright.contact.isolation.torque_change import Episode, change_covariance, level_before
 from armwright.errors import InputError
-from armwright.exploration.arm.places import find_places
+from armwright.exploration.arm.felt_places import find_places
 from armwright.exploration.arm.touch_map import empty_map
-from armwright.world.link_capsules import link_capsules
+from armwright.world.arm_capsules import link_capsules
 
 UR5 = aw.load("ur5")
 PARTS = link_capsules(UR5)

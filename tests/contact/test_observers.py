@@ -10,6 +10,7 @@ from scipy.linalg import solve_discrete_lyapunov
 import armwright as aw
 from armwright.contact.detectors import joint_detector
 from armwright.contact.monitor import Monitor, as_chain, evaluate
+from armwright.contact.monitor_run import rising_edges, run_monitors
 from armwright.contact.observers import (
     CurrentMap,
     DeadZoneFriction,
@@ -23,13 +24,12 @@ from armwright.contact.observers import (
     ur5_friction,
 )
 from armwright.contact.observers.momentum_kalman import steady_gain
-from armwright.contact.offline import rising_edges, run_monitors
 from armwright.control import computed_torque
 from armwright.dynamics import crba, rnea
 from armwright.dynamics.coriolis import coriolis
 from armwright.errors import InputError
 from armwright.graph import jacobian
-from armwright.kinematics.jacobian import frame_jacobian
+from armwright.kinematics.jacobians import frame_jacobian
 from armwright.motion import Reference, quintic
 from armwright.robot.kernels import compile as compile_for
 from armwright.robot.tree import tree_of
@@ -297,7 +297,7 @@ def test_many_runs_and_chunks_give_the_same(ur5, monkeypatch):
     )
     args = (ur5, rec.time, rec["q"], rec["qd"], rec["tau"])
     whole = run_monitors(momentum_observer(30.0), *args)["tau_ext"]
-    monkeypatch.setattr("armwright.contact.offline.CHUNK", 7 * 11 * 24)
+    monkeypatch.setattr("armwright.contact.monitor_run.CHUNK", 7 * 11 * 24)
     np.testing.assert_array_equal(run_monitors(momentum_observer(30.0), *args)["tau_ext"], whole)
     one = run_monitors(momentum_observer(30.0), ur5, rec.time, rec["q"][3], rec["qd"][3], rec["tau"][3])["tau_ext"]
     np.testing.assert_allclose(one, whole[3], atol=1e-10)

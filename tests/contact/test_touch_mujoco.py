@@ -15,14 +15,14 @@ import pytest
 import armwright as aw
 from armwright.contact import tool_wrench
 from armwright.contact.detectors import learn_thresholds
+from armwright.contact.monitor_run import run_monitors
 from armwright.contact.observers import closed_loop_error_observer, momentum_kalman_observer, momentum_observer
-from armwright.contact.offline import run_monitors
+from armwright.detection.study_contacts import tool_moves
 from armwright.dynamics import crba, gravity_torque
-from armwright.kinematics.jacobian import frame_jacobian
+from armwright.kinematics.jacobians import frame_jacobian
 from armwright.motion import Reference
 from armwright.robot.kernels import kernel
 from armwright.robot.parts import Friction
-from armwright.simulation.detection.moves import tool_moves
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
 from support.mujoco_plants import (  # noqa: E402  (needs mujoco)

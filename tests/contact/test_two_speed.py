@@ -8,15 +8,15 @@ import pytest
 from scipy.stats import poisson
 
 import armwright as aw
-from armwright.campaigns.study import detection_study
 from armwright.contact.detectors import Rehearsed, TwoSpeed, learn_thresholds, learn_two_speed, two_speed_detector
 from armwright.contact.monitor import Monitor
+from armwright.contact.monitor_run import rising_edges, run_monitors
 from armwright.contact.observers import momentum_observer
-from armwright.contact.offline import rising_edges, run_monitors
+from armwright.detection.contact_study import detection_study
+from armwright.detection.study_contacts import study_law, tool_moves
+from armwright.detection.study_runs import Push, Wall
 from armwright.errors import InputError
 from armwright.motion import Reference
-from armwright.simulation.detection.moves import study_law, tool_moves
-from armwright.simulation.detection.runs import Push, Wall
 
 W = np.array([22.5, 22.5, 75.0, 75.0, 75.0, 75.0])
 GIVEN = Monitor("given", lambda tau: {"tau_ext": tau}, outputs=("tau_ext",))

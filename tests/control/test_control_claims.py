@@ -8,15 +8,15 @@ import pytest
 
 import armwright as aw
 from armwright import control
-from armwright.control.adaptive_parameters import link_parameters
+from armwright.control.adaptive import link_parameters
 from armwright.control.task_error import spring_moment
 from armwright.control.two_velocities import passive_regressor, passive_torque, sliding
 from armwright.dynamics import crba, parameters
 from armwright.dynamics.lagrange import coriolis_matrix
-from armwright.motion.reference import Reference
+from armwright.motion.trajectory import Reference
 from armwright.robot.load import load
-from armwright.robot.payload import add_payload
 from armwright.robot.tree import tree_of
+from armwright.robot.variations import add_payload
 from armwright.spatial import exp_so3, log_so3
 from support.arms import random_arm
 

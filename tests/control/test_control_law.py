@@ -10,7 +10,7 @@ import pytest
 
 import armwright as aw
 from armwright import control
-from armwright.motion.reference import Reference
+from armwright.motion.trajectory import Reference
 from armwright.robot.load import load
 from armwright.robot.tree import tree_of
 from support.laws import CEA, EVERY, QD, REF, SIX, UR5, Q

@@ -10,9 +10,9 @@ import pytest
 
 import armwright as aw
 from armwright import control
-from armwright.motion.reference import Reference
+from armwright.motion.trajectory import Reference
 from armwright.robot.load import load
-from armwright.robot.payload import add_payload
+from armwright.robot.variations import add_payload
 
 ARM = load("cea")
 DT = 1e-3

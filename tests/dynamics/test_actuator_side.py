@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armwright.dynamics import api
+from armwright.dynamics import public as api
 from armwright.dynamics.actuator_side import Motors, actuator_side, consistent, joint_side
 from armwright.dynamics.mrnea import mrnea
 from armwright.errors import InputError
 from armwright.robot.parts import Actuators
 from armwright.spatial.linear import solve_from_last
-from armwright.studies.erfd.actuators import as_published, opposing_friction
+from armwright.studies.doc001_erfd.motors import as_published, opposing_friction
 from support.arms import random_arm, random_state
 from support.motors import DT, QD, QDD, Q, rl15, with_motors
 

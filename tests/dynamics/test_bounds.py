@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.dynamics.bounds import Enclosure, certify, rounding_bound
-from armwright.dynamics.bounds.divide import divide
+from armwright.dynamics import bounds as certify
+from armwright.dynamics.bounds import Enclosure, divide, rounding_bound
 from armwright.dynamics.crba import crba
 from armwright.dynamics.newton_euler import gravity_torque
 from armwright.errors import InputError, NotSupportedError
 from armwright.graph.kernel import make_kernel
 from armwright.graph.ops import Op
-from armwright.graph.program import trace
+from armwright.graph.traced_program import trace
 
 
 @pytest.fixture(scope="module")

@@ -6,14 +6,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from armwright.dynamics.api import dynamics_derivatives, forward_dynamics, inverse_dynamics, mass_matrix
-from armwright.dynamics.compare import compare, worst_disagreement
+from armwright.dynamics.compare_methods import compare, worst_disagreement
 from armwright.dynamics.coriolis import coriolis
 from armwright.dynamics.lagrange import lagrange_equations
 from armwright.dynamics.methods import METHODS
 from armwright.dynamics.mrnea import mrnea_inverse
 from armwright.dynamics.newton_euler import rnea
 from armwright.dynamics.poe import poe_equations
+from armwright.dynamics.public import dynamics_derivatives, forward_dynamics, inverse_dynamics, mass_matrix
 from armwright.errors import InputError, NotSupportedError
 from armwright.robot.tree import tree_of
 from support.arms import close, random_arm, random_state

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from armwright.dynamics import api
+from armwright.dynamics import public as api
 from armwright.dynamics.crba import crba
 from armwright.dynamics.methods import METHODS
 from armwright.robot.kernels import kernel

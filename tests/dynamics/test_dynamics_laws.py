@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armwright.dynamics import api, centroidal_matrix, centroidal_momentum, crba
+from armwright.dynamics import centroidal_matrix, centroidal_momentum, crba
+from armwright.dynamics import public as api
 from armwright.dynamics.centroidal import momentum
 from armwright.dynamics.derivatives import forward_derivatives
 from armwright.dynamics.energy import energy, potential_energy
-from armwright.dynamics.identifiable import find_base
+from armwright.dynamics.regressor import find_base
 from armwright.errors import InputError, TraceError
 from armwright.kinematics import com_jacobian, fk_all
 from armwright.robot.kernels import kernel

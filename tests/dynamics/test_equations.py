@@ -15,12 +15,10 @@ from armwright.errors import InputError
 from armwright.graph.collect import collect
 from armwright.graph.derive import jacobian as derivative
 from armwright.graph.ops import Op
-from armwright.graph.program import trace
 from armwright.graph.simplify import cost
+from armwright.graph.traced_program import trace
 from armwright.robot.kernels import kernel as kernel_of
-from armwright.robot.planar import planar
-from armwright.robot.symbolic import SymbolicRobot
-from armwright.robot.symbols import symbols
+from armwright.robot.symbolic import SymbolicRobot, planar, symbols
 from support.latex import display
 from support.places import ROOT
 
@@ -200,7 +198,7 @@ def test_notebooks_show_the_display_alone():
 
 
 def test_long_entries_stand_below_their_matrix_in_short_lines():
-    from armwright.graph.emit.latex_lines import breadth
+    from armwright.graph.emit.latex_page import breadth
 
     text = equations(aw.load("ur5-ragazzon"), "M", "C", "g").latex(width=60)
     assert r"M_{11} &= " in text and r"&\quad + " in text and r"\allowdisplaybreaks" in text

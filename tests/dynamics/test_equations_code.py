@@ -13,7 +13,7 @@ import pytest
 
 import armwright as aw
 from armwright.dynamics.equations import equations
-from armwright.robot.planar import planar
+from armwright.robot.symbolic import planar
 
 ARM = planar("RPR")
 WHAT = ("mass_matrix", "coriolis_matrix", "gravity_torque", "energy", "regressor", "jacobian")

@@ -13,24 +13,23 @@ from scipy.stats import binom
 from armwright.cli import main
 from armwright.contact import clearance
 from armwright.errors import DescriptionError, InputError
-from armwright.exploration.arm.arm_motion import arm_motion
-from armwright.exploration.arm.goals import goal_configurations
-from armwright.exploration.arm.places import find_places
-from armwright.exploration.arm.random_worlds import explore_arm_world, oracle, random_world
+from armwright.exploration.arm.arm_worlds import explore_arm_world, oracle, random_world
+from armwright.exploration.arm.explore_arm import goal_configurations
+from armwright.exploration.arm.felt_places import find_places
+from armwright.exploration.arm.plan_arm import arm_motion
 from armwright.exploration.arm.touch_map import empty_map
-from armwright.exploration.explore import explore
-from armwright.exploration.options import ArmTask, Budget, GridTask
-from armwright.exploration.replay import exploration_stage
-from armwright.exploration.result import OUTCOMES
+from armwright.exploration.exploration import explore
+from armwright.exploration.exploration_result import OUTCOMES
+from armwright.exploration.explore_options import ArmTask, Budget, GridTask
+from armwright.exploration.pictures.exploration_report import exploration_stage
 from armwright.kinematics import fk, fk_all
 from armwright.planning import FELT, FREE, UNKNOWN, RRTConnect, WholeArm, spheres
-from armwright.planning.joint.known_arm import KnownArm
+from armwright.planning.joint.whole_arm import KnownArm
 from armwright.planning.obstacles import contact_capsules
 from armwright.robot.load import load
-from armwright.world.file import world_from_text, world_text
 from armwright.world.shapes import Sphere
-from armwright.world.task import Task, ToolTask
-from armwright.world.world import World, load_world
+from armwright.world.world import Task, ToolTask, World, load_world
+from armwright.world.world_file import world_from_text, world_text
 
 START = np.array([2.14, -1.2, 1.6, -0.4, 1.57, 0.0])
 GOAL = START + np.array([1.2, 0.0, 0.0, 0.0, 0.0, 0.0])
@@ -96,8 +95,8 @@ def test_doubt_about_places_is_admitted(bench):
 @pytest.mark.parametrize("body, along", [(1, 0.7), (2, 0.5), (5, 0.9)])
 def test_torques_and_motion_name_the_place(ur5, body, along):
     """A push of 30 N on the side towards which a link moves is found where the joints can tell it."""
-    from armwright.contact.isolation.surface import pushes, surfaces
-    from armwright.world.link_capsules import link_capsules
+    from armwright.contact.isolation.link_surface import pushes, surfaces
+    from armwright.world.arm_capsules import link_capsules
 
     q, qd = np.array([0.4, -1.0, 1.3, 0.5, 1.2, 0.3]), np.array([0.5, 0.4, -0.3, 0.2, 0.1, 0.0])
     parts = link_capsules(ur5)

@@ -8,15 +8,13 @@ import json
 import numpy as np
 import pytest
 
-from armwright.campaigns.comparison import compare_explorations, world_seed
+from armwright.campaigns.compare_explorations import compare_explorations, world_seed
 from armwright.cli import main
 from armwright.errors import ArmwrightError, InputError
-from armwright.exploration.explore import explore
-from armwright.exploration.grid.compare import VARIANTS
-from armwright.exploration.grid.compare_report import draw_comparison
-from armwright.exploration.grid.cylinder_worlds import ask_oracles, random_cylinders
-from armwright.exploration.grid.many_worlds import Outcomes
-from armwright.exploration.options import Budget, ControlLoop, GridTask, Sensing
+from armwright.exploration.exploration import explore
+from armwright.exploration.explore_options import Budget, ControlLoop, GridTask, Sensing
+from armwright.exploration.grid.compare_worlds import VARIANTS, draw_comparison
+from armwright.exploration.grid.grid_worlds import Outcomes, ask_oracles, random_cylinders
 from armwright.world.world import load_world
 
 SLIDE, NOISE = "closed-loop, slide", "momentum with noise, back off"
@@ -118,7 +116,7 @@ def test_worlds_on_the_command_line(tmp_path, capsys):
 
 def test_the_arm_goes_over_a_board_that_is_in_its_way():
     """World "shelf": the lower board fills the plane of 000; on a map with layers the way over it is shorter."""
-    from armwright.cli.run_grid import grid_of
+    from armwright.cli.option_words import grid_of
 
     where = grid_of("volume", load_world("shelf").tool_task)
     run = explore("ur5", "shelf", GridTask((2, 10, 2), (18, 9, 2), where))
@@ -148,7 +146,7 @@ def test_three_dimensions_on_the_command_line(tmp_path, capsys):
 
 def test_a_run_that_is_refused_does_not_end_the_others():
     from armwright.contact.detectors import joint_detector
-    from armwright.simulation.detection.moves import ur5_sensors
+    from armwright.detection.study_contacts import ur5_sensors
 
     deaf = {"observer": "momentum", "detector": joint_detector(1e-4), "sensors": ur5_sensors()}
     found = compare_explorations("ur5", {"deaf": deaf}, 2, seed=42)
@@ -159,8 +157,8 @@ def test_a_run_that_is_refused_does_not_end_the_others():
 
 def test_an_alarm_in_the_last_tick_of_the_way_back_is_heard():
     """Nobody looked at it once: the arm went on and pressed itself through a wall with 580 N (world 56)."""
+    from armwright.detection.study_contacts import ur5_sensors
     from armwright.robot.load import load
-    from armwright.simulation.detection.moves import ur5_sensors
 
     run = explore(
         load("ur5"),

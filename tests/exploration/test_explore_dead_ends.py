@@ -13,11 +13,10 @@ from armwright.cli import main
 from armwright.contact.ground_truth import clearance
 from armwright.errors import InputError
 from armwright.exploration.arm.touch_map import empty_map
-from armwright.exploration.explore import explore
-from armwright.exploration.grid.cylinder_worlds import ask_oracles
-from armwright.exploration.options import ArmTask, Budget
-from armwright.exploration.result import OUTCOMES
-from armwright.exploration.tasks import map_of
+from armwright.exploration.exploration import explore
+from armwright.exploration.exploration_result import OUTCOMES
+from armwright.exploration.explore_options import ArmTask, Budget, map_of
+from armwright.exploration.grid.grid_worlds import ask_oracles
 from armwright.kinematics import fk, fk_all
 from armwright.planning import Hopfield, RRTConnect, true_map
 from armwright.robot.load import load

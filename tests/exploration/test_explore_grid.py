@@ -10,18 +10,16 @@ import numpy as np
 import pytest
 
 from armwright.cli import main
+from armwright.detection.study_contacts import ur5_sensors
 from armwright.errors import ArmwrightError, InputError
-from armwright.exploration.explore import explore
-from armwright.exploration.grid.compare import explore_variant
-from armwright.exploration.grid.cylinder_worlds import ask_oracles, random_cylinders
-from armwright.exploration.grid.many_worlds import Outcomes, kind_of_end
-from armwright.exploration.options import Budget, ControlLoop, GridTask, Sensing
-from armwright.exploration.replay import exploration_stage
-from armwright.exploration.result import OUTCOMES
-from armwright.exploration.tasks import map_of
+from armwright.exploration.exploration import explore
+from armwright.exploration.exploration_result import OUTCOMES
+from armwright.exploration.explore_options import Budget, ControlLoop, GridTask, Sensing, map_of
+from armwright.exploration.grid.compare_worlds import explore_variant
+from armwright.exploration.grid.grid_worlds import Outcomes, ask_oracles, kind_of_end, random_cylinders
+from armwright.exploration.pictures.exploration_report import exploration_stage
 from armwright.planning import Hopfield, grid_map
 from armwright.robot.load import load
-from armwright.simulation.detection.moves import ur5_sensors
 from armwright.world.shapes import Box, Capsule, Cylinder
 from armwright.world.world import World, load_world, worlds
 

@@ -10,12 +10,12 @@ import pytest
 
 from armwright.exploration import ArmTask, GridTask, Rules, explore
 from armwright.exploration.arm.arm_run import ArmRun
-from armwright.exploration.explore import planner_space, space_of
+from armwright.exploration.exploration import planner_space, space_of
+from armwright.exploration.exploration_run import Run
 from armwright.exploration.grid.grid_run import GridRun
-from armwright.exploration.run import Run
 from armwright.planning import GRID_PLANNERS, JOINT_PLANNERS, AStar, RRTConnect
 from armwright.robot.load import load
-from armwright.studies.collision.rules import Published
+from armwright.studies.doc000_collision.rules import Published
 from armwright.world.world import World, load_world
 from support.places import ROOT
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from armwright.graph.collect import collect
 from armwright.graph.emit import source
 from armwright.graph.ops import TRIGONOMETRIC, Op
-from armwright.graph.program import trace
 from armwright.graph.simplify import cheapest, cost, readable, without_idle
+from armwright.graph.traced_program import trace
 from support.emit import SAMPLES, interpret, programs, split
 
 Q = np.random.default_rng(4).uniform(-3.0, 3.0, (20, 3))

@@ -11,8 +11,8 @@ import pytest
 
 from armwright.errors import InputError
 from armwright.graph.emit import source
-from armwright.graph.emit.latex_symbols import decimal, subscript, symbol
-from armwright.graph.program import trace
+from armwright.graph.emit.latex import decimal, subscript, symbol
+from armwright.graph.traced_program import trace
 
 SHAPES = {"q": (2,), "qd": (2,), "qdd": (2,)}
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from armwright.graph.emit import source
-from armwright.graph.emit.c import emit_c
+from armwright.graph.emit.c_source import emit_c
 from armwright.graph.kernel import Kernel
-from armwright.graph.program import trace
 from armwright.graph.tape import BLOCK, Tape
+from armwright.graph.traced_program import trace
 from support.emit import SAMPLES, interpret, programs, split
 
 GCC = shutil.which("gcc") or shutil.which("cc")

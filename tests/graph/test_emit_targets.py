@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from armwright.errors import InputError
 from armwright.graph.emit import source
 from armwright.graph.ops import Op
-from armwright.graph.program import trace
+from armwright.graph.traced_program import trace
 from support.emit import INPUTS, SAMPLES, interpret, programs, split
 
 FEW_EXAMPLES = settings(max_examples=25, deadline=None, derandomize=True)

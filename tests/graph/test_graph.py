@@ -13,7 +13,7 @@ from armwright.errors import TraceError
 from armwright.graph.derive import jacobian
 from armwright.graph.expr import Graph
 from armwright.graph.ops import Op
-from armwright.graph.program import Program, trace
+from armwright.graph.traced_program import Program, trace
 from support.emit import SAMPLES, interpret, programs, split
 
 RNG = np.random.default_rng(11)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from armwright.graph.angles import merge_angles
 from armwright.graph.emit import source
 from armwright.graph.ops import TRIGONOMETRIC, Op
-from armwright.graph.program import trace
+from armwright.graph.simplify import merge_angles
+from armwright.graph.traced_program import trace
 from support.emit import SAMPLES, interpret, programs, split
 
 Q = np.random.default_rng(4).uniform(-3.0, 3.0, (20, 3))

@@ -11,8 +11,7 @@ import pytest
 import armwright as aw
 from armwright.graph import compile_function, trace
 from armwright.graph import kernel as kernel_module
-from armwright.graph.emit.llvm import kernel_ir
-from armwright.graph.emit.llvm_parts import WHOLE
+from armwright.graph.emit.llvm import WHOLE, kernel_ir
 from armwright.graph.loop import Loop
 from armwright.graph.loop_plan import LoopPlan, stage
 from support.arms import random_arm

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from armwright.graph import compile_function, set_threads, threads
-from armwright.graph.threads import ROWS_PER_THREAD, run_jobs, run_rows
+from armwright.graph.thread_pool import ROWS_PER_THREAD, run_jobs, run_rows
 
 TIMEOUT = 120  # guards against a hang, measures nothing
 
@@ -233,7 +233,7 @@ def test_when_a_job_fails_no_other_is_left_at_work(several_threads):
 NESTED = """
 import numpy as np
 from armwright.graph import compile_function, set_threads
-from armwright.graph.threads import run_jobs
+from armwright.graph.thread_pool import run_jobs
 set_threads(4)
 k = compile_function(lambda q: np.cos(q) * 3.0, {"q": (2,)}, name="nested")
 Q = np.random.default_rng(3).normal(size=(20_000, 2))

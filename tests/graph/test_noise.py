@@ -11,10 +11,11 @@ import pytest
 from scipy import stats
 
 from armwright.errors import InputError
-from armwright.graph import jit, noise
-from armwright.graph.emit import llvm_noise
+from armwright.graph import jit
+from armwright.graph import normals as noise
+from armwright.graph.emit import llvm_normals as llvm_noise
 from armwright.graph.emit.llvm_math import Writer
-from armwright.graph.threads import set_threads, threads
+from armwright.graph.thread_pool import set_threads, threads
 from armwright.robot.load import load
 from armwright.simulation import JointSensors, prepare
 

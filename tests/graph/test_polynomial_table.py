@@ -8,7 +8,7 @@ import pytest
 
 from armwright.graph.kernel import backend
 from armwright.motion import Trajectory
-from armwright.motion.reference_table import fill_table
+from armwright.motion.trajectory import fill_table
 
 pytestmark = pytest.mark.skipif(backend() != "llvm", reason="the compiled table needs llvmlite")
 

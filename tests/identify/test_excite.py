@@ -12,10 +12,8 @@ import armwright as aw
 from armwright.cli import main
 from armwright.errors import InputError
 from armwright.identify import excite
-from armwright.identify.clear import arm_among
-from armwright.identify.excitation import Excitation, at_rest, fourier
-from armwright.identify.excite import expected_deviations, information
-from armwright.identify.structure import structure
+from armwright.identify.excitation import Excitation, arm_among, at_rest, expected_deviations, fourier, information
+from armwright.identify.identifiable import structure
 from armwright.world import World
 from armwright.world.shapes import HalfSpace
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.contact.monitor_run import MonitorStream, run_monitors
 from armwright.contact.observers import geared_momentum_observer
-from armwright.contact.offline import run_monitors
-from armwright.contact.stream import MonitorStream
 from armwright.errors import InputError
 from armwright.identify import (
     Feeler,
@@ -30,10 +29,10 @@ from armwright.identify import (
     save_model,
     with_bands,
 )
-from armwright.identify.even import Evenly
+from armwright.identify.external_torque import Evenly
+from armwright.identify.felt_contacts import wrench_at
 from armwright.identify.felt_report import felt_report, felt_stage
-from armwright.identify.friction import hysteresis
-from armwright.identify.touch import wrench_at
+from armwright.identify.gear_friction import hysteresis
 from support.simulated_logs import gear_friction, sheet_of, simulated_log, true_arm
 
 GAINS = np.full(6, 11.0)
@@ -321,7 +320,8 @@ def test_feeling_needs_bands_and_says_so():
 
 def test_pictures_are_drawn(tmp_path):
     pytest.importorskip("matplotlib", reason="the extra [plot] is not installed")
-    from armwright.identify import pictures, predict_currents
+    from armwright.identify import fit_report as pictures
+    from armwright.identify import predict_currents
 
     felt = feel(model(), pushed(), isolate=False)
     pictures.timeline(felt, model(), tmp_path / "a.png")

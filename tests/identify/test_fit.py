@@ -23,11 +23,11 @@ from armwright.identify import (
     repeat_floor,
     validate,
 )
-from armwright.identify.accumulate import accumulate
-from armwright.identify.consistent import consistent_parameters, pseudo_inertia
-from armwright.identify.friction import GearFriction, hysteresis
-from armwright.identify.prepare import prepare
-from armwright.identify.structure import structure
+from armwright.identify.consistent_bodies import consistent_parameters, pseudo_inertia
+from armwright.identify.filtered_log import prepare
+from armwright.identify.gear_friction import GearFriction, hysteresis
+from armwright.identify.gram_matrices import accumulate
+from armwright.identify.identifiable import structure
 from support.simulated_logs import gear_friction, motion, sheet_of, simulated_log, true_arm
 
 GAINS = np.array([12.0, 12.0, 10.0])
@@ -129,7 +129,7 @@ def test_grams_do_not_depend_on_how_the_log_is_cut_into_chunks(monkeypatch):
     prepared = prepare(log_of(0))
     model = structure(SHEET)
     whole = accumulate(prepared, model, truth())
-    monkeypatch.setattr("armwright.identify.accumulate.CHUNK", 300)
+    monkeypatch.setattr("armwright.identify.gram_matrices.CHUNK", 300)
     parts = accumulate(prepared, model, truth())
     np.testing.assert_allclose(parts.matrices, whole.matrices, rtol=1e-6, atol=1e-6 * np.abs(whole.matrices).max())
 

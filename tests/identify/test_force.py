@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from armwright.identify import Known, direct_residuals, fit, residuals, tool_wrenches
-from armwright.identify.friction import GearFriction
+from armwright.identify.gear_friction import GearFriction
 from support.simulated_logs import gear_friction, sheet_of, simulated_log, true_arm
 
 GAINS = np.array([12.0, 12.0, 10.0, 11.0, 11.0, 11.0])

@@ -11,8 +11,8 @@ import pytest
 
 from armwright.errors import InputError
 from armwright.identify import Columns, Log, prepare, read_log
-from armwright.identify.filters import derivative, low_pass
-from armwright.identify.sound import in_order
+from armwright.identify.current_log import in_order
+from armwright.identify.filtered_log import derivative, low_pass
 from armwright.recording.recording import Recording
 from armwright.recording.signals import Signal
 from support.simulated_logs import motion

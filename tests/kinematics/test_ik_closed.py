@@ -8,9 +8,9 @@ import pytest
 
 from armwright.errors import InputError, NotSupportedError
 from armwright.kinematics import IKBatch, fk, ik, ik_class, jacobian
-from armwright.kinematics.ik_geometry import analyse
-from armwright.kinematics.spherical_wrist import spherical_wrist_branches
-from armwright.kinematics.ur_inverse import ur_branches
+from armwright.kinematics.ik_classification import analyse
+from armwright.kinematics.ik_spherical_wrist import spherical_wrist_branches
+from armwright.kinematics.ik_ur import ur_branches
 from armwright.robot.kernels import kernel
 from armwright.robot.tables.dh import from_dh, from_mdh
 from support.arms import random_pose

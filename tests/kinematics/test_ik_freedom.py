@@ -11,7 +11,7 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError, NotSupportedError
 from armwright.kinematics import elbow_angle, fk, ik, jacobian, manipulability
-from armwright.kinematics.elbow import places, swivel
+from armwright.kinematics.ik_goal import places, swivel
 from armwright.robot.tables.dh import from_dh
 from support.kinematics import load
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from armwright.kinematics import fk, ik, jacobian
-from armwright.kinematics.pose_error import error_jacobian, pose_error
+from armwright.kinematics.ik_goal import error_jacobian, pose_error
 from armwright.robot.tables.dh import from_dh
 from support.arms import random_arm
 from support.kinematics import general_6r, load, pose_errors

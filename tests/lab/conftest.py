@@ -4,9 +4,8 @@
 import pytest
 
 import armwright as aw
-from armwright.lab.controller.state import State
-from armwright.lab.faults import Faults
-from armwright.lab.stand import HOME, Stand
+from armwright.lab.controller.controller import State
+from armwright.lab.stand import HOME, Faults, Stand
 from support.lab import PORTS, address
 
 

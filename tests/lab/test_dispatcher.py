@@ -5,12 +5,10 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.lab.controller.core import Controller
-from armwright.lab.controller.dispatcher import COMMANDS, Dispatcher
-from armwright.lab.controller.program import run_text
-from armwright.lab.controller.state import Event, State
-from armwright.lab.plant import Plant
-from armwright.lab.wire.script import parse, parse_call
+from armwright.lab.controller.controller import Controller, Event, State
+from armwright.lab.controller.script_programs import COMMANDS, Dispatcher, run_text
+from armwright.lab.lab_plant import Plant
+from armwright.lab.wire.script_text import parse, parse_call
 from support.lab import SCRIPT, command, run_for
 
 HOME = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])

@@ -6,12 +6,10 @@ import pytest
 
 import armwright as aw
 from armwright.kinematics import jacobian
-from armwright.lab.controller.compliance import force_axes
-from armwright.lab.controller.core import HISTORY, Controller
-from armwright.lab.controller.dispatcher import COMMANDS
-from armwright.lab.controller.program import run_text
-from armwright.lab.controller.state import State
-from armwright.lab.plant import Plant
+from armwright.lab.controller.compliant_motions import force_axes
+from armwright.lab.controller.controller import HISTORY, Controller, State
+from armwright.lab.controller.script_programs import COMMANDS, run_text
+from armwright.lab.lab_plant import Plant
 from armwright.spatial.rotations import exp_so3
 from support.lab import SCRIPT, command, run_for
 

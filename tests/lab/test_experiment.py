@@ -11,14 +11,14 @@ import armwright as aw
 from armwright.errors import DescriptionError, InputError
 from armwright.lab import LabError, read_packets
 from armwright.lab.experiment.acceptance import judge_currents, judge_wrenches
-from armwright.lab.experiment.data import Data, Sensor
-from armwright.lab.experiment.file import FILES, read_experiment
-from armwright.lab.experiment.weight import RATE, weigh
-from armwright.lab.experiment.whole import conduct
-from armwright.lab.experiment.wrenches import CONTROLLER, FRICTION, NONE, OBSERVER, Compared, detect
+from armwright.lab.experiment.compare_wrenches import CONTROLLER, FRICTION, NONE, OBSERVER, Compared, detect
+from armwright.lab.experiment.experiment_file import FILES, read_experiment
+from armwright.lab.experiment.experiment_procedure import conduct
+from armwright.lab.experiment.run_data import WEIGHING_RATE as RATE
+from armwright.lab.experiment.run_data import Data, Sensor, weigh
+from armwright.lab.flange_sensing import FT_AT
 from armwright.lab.hand import Hand, push, push_of
-from armwright.lab.plant import Plant
-from armwright.lab.sensing import FT_AT
+from armwright.lab.lab_plant import Plant
 from armwright.lab.stand import HOME
 from support.lab import address
 
@@ -252,7 +252,7 @@ def test_the_command_says_how_to_go_on_after_an_interrupt(short, tmp_path, monke
         (folder / "free.mcap").write_bytes(b"")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("armwright.lab.experiment.whole.conduct", interrupt)
+    monkeypatch.setattr("armwright.lab.experiment.experiment_procedure.conduct", interrupt)
     assert main(["lab", "run", str(short), "--out", str(tmp_path / "out")]) == 130
     said = capsys.readouterr().err
     assert "free.mcap" in said and f"--out {tmp_path / 'out'} --resume" in said.replace("\n", " ")
@@ -307,7 +307,7 @@ def test_what_is_recorded_is_not_recorded_again_and_not_overwritten(short, done,
     def evaluate(*_):
         raise EvaluatedError
 
-    monkeypatch.setattr("armwright.lab.experiment.whole.evaluate", evaluate)
+    monkeypatch.setattr("armwright.lab.experiment.experiment_procedure.evaluate", evaluate)
     with pytest.raises(EvaluatedError):
         conduct(experiment, outcome.folder, resume=True, tell=told.append)
     assert told == ["free: free.mcap is there", "pushed: pushed.mcap is there", "evaluating"]

@@ -14,12 +14,11 @@ import pytest
 
 import armwright as aw
 from armwright.errors import InputError
-from armwright.lab.controller.state import Event
-from armwright.lab.faults import Faults
+from armwright.lab.controller.controller import Event
 from armwright.lab.net import MOST_PENDING
-from armwright.lab.stand import Stand
+from armwright.lab.stand import Faults, Stand
 from armwright.lab.wire import rtde
-from armwright.lab.wire.rtde_fields import OUTPUTS
+from armwright.lab.wire.rtde import OUTPUTS
 from support.lab import PORTS, address, ask, call, dial, read_packet, read_stream, wait_for
 
 

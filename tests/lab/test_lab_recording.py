@@ -12,13 +12,13 @@ import armwright as aw
 from armwright.errors import InputError
 from armwright.identify import read_log
 from armwright.lab import Recorder, Replay, Stand, align, read_packets
-from armwright.lab.controller.program import run_text
-from armwright.lab.devices import VirtualMti, VirtualNetFt
-from armwright.lab.export import export, tables
+from armwright.lab.controller.script_programs import run_text
+from armwright.lab.flange_sensing import DeviceClock
+from armwright.lab.lab_export import export, tables
 from armwright.lab.packets import Channel, Packet, PacketWriter, recipe_from
-from armwright.lab.sensing import DeviceClock
 from armwright.lab.sources import FtSource, ImuSource, RealtimeSource, RtdeSource
 from armwright.lab.stand import HOME
+from armwright.lab.virtual_sensors import VirtualMti, VirtualNetFt
 from armwright.lab.wire import netft
 from support.lab import PORTS, address, client, wait_for
 
@@ -176,7 +176,7 @@ def test_all_devices_of_a_replay_say_what_was_recorded_bit_by_bit(recorded, tmp_
 def test_a_replay_keeps_the_recorded_time_base():
     """The robot by its own clock; sensors where they came between its packets, however fast the host's clock."""
     from armwright.lab.packets import Recorded
-    from armwright.lab.replay import score
+    from armwright.lab.replay_devices import score
 
     random = np.random.default_rng(2)
     late = random.uniform(0.0, 1e6, 200)
@@ -200,7 +200,7 @@ def test_the_calibration_of_the_force_sensor_is_in_the_recording(recorded):
 
 
 def test_counts_follow_the_units_of_the_page():
-    from armwright.lab.ft_page import calibration_of, scales
+    from armwright.lab.sources import calibration_of, scales
 
     page = "<a><cfgcpf>{}</cfgcpf><cfgcpt>{}</cfgcpt><scfgfu>{}</scfgfu><scfgtu>{}</scfgtu></a>"
     found = calibration_of(page.format(1000, 2000, "lbf", "lbf-in").encode())

@@ -6,7 +6,7 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError
 from armwright.lab import LabError, Stand, connect
-from armwright.lab.controller.program import run_text
+from armwright.lab.controller.script_programs import run_text
 from armwright.lab.mover import move, read_commands, start_pose
 from armwright.lab.stand import HOME
 from support.lab import PORTS, address, wait_for

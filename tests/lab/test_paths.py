@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.lab.controller.core import Controller
-from armwright.lab.controller.program import run_text
-from armwright.lab.controller.state import State
-from armwright.lab.plant import Plant
+from armwright.lab.controller.controller import Controller, State
+from armwright.lab.controller.script_programs import run_text
+from armwright.lab.lab_plant import Plant
 
 HOME = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])
 DT = 0.002

@@ -7,8 +7,8 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError
 from armwright.kinematics import fk
-from armwright.lab.body import ASSUMED_ROTORS
-from armwright.lab.plant import Plant
+from armwright.lab.lab_plant import Plant
+from armwright.robot.measured import ASSUMED_ROTORS
 from armwright.spatial.rotations import exp_so3
 
 Q0 = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])

@@ -8,12 +8,12 @@ import pytest
 
 import armwright as aw
 from armwright.lab import Recorder, Replay, Stand, read_packets
-from armwright.lab.controller.program import run_text
+from armwright.lab.controller.script_programs import run_text
 from armwright.lab.packets import recipe_from
 from armwright.lab.sources import RtdeSource
 from armwright.lab.stand import HOME
 from armwright.lab.wire import rtde
-from armwright.lab.wire.rtde_fields import OUTPUTS
+from armwright.lab.wire.rtde import OUTPUTS
 from support.lab import PORTS, address, call, client, dial, read_packet, wait_for
 
 GETTERS = {

@@ -11,14 +11,12 @@ import pytest
 
 import armwright as aw
 from armwright.errors import InputError
-from armwright.lab.controller.core import version_of
-from armwright.lab.controller.program import run_text
-from armwright.lab.controller.state import EDGES, Event, State, after
-from armwright.lab.faults import Faults
-from armwright.lab.stand import HOME, Stand
+from armwright.lab.controller.controller import EDGES, Event, State, after, version_of
+from armwright.lab.controller.script_programs import run_text
+from armwright.lab.stand import HOME, Faults, Stand
 from armwright.lab.wire import rtde
-from armwright.lab.wire.rtde_fields import OUTPUTS, recipe_of
-from armwright.robot.urdf.write import write_urdf
+from armwright.lab.wire.rtde import OUTPUTS, recipe_of
+from armwright.robot.urdf.urdf_write import write_urdf
 from armwright.spatial.rotations import exp_so3
 from armwright.world import HalfSpace, World
 from support.lab import PORTS, address, ask, call, dial, read_packet, read_stream, wait_for

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 import armwright as aw
 from armwright.errors import InputError
 from armwright.kinematics import fk
-from armwright.motion.blend import Corner, corner_angles, join
+from armwright.motion.cartesian_path import circle_via, line, turning
+from armwright.motion.corner_blend import Corner, corner_angles, join
 from armwright.motion.joint_curve import along
 from armwright.motion.path_error import PathError
-from armwright.motion.paths import circle_via, line
-from armwright.motion.rotation_curve import turning
 from armwright.motion.tool_path import segment_of, spline_segments
 from armwright.spatial import exp_so3, log_so3, rotation_angle
 

@@ -11,9 +11,8 @@ import pytest
 import armwright as aw
 from armwright import motion
 from armwright.errors import InputError
-from armwright.motion import cartesian
-from armwright.motion.reachability import largest_speeds
-from armwright.motion.toppra_solver import largest_speeds_toppra
+from armwright.motion import cartesian_motion as cartesian
+from armwright.motion.path_speeds import largest_speeds, largest_speeds_toppra
 
 PLANAR, UR5 = aw.load("planar2"), aw.load("ur5")
 Q = np.array([0.3, -1.1, 1.2, 0.4, 0.9, -0.5])

@@ -13,11 +13,10 @@ import armwright as aw
 from armwright import motion
 from armwright.errors import InputError
 from armwright.kinematics import jacobian
+from armwright.motion.arm_limits import needed, torque_limits
 from armwright.motion.path_limits import ToolLimits
-from armwright.motion.reachability import largest_speeds
-from armwright.motion.smooth_law import averaged, over_time
-from armwright.motion.speed_profile import fastest
-from armwright.motion.torque import needed, torque_limits
+from armwright.motion.path_speeds import largest_speeds
+from armwright.motion.speed_profile import averaged, fastest, over_time
 
 positive = st.floats(0.05, 5.0)
 

@@ -12,7 +12,7 @@ import pytest
 import armwright as aw
 from armwright import motion
 from armwright.errors import InputError, NotSupportedError
-from armwright.motion.reachability import largest_speeds
+from armwright.motion.path_speeds import largest_speeds
 
 START, GOAL = np.array([-1.0, 0, -1, -1, -1, -1]), np.array([0.0, 1, 0, 0, 0, 0])
 EFFORT = np.array([500.0, 500, 500, 350, 350, 350])

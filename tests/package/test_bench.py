@@ -15,7 +15,7 @@ from armwright.cli.bench import report
 
 
 def test_random_arms_are_possible_bodies():
-    from armwright.bench.prepare import random_arm
+    from armwright.bench.prepare_arms import random_arm
     from armwright.robot.check import physics_findings
 
     robot = random_arm(7, 3)
@@ -24,7 +24,7 @@ def test_random_arms_are_possible_bodies():
 
 
 def test_differences_are_fourth_order():
-    from armwright.bench.prepare import differences
+    from armwright.bench.prepare_arms import differences
 
     x = np.array([0.4, -0.2])
     found = differences(lambda v: np.array([np.sin(v[0]) * v[1], np.exp(v[1])]), x)
@@ -63,7 +63,7 @@ def test_ratios_are_peer_over_ours():
 def test_the_python_loop_is_the_loop_that_the_library_runs():
     import armwright as aw
     from armwright.bench.loop_task import DURATION, KD, KP, PERIOD, python_loop, start, waypoints
-    from armwright.bench.prepare import arm
+    from armwright.bench.prepare_arms import arm
     from armwright.control import computed_torque
     from armwright.motion import quintic_spline
 
@@ -77,7 +77,7 @@ def test_the_python_loop_is_the_loop_that_the_library_runs():
 
 
 def test_lines_of_the_loop_compare_with_what_was_promised():
-    from armwright.bench.lines import loop_lines
+    from armwright.bench.bench_figures import loop_lines
 
     def entry(ours, **others):
         return {"armwright": {"best": ours}, **{peer: {"best": value} for peer, value in others.items()}}
@@ -112,8 +112,8 @@ def test_an_unknown_part_is_told(capsys):
 def test_planners_are_compared_on_paths_that_are_free():
     pytest.importorskip("pinocchio", reason="needs Pinocchio")
     pytest.importorskip("ompl", reason="needs OMPL")
-    from armwright.bench.lines import loop_lines
-    from armwright.bench.planning import planning_figures
+    from armwright.bench.arm_planning import planning_figures
+    from armwright.bench.bench_figures import loop_lines
 
     result = planning_figures(problems=1, repeats=1)
     assert result["armwright/short"]["touched"] == 0
@@ -206,8 +206,8 @@ def test_the_program_that_is_measured_is_the_one_that_ships():
 
 
 def test_campaigns_are_judged_by_the_largest():
-    from armwright.bench.campaign_figures import markdown
-    from armwright.bench.lines import campaign_lines
+    from armwright.bench.bench_figures import campaign_lines
+    from armwright.bench.campaign_costs import markdown
 
     def rows(what, items, *cpu):
         memory = {"worker": 300.0, "coordinator": 130.0, "files": 1.0}

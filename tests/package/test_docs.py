@@ -13,8 +13,8 @@ import pytest
 
 import armwright as aw
 from armwright.dynamics.energy import kinetic_energy
-from armwright.studies.recorded import recorded
-from armwright.studies.registry import available
+from armwright.studies.run_study import recorded
+from armwright.studies.study import available
 from support.places import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -105,7 +105,7 @@ def test_readme_names_every_command():
 
 
 def test_figures_are_replaced_between_the_markers(tmp_path):
-    from armwright.bench import figures
+    from armwright.bench import bench_figures as figures
 
     entry = {"best": 2e-8, "median": 3e-8}
     result = {

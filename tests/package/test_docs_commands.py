@@ -13,7 +13,7 @@ import pytest
 
 from armwright.cli import main
 from armwright.cli.app import app
-from armwright.cli.run import app as jobs
+from armwright.cli.run_collision import app as jobs
 from support.places import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import armwright as aw
-from armwright.cli.specs import waypoints
+from armwright.cli.option_words import waypoints
 from armwright.errors import ArmwrightError
 from armwright.recording.recording import Recording
-from armwright.world.mesh.distance import load_mesh
+from armwright.world.mesh_distance import load_mesh
 from armwright.world.world import load_world
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes and devices are files on POSIX only")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import armwright as aw
 from armwright.errors import InputError
 from armwright.graph.kernel import make_kernel
-from armwright.graph.program import trace
+from armwright.graph.traced_program import trace
 from armwright.kinematics.forward import link_poses
 from armwright.planning import (
     Hopfield,
@@ -35,9 +35,9 @@ from armwright.planning import (
     true_map,
     vertical_cylinders,
 )
-from armwright.studies.collision.patch import patch
+from armwright.studies.doc000_collision.setting import patch
 from armwright.world import LinkCapsules, link_capsules, link_ends
-from armwright.world.geometry import segment_box, segment_point, segment_segment
+from armwright.world.segments import segment_box, segment_point, segment_segment
 
 START = np.array([2.5518, -1.1193, 2.5704, 0.1198, 1.5708, -0.5898])
 GOAL = np.array([2.8072, -0.5362, 1.1447, 0.9623, 1.5708, -0.3344])
@@ -144,7 +144,7 @@ def test_felt_cells_become_boxes_where_they_are(robot):
 
 
 def test_worlds_become_obstacles_and_true_maps(robot):
-    from armwright.world.distance import signed_distance
+    from armwright.world.shape_distance import signed_distance
     from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Sphere
     from armwright.world.world import World, load_world
 

@@ -12,7 +12,7 @@ import pytest
 
 import armwright as aw
 from armwright.errors import InputError
-from armwright.graph.least import LeastKernel, Pairs, proved_way
+from armwright.graph.pair_minimum import LeastKernel, Pairs, proved_way
 from armwright.planning import KnownArm, Obstacles, RRTConnect, WholeArm, contact_capsules, floor, spheres
 from armwright.world import link_capsules
 

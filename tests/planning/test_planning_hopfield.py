@@ -20,11 +20,11 @@ from armwright.planning import (
     stability,
 )
 from armwright.planning.grid.hopfield import path_cost
+from armwright.planning.grid.hopfield_sweeps import relax, sweep
 from armwright.planning.grid.neighbourhood import Neighbourhood, neighbourhood, von_neumann
 from armwright.planning.grid.path_plan import problem
-from armwright.planning.grid.sweeps import relax, sweep
-from armwright.studies.collision.hopfield_published import HopfieldPublished, display, inputs
-from armwright.studies.collision.patch import patch
+from armwright.studies.doc000_collision.hopfield_published import HopfieldPublished, display, inputs
+from armwright.studies.doc000_collision.setting import patch
 
 
 def serpentine():

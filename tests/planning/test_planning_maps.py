@@ -24,7 +24,7 @@ from armwright.planning import (
     mark,
     nearest_free,
 )
-from armwright.studies.collision.patch import patch, step_back
+from armwright.studies.doc000_collision.setting import patch, step_back
 
 
 def test_patch_of_000_has_the_documents_formulas_and_rounding():

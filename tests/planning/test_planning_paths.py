@@ -25,9 +25,8 @@ from armwright.planning import (
     segment_cells,
     waypoint_motion,
 )
-from armwright.studies.collision.hopfield_published import HopfieldPublished
-from armwright.studies.collision.patch import GOAL, START, generated, patch
-from armwright.studies.collision.setting import R_t
+from armwright.studies.doc000_collision.hopfield_published import HopfieldPublished
+from armwright.studies.doc000_collision.setting import GOAL, START, R_t, generated, patch
 
 Q0 = [2.5518, -1.1193, 2.5704, 0.1198, 1.5708, -0.5898]
 WALL = [(10, v) for v in range(1, 13)]

@@ -13,14 +13,11 @@ import pytest
 import armwright as aw
 from armwright.dynamics.actuator_side import actuator_side
 from armwright.errors import InputError
-from armwright.programs.motors.cycle import Algorithm, State, cycle
-from armwright.programs.motors.demand import Demand
-from armwright.programs.motors.drives import drives_of
-from armwright.programs.motors.payload import point_mass
-from armwright.programs.motors.plan import cycle_kernel
-from armwright.programs.motors.rules import full, partitioned
-from armwright.programs.motors.run import run_motors, run_variants
-from armwright.studies.erfd.actuators import as_published, literal, opposing_friction
+from armwright.programs.motors.motor_cycle import Algorithm, State, cycle, full, partitioned, point_mass
+from armwright.programs.motors.motor_demand import Demand
+from armwright.programs.motors.motor_limits import drives_of
+from armwright.programs.motors.motor_loop import cycle_kernel, run_motors, run_variants
+from armwright.studies.doc001_erfd.motors import as_published, literal, opposing_friction
 from support.motors import DT, one_joint, point_to_point, rl15, with_motors
 
 DOCUMENT = Algorithm(side=opposing_friction, motor_speed=False)  # joint speeds only, as 001 clips

@@ -10,12 +10,18 @@ import pytest
 
 import armwright as aw
 from armwright.errors import InputError
-from armwright.programs.motors.demand import Demand
-from armwright.programs.motors.feasible import exact, largest_payload, needed_motors, sensitivity
-from armwright.programs.motors.override import FASTEST, feasible_override
-from armwright.programs.motors.payload import point_mass
-from armwright.programs.motors.run import run_motors, run_variants
-from armwright.programs.motors.summary import by_move, summarise, verdict
+from armwright.programs.motors.motor_cycle import point_mass
+from armwright.programs.motors.motor_demand import Demand
+from armwright.programs.motors.motor_loop import run_motors, run_variants
+from armwright.programs.motors.motor_run import by_move, summarise, verdict
+from armwright.programs.motors.what_works import (
+    FASTEST,
+    exact,
+    feasible_override,
+    largest_payload,
+    needed_motors,
+    sensitivity,
+)
 from support.motors import DT, one_joint, point_to_point, rl15, with_motors
 
 

@@ -10,11 +10,18 @@ import numpy as np
 import pytest
 
 from armwright.errors import InputError
-from armwright.programs.motors.demand import Demand
-from armwright.programs.motors.monitor import DONE, MotorMonitor, monitor_stream
-from armwright.programs.motors.payload import point_mass
-from armwright.programs.motors.run import run_motors
-from armwright.programs.motors.samples import Sample, sample_of_message, samples_of_demand, samples_of_recording
+from armwright.programs.motors.motor_cycle import point_mass
+from armwright.programs.motors.motor_demand import Demand
+from armwright.programs.motors.motor_loop import run_motors
+from armwright.programs.motors.motor_monitor import (
+    DONE,
+    MotorMonitor,
+    Sample,
+    monitor_stream,
+    sample_of_message,
+    samples_of_demand,
+    samples_of_recording,
+)
 from armwright.recording.recording import Recording
 from armwright.recording.signals import Signal
 from support.motors import DT, point_to_point, rl15, with_motors

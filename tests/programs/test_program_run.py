@@ -14,10 +14,10 @@ from armwright.errors import InputError, ProgramError
 from armwright.kinematics import fk
 from armwright.programs import Fraction, Joints, Move, Payload, Pose, Program, ToolRate, run_program
 from armwright.programs.motors import feasible_override
-from armwright.programs.outcome.demand import Demands, demand_of
-from armwright.programs.outcome.events import torque_parts
-from armwright.programs.outcome.replay import program_stage
-from armwright.programs.outcome.words import event_words
+from armwright.programs.outcome.program_events import torque_parts
+from armwright.programs.outcome.program_execution import Demands, demand_of
+from armwright.programs.outcome.program_report import program_stage
+from armwright.programs.outcome.program_words import event_words
 from support.places import ROOT
 
 DEMO = ROOT / "examples" / "programs" / "lola15dd.irl"

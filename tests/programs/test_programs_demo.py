@@ -9,7 +9,7 @@ import pytest
 
 import armwright as aw
 from armwright.kinematics import fk
-from armwright.motion.torque import needed, torque_limits
+from armwright.motion.arm_limits import needed, torque_limits
 from armwright.programs import plan_program, read_program
 from support.moves import tool_speed
 

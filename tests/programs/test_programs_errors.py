@@ -10,7 +10,7 @@ import pytest
 
 import armwright as aw
 from armwright.programs import Fraction, Joints, Move, Pose, Program, ToolRate, check_program
-from armwright.programs.read import MAX_BYTES
+from armwright.programs.program_reader import MAX_BYTES
 from support.programs import EXAMPLES, GCODE, GOOD, KRL, LIRL, RAPID, URSCRIPT
 
 # language, text to replace, by what, line, word at the place, words of the message

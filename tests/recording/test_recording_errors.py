@@ -12,7 +12,7 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError
 from armwright.recording import Event, Recording, Recordings, RecordingWriter, Signal
-from armwright.recording.formats import meta
+from armwright.recording.formats import file_header as meta
 from support.recording import awkward
 
 T = np.arange(3.0)

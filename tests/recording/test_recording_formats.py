@@ -326,7 +326,7 @@ def test_a_failed_save_changes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     rec = awkward(50)
     path = rec.save(tmp_path / "run.csv")
     before = [entry.read_bytes() for entry in sorted(tmp_path.iterdir())]
-    from armwright.recording.formats import csv_text
+    from armwright.recording.formats import csv_format as csv_text
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

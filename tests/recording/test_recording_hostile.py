@@ -161,7 +161,7 @@ def test_threads_that_save_under_one_name_do_not_mix(suffix: str, tmp_path: Path
 
 def test_the_checksum_of_a_description_guards_it(tmp_path: Path) -> None:
     """A digit of the robot's mass changed on disk is noticed, though the archive's own checksum is made to fit."""
-    from armwright.recording.formats import meta
+    from armwright.recording.formats import file_header as meta
 
     text = meta.sealed({"armwright_recording": 1, "robot": "mass = 12.5"})
     assert meta.parse(text, "here")["robot"] == "mass = 12.5"

@@ -14,7 +14,7 @@ import pytest
 
 import armwright as aw
 from armwright.errors import InputError
-from armwright.recording.interrupts import Uninterrupted
+from armwright.files import Uninterrupted
 from armwright.recording.recording import Recording
 from armwright.recording.signals import Signal
 from armwright.recording.writer import RecordingWriter
@@ -134,7 +134,7 @@ def test_pieces_that_are_appended(suffix: str, tmp_path: Path) -> None:
 
 def test_memory_that_comes_back_swallows_nothing() -> None:
     """No code of ours runs when a recording dies, so there is none in which an interrupt could be lost."""
-    from armwright.recording import memory
+    from armwright.recording import writer as memory
 
     block = memory.empty((100_000,))
     seen: list[str] = []

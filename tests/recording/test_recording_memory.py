@@ -8,7 +8,7 @@ import gc
 import numpy as np
 
 import armwright as aw
-from armwright.recording import memory
+from armwright.recording import writer as memory
 
 SHAPE = (3, 50_000)
 

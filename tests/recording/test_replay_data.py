@@ -18,9 +18,9 @@ import pytest
 import armwright as aw
 from armwright.errors import ArmwrightError, InputError
 from armwright.recording import Event, Recording, Signal
-from armwright.recording.replay.page import MODULES, html_page, page_file, policy, style
-from armwright.recording.replay.spec import MOST_TRIANGLES, robot_spec, world_spec
-from armwright.recording.replay.stage import MOST_ROWS, stage_of, thinned
+from armwright.recording.replay.replay_page import MODULES, html_page, page_file, policy, style
+from armwright.recording.replay.replay_stage import MOST_ROWS, stage_of, thinned
+from armwright.recording.replay.scene_spec import MOST_TRIANGLES, robot_spec, world_spec
 from armwright.world.shapes import Cylinder, Mesh
 from armwright.world.world import load_world, worlds
 

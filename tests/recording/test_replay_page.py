@@ -9,9 +9,9 @@ import pytest
 import armwright as aw
 from armwright.kinematics.forward import link_poses
 from armwright.recording import Event, Recording, Signal
-from armwright.recording.replay.spec import robot_spec
-from armwright.recording.replay.stage import Growing, stage_of
-from armwright.recording.replay.write import notebook_frame, write_replay
+from armwright.recording.replay.replay_page import notebook_frame, write_replay
+from armwright.recording.replay.replay_stage import Growing, stage_of
+from armwright.recording.replay.scene_spec import robot_spec
 from armwright.robot.load import robots
 from armwright.world.shapes import Box, Cylinder, HalfSpace, Mesh, Sphere
 from support.browser import watched_page

@@ -11,7 +11,7 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError
 from armwright.recording import Recording, Signal, read_bag, write_bag
-from armwright.recording.formats.ros2 import DEFINITION, SCHEMA, decode, encode
+from armwright.recording.formats.ros2_bag import DEFINITION, SCHEMA, decode, encode
 
 pytest.importorskip("mcap", reason="extra [log] is not installed")
 

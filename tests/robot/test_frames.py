@@ -11,9 +11,9 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError
 from armwright.kinematics.forward import frame_pose
-from armwright.kinematics.frames import body_index
-from armwright.robot.cut import chain
-from armwright.robot.urdf.read import read_urdf
+from armwright.kinematics.frame_names import body_index
+from armwright.robot.urdf.urdf_read import read_urdf
+from armwright.robot.variations import chain
 from armwright.spatial import inverse
 from support.arms import random_pose, random_robot
 from support.places import DATA

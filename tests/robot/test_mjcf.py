@@ -13,10 +13,10 @@ from armwright.dynamics.crba import crba
 from armwright.dynamics.newton_euler import rnea
 from armwright.errors import ArmwrightWarning, NotSupportedError
 from armwright.kinematics.forward import tool_pose
-from armwright.robot.mjcf.write import write_mjcf
+from armwright.robot.mjcf.mjcf_write import write_mjcf
 from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Friction, Limits
-from armwright.robot.urdf.read import read_urdf
+from armwright.robot.urdf.urdf_read import read_urdf
 from support.arms import random_robot, states
 from support.places import DATA
 from support.twins import mujoco_twin
@@ -129,7 +129,7 @@ def test_an_arm_without_joints_loads() -> None:
 
 
 def test_mujoco_reads_our_urdf_too() -> None:
-    from armwright.robot.urdf.write import write_urdf
+    from armwright.robot.urdf.urdf_write import write_urdf
 
     robot = random_robot(18, 5)
     with warnings.catch_warnings():

@@ -11,9 +11,9 @@ from armwright.dynamics.crba import crba
 from armwright.dynamics.newton_euler import rnea
 from armwright.errors import ArmwrightWarning, DescriptionError, InputError
 from armwright.kinematics.forward import frame_pose
-from armwright.kinematics.frames import body_index
-from armwright.robot.mjcf.read import read_mjcf
-from armwright.robot.mjcf.write import write_mjcf
+from armwright.kinematics.frame_names import body_index
+from armwright.robot.mjcf.mjcf_read import read_mjcf
+from armwright.robot.mjcf.mjcf_write import write_mjcf
 from support.arms import random_robot
 
 # every way to write a pose, an inertia and a default that an arm may use

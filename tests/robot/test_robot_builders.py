@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from armwright import spatial as sp
 from armwright.errors import InputError, NotSupportedError
-from armwright.robot.cut import chain
 from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Body, Friction, Joint, Limits
-from armwright.robot.payload import add_payload
 from armwright.robot.tables.dh import from_dh, from_mdh, to_dh, to_mdh
-from armwright.robot.tables.screws import from_screws, to_screws
+from armwright.robot.tables.joint_screws import from_screws, to_screws
+from armwright.robot.variations import add_payload, chain
 
 fixed = settings(derandomize=True, deadline=None)
 H = 0.5 * np.pi

@@ -11,11 +11,11 @@ import pytest
 import armwright as aw
 from armwright.errors import DescriptionError, InputError, NotSupportedError
 from armwright.robot import Actuators, Body, Friction, Joint, Limits, Robot
-from armwright.robot.payload import add_payload
-from armwright.robot.sheet.read import robot_from_text
+from armwright.robot.sheet.sheet_read import robot_from_text
 from armwright.robot.tables.dh import from_dh, to_dh
-from armwright.robot.urdf import xml_safe
-from armwright.robot.urdf.read import read_urdf
+from armwright.robot.urdf.urdf_read import read_urdf
+from armwright.robot.variations import add_payload
+from armwright.schema import xml_text as xml_safe
 
 TWO = (Joint("a"), Joint("b"))
 EYE = np.eye(4)

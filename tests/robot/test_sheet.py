@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from armwright.errors import ArmwrightError, ArmwrightWarning, DescriptionError, InputError
 from armwright.robot.load import load, robots
 from armwright.robot.model import Robot
-from armwright.robot.sheet.read import read_sheet, robot_from_text
-from armwright.robot.sheet.units import UNITS, to_si
-from armwright.robot.sheet.write import write_sheet
+from armwright.robot.sheet.sheet_read import read_sheet, robot_from_text
+from armwright.robot.sheet.sheet_write import write_sheet
+from armwright.schema.quantities import UNITS, to_si
 from armwright.spatial.inertia import cylinder_inertia, parallel_axis
 
 SHEET = """\

@@ -10,9 +10,10 @@ from armwright.errors import DescriptionError
 from armwright.robot.check import mass_and_gravity
 from armwright.robot.load import load, robots
 from armwright.robot.model import Robot
-from armwright.robot.parts import Actuators, Body, Friction, Joint, Limits, Source
-from armwright.robot.sheet.read import robot_from_text
-from armwright.robot.sheet.write import write_sheet
+from armwright.robot.parts import Actuators, Body, Friction, Joint, Limits
+from armwright.robot.sheet.sheet_read import robot_from_text
+from armwright.robot.sheet.sheet_write import write_sheet
+from armwright.schema.toml_text import Source
 
 PLAIN = [entry.name for entry in robots() if entry.name not in ("cea-published", "puma560-published")]
 
@@ -117,7 +118,7 @@ def test_round_trip_of_an_arm_without_joints() -> None:
 @pytest.mark.parametrize("kind", ["mdh", "screws"])
 def test_other_geometries_read_as_their_builders(kind: str) -> None:
     from armwright.robot.tables.dh import to_mdh
-    from armwright.robot.tables.screws import to_screws
+    from armwright.robot.tables.joint_screws import to_screws
 
     arm = load("irb140")
     other = (to_mdh if kind == "mdh" else to_screws)(arm)

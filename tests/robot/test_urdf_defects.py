@@ -10,7 +10,7 @@ import pytest
 
 from armwright.dynamics import forward_dynamics
 from armwright.errors import ArmwrightWarning, DescriptionError, InputError
-from armwright.robot.urdf.read import read_urdf
+from armwright.robot.urdf.urdf_read import read_urdf
 from armwright.simulation import simulate
 from support.places import DATA
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from armwright.errors import ArmwrightError, ArmwrightWarning, DescriptionError
 from armwright.robot.model import Robot
-from armwright.robot.urdf.read import read_urdf
-from armwright.robot.urdf.xml_safe import MAX_BYTES, MAX_ELEMENTS, parse_xml
+from armwright.robot.urdf.urdf_read import read_urdf
+from armwright.schema.xml_text import MAX_BYTES, MAX_ELEMENTS, parse_xml
 from support.places import DATA
 
 ARM = (DATA / "arm.urdf").read_text(encoding="utf-8")

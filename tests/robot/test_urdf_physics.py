@@ -17,8 +17,8 @@ from armwright.kinematics.forward import tool_pose
 from armwright.robot.load import load
 from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Friction
-from armwright.robot.urdf.read import read_urdf
-from armwright.robot.urdf.write import write_urdf
+from armwright.robot.urdf.urdf_read import read_urdf
+from armwright.robot.urdf.urdf_write import write_urdf
 from armwright.spatial.euler import rotation_from_rpy, rpy_from_rotation
 from support.arms import cloud_inertia, random_pose, random_robot, random_rotation, states
 from support.places import DATA, SHARED

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from armwright.dynamics.api import forward_dynamics, inverse_dynamics, mass_matrix
 from armwright.dynamics.methods import METHODS
 from armwright.dynamics.newton_euler import rnea
+from armwright.dynamics.public import forward_dynamics, inverse_dynamics, mass_matrix
 from armwright.errors import DescriptionError, NotSupportedError
 from armwright.kinematics.forward import fk, frame_pose
 from armwright.kinematics.inverse import ik
@@ -16,7 +16,7 @@ from armwright.robot import canonical_frames
 from armwright.robot.load import load
 from armwright.robot.self_check import disagreement
 from armwright.robot.tree import tree_of
-from armwright.robot.urdf.read import read_urdf
+from armwright.robot.urdf.urdf_read import read_urdf
 from support.arms import random_arm
 from support.urdf_arms import WRITTEN, urdf_arm
 

@@ -12,7 +12,7 @@ import pytest
 
 import armwright as aw
 from armwright.errors import ArmwrightWarning, DescriptionError, InputError
-from armwright.robot.urdf.read import read_urdf
+from armwright.robot.urdf.urdf_read import read_urdf
 from support.places import DATA
 
 ARM = (DATA / "arm.urdf").read_text(encoding="utf-8")

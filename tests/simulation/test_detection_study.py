@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.campaigns.study import detection_study
 from armwright.contact.detectors import adaptive_detector, joint_detector
+from armwright.contact.monitor_run import run_monitors
 from armwright.contact.observers import closed_loop_error_observer, momentum_observer
-from armwright.contact.offline import run_monitors
+from armwright.detection.contact_study import detection_study
+from armwright.detection.detection_presets import CONTACTS, PRESETS, preset
+from armwright.detection.study_contacts import study_law, tool_moves, ur5_sensors
+from armwright.detection.study_runs import Bench, Population, Push, Spread, Wall
 from armwright.errors import InputError
 from armwright.kinematics import fk
-from armwright.kinematics.jacobian import frame_jacobian
+from armwright.kinematics.jacobians import frame_jacobian
 from armwright.motion import hold
 from armwright.robot.kernels import compile as compile_for
 from armwright.robot.parts import Friction
 from armwright.robot.tree import tree_of
 from armwright.simulation import simulate
-from armwright.simulation.detection.moves import study_law, tool_moves, ur5_sensors
-from armwright.simulation.detection.presets import CONTACTS, PRESETS, preset
-from armwright.simulation.detection.runs import Bench, Population, Push, Spread, Wall
 from armwright.simulation.sensors import JointSensors
 
 W = np.array([22.5, 22.5, 75.0, 75.0, 75.0, 75.0])
@@ -78,7 +78,7 @@ def test_bench_equals_simulate(arm, moves):
     normal, offset = contacts[4, :3], contacts[4, 3]
 
     def wall(arm, q):
-        from armwright.kinematics.jacobian import pose_jacobian
+        from armwright.kinematics.jacobians import pose_jacobian
 
         depth = offset - normal @ pose_jacobian(arm, q)[0][:3, 3]
         return np.concatenate([1e5 * np.maximum(depth, 0.0) * normal, np.zeros(3)])
@@ -218,7 +218,7 @@ def test_figures_do_not_depend_on_how_runs_share_batches(arm, moves, monkeypatch
     options = {"free_runs": 30, "learning_runs": 12, "contact": contact, "seed": 4, "scales": [0.3, 0.5, 1.0]}
     args = (arm, LAW, moves[:2], {"momentum": momentum_observer(80.0)}, {"adaptive": lambda fit: fit.detector()})
     whole = detection_study(*args, runs=34, **options)
-    monkeypatch.setattr("armwright.campaigns.study.CHUNK", 7)
+    monkeypatch.setattr("armwright.detection.contact_study.CHUNK", 7)
     parts = detection_study(*args, runs=34, **options)
     assert whole.contacts == parts.contacts and whole.hours == pytest.approx(parts.hours, rel=1e-12)
     (one,), (two,) = whole.curves, parts.curves
@@ -259,7 +259,7 @@ def test_bad_studies_are_refused_before_running(arm, moves):
 
 
 def test_interrupted_study_keeps_what_it_has(arm, moves, monkeypatch):
-    monkeypatch.setattr("armwright.campaigns.study.CHUNK", 24)
+    monkeypatch.setattr("armwright.detection.contact_study.CHUNK", 24)
     calls = []
 
     def stop(fraction):

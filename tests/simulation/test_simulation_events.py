@@ -11,7 +11,7 @@ import pytest
 from armwright.control import computed_torque, damping, pd_gravity
 from armwright.errors import ArmwrightWarning, InputError
 from armwright.motion import quintic
-from armwright.motion.reference import Reference
+from armwright.motion.trajectory import Reference
 from armwright.robot.load import load
 from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Body, Joint, Limits
@@ -157,7 +157,7 @@ def test_arm_stops_at_its_first_limit():
 def test_references_are_the_same_without_the_compiled_table(monkeypatch):
     robot, path = load("planar2"), quintic([0.1, 0.2], [0.8, -0.5], 0.7)
     compiled = simulate(robot, computed_torque(100.0, 20.0), path, 1.0)
-    monkeypatch.setattr("armwright.motion.reference_table.backend", lambda: "numpy")
+    monkeypatch.setattr("armwright.motion.trajectory.backend", lambda: "numpy")
     plain = simulate(robot, computed_torque(100.0, 20.0), path, 1.0)
     for name in ("q_ref", "qd_ref", "qdd_ref", "q"):
         assert plain[name] == pytest.approx(compiled[name], abs=1e-12), name

@@ -15,7 +15,7 @@ from armwright.robot.load import load
 from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Body, Friction, Joint
 from armwright.simulation import Drive, LuGre, Stribeck, drive_of, simulate
-from armwright.simulation.integrators.semi_implicit import velocity_with_dry_friction
+from armwright.simulation.integrators import velocity_with_dry_friction
 from support.arms import random_arm
 
 I_WHEEL = 0.5

@@ -13,7 +13,7 @@ from armwright.control import as_law, computed_torque
 from armwright.dynamics import rnea
 from armwright.errors import ArmwrightWarning, InputError, TraceError
 from armwright.motion import quintic
-from armwright.motion.reference import Reference
+from armwright.motion.trajectory import Reference
 from armwright.robot.load import load
 from armwright.simulation import simulate
 
@@ -195,7 +195,7 @@ def test_unchanged_laws_are_traced_once(robot, monkeypatch):
 
 
 def test_monitors_watch_a_called_law_too(robot):
-    from armwright.contact.detectors.joints import joint_detector
+    from armwright.contact.detectors.joint_threshold import joint_detector
     from armwright.contact.observers.momentum import momentum_observer
     from armwright.simulation import JointSensors
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.contact.model import contact_wrench
+from armwright.contact.contact_model import contact_wrench
 from armwright.dynamics.newton_euler import rnea
 from armwright.errors import InputError
 from armwright.exploration.surroundings import cylinder_forces, cylinder_table
 from armwright.kinematics import fk, jacobian
-from armwright.studies.collision.tool_cylinders import cylinders_of, tool_cylinders
-from armwright.world.link_capsules import tool_point
+from armwright.studies.doc000_collision.runs import cylinders_of, tool_cylinders
+from armwright.world.arm_capsules import tool_point
 from armwright.world.shapes import Cylinder, Sphere
 from armwright.world.world import World, load_world
 

@@ -9,10 +9,10 @@ import pytest
 from armwright.cli import main
 from armwright.contact.detectors import norm_detector
 from armwright.errors import InputError
-from armwright.exploration.options import Budget, Sensing
+from armwright.exploration.explore_options import Budget, Sensing
 from armwright.kinematics import jacobian
 from armwright.robot.load import load
-from armwright.studies.collision.rules import Published, explore_published
+from armwright.studies.doc000_collision.rules import Published, explore_published
 from armwright.world.world import World
 
 ARMS = ("ur5-ragazzon-published", "ur5-ragazzon")

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from armwright.dynamics import mass_matrix
-from armwright.exploration.options import Budget
+from armwright.exploration.explore_options import Budget
 from armwright.kinematics import fk, jacobian
 from armwright.robot.load import load
-from armwright.studies.collision.rules import explore_published
-from armwright.studies.collision.setting import omega
+from armwright.studies.doc000_collision.rules import explore_published
+from armwright.studies.doc000_collision.setting import omega
 
 ARMS = {"published": "ur5-ragazzon-published", "correct": "ur5-ragazzon"}
 # contacts, arrival [s], first touch and trigger [s] of the digest's own run

@@ -11,7 +11,7 @@ import pytest
 
 from armwright.dynamics import bias, mass_matrix
 from armwright.planning import Dijkstra
-from armwright.studies.collision import (
+from armwright.studies.doc000_collision import (
     STUDY,
     actual_place,
     as_published,
@@ -19,16 +19,17 @@ from armwright.studies.collision import (
     dynamics,
     estimate,
     experiment,
-    lags,
     planner,
     runs,
     stolt,
 )
-from armwright.studies.collision.hopfield_published import HopfieldPublished
-from armwright.studies.collision.setting import arm, omega, postures, q_t, qd_t, reduced
-from armwright.studies.item import Claim, Numbers, Span
-from armwright.studies.recorded import changes, recorded
-from armwright.studies.run import run_item, run_study
+from armwright.studies.doc000_collision import (
+    estimate as lags,
+)
+from armwright.studies.doc000_collision.hopfield_published import HopfieldPublished
+from armwright.studies.doc000_collision.setting import arm, omega, postures, q_t, qd_t, reduced
+from armwright.studies.run_study import changes, recorded, run_item, run_study
+from armwright.studies.study import Claim, Numbers, Span
 
 
 @pytest.fixture(scope="module")

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from armwright.dynamics.mrnea import mrnea
-from armwright.studies.erfd import STUDY, coefficients, counts, demo, model, motors
-from armwright.studies.erfd.actuators import as_published, literal, opposing_friction
-from armwright.studies.erfd.appendix_b import NOT_AT_HAND, bodies, closed_forms, tabulated
-from armwright.studies.erfd.setting import QD, Q, arm, states
-from armwright.studies.erfd.signs import A_1, A_2, CONSISTENT, swing, terms
-from armwright.studies.erfd.table_c1 import ROWS, gauss, total_of_rows, wrong_rows
-from armwright.studies.page import png_of
-from armwright.studies.recorded import changes, recorded
-from armwright.studies.run import run_study
+from armwright.studies.doc001_erfd import STUDY, coefficients, counts, demo, model, motors
+from armwright.studies.doc001_erfd.appendix_b import NOT_AT_HAND, bodies, closed_forms, tabulated
+from armwright.studies.doc001_erfd.coefficients import A_1, A_2, CONSISTENT, swing, terms
+from armwright.studies.doc001_erfd.counts import ROWS, gauss, total_of_rows, wrong_rows
+from armwright.studies.doc001_erfd.motors import as_published, literal, opposing_friction
+from armwright.studies.doc001_erfd.setting import QD, Q, arm, states
+from armwright.studies.run_study import changes, recorded, run_study
+from armwright.studies.study_page import png_of
 
 
 @pytest.fixture(scope="module")

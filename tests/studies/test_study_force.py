@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.studies.force import STUDY, currents, forces, loop
-from armwright.studies.force.setting import FIRST, K, model, path, torque
-from armwright.studies.recorded import changes, recorded
-from armwright.studies.run import run_study
+from armwright.studies.doc004_force import STUDY, currents, forces, loop
+from armwright.studies.doc004_force.setting import FIRST, K, model, path, torque
+from armwright.studies.run_study import changes, recorded, run_study
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from armwright.control import torque_mismatch
 from armwright.dynamics import gravity_torque, inverse_dynamics, mass_matrix
 from armwright.errors import InputError
 from armwright.kinematics import fk
-from armwright.studies.irb140 import (
+from armwright.studies.doc002_irb140 import (
     STUDY,
     assumptions,
     closed_loop,
@@ -22,28 +22,21 @@ from armwright.studies.irb140 import (
     listing,
     open_loop,
     parameters,
-    recipe,
     robust,
     runs,
-    uncertain,
 )
-from armwright.studies.irb140.as_published import MASS_ERRORS, coriolis_as_published, mass_as_published
-from armwright.studies.irb140.dynamics import differences, holding_factors
-from armwright.studies.irb140.kinematics import printed_pose, worst_pose_difference, wrist
-from armwright.studies.irb140.setting import (
-    RUNS,
-    K_p,
-    arm,
-    postures,
-    printed_arm,
-    q_des,
-    q_t,
-    qd_t,
-    qdd_t,
+from armwright.studies.doc002_irb140 import (
+    cost as recipe,
 )
-from armwright.studies.item import Numbers
-from armwright.studies.recorded import changes, recorded
-from armwright.studies.run import choose, run_item, run_study
+from armwright.studies.doc002_irb140 import (
+    robust as uncertain,
+)
+from armwright.studies.doc002_irb140.as_published import MASS_ERRORS, coriolis_as_published, mass_as_published
+from armwright.studies.doc002_irb140.dynamics import differences, holding_factors
+from armwright.studies.doc002_irb140.kinematics import printed_pose, worst_pose_difference, wrist
+from armwright.studies.doc002_irb140.setting import RUNS, K_p, arm, postures, printed_arm, q_des, q_t, qd_t, qdd_t
+from armwright.studies.run_study import changes, choose, recorded, run_item, run_study
+from armwright.studies.study import Numbers
 
 
 @pytest.fixture(scope="module")
@@ -288,7 +281,7 @@ def test_about_three_seconds_is_judged_on_both_sides(outcome):
 
 def test_the_block_with_an_error_of_its_own():
     q2, q5 = 0.3, -0.8
-    from armwright.studies.irb140.as_published import a21_as_published, a54_as_published, adjoint_column
+    from armwright.studies.doc002_irb140.as_published import a21_as_published, a54_as_published, adjoint_column
 
     assert a54_as_published(q5) == pytest.approx(adjoint_column(0.45, 0.712, 2 * q5)[1], abs=1e-14)
     assert np.abs(a21_as_published(q2) - adjoint_column(0.07, 0.352, 2 * q2)).max() > 0.05

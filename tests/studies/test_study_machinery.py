@@ -15,11 +15,12 @@ from typer.testing import CliRunner
 from armwright.cli.failures import guarded
 from armwright.cli.reproduce import reproduce
 from armwright.errors import ArmwrightError, InputError
-from armwright.studies import recorded, registry
-from armwright.studies.digits import match, read_numbers, write_value
-from armwright.studies.item import Claim, Formula, Item, Numbers, Picture, Span, Study, Undetermined
-from armwright.studies.page import write_page
-from armwright.studies.run import run_item, run_study
+from armwright.studies import run_study as recorded
+from armwright.studies import study as registry
+from armwright.studies.printed_numbers import match, read_numbers, write_value
+from armwright.studies.run_study import run_item, run_study
+from armwright.studies.study import Claim, Formula, Item, Numbers, Picture, Span, Study, Undetermined
+from armwright.studies.study_page import write_page
 from support.places import ROOT
 
 app = typer.Typer()
@@ -283,7 +284,7 @@ def test_a_study_names_its_items_once():
 
 def test_the_page_stands_alone(tmp_path):
     pytest.importorskip("matplotlib", reason="figures need matplotlib")
-    from armwright.studies.pictures import curves
+    from armwright.studies.study_pictures import curves
 
     picture = Picture("a curve", lambda: curves([("y", [0, 1], [0, 1])], "x", "y"))
     path = write_page(run_study(study(pictures=(picture,))), tmp_path / "page.html")

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.studies.page import write_page
-from armwright.studies.recorded import changes, recorded
-from armwright.studies.rob315 import (
+from armwright.studies.doc003_rob315 import (
     STUDY,
     avoidance,
     control,
@@ -23,8 +21,9 @@ from armwright.studies.rob315 import (
     motion,
     velocity,
 )
-from armwright.studies.rob315.setting import T_e, arm, q_df, q_di, q_f, q_i
-from armwright.studies.run import run_study
+from armwright.studies.doc003_rob315.setting import T_e, arm, q_df, q_di, q_f, q_i
+from armwright.studies.run_study import changes, recorded, run_study
+from armwright.studies.study_page import write_page
 
 ERROR, AGREES = "document in error", "agrees"
 

@@ -19,10 +19,10 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from armwright.dynamics.equations import equations
 from armwright.errors import InputError
 from armwright.recording import Recording, Signal
-from armwright.studio.messages import MOST_BYTES
-from armwright.studio.serve import bind, hosts_of, is_loopback
-from armwright.studio.session import ACTIONS
-from armwright.studio.uploads import KINDS
+from armwright.schema.checks import MOST_BYTES
+from armwright.studio.message_actions import ACTIONS
+from armwright.studio.server import UPLOAD_KINDS as KINDS
+from armwright.studio.start_studio import bind, hosts_of, is_loopback
 from support.studio import Page, request, running_studio, upload
 
 ORDERS = sorted(name for name, action in ACTIONS.items() if not action.viewers)

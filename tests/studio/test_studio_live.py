@@ -12,10 +12,10 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError
 from armwright.robot.load import robots
-from armwright.studio.felt import Moment, hidden_force, judge, radius_of
-from armwright.studio.jobs import MOST, Jobs
-from armwright.studio.plant import LAWS, RATE, Choice, Plant, posture
-from armwright.studio.robot_view import look
+from armwright.studio.arm_view import look
+from armwright.studio.pulled_arm import LAWS, RATE, Choice, Plant, posture
+from armwright.studio.studio_state import MOST, Jobs
+from armwright.studio.touch_beliefs import Moment, hidden_force, judge, radius_of
 
 BODY, POINT = 2, np.array([0.1, 0.02, 0.01])
 

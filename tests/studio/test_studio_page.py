@@ -15,8 +15,8 @@ pytest.importorskip("websockets", reason="the studio needs armwright[studio]")
 
 import armwright as aw
 from armwright.recording import Recording, Signal
-from armwright.studio.plant import posture
-from armwright.world.file import world_from_text
+from armwright.studio.pulled_arm import posture
+from armwright.world.world_file import world_from_text
 from support.browser import watched_page
 from support.studio import running_studio
 

@@ -9,8 +9,8 @@ import signal
 import time
 
 from armwright.campaigns import Kind, item_rng
-from armwright.campaigns.statistics import share
 from armwright.errors import InputError
+from armwright.statistics import share
 
 
 def _value(plan, item):

@@ -9,10 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 import armwright.graph.array  # noqa: F401 - lets NumPy's functions take expressions
-from armwright.graph.expr import Graph
-from armwright.graph.naive import NaiveGraph
+from armwright.graph.expr import Graph, NaiveGraph
 from armwright.graph.ops import MEANING, Op
-from armwright.graph.program import Program, Signal, finish
+from armwright.graph.traced_program import Program, Signal, finish
 
 INPUTS = (Signal("q", (3,)), Signal("T", (2, 2)), Signal("x", ()))
 SIZES = [signal.size for signal in INPUTS]

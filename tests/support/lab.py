@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from armwright.lab.controller.state import State
+from armwright.lab.controller.controller import State
 from armwright.lab.wire import rtde
 
 _counter = itertools.count(1)

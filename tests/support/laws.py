@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from armwright import control
-from armwright.motion.reference import Reference
+from armwright.motion.trajectory import Reference
 from armwright.robot.load import load
 
 UR5, CEA = load("ur5"), load("cea")

@@ -10,7 +10,7 @@ import numpy as np
 
 import armwright as aw
 from armwright.motion import trapezoid
-from armwright.programs.motors.demand import Demand
+from armwright.programs.motors.motor_demand import Demand
 
 DT = 0.01
 Q = np.array([0.3, -0.4, 0.5, 0.6, -0.7, 0.8])

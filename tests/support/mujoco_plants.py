@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import mujoco
 import numpy as np
 
-from armwright.control.compiled import law_kernel
+from armwright.control.law import law_kernel
+from armwright.detection.study_contacts import study_law
 from armwright.kinematics import fk
 from armwright.motion import Reference
 from armwright.robot.parts import Actuators, Friction
-from armwright.simulation.detection.moves import study_law
 from armwright.simulation.sensors import JointSensors
 
 DT = 1e-3  # control period [s]

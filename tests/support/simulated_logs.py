@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 import armwright as aw
-from armwright.identify.friction import GearFriction, hysteresis
-from armwright.identify.log import Log
+from armwright.identify.current_log import Log
+from armwright.identify.gear_friction import GearFriction, hysteresis
 
 RATE = 100.0
 

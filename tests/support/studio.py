@@ -18,7 +18,7 @@ import armwright as aw
 @contextmanager
 def running_studio(robot: str = "planar2") -> Iterator[Any]:
     """Serve a studio on a free port until the block ends."""
-    from armwright.studio.serve import serve
+    from armwright.studio.start_studio import serve
 
     told: queue.Queue[Any] = queue.Queue()
 

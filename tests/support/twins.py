@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armwright.robot.mjcf.write import write_mjcf
+from armwright.robot.mjcf.mjcf_write import write_mjcf
 
 
 def pinocchio_model(pin, robot):

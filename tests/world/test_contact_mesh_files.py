@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from armwright.errors import ArmwrightWarning, DescriptionError, InputError
-from armwright.world.distance import distance_and_normal
-from armwright.world.mesh.distance import load_mesh
+from armwright.world.mesh_distance import load_mesh
+from armwright.world.shape_distance import distance_and_normal
 from armwright.world.shapes import Box, Sphere
 from armwright.world.world import load_world
 

@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import armwright as aw
+from armwright.contact.contact_model import contact_pairs
 from armwright.contact.ground_truth import contact_report
-from armwright.contact.model import contact_pairs
 from armwright.planning import WholeArm, grid_map, obstacles_of, true_map
 from armwright.world import LinkCapsules
-from armwright.world.cover import covered_distance, covers_of
-from armwright.world.distance import distance_and_normal, signed_distance
-from armwright.world.link_capsules import tool_point
+from armwright.world.arm_capsules import tool_point
+from armwright.world.shape_distance import covered_distance, covers_of, distance_and_normal, signed_distance
 from armwright.world.shapes import Box, HalfSpace
 from armwright.world.world import World
 

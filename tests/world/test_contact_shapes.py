@@ -9,8 +9,7 @@ import pytest
 from armwright.errors import InputError, NotSupportedError
 from armwright.robot.kernels import compile as compiled
 from armwright.spatial.euler import rotation_from_rpy
-from armwright.world.distance import distance_and_normal, normal, signed_distance
-from armwright.world.segment import nearest_parameters
+from armwright.world.shape_distance import distance_and_normal, nearest_parameters, normal, signed_distance
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere
 
 R = np.asarray(rotation_from_rpy(np.array([0.3, -0.4, 0.5])))

@@ -10,9 +10,9 @@ import pytest
 
 import armwright as aw
 from armwright.errors import DescriptionError, InputError
-from armwright.world.file import world_from_text, world_text
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Sphere
 from armwright.world.world import World, check_base, load_world, worlds
+from armwright.world.world_file import world_from_text, world_text
 
 GOOD = """\
 name = "bench"

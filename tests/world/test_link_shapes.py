@@ -9,9 +9,9 @@ import pytest
 import armwright as aw
 from armwright.errors import DescriptionError, InputError
 from armwright.world import fitted_capsules, link_shapes
-from armwright.world.link_shapes import LinkShape
-from armwright.world.mesh.distance import load_mesh
-from armwright.world.mesh.smallest_circle import smallest_circle
+from armwright.world.arm_shapes import LinkShape
+from armwright.world.mesh_capsules import smallest_circle
+from armwright.world.mesh_distance import load_mesh
 
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
 SIDES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]

@@ -12,9 +12,11 @@ import armwright as aw
 from armwright.errors import DescriptionError, InputError
 from armwright.robot import Actuators, Body, Joint, Robot
 from armwright.world import LinkCapsule, LinkCapsules, Mesh, Sphere, World, link_capsules, tool_point
-from armwright.world.mesh import faces, files, ply
-from armwright.world.mesh.files import read_mesh_file
-from armwright.world.task import Task
+from armwright.world import mesh_files as faces
+from armwright.world import mesh_files as files
+from armwright.world import mesh_files as ply
+from armwright.world.mesh_files import read_mesh_file
+from armwright.world.world import Task
 
 UR5 = aw.load("ur5")
 POINT = Robot("point", (Joint("j"),), (Body("b", -1, 0, np.eye(4)),), Actuators.none(1), tip=0)

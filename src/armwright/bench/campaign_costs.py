@@ -3,6 +3,10 @@
 
 CPU seconds are those of a coordinator and all its processes (``wait4``): what other programs do on the machine changes
 them little. Engines are compared with the serial one on the same items.
+
+Put what campaigns cost into their page.
+
+python -m armwright.bench.campaign_costs out/campaigns.json docs/howto/campaigns.md
 """
 
 from __future__ import annotations
@@ -20,11 +24,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from armwright.bench.bench_figures import figure, insert
 from armwright.campaigns import Kind, Plan, item_rng, open_store
-from armwright.campaigns.chunk_file import chunk_of
-from armwright.campaigns.query import ask
+from armwright.campaigns.chunk_file import arrow, chunk_of
 from armwright.campaigns.store import Store, create_store
-from armwright.campaigns.table import arrow
+from armwright.campaigns.summary import ask
 from armwright.campaigns.work import START
 
 WORKERS = 2
@@ -89,7 +93,9 @@ def empty_chunks(place: Path) -> dict[str, float]:
 
 def drain(engine: str, folder: str, address: str | None) -> None:
     """Compute all chunks by an engine and throw them away: what an engine costs without a store."""
-    from armwright.campaigns.engines import dask, processes, serial
+    from armwright.campaigns import campaign_run as serial
+    from armwright.campaigns.engines import dask_engine as dask
+    from armwright.campaigns.engines import processes
 
     store = open_store(folder)
     chunks = list(store.chunks())
@@ -217,3 +223,34 @@ def _peak(pid: int) -> float:
 def _cpu(pid: int) -> float:
     stat = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+
+
+MARK = "costs"
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the tables of one measurement."""
+    found, machine = result["campaigns"], result["machine"]
+    lines = ["| | measured | at most |", "|---|---|---|"]
+    for row in result["campaign_lines"]:
+        bound = row["target"].removeprefix("≤ ") + ("" if row["met"] in (True, None) else " (**missed**)")
+        lines.append(f"| {row['line']} | {figure(row['figure'])} {row['unit']} | {bound} |")
+    heads = ("items", "engine", "CPU per item [ms]", "÷ serial", "worker [MB]", "coordinator [MB]", "files [MB]")
+    lines += ["", f"| {' | '.join(heads)} |", "|---|---|" + "---:|" * 5]
+    serial = {(row["what"], row["items"]): row["cpu"] for row in found["growth"] if row["engine"] == "serial"}
+    for row in found["growth"]:
+        ratio = row["cpu"] / serial[row["what"], row["items"]]
+        worker = "" if row["engine"] == "serial" else f"{row['worker']:.0f}"
+        cells = (f"{1e3 * row['cpu'] / row['items']:.3g}", f"{ratio:.3f}", worker, f"{row['coordinator']:.0f}")
+        lines.append(f"| {row['items']:,} {row['what']} | {row['engine']} | {' | '.join(cells)} | {row['files']:.3g} |")
+    memory = "; ".join(f"{row['runs']:,} runs {row['worker']:.0f} MB" for row in found["learning"])
+    lines += ["", f"Memory of the process in which thresholds are learned: {memory}."] if memory else []
+    cores = f"{machine['cores']} cores, {found['workers']} workers"
+    lines.append(f"Measured on {machine['cpu']}, {cores}, Python {machine['python']}, {machine['date'][:10]}.")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    source, *targets = sys.argv[1:]
+    for target in targets:
+        insert(Path(target), markdown(json.loads(Path(source).read_text(encoding="utf-8"))), MARK)

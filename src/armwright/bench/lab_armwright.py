@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from armwright.bench.prepare import arm
+from armwright.bench.prepare_arms import arm
 from armwright.bench.protocol import case
-from armwright.lab.plant import Plant
+from armwright.lab.lab_plant import Plant
 from armwright.lab.stand import HOME
 from armwright.world import load_world
 

@@ -18,17 +18,17 @@ import numpy as np
 
 from armwright.bench import lab_armwright, motors_armwright, programs_armwright
 from armwright.bench.loop_task import CHECKED_TICKS, DURATION, KD, KP, PERIOD, waypoints
-from armwright.bench.prepare import arm
+from armwright.bench.prepare_arms import arm
 from armwright.bench.protocol import case
 from armwright.control import computed_torque, inertia_gains, pd, pd_gravity
 from armwright.dynamics.newton_euler import rnea
 from armwright.dynamics.poe import poe_inverse, poe_mass
 from armwright.errors import ArmwrightWarning
-from armwright.exploration.options import Budget
+from armwright.exploration.explore_options import Budget
 from armwright.motion import quintic_spline
 from armwright.robot.load import load
 from armwright.simulation import JointSensors, prepare, simulate, step_stages, system
-from armwright.studies.collision.rules import explore_published
+from armwright.studies.doc000_collision.rules import explore_published
 
 MANY, ARMS = 1000, 200
 LONG = 50.0

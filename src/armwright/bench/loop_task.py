@@ -50,7 +50,7 @@ def python_loop(inverse: Any, forward: Any, task: Any, ticks: int = TICKS) -> An
 
 def prepare_task(folder: Path) -> None:
     """Write loop/task.npz: the reference at every tick, the start, and the state after a few ticks by floats."""
-    from armwright.bench.prepare import arm, forward
+    from armwright.bench.prepare_arms import arm, forward
     from armwright.dynamics.newton_euler import rnea
     from armwright.motion import quintic_spline
 

@@ -10,8 +10,8 @@ import numpy as np
 from armwright.bench.protocol import case
 from armwright.graph.loop import Loop
 from armwright.programs.motors import Algorithm, MotorMonitor, cycle_plan, find_rule, run_motors, run_variants
-from armwright.studies.erfd import demo
-from armwright.studies.erfd.setting import DT, arm
+from armwright.studies.doc001_erfd import demo
+from armwright.studies.doc001_erfd.setting import DT, arm
 
 VARIANTS = 256
 

@@ -7,12 +7,12 @@ import numpy as np
 
 from armwright import __version__
 from armwright.bench.loop_task import load_task
-from armwright.bench.prepare import arm
+from armwright.bench.prepare_arms import arm
 from armwright.bench.protocol import CHECKED, case, serve, setup
-from armwright.dynamics.api import forward_dynamics_kernel, inverse_dynamics_kernel
 from armwright.dynamics.crba import crba
 from armwright.dynamics.derivatives import forward_derivatives, inverse_derivatives
-from armwright.kinematics.jacobian import pose_jacobian
+from armwright.dynamics.public import forward_dynamics_kernel, inverse_dynamics_kernel
+from armwright.kinematics.jacobians import pose_jacobian
 from armwright.robot.kernels import kernel
 
 folder, models = setup()

@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from armwright.bench.bench_figures import campaign_lines, loop_lines
 from armwright.bench.driver import measure
-from armwright.bench.lines import campaign_lines, loop_lines
 from armwright.bench.loop_task import prepare_task
-from armwright.bench.prepare import prepare
+from armwright.bench.prepare_arms import prepare
 from armwright.bench.process import process_figures
 from armwright.errors import ArmwrightError
 
@@ -65,7 +65,7 @@ def part(case: str) -> str:
 def planning(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
     """Planning in joint space beside OMPL, in this process; empty, with the reason told, where that is missing."""
     try:
-        from armwright.bench.planning import planning_figures
+        from armwright.bench.arm_planning import planning_figures
 
         return planning_figures(problems=2 * rounds, tell=tell)
     except ImportError as error:
@@ -75,7 +75,7 @@ def planning(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
 
 def inverse(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
     """Inverse kinematics beside others, in this process; empty, with the reason told, where one of them fails."""
-    from armwright.bench.inverse import inverse_figures
+    from armwright.bench.inverse_kinematics import inverse_figures
 
     try:
         return inverse_figures(targets=5 * rounds, tell=tell)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many runs: items with seeds of their own, in chunks, by engines, into a store that can be gone on with."""
 
+from armwright.campaigns.campaign_plan import Plan, item_rng, read_plan
+from armwright.campaigns.campaign_run import Progress, resume_campaign, run_campaign
 from armwright.campaigns.kind import Kind
-from armwright.campaigns.plan import Plan, item_rng, read_plan
-from armwright.campaigns.run import Progress, resume_campaign, run_campaign
 from armwright.campaigns.store import Store, StoreError, open_store
 
 __all__ = [

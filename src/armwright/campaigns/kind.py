@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from armwright.campaigns.plan import Plan
+from armwright.campaigns.campaign_plan import Plan
 from armwright.errors import InputError
 
 Rows: TypeAlias = Callable[[int, int], Mapping[str, Any]]
@@ -17,7 +17,7 @@ Rows: TypeAlias = Callable[[int, int], Mapping[str, Any]]
 TYPES = ("int64", "float64", "string", "bool")
 RESERVED = ("item", "status", "message")
 KINDS = {
-    name: f"armwright.campaigns.kinds.{name}:KIND"
+    name: f"armwright.campaigns.kinds.{name}_kind:KIND"
     for name in ("bootstrap", "detection", "isolation", "learning", "montecarlo", "programs", "worlds")
 }
 

@@ -8,6 +8,8 @@
 
 Files are written beside their place and renamed, so that a chunk is there whole or not at all. What is in them:
 `chunk_file`.
+
+Why another process could not begin, as bytes: errors of Armwright keep their class, anything else stays a defect.
 """
 
 from __future__ import annotations
@@ -18,16 +20,52 @@ import json
 import os
 import re
 import socket
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from armwright import errors
+from armwright.campaigns.campaign_plan import Plan, plan_of
 from armwright.campaigns.chunk_file import Chunk, ChunkError, check_bytes, rows_of
 from armwright.campaigns.kind import Kind, find_kind
-from armwright.campaigns.plan import Plan, plan_of
 from armwright.campaigns.work import Prepared, prepared_here
-from armwright.errors import InputError
+from armwright.errors import ArmwrightError, InputError
+
+REFUSED = b"!"  # first byte of an answer that is none
+PLAIN = (str, int, float, bool, type(None))
+
+
+class ProcessError(RuntimeError):
+    """A defect in another process; the text ends with its traceback."""
+
+
+def refusal(error: Exception) -> bytes:
+    """Return an error as it crosses to the coordinator."""
+    ours = isinstance(error, ArmwrightError)
+    said = {
+        "kind": next(kind.__name__ for kind in type(error).__mro__ if not ours or kind.__module__ == errors.__name__),
+        "text": str(error),
+        "fields": {name: value if isinstance(value, PLAIN) else None for name, value in vars(error).items()},
+        "traceback": None if ours else "".join(traceback.format_exception(error)),
+    }
+    return REFUSED + json.dumps(said).encode()
+
+
+def accepted(answer: bytes, what: str) -> bytes:
+    """Return the answer of another process, or raise what it refused with."""
+    if not answer.startswith(REFUSED):
+        return answer
+    said = json.loads(answer[len(REFUSED) :])
+    if said["traceback"] is not None:
+        raise ProcessError(f"{what}: {said['kind']}: {said['text']}\n{said['traceback']}")
+    kind = getattr(errors, said["kind"])
+    error: ArmwrightError = kind.__new__(kind)  # its text is composed already
+    error.args = (said["text"],)
+    vars(error).update(said["fields"])
+    raise error
+
 
 FORMAT = 2  # of the folder and its files
 NAME = re.compile(r"(\d{9,})-(\d{9,})\.parquet")

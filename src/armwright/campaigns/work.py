@@ -1,20 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chunk of items computed, in whatever process: an item that raises costs one marked row, not its neighbours."""
+"""A chunk of items computed, in whatever process: an item that raises costs one marked row, not its neighbours.
+
+A fingerprint of a machine's arithmetic and of what writes its files: where it differs, bytes may differ.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import faulthandler
+import hashlib
 import os
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
-from armwright.campaigns.canary import DIFFERS, canary
-from armwright.campaigns.chunk_file import Chunk, chunk_of
+import numpy as np
+
+from armwright.campaigns.campaign_plan import Plan, plan_of
+from armwright.campaigns.chunk_file import RAISED, Chunk, chunk_of, good_rows, joined, marked_row, writer
 from armwright.campaigns.kind import Kind, Rows, find_kind
-from armwright.campaigns.plan import Plan, plan_of
-from armwright.campaigns.table import RAISED, good_rows, joined, marked_row
 from armwright.errors import InputError, SimulationError
+
+STATES = 33  # not a multiple of any number of lanes, so that the tail is computed as well
+DIFFERS = (
+    "arithmetic differs from that of the campaign's first rows, or its pyarrow does; files of both would not be "
+    "reproducible: run on machines of one kind with the same packages, or allow it with --mixed"
+)
+
+
+@cache
+def canary() -> str:
+    """Return a fingerprint of compiled code (sines, divisions, lanes and tail), NumPy's linear algebra and pyarrow."""
+    from armwright.dynamics import forward_dynamics  # imported here: a coordinator computes nothing itself
+    from armwright.robot.load import load
+
+    q, qd, tau = np.random.default_rng(1).uniform(-3.0, 3.0, (3, STATES, 6))
+    found = forward_dynamics(load("ur5"), q, qd, tau)
+    product = q.T @ qd @ np.linalg.inv(tau.T @ tau)
+    parts = (found.tobytes(), product.tobytes(), writer().encode())
+    return hashlib.blake2b(b"".join(parts), digest_size=16).hexdigest()
+
 
 START = 120.0  # [s] in which a worker has to be ready: it may compile loops on a busy machine
 

@@ -13,22 +13,27 @@ from armwright import __version__
 from armwright.cli import (
     bench,
     compare,
-    count,
     describe,
     export,
     identify,
     reproduce,
-    show_program,
-    simulate,
     studio,
     tour,
+)
+from armwright.cli import (
+    compare as count,
+)
+from armwright.cli import (
+    program_command as show_program,
+)
+from armwright.cli import (
+    simulate_command as simulate,
 )
 from armwright.cli.campaign import app as campaigns
 from armwright.cli.failures import CommandError, guarded, outcome, report
 from armwright.cli.lab import app as lab
-from armwright.cli.output import WRONG
-from armwright.cli.run import app as jobs
-from armwright.cli.terminal import prepare_streams, writing
+from armwright.cli.output import WRONG, prepare_streams, writing
+from armwright.cli.run_collision import app as jobs
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 """Of whichever click this typer carries; newer ones have their own."""

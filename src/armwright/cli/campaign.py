@@ -1,19 +1,115 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``armwright campaign``: many runs, on this machine or on several, that can be stopped and gone on with."""
+"""``armwright campaign``: many runs, on this machine or on several, that can be stopped and gone on with.
+
+How far a campaign is, while it runs: one line that is rewritten on a terminal, a line now and then in a log.
+
+Commands that are a campaign underneath: in a folder of the user's, or in one that is thrown away.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.campaign_progress import shown
 from armwright.cli.failures import fail, guarded
-from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table
+from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table, tell
 
 if TYPE_CHECKING:
     from armwright.campaigns import Plan, Progress, Store
+
+IN_LOG, ON_TERMINAL = 5.0, 0.2  # [s] between lines
+
+
+def duration(seconds: float) -> str:
+    """Write a duration as people say it: 42 s, 3 min 20 s, 2 h 05 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def line(now: Progress, start: int, elapsed: float) -> str:
+    """Say items done, rate, failures and time left; `start` items were there `elapsed` seconds ago."""
+    if now.preparing:
+        return "preparing: what all items share is made once, such as thresholds that are learned"
+    text = f"{now.done} of {now.items} items"
+    rate = (now.done - start) / elapsed if elapsed > 0.0 else 0.0
+    if rate > 0.0:
+        text += f", {rate:.3g} per second"
+    text += f", {now.failed} without a result"
+    left = now.todo - (now.done - start)
+    return text + (f", {duration(left / rate)} left" if rate > 0.0 and left > 0 else "")
+
+
+@contextlib.contextmanager
+def shown() -> Iterator[Callable[[Progress], None]]:
+    """Yield what `run_campaign` calls with its progress."""
+    live = sys.stderr.isatty()
+    every = ON_TERMINAL if live else IN_LOG
+    began = last = time.monotonic()
+    start: int | None = None
+    shows = False
+
+    def show(now: Progress) -> None:
+        nonlocal began, last, start, shows
+        at = time.monotonic()
+        if start is None and not now.preparing:
+            start, began = now.done, at
+        if start is not None and at - last < every and now.done - start < now.todo:
+            return
+        last, shows = at, True
+        text = line(now, start or 0, at - began)
+        if live:
+            with contextlib.suppress(OSError):
+                sys.stderr.write(f"\r\x1b[K{text}")
+                sys.stderr.flush()
+        else:
+            tell(text)
+
+    try:
+        yield show
+    finally:
+        if live and shows:
+            tell("")
+
+
+def campaign_rows(plan: Plan, out: Path | None, jobs: int | None) -> tuple[Any, bool]:
+    """Run a campaign; return a table of the rows with a result (None without any), and whether it was interrupted."""
+    from armwright.campaigns import open_store, run_campaign
+    from armwright.campaigns.chunk_file import arrow
+    from armwright.campaigns.summary import results
+    from armwright.cli.campaign import shown
+
+    if out is not None and out.exists() and not out.is_dir():
+        fail(f"{out}: not a folder")
+    arrow()  # said before thresholds are learned, not after
+    engine, interrupted = "serial" if jobs == 1 else "processes", False
+    with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        try:
+            with shown() as show:
+                run_campaign(plan, folder, engine=engine, workers=jobs, progress=show)
+        except KeyboardInterrupt:
+            interrupted = True
+            if not (folder / "campaign.json").exists():
+                return None, True
+            if out is not None:
+                tell(f"what is done is kept, go on with: armwright campaign resume {out}")
+        good, bad = results(open_store(folder))
+    for row in bad.to_pylist():
+        tell(f"item {row['item']} has no result ({row['status']}): {row['message']}")
+    return good, interrupted
+
 
 app = typer.Typer(
     name="campaign",
@@ -115,7 +211,7 @@ def query(
     json: Json = False,
 ) -> None:
     """Ask the rows with SQL (DuckDB); nothing is written."""
-    from armwright.campaigns.query import ask
+    from armwright.campaigns.summary import ask
 
     names, rows = ask(folder, sql)
     if json:
@@ -132,7 +228,7 @@ def report(
     json: Json = False,
 ) -> None:
     """Write a page about the rows: outcomes with exact intervals, quantiles, ROC, pictures."""
-    from armwright.campaigns.report import campaign_report, cell
+    from armwright.campaigns.campaign_report import campaign_report, cell
 
     path, tables = campaign_report(folder, out)
     if json:
@@ -152,7 +248,7 @@ def record(
     json: Json = False,
 ) -> None:
     """Run one item again and keep its recording; its row has to come out as it stands in the campaign."""
-    from armwright.campaigns.query import record_item
+    from armwright.campaigns.summary import record_item
 
     record_item(folder, item, out)
     if json:
@@ -176,8 +272,7 @@ def worker(
     json: Json = False,
 ) -> None:
     """Compute for campaigns of a dask scheduler on another host, until it is gone."""
-    from armwright.campaigns.engines.addresses import check_address, security_of
-    from armwright.campaigns.engines.dask_worker import serve_scheduler
+    from armwright.campaigns.engines.dask_engine import check_address, security_of, serve_scheduler
 
     def ready(host: str, count: int) -> None:
         if json:
@@ -202,7 +297,7 @@ def _options(
     insecure: bool,
     mixed: bool,
 ) -> dict[str, Any]:
-    from armwright.campaigns.engines.addresses import check_address, security_of
+    from armwright.campaigns.engines.dask_engine import check_address, security_of
 
     if scheduler is not None:
         check_address(scheduler, insecure=insecure)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.arms import Base, Implausible, RobotName, Tip, load_arm
+from armwright.cli.option_words import Base, Implausible, RobotName, Tip, load_arm
 from armwright.cli.output import NEGATIVE, Json, number, say, say_json, table
 from armwright.errors import DescriptionError, InputError
 
@@ -80,7 +80,7 @@ def show(
 
 def draw_meshes(arm: Robot, file: str, packages: Path, path: Path) -> None:
     """Draw what the URDF `file` shows of the arm."""
-    from armwright.recording.pictures.shape_picture import draw_shapes
+    from armwright.recording.pictures.arm_drawing import draw_shapes
     from armwright.world import link_shapes
 
     if not file.lower().endswith((".urdf", ".xml")):
@@ -100,7 +100,7 @@ def draw_arm(arm: Robot, path: Path) -> None:
     import numpy as np
 
     from armwright.kinematics import manipulability
-    from armwright.studies.pictures import Ball, arm_figure
+    from armwright.studies.study_pictures import Ball, arm_figure
 
     bent = np.clip(0.6 * (-1.0) ** np.arange(arm.n), arm.lower, arm.upper)
     ellipsoid = manipulability(arm, bent)
@@ -233,7 +233,7 @@ def description(robot: Robot) -> dict[str, Any]:
 
 def capsules_of(robot: Robot) -> dict[str, Any] | None:
     """What touches, in link frames, and how far it reaches beyond the tool frame [m]; None for arms without extent."""
-    from armwright.world.link_capsules import beyond_tool, link_capsules
+    from armwright.world.arm_capsules import beyond_tool, link_capsules
 
     try:
         parts = link_capsules(robot)

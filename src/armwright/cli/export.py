@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.arms import Base, Implausible, RobotName, Tip, load_arm
 from armwright.cli.failures import fail
+from armwright.cli.option_words import Base, Implausible, RobotName, Tip, load_arm
 from armwright.cli.output import Json, as_json, say_json, say_source, tell, write_text
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def code(
 ) -> dict[str, str]:
     """Write equations in the language `to`: text by file name, or one text by "" if `out` is not a folder."""
     from armwright.dynamics.equations import equations
-    from armwright.robot.planar import planar
+    from armwright.robot.symbolic import planar
 
     arm = planar(robot.removeprefix(PLANAR)) if robot.startswith(PLANAR) else load()
     made = equations(arm, *asked)

@@ -17,8 +17,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from armwright.cli.output import BUG, INTERRUPTED, PIPE_CLOSED, WRONG, say_json, tell
-from armwright.cli.terminal import OutputError, drop_stdout, safe
+from armwright.cli.output import BUG, INTERRUPTED, PIPE_CLOSED, WRONG, OutputError, drop_stdout, safe, say_json, tell
 from armwright.errors import ArmwrightError, ArmwrightWarning, DescriptionError, ProgramError
 
 _PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?=: |$)")

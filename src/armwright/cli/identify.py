@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.arms import Base, Implausible, RobotName, Tip, load_arm
-from armwright.cli.browse import Open, show_page
 from armwright.cli.failures import fail
-from armwright.cli.output import Json, say, say_json, table, tell, write_text
+from armwright.cli.option_words import Base, Implausible, RobotName, Tip, load_arm
+from armwright.cli.output import Json, Open, say, say_json, show_page, table, tell, write_text
 
 if TYPE_CHECKING:
-    from armwright.identify.feel import Felt
-    from armwright.identify.gains import Gains
+    from armwright.identify.current_log import Log
+    from armwright.identify.drive_gains import Gains
+    from armwright.identify.feeling import Felt
     from armwright.identify.identified import Identified, Load, PayloadEstimate
-    from armwright.identify.log import Log
-    from armwright.identify.validate import Held
+    from armwright.identify.validation import Held
     from armwright.types import Array
 
 Layout = Annotated[
@@ -51,11 +50,11 @@ def identify(
     json: Json = False,
 ) -> None:
     """Identify an arm from logs of its joints and motor currents: base parameters, friction, gains, payloads."""
-    from armwright.identify.fit import fit
+    from armwright.identify.external_torque import learn_bands, with_bands
+    from armwright.identify.fit_report import held_rows, markdown, summary
     from armwright.identify.model_file import save_model
-    from armwright.identify.observe import learn_bands, with_bands
-    from armwright.identify.report import held_rows, markdown, summary
-    from armwright.identify.validate import validate as leave_out
+    from armwright.identify.model_fit import fit
+    from armwright.identify.validation import validate as leave_out
 
     arm = load_arm(robot, implausible, base, tip)
     read = [_read(path, columns) for path in logs]
@@ -81,8 +80,8 @@ def identify(
 
 
 def _print_model(model: Identified) -> None:
-    from armwright.identify.friction import TERMS
-    from armwright.identify.report import joint_rows
+    from armwright.identify.fit_report import joint_rows
+    from armwright.identify.gear_friction import TERMS
 
     table(f"{model.robot.name}, two deviations", ["joint", "gain N m/A", *TERMS, "residual A"], joint_rows(model))
     for p in model.payloads:
@@ -95,7 +94,7 @@ def _print_model(model: Identified) -> None:
 
 
 def _read(path: Path, columns: str | None) -> Log:
-    from armwright.identify.read import read_log
+    from armwright.identify.log_reader import read_log
 
     log = read_log(path, columns)
     for dropped in log.dropped:
@@ -133,7 +132,7 @@ def _loads(logs: list[Log], paths: list[Path], words: list[str]) -> list[Load | 
 
 
 def _gains(word: str) -> Gains:
-    from armwright.identify.gains import Free, FromTargets, Known
+    from armwright.identify.drive_gains import Free, FromTargets, Known
 
     if word == "targets":
         return FromTargets()
@@ -164,7 +163,7 @@ def feel(
     json: Json = False,
 ) -> None:
     """Feel the contacts in a log: when (from its first stamp on), which link, which force."""
-    from armwright.identify.feel import feel as feel_log
+    from armwright.identify.feeling import feel as feel_log
     from armwright.identify.model_file import load_model
 
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
@@ -173,7 +172,7 @@ def feel(
     carried = None if payload is None else _carried(known, read, payload, columns)
     felt = feel_log(known, read, payload=carried)
     if plot is not None:
-        from armwright.identify.pictures import timeline
+        from armwright.identify.fit_report import timeline
 
         timeline(felt, known, plot)
     if report is not None:
@@ -198,8 +197,8 @@ def feel(
 
 def _carried(model: Identified, log: Log, word: str, columns: str | None) -> Array:
     """Parameters (10,) of the payload that the option names."""
-    from armwright.identify.observe import point_mass
-    from armwright.identify.payload import payload
+    from armwright.identify.external_torque import point_mass
+    from armwright.identify.payloads import payload
 
     try:
         kilograms = float(word)
@@ -260,7 +259,7 @@ def excite(
     """Propose a motion that identifies an arm well, within its limits and clear of itself and given shapes."""
     import numpy as np
 
-    from armwright.identify.excite import excite as propose
+    from armwright.identify.excitation import excite as propose
     from armwright.world import load_world
 
     arm = load_arm(robot, implausible, base, tip)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``armwright lab``: a UR controller on the wire with an arm behind it, and a recorder for it and for real ones."""
+"""``armwright lab``: a UR controller on the wire with an arm behind it, and a recorder for it and for real ones.
+
+``armwright lab run`` and ``lab example``: 004's whole experiment from one file.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,123 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
 from armwright.cli.failures import fail, guarded
-from armwright.cli.lab_run import example, run
-from armwright.cli.output import Json, say, say_json, tell
+from armwright.cli.option_words import WHICH, Base, Implausible, Tip, load_arm
+from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table, tell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from armwright.lab.experiment.experiment_procedure import Outcome
+    from armwright.lab.mover import Command
     from armwright.robot.model import Robot
+
+
+@guarded
+def run(
+    file: Annotated[str, typer.Argument(help="Experiment file (TOML), or `stand`, which comes with the package.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for recordings and results; the file's name otherwise.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Keep the runs that are recorded to their end.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="A real arm stands at the first positions: do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Run a whole experiment: start devices, move, record, align clocks, identify, feel, report."""
+    from armwright.errors import ArmwrightError
+    from armwright.lab.experiment.experiment_file import read_experiment
+    from armwright.lab.experiment.experiment_procedure import conduct
+
+    experiment = read_experiment(file)
+    folder = out or Path(Path(file).stem)
+    again = f"go on with: armwright lab run {file} --out {folder} --resume"
+
+    def ready(command: Command) -> None:
+        from armwright.lab.mover import start_pose
+
+        if yes or experiment.virtual is not None:
+            return
+        tell(f"first position: {start_pose(command)}")
+        if typer.prompt("Does the arm stand there, and is nobody near it? (yes/no)", err=True) != "yes":
+            fail(f"run: nothing was sent; {again}")
+
+    try:
+        with _terminated_like_interrupted():
+            done = conduct(experiment, folder, resume=resume, tell=tell, ready=ready)
+    except KeyboardInterrupt:
+        fail(f"interrupted; {_kept(folder)}; {again}", INTERRUPTED, kind="Interrupted")
+    except ArmwrightError as error:
+        if not any(folder.glob("*.mcap")):
+            raise
+        hint = f"; {_kept(folder)}; {again}" if "--resume" not in str(error) else ""
+        fail(f"{error}{hint}", kind=type(error).__name__)
+    failed = [c for c in done.evaluated.criteria if c.passed is False]
+    if json:
+        say_json({"folder": str(folder), "report": str(done.report), "seconds": done.seconds, **done.facts})
+    else:
+        _print(done)
+    if failed:
+        raise typer.Exit(NEGATIVE)
+
+
+def _print(done: Outcome) -> None:
+    from armwright.lab.experiment.experiment_report import WORDS, sentence
+
+    criteria = done.evaluated.criteria
+    rows = [[c.experiment, c.what, c.limit, c.found, WORDS[c.passed]] for c in criteria]
+    table("what 004 demands", ["", "demand", "limit", "found", ""], rows, left=5)
+    say(sentence(criteria))
+    say(f"wrote {done.report} after {done.seconds:.0f} s")
+
+
+def _kept(folder: Path) -> str:
+    files = sorted(file.name for file in folder.glob("*.mcap"))
+    return f"recorded so far, in {folder}: {', '.join(files)}" if files else "nothing was recorded"
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """A termination ends the experiment as Ctrl-C does: arm stopped, files closed, stand ended."""
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    kept = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, kept)
+
+
+@guarded
+def example(
+    folder: Annotated[Path, typer.Argument(help="Where to write it.")],
+    json: Json = False,
+) -> None:
+    """Write the experiment that comes with the package into a folder, to be edited."""
+    import shutil
+
+    from armwright.lab.experiment.experiment_file import FILES
+
+    names = sorted(file.name for file in FILES.iterdir() if file.suffix in (".toml", ".txt"))
+    held = [name for name in names if (folder / name).exists()]
+    if held:
+        fail(f"{folder}: has {', '.join(held)} already; choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        shutil.copyfile(FILES / name, folder / name)
+    if json:
+        say_json({"files": [str(folder / name) for name in names]})
+    else:
+        say(f"wrote {', '.join(str(folder / name) for name in names)}")
+        say(f"armwright lab run {folder / 'stand.toml'} --out {folder / 'results'}")
+
 
 app = typer.Typer(
     name="lab",
@@ -92,12 +200,10 @@ def serve(
     json: Json = False,
 ) -> None:
     """Serve a UR controller: RTDE 30004, scripts 30001–30003, dashboard 29999; loopback unless --host."""
-    from armwright.lab.clock import PRIORITY, real_time
-    from armwright.lab.devices import VirtualMti, VirtualNetFt
-    from armwright.lab.faults import Faults
-    from armwright.lab.sensing import DeviceClock
-    from armwright.lab.stand import PORTS, Stand
-    from armwright.lab.truth import truth_of
+    from armwright.lab.flange_sensing import DeviceClock
+    from armwright.lab.lab_clock import PRIORITY, real_time
+    from armwright.lab.stand import PORTS, Faults, Stand, truth_of
+    from armwright.lab.virtual_sensors import VirtualMti, VirtualNetFt
 
     if series not in ("cb3", "e"):
         fail(f"--series {series}: must be cb3 or e")
@@ -170,7 +276,7 @@ def record(
     json: Json = False,
 ) -> None:
     """Record packets exactly as they come, until Ctrl-C; devices that are missing are waited for."""
-    from armwright.lab.record import Recorder
+    from armwright.lab.recorder import Recorder
     from armwright.lab.sources import FtSource, ImuSource, RealtimeSource, RtdeSource, Source
 
     if stream not in ("rtde", "realtime", "both"):
@@ -219,7 +325,7 @@ def replay(
     json: Json = False,
 ) -> None:
     """Serve a recording as its devices: robot (30004, 30003), force sensor, inertial unit; begins when one is heard."""
-    from armwright.lab.replay import Replay
+    from armwright.lab.replay_devices import Replay
 
     check_host(host)
     ports = {"ft http": ft_http_port}
@@ -245,7 +351,7 @@ def export(
     json: Json = False,
 ) -> None:
     """Write one table a device."""
-    from armwright.lab.export import export as write
+    from armwright.lab.lab_export import export as write
 
     files = write(file, out or file.with_suffix(""), kind)
     if json:
@@ -265,9 +371,9 @@ def move(
     json: Json = False,
 ) -> None:
     """Send a file of moves, one after the other; stop where one was skipped."""
-    from armwright.lab.client import connect
     from armwright.lab.mover import move as send
     from armwright.lab.mover import read_commands, start_pose
+    from armwright.lab.robot_link import connect
 
     commands = read_commands(file)
     if not yes:

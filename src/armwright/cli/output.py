@@ -1,20 +1,103 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How commands speak: lines and tables for people, JSON for programs, source code as it is, remarks on stderr."""
+"""How commands speak: lines and tables for people, JSON for programs, source code as it is, remarks on stderr.
+
+Text on its way to a terminal: nothing in it can command the terminal, and every encoding can carry it.
+
+Names, notes and paths come from files that others wrote. An escape character in them could move the cursor, a
+bidirectional mark could turn a line around, and square brackets are markup to Rich. So all output of the commands goes
+through `safe` and is handed to Rich as plain `Text`, never as markup.
+
+Where a page can be seen: its address, and a browser if one is asked for.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import math
+import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from armwright.cli.terminal import carries_unicode, console, safe, writing
+
+class OutputError(Exception):
+    """Standard output cannot be written (a full device, for example)."""
+
+
+def safe(text: object, *, lines: bool = False) -> str:
+    r"""Return text with every control, format, bidirectional and unpaired character written as an escape (``\x1b``).
+
+    Args:
+        text: anything; its `str` is taken.
+        lines: leave line feeds and tabs as they are.
+    """
+    word = str(text)
+    return word if word.isprintable() else "".join(_shown(letter, lines) for letter in word)
+
+
+def _shown(letter: str, lines: bool) -> str:
+    if letter.isprintable() or unicodedata.category(letter) == "Zs" or (lines and letter in "\n\t"):
+        return letter
+    return letter.encode("unicode_escape").decode("ascii")
+
+
+def prepare_streams() -> None:
+    """Let standard output and error take any text: what their encoding lacks becomes ``?``, and closed ones swallow."""
+    for name in ("stdout", "stderr"):
+        stream: Any = getattr(sys, name)
+        if stream is None:  # closed by the caller (``>&-``): nobody wants to read it, the exit code still answers
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (lives as long as the process)
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def carries_unicode(stream: Any) -> bool:
+    """Whether a stream can write every character."""
+    return str(getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-").startswith("utf")
+
+
+def console(*, width: int = 150) -> Any:
+    """Return Rich's console on standard output; `width` holds where there is no terminal to give one."""
+    from rich.console import Console
+
+    class Outspoken(Console):
+        """Rich leaves with exit code 1, which means "no" here, where the reader has gone: let `guarded` answer."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    # A pipe has no width: keep rows whole there instead of folding them at 80 columns.
+    return Outspoken() if sys.stdout.isatty() else Outspoken(width=width, no_color=True)
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Tell failures of standard output from those of files; a reader that has gone stays a `BrokenPipeError`."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write to standard output: {error.strerror or error}") from error
+
+
+def drop_stdout() -> None:
+    """Send the rest of standard output nowhere, so that the flush at exit says nothing."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):  # a stand-in without a descriptor has nothing to flush
+        pass
+
 
 NEGATIVE, WRONG, BUG, INTERRUPTED, PIPE_CLOSED = 1, 2, 70, 130, 141
 
@@ -110,3 +193,27 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:  # a full disk does not name the file by itself
         raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+Open = Annotated[bool, typer.Option("--open", help="Show the report in a browser.")]
+
+
+def show_page(file: str | Path | None, *, opened: bool, quiet: bool = False) -> None:
+    """Print the address of a page that was written, unless quiet, and open it where that is asked for."""
+    if file is None:
+        if opened:
+            tell("armwright: --open: no report was written")
+        return
+    address = Path(file).resolve().as_uri()
+    if not quiet:
+        say(address, lead="open ")
+    if opened:
+        import webbrowser
+
+        if not webbrowser.open(address):
+            tell(f"armwright: --open: no browser was found; open {address}")
+
+
+def page_of(files: list[str]) -> str | None:
+    """Return the page among the files that were written."""
+    return next((file for file in files if file.lower().endswith((".html", ".htm"))), None)

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.cli.failures import fail
-from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table
+from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, console, safe, say, say_json, table, writing
 from armwright.cli.output import tell as on_stderr
-from armwright.cli.terminal import console, safe, writing
 
 if TYPE_CHECKING:
-    from armwright.studies.run import Outcome
+    from armwright.studies.run_study import Outcome
 
 Items = Annotated[list[str] | None, typer.Option("--item", "-i", help="Only this item (Q8a) or question (Q8).")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the HTML reports.")]
@@ -32,8 +31,8 @@ def reproduce(
     json: Json = False,
 ) -> None:
     """Reproduce a document: printed, as published, correct, verdict. Exit code 1 if a verdict changed."""
-    from armwright.studies.registry import available, load_study
-    from armwright.studies.run import choose
+    from armwright.studies.run_study import choose
+    from armwright.studies.study import available, load_study
 
     if listing:
         _list(json)
@@ -62,10 +61,9 @@ def reproduce(
 
 
 def _one(study: Any, items: list[str], out: Path | None, record: bool, json: bool) -> tuple[Outcome, list[Any]]:
-    from armwright.studies.page import write_page
-    from armwright.studies.recorded import changes
-    from armwright.studies.recorded import record as put_on_record
-    from armwright.studies.run import run_study
+    from armwright.studies.run_study import changes, run_study
+    from armwright.studies.run_study import record as put_on_record
+    from armwright.studies.study_page import write_page
 
     quiet = json or not sys.stderr.isatty()
 
@@ -136,7 +134,7 @@ def _print(outcome: Outcome) -> None:
 
 
 def _as_dict(outcome: Outcome) -> dict[str, Any]:
-    from armwright.studies.recorded import changes
+    from armwright.studies.run_study import changes
 
     return {
         "study": outcome.study.id,
@@ -153,7 +151,7 @@ def _as_dict(outcome: Outcome) -> dict[str, Any]:
 
 
 def _list(json: bool) -> None:
-    from armwright.studies.registry import available, load_study
+    from armwright.studies.study import available, load_study
 
     studies = [load_study(name) for name in available()]
     if json:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_options
+from armwright.cli.campaign import campaign_rows
 from armwright.cli.failures import fail, guarded
-from armwright.cli.fronts import campaign_rows
+from armwright.cli.option_words import WHICH, Base, Implausible, Tip, load_options
 from armwright.cli.output import INTERRUPTED, Json, say, say_json, table
 from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
-    from armwright.simulation.detection.result import DetectionStudy
+    from armwright.detection.detection_result import DetectionStudy
 
 FREE, LEARNED = 4, 2  # runs without contact and to learn from, for each with one
 
@@ -40,9 +40,9 @@ def detection(
 ) -> None:
     """Learn thresholds on some moves, then meet contacts on others: delay, force at the alarm, false alarms."""
     from armwright.campaigns import Plan
-    from armwright.campaigns.detection_summary import study_of
-    from armwright.simulation.detection.experiment import experiment
-    from armwright.simulation.detection.presets import CONTACTS, PRESETS
+    from armwright.campaigns.kinds.detection_kind import study_of
+    from armwright.detection.detection_presets import CONTACTS, PRESETS
+    from armwright.detection.detection_settings import experiment
 
     if preset == "list":
         for name, item in PRESETS.items():

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm, load_options
+from armwright.cli.campaign import campaign_rows
 from armwright.cli.failures import fail, guarded
-from armwright.cli.fronts import campaign_rows
+from armwright.cli.option_words import WHICH, Base, Implausible, Tip, joint_numbers, load_arm, load_options
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table, tell
-from armwright.cli.run_ends import joint_numbers
 from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
-    from armwright.exploration.grid.compare import Comparison
+    from armwright.exploration.grid.compare_worlds import Comparison
 
 OUTCOMES = ("reached", "declared unreachable", "gave up", "still in contact")
 
@@ -46,9 +45,9 @@ def worlds(
 ) -> None:
     """Explore random worlds in several ways; compare with oracles that see everything, and with each other."""
     from armwright.campaigns import Plan
-    from armwright.campaigns.comparison import check_task, comparison_of
-    from armwright.exploration.grid.compare import VARIANTS
-    from armwright.exploration.options import GridTask
+    from armwright.campaigns.compare_explorations import check_task, comparison_of
+    from armwright.exploration.explore_options import GridTask
+    from armwright.exploration.grid.compare_worlds import VARIANTS
 
     if variant and variant == ["list"]:
         if json:
@@ -121,7 +120,7 @@ def _short(value: float) -> str:
 
 
 def _draw(found: Comparison, path: Path, json: bool) -> None:
-    from armwright.exploration.grid.compare_report import draw_comparison
+    from armwright.exploration.grid.compare_worlds import draw_comparison
 
     try:
         draw_comparison(found, path)

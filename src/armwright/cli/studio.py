@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
+from armwright.cli.option_words import WHICH, Base, Implausible, Tip, load_arm
 from armwright.cli.output import Json, say, say_json, tell
 
 if TYPE_CHECKING:
-    from armwright.studio.serve import Running
+    from armwright.studio.start_studio import Running
 
 
 def studio(
@@ -30,7 +30,7 @@ def studio(
     json: Json = False,
 ) -> None:
     """Look at an arm, pull it, let it explore, look at recordings: a page in the browser, until Ctrl-C."""
-    from armwright.studio.serve import is_loopback, serve
+    from armwright.studio.start_studio import is_loopback, serve
 
     if not is_loopback(host):
         tell(

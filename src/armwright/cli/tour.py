@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from armwright.cli.arms import WHICH, Base, Implausible, Tip, load_arm
+from armwright.cli.option_words import WHICH, Base, Implausible, Tip, load_arm
 from armwright.cli.output import NEGATIVE, Json, say, say_json, table
 
 if TYPE_CHECKING:
@@ -30,9 +30,10 @@ def tour(
     """Load an arm, show its sheet, its pose, that all formulations agree, and let it fall without losing energy."""
     import numpy as np
 
-    from armwright.cli import compare, describe, falling
-    from armwright.dynamics.compare import compare as compare_all
-    from armwright.dynamics.compare import worst_disagreement
+    from armwright.cli import compare, describe
+    from armwright.cli import free_fall as falling
+    from armwright.dynamics.compare_methods import compare as compare_all
+    from armwright.dynamics.compare_methods import worst_disagreement
     from armwright.kinematics.forward import fk
 
     out.mkdir(parents=True, exist_ok=True)

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Touch: contact models, observers of external torque, detectors, isolation."""
 
+from armwright.contact.contact_model import contact_wrench
 from armwright.contact.ground_truth import ContactReport, clearance, contact_report
-from armwright.contact.isolation.change import change_covariance, level_before
-from armwright.contact.isolation.isolate import Isolation, isolate
-from armwright.contact.isolation.motion import moved_towards
-from armwright.contact.isolation.noise import torque_covariance
-from armwright.contact.isolation.posterior import Patches, contact_patches
-from armwright.contact.model import contact_wrench
+from armwright.contact.isolation.contact_patches import Patches, contact_patches
+from armwright.contact.isolation.isolate import Isolation, isolate, moved_towards
+from armwright.contact.isolation.torque_change import change_covariance, level_before, torque_covariance
 from armwright.contact.monitor import Monitor, evaluate, with_gains
-from armwright.contact.offline import run_monitors
+from armwright.contact.monitor_run import run_monitors
 from armwright.contact.wrench_estimate import WrenchEstimate, tool_wrench, wrench_observer
 
 __all__ = [

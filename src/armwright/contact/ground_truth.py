@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.model import SLIP_SPEED, Pair, contact_pairs, touches
+from armwright.contact.contact_model import SLIP_SPEED, Pair, contact_pairs, touches
 from armwright.errors import InputError
 from armwright.robot.kernels import kernel
-from armwright.world.link_capsules import LinkCapsule
+from armwright.world.arm_capsules import LinkCapsule
 from armwright.world.shapes import HalfSpace, Mesh
 from armwright.world.world import World
 

@@ -17,7 +17,7 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor
 from armwright.errors import InputError
-from armwright.kinematics.jacobian import frame_jacobian
+from armwright.kinematics.jacobians import frame_jacobian
 from armwright.robot.kernels import kernel
 from armwright.spatial import ltdl_solve
 

@@ -2,10 +2,7 @@
 """Errors to torques: one file a control law, each a constructor that returns a `Law`."""
 
 from armwright.control.adaptive import adaptation_rates, adaptive, adaptive_parameters
-from armwright.control.compiled import law_kernel
 from armwright.control.computed_torque import computed_torque
-from armwright.control.damping import damping
-from armwright.control.feedforward import feedforward
 from armwright.control.gains import (
     Gains,
     frequency_gains,
@@ -18,15 +15,15 @@ from armwright.control.gains import (
     spectral_radius,
 )
 from armwright.control.impedance import impedance
-from armwright.control.law import Action, Law, as_law, check_gains, evaluate, run, run_storage, storage
+from armwright.control.law import Action, Law, as_law, check_gains, evaluate, law_kernel, run, run_storage, storage
 from armwright.control.lyapunov_redesign import acceleration_mismatch, lyapunov_redesign
 from armwright.control.pd import pd
 from armwright.control.pd_gravity import pd_gravity
 from armwright.control.pid import pid
+from armwright.control.simple_laws import damping, feedforward, zero
 from armwright.control.sliding_mode import sliding_mode, torque_mismatch
 from armwright.control.task_space import task_space
 from armwright.control.tick_function import initial_memory
-from armwright.control.zero import zero
 
 LAWS = {
     "zero": zero,

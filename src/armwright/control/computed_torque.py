@@ -6,14 +6,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from armwright.arguments import names_culprit
-from armwright.control.checks import gain
 from armwright.control.law import Law
+from armwright.control.tick_function import gain
 from armwright.dynamics.newton_euler import rnea
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from armwright.motion.reference import Reference
+    from armwright.motion.trajectory import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
     from armwright.types import Traced

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.control.checks import gain
-from armwright.control.compiled import law_kernel
-from armwright.control.law import Law, as_law
+from armwright.control.law import Law, as_law, law_kernel
 from armwright.control.pd_gravity import pd_gravity
-from armwright.control.tick_function import initial_memory
-from armwright.dynamics.api import dynamics_derivatives, gravity_torque, mass_matrix
+from armwright.control.tick_function import gain, initial_memory
+from armwright.dynamics.public import dynamics_derivatives, gravity_torque, mass_matrix
 from armwright.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.control.checks import gain
 from armwright.control.law import Law
 from armwright.control.task_error import damped_inverse, rotation_vector_task, spring_moment
+from armwright.control.tick_function import gain
 from armwright.control.two_velocities import passive_torque
 from armwright.dynamics.energy import kinetic_energy
 from armwright.dynamics.newton_euler import rnea
 from armwright.errors import InputError
-from armwright.kinematics.frames import rigid
-from armwright.motion.reference import Reference
+from armwright.kinematics.frame_names import rigid
+from armwright.motion.trajectory import Reference
 from armwright.robot.tree import as_tree
 
 if TYPE_CHECKING:

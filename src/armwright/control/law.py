@@ -13,6 +13,8 @@ elsewhere.
 
     def my_law(q, qd, ref, kp): return kp * (ref.q - q) - 20.0 * qd
     law = as_law(my_law, kp=100.0)
+
+A law compiled by itself: for a controller outside the simulation, for derivatives, and to look at its equations.
 """
 
 from __future__ import annotations
@@ -36,14 +38,16 @@ from armwright.control.tick_function import (
 )
 from armwright.errors import InputError
 from armwright.graph.by_name import call_by_name, is_open_ended
-from armwright.motion.reference import Reference
-from armwright.robot.tree import as_tree
+from armwright.graph.kernel import compile_function
+from armwright.graph.purity import traced_purely
+from armwright.motion.trajectory import Reference
+from armwright.robot.tree import Tree, as_tree, tree_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from armwright.graph.kernel import Kernel
     from armwright.robot.model import Robot
-    from armwright.robot.tree import Tree
     from armwright.types import Array, Traced
 
 SIGNALS = ("arm", "t", "q", "qd", "ref", "dt", "wrench")
@@ -250,3 +254,46 @@ def storage(
 ) -> float:
     """Evaluate the law's Lyapunov or storage function on floats; arguments as in `evaluate`."""
     return float(run_storage(law, *_instant(law, arm, {"t": t, "q": q, "qd": qd}, ref, memory)))
+
+
+@names_culprit
+def law_kernel(law: Law | Callable[..., Any], robot: Robot, *, dt: float | None = None, wrench: bool = False) -> Kernel:
+    """Compile a law for one arm, with its gains folded in.
+
+    Args:
+        law: a law, or a user's function without gains.
+        robot: the controller's model.
+        dt: control period [s]; needed by laws with memory.
+        wrench: whether a measured tool wrench (6,) is a further input.
+
+    Returns:
+        Kernel (t, q, qd, q_ref, qd_ref, qdd_ref, [wrench,] memory…) → tau, or (tau, new memory…) in the order of
+        ``law.memory``; batch axes broadcast.
+    """
+    law = as_law(law)
+    gains, memory = check_gains(law, robot.n), initial_memory(law, robot.n)
+    if "dt" in inspect.signature(law.function).parameters and dt is None:
+        raise InputError(f"law {law.name!r} needs dt=…, the control period [s]")
+    arm: Tree = tree_of(robot, regroup=True)
+    shapes: dict[str, tuple[int, ...]] = {
+        "t": (),
+        **dict.fromkeys(("q", "qd", "q_ref", "qd_ref", "qdd_ref"), (robot.n,)),
+    }
+    if wrench:
+        shapes["wrench"] = (6,)
+    shapes |= {label: value.shape for label, value in memory.items()}
+
+    def control(**values: Any) -> Traced:
+        signals = {label: values.get(label) for label in ("t", "q", "qd", "wrench")}
+        signals |= {"arm": arm, "dt": dt, "ref": Reference(values["q_ref"], values["qd_ref"], values["qdd_ref"])}
+        tau, kept = run(law, signals, gains, {label: values[label] for label in memory})
+        return (tau, *(kept[label] for label in memory)) if memory else tau
+
+    parameters = [inspect.Parameter(label, inspect.Parameter.KEYWORD_ONLY) for label in shapes]
+    control.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return traced_purely(
+        [law.function],
+        lambda: compile_function(control, shapes, name=law.name),
+        lambda kernel: kernel.program.digest,
+        f"law {law.name!r}",
+    )

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.control.checks import gain
 from armwright.control.computed_torque import commanded_acceleration
 from armwright.control.law import Law
-from armwright.dynamics.api import forward_dynamics, inverse_dynamics
+from armwright.control.tick_function import gain
 from armwright.dynamics.newton_euler import rnea
+from armwright.dynamics.public import forward_dynamics, inverse_dynamics
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from armwright.motion.reference import Reference
+    from armwright.motion.trajectory import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
     from armwright.types import Traced

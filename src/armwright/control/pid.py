@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.control.checks import choice, gain
 from armwright.control.law import Law
 from armwright.control.pd import pd_torque
+from armwright.control.tick_function import choice, gain
 from armwright.dynamics.newton_euler import gravity_torque
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from armwright.motion.reference import Reference
+    from armwright.motion.trajectory import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
     from armwright.types import Traced

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.control.checks import gain
 from armwright.control.law import Law
+from armwright.control.tick_function import gain
 from armwright.control.two_velocities import passive_torque, sliding, sliding_energy
 from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from armwright.motion.reference import Reference
+    from armwright.motion.trajectory import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
     from armwright.types import Traced

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from armwright.kinematics.analytic import euler_jacobian, euler_jacobian_dot
 from armwright.kinematics.forward import frame_pose
-from armwright.kinematics.jacobian import pose_jacobian
-from armwright.kinematics.motion import frame_acceleration, frame_twist
+from armwright.kinematics.frame_motion import euler_jacobian, euler_jacobian_dot, frame_acceleration, frame_twist
+from armwright.kinematics.jacobians import pose_jacobian
 from armwright.spatial.euler import euler_from_rotation
 from armwright.spatial.linear import ldl_inverse, ltdl_solve
 from armwright.spatial.rotations import SMALL_ANGLE_SQUARED, log_so3, skew, turn_coefficients
 
 if TYPE_CHECKING:
-    from armwright.motion.reference import Reference
+    from armwright.motion.trajectory import Reference
     from armwright.robot.tree import Tree
     from armwright.types import Traced
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from armwright.arguments import names_culprit
-from armwright.control.checks import choice, gain
 from armwright.control.law import Law
 from armwright.control.task_error import ROTATION_VECTOR, Task, damped_inverse, euler_task, rotation_vector_task
+from armwright.control.tick_function import choice, gain
 from armwright.dynamics.newton_euler import rnea
 from armwright.errors import InputError
-from armwright.kinematics.frames import rigid
+from armwright.kinematics.frame_names import rigid
 from armwright.robot.tree import as_tree
 from armwright.spatial.euler import EULER_SETS
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from armwright.motion.reference import Reference
+    from armwright.motion.trajectory import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
     from armwright.types import Traced

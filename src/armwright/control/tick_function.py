@@ -3,6 +3,8 @@
 
 The function names what it wants and is given just that (`armwright.graph.by_name`): signals, gains and memory. Written
 with NumPy alone and without branches on values it runs on floats and is traced into the compiled loop.
+
+Checks of what the constructors of the laws are given.
 """
 
 from __future__ import annotations
@@ -17,13 +19,37 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.graph.by_name import call_by_name
-from armwright.motion.reference import Reference
+from armwright.motion.trajectory import Reference
 from armwright.pickling import Rebuilt
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.types import Array, Traced
+
+
+def gain(value: Any, name: str, *, size: int | None = None, positive: bool = False) -> Array:
+    """Return a gain as an array: finite, ≥ 0 (> 0 if `positive`), at most two axes, the last of length `size` (or 1).
+
+    The number of joints is not known where a law is made; `armwright.control.law.check_gains` checks it later.
+    """
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: expected numbers, got {value!r}") from error
+    if not np.isfinite(array).all() or (array < 0.0).any() or (positive and (array == 0.0).any()):
+        raise InputError(f"{name}: every entry must be finite and {'>' if positive else '≥'} 0, got {array.tolist()}")
+    if array.ndim > 2 or (size is not None and array.ndim and array.shape[-1] not in (1, size)):
+        wanted = "(n,), (B, n)" if size is None else f"({size},), (B, {size})"
+        raise InputError(f"{name}: expected a scalar, {wanted}, got {array.shape}")
+    return array
+
+
+def choice(value: Any, name: str, valid: tuple[str, ...]) -> str:
+    """Return one of the `valid` words."""
+    if value not in valid:
+        raise InputError(f"{name}: expected one of {', '.join(map(repr, valid))}, got {value!r}")
+    return str(value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from armwright.dynamics.terms import friction_torque
 from armwright.robot.tree import as_tree
 
 if TYPE_CHECKING:
-    from armwright.motion.reference import Reference
+    from armwright.motion.trajectory import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
     from armwright.types import Traced

@@ -8,7 +8,15 @@ Plain functions of one configuration, to read beside their document, to compile 
 
 from armwright.dynamics.aba import aba
 from armwright.dynamics.actuator_side import actuator_side
-from armwright.dynamics.api import (
+from armwright.dynamics.bounds import Certificate, MassMatrixBounds, gravity_bound, mass_matrix_bounds
+from armwright.dynamics.centroidal import centroidal_matrix, centroidal_momentum
+from armwright.dynamics.compare_methods import compare
+from armwright.dynamics.crba import crba
+from armwright.dynamics.equations import Equations, equations
+from armwright.dynamics.methods import METHODS
+from armwright.dynamics.mrnea import mrnea
+from armwright.dynamics.newton_euler import rnea
+from armwright.dynamics.public import (
     base_parameters,
     bias,
     coriolis_matrix,
@@ -27,14 +35,6 @@ from armwright.dynamics.api import (
     random_states,
     regressor,
 )
-from armwright.dynamics.bounds import Certificate, MassMatrixBounds, gravity_bound, mass_matrix_bounds
-from armwright.dynamics.centroidal import centroidal_matrix, centroidal_momentum
-from armwright.dynamics.compare import compare
-from armwright.dynamics.crba import crba
-from armwright.dynamics.equations import Equations, equations
-from armwright.dynamics.methods import METHODS
-from armwright.dynamics.mrnea import mrnea
-from armwright.dynamics.newton_euler import rnea
 
 __all__ = [
     "METHODS",

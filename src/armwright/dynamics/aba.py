@@ -29,9 +29,8 @@ from armwright.dynamics.terms import ZERO, Z, body_loads, friction_torque, is_pl
 from armwright.errors import NotSupportedError
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree, present
-from armwright.spatial.linear import ldl_inverse, ltdl_solve
+from armwright.spatial.linear import cross, dot, ldl_inverse, ltdl_solve
 from armwright.spatial.rotations import skew
-from armwright.spatial.vectors import cross, dot
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

@@ -11,7 +11,7 @@ Multiplied by Kᵀ S⁻¹ the system is symmetric positive definite,
 
     (H + Kᵀ S⁻¹ (I_a + Δt F_v) K) q̈ = Kᵀ S⁻¹ (u_a − u′_a)
 
-and that is how it is solved. What 001 prints instead (D.3) stands in `armwright.studies.erfd.actuators`.
+and that is how it is solved. What 001 prints instead (D.3) stands in `armwright.studies.doc001_erfd.motors`.
 """
 
 from __future__ import annotations

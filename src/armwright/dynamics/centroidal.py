@@ -18,7 +18,7 @@ from armwright.robot.kernels import kernel
 from armwright.robot.model import robot_needed
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
-from armwright.spatial.vectors import cross
+from armwright.spatial.linear import cross
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,8 +20,8 @@ from armwright.dynamics.crba import composites
 from armwright.dynamics.terms import ZERO, Z, gather_matrix, spread
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
+from armwright.spatial.linear import cross, dot
 from armwright.spatial.rotations import skew
-from armwright.spatial.vectors import cross, dot
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

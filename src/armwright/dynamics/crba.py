@@ -16,8 +16,7 @@ from armwright.dynamics.newton_euler import bias
 from armwright.dynamics.terms import gather_symmetric, with_rotors
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
-from armwright.spatial.linear import ltdl_solve
-from armwright.spatial.vectors import cross
+from armwright.spatial.linear import cross, ltdl_solve
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

@@ -10,7 +10,7 @@ import numpy as np
 from armwright.dynamics.terms import ZERO, root_frames, spread
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree, present
-from armwright.spatial.vectors import cross, dot
+from armwright.spatial.linear import cross, dot
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

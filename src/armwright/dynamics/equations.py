@@ -18,13 +18,13 @@ from armwright.dynamics.energy import kinetic_energy, potential_energy
 from armwright.dynamics.newton_euler import bias, gravity_torque, rnea
 from armwright.dynamics.regressor import body_regressor, regressor
 from armwright.errors import InputError
-from armwright.graph.emit.names import renamed
+from armwright.graph.emit.printing import renamed
 from armwright.graph.kernel import Kernel, make_kernel
 from armwright.graph.ops import Op
-from armwright.graph.program import Program, Signal, trace
 from armwright.graph.simplify import cheapest, readable, without_idle
+from armwright.graph.traced_program import Program, Signal, trace
 from armwright.kinematics.forward import tool_pose
-from armwright.kinematics.jacobian import frame_jacobian, pose_jacobian
+from armwright.kinematics.jacobians import frame_jacobian, pose_jacobian
 from armwright.robot.kernels import kernel
 from armwright.robot.model import Robot
 from armwright.robot.symbolic import SymbolicRobot
@@ -110,7 +110,7 @@ class Equations:
             digits: significant digits of numbers.
             width: letters after which an entry goes on in a new line; what is wider stands below its matrix.
         """
-        from armwright.graph.emit.latex_matrices import emit_matrices
+        from armwright.graph.emit.latex_page import emit_matrices
 
         forms = [readable(program) for program in self.programs]
         letters = [KINDS[kind_named(what)].letters for what in self.asked]

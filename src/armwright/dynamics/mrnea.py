@@ -33,8 +33,7 @@ from armwright.dynamics.terms import (
 )
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
-from armwright.spatial.linear import ltdl_solve
-from armwright.spatial.vectors import cross, dot
+from armwright.spatial.linear import cross, dot, ltdl_solve
 
 if TYPE_CHECKING:
     from armwright.dynamics.terms import Frames, Masses

@@ -31,9 +31,8 @@ from armwright.dynamics.terms import (
 )
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
-from armwright.spatial.linear import ltdl_solve
+from armwright.spatial.linear import cross, dot, ltdl_solve
 from armwright.spatial.rotations import skew
-from armwright.spatial.vectors import cross, dot
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.robot.tree import present
-from armwright.spatial.vectors import cross, dot
+from armwright.spatial.linear import cross, dot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

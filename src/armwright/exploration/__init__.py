@@ -4,16 +4,15 @@
 `run` says what a run is; `grid` (the tool on a map of cells) and `arm` (the whole arm) are its two kinds.
 """
 
+from armwright.exploration.arm.arm_worlds import explore_arm_world, oracle, random_world
 from armwright.exploration.arm.explore_arm import explore_arm
-from armwright.exploration.arm.random_worlds import explore_arm_world, oracle, random_world
-from armwright.exploration.explore import explore
-from armwright.exploration.grid.compare import VARIANTS, Comparison, explore_variant
-from armwright.exploration.grid.cylinder_worlds import ask_oracles, random_cylinders
+from armwright.exploration.exploration import explore
+from armwright.exploration.exploration_result import Contact, Exploration
+from armwright.exploration.explore_options import ArmTask, Budget, ControlLoop, GridTask, Sensing
+from armwright.exploration.grid.compare_worlds import VARIANTS, Comparison, explore_variant
 from armwright.exploration.grid.explore_grid import explore_grid
-from armwright.exploration.grid.many_worlds import Outcomes
-from armwright.exploration.grid.rules import Rules
-from armwright.exploration.options import ArmTask, Budget, ControlLoop, GridTask, Sensing
-from armwright.exploration.result import Contact, Exploration
+from armwright.exploration.grid.grid_rules import Rules
+from armwright.exploration.grid.grid_worlds import Outcomes, ask_oracles, random_cylinders
 
 __all__ = [
     "VARIANTS",

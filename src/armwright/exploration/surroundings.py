@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from armwright.contact.contact_model import contact_wrench, has_mesh
 from armwright.contact.ground_truth import contact_report
-from armwright.contact.model import contact_wrench, has_mesh
 from armwright.errors import InputError
 from armwright.graph import compile_function
 from armwright.kinematics import fk
 from armwright.kinematics.forward import tool_pose
-from armwright.kinematics.jacobian import frame_jacobian
+from armwright.kinematics.jacobians import frame_jacobian
 from armwright.robot.tree import Tree, tree_of
 from armwright.simulation.lanes import Lanes
-from armwright.world.geometry import direction
-from armwright.world.link_capsules import tool_point
+from armwright.world.arm_capsules import tool_point
+from armwright.world.segments import direction
 from armwright.world.shapes import Cylinder
 from armwright.world.world import World, check_base, load_world
 
 if TYPE_CHECKING:
-    from armwright.exploration.options import Touching
+    from armwright.exploration.explore_options import Touching
     from armwright.robot.model import Robot
     from armwright.types import Array
 

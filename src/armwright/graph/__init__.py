@@ -3,8 +3,8 @@
 
 from armwright.graph.derive import jacobian
 from armwright.graph.kernel import Kernel, compile_function
-from armwright.graph.program import Counts, Program, Signal, trace
-from armwright.graph.threads import set_threads, threads
+from armwright.graph.thread_pool import set_threads, threads
+from armwright.graph.traced_program import Counts, Program, Signal, trace
 
 __all__ = ["Counts", "Kernel", "Program", "Signal", "compile_function", "jacobian", "set_threads", "threads", "trace"]
 

@@ -12,10 +12,9 @@ import cmath
 from collections.abc import Callable
 from typing import NamedTuple
 
-from armwright.graph.expr import Expr, Graph
+from armwright.graph.expr import Expr, Graph, rebuilt
 from armwright.graph.ops import Op
-from armwright.graph.program import Program
-from armwright.graph.rebuild import rebuilt
+from armwright.graph.traced_program import Program
 
 BITS = 6
 HALF = 1 << (BITS - 1)  # exponents are digits -HALF < e < HALF

@@ -3,10 +3,15 @@
 
 Equal expressions are one node, constants are computed at once, 0 and ±1 vanish, and signs are pulled outwards so
 that ``a − b`` and ``b − a`` share a node. All of it is exact in real arithmetic.
+
+The graph of what was written: nothing shared, nothing folded. For counting operations as the documents do.
+
+Making a node anew, in another graph or of other operands.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -327,3 +332,77 @@ class Expr:
 def truth(graph: Graph, value: Traced) -> Expr:
     """Make `value` (Expr, bool or number) a truth value of `graph`."""
     return value.as_truth() if isinstance(value, Expr) else graph.constant(bool(value))
+
+
+class NaiveGraph(Graph):
+    """A graph that neither shares nor folds: it counts what the written loops would do."""
+
+    def node(self, op: Op, args: tuple[int, ...] = (), value: Value = None) -> Expr:
+        """Append, always (constants and inputs excepted: they are not operations)."""
+        if op in (Op.CONST, Op.INPUT):
+            return super().node(op, args, value)
+        return self.nodes[self.append(op, args, value)]
+
+    def apply(self, op: Op, *operands: Expr) -> Expr:
+        """Append the operation as written."""
+        return self.node(op, tuple(x.index for x in operands))
+
+    def negate(self, x: Expr) -> Expr:
+        """As written."""
+        return self.apply(Op.NEG, x)
+
+    def add(self, x: Expr, y: Expr) -> Expr:
+        """As written."""
+        return self.apply(Op.ADD, x, y)
+
+    def subtract(self, x: Expr, y: Expr) -> Expr:
+        """As written."""
+        return self.apply(Op.SUB, x, y)
+
+    def multiply(self, x: Expr, y: Expr) -> Expr:
+        """As written."""
+        return self.apply(Op.MUL, x, y)
+
+    def divide(self, x: Expr, y: Expr) -> Expr:
+        """As written."""
+        return self.apply(Op.DIV, x, y)
+
+    def sine(self, x: Expr) -> Expr:
+        """As written, but one evaluation per argument: every hand-written program keeps its sines."""
+        return self._once(Op.SIN, x)
+
+    def cosine(self, x: Expr) -> Expr:
+        """As written, one evaluation per argument."""
+        return self._once(Op.COS, x)
+
+    def _once(self, op: Op, x: Expr) -> Expr:
+        key = (op, x.index)
+        if key not in self.numbers:
+            self.numbers[key] = self.apply(op, x).index
+        return self.nodes[self.numbers[key]]
+
+
+def rebuilt(graph: Graph, op: Op, operands: Sequence[Expr], value: Value) -> Expr:
+    """Return the node (op, operands, value) of `graph`, folded as if the code were traced into it."""
+    match op:
+        case Op.CONST:
+            return graph.constant(value)  # type: ignore[arg-type]  # a constant's value is a number
+        case Op.INPUT:
+            return graph.input(*value)  # type: ignore[misc]  # an input's is a pair
+        case Op.ADD:
+            return graph.add(*operands)
+        case Op.SUB:
+            return graph.subtract(*operands)
+        case Op.MUL:
+            return graph.multiply(*operands)
+        case Op.DIV:
+            return graph.divide(*operands)
+        case Op.NEG:
+            return graph.negate(*operands)
+        case Op.SIN:
+            return graph.sine(*operands)
+        case Op.COS:
+            return graph.cosine(*operands)
+        case Op.SELECT:
+            return graph.select(*operands)
+    return graph.apply(op, *operands)

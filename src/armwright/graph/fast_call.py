@@ -31,8 +31,8 @@ from armwright.graph.emit.llvm_call import (
     WRITABLE,
     trampoline_ir,
 )
-from armwright.graph.once import once
-from armwright.graph.program import Program
+from armwright.graph.thread_pool import once
+from armwright.graph.traced_program import Program
 
 _PYARRAY_NEW = 93  # index in NumPy's exported C API table
 

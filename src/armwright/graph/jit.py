@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import NamedTuple, cast
 
 from armwright.errors import CompileError
-from armwright.graph.once import LOCK, once
+from armwright.graph.thread_pool import LOCK, once
 
 
 class Host(NamedTuple):

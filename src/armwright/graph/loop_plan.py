@@ -15,7 +15,7 @@ from inspect import Parameter, Signature
 from typing import Literal
 
 from armwright.errors import InputError
-from armwright.graph.program import Program, trace
+from armwright.graph.traced_program import Program, trace
 from armwright.types import Traced
 
 Slots = dict[str, Traced]

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from armwright.graph.emit.walk import is_boolean, last_uses
+from armwright.graph.emit.printing import is_boolean, last_uses
 from armwright.graph.ops import MEANING, Op
-from armwright.graph.program import Program
+from armwright.graph.traced_program import Program
 from armwright.types import Array
 
 BLOCK = 2000  # fewer rows cost more in calls, more rows leave the cache

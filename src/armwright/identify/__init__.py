@@ -6,31 +6,30 @@ model = aw.identify.fit(log, aw.load("my_arm.urdf"))
 aw.identify.predict_currents(model, log).error
 """
 
-from armwright.identify.bands import Bands
-from armwright.identify.columns import LAYOUTS, Columns
-from armwright.identify.current_map import CurrentMap, fit_current_map
-from armwright.identify.direct import Wrenches, direct_residuals, tool_wrenches
-from armwright.identify.excitation import Excitation
-from armwright.identify.excite import excite
-from armwright.identify.feel import Feeler, Felt, feel, feel_stream
-from armwright.identify.fit import fit
-from armwright.identify.floor import repeat_floor
-from armwright.identify.gains import Free, FromTargets, Known, gains_from_targets
-from armwright.identify.identified import Estimate, Identified, Load, PayloadEstimate
-from armwright.identify.imu import ImuCheck, check_accelerometer
-from armwright.identify.instruments import cross_check
-from armwright.identify.log import Dropped, Log
+from armwright.identify.controller_gains import PdGains, pd_gains
+from armwright.identify.current_log import Dropped, Log
+from armwright.identify.drive_gains import CurrentMap, Free, FromTargets, Known, fit_current_map, gains_from_targets
+from armwright.identify.excitation import Excitation, excite
+from armwright.identify.external_torque import (
+    Residual,
+    Wrenches,
+    direct_residuals,
+    learn_bands,
+    residuals,
+    tool_wrenches,
+    with_bands,
+)
+from armwright.identify.feeling import Feeler, Felt, feel, feel_stream
+from armwright.identify.felt_contacts import Contact, Ticks, ToolWrench
+from armwright.identify.filtered_log import Prepared, prepare
+from armwright.identify.identified import Bands, Estimate, Identified, Load, PayloadEstimate
+from armwright.identify.imu_check import ImuCheck, check_accelerometer
+from armwright.identify.instrumental import cross_check
+from armwright.identify.log_reader import LAYOUTS, Columns, read_log
 from armwright.identify.model_file import load_model, save_model
-from armwright.identify.observe import Residual, learn_bands, residuals, with_bands
-from armwright.identify.payload import payload
-from armwright.identify.pd_gains import PdGains, pd_gains
-from armwright.identify.predict import Prediction, predict_currents
-from armwright.identify.prepare import Prepared, prepare
-from armwright.identify.read import read_log
-from armwright.identify.refit import refit_friction
-from armwright.identify.ticks import Ticks
-from armwright.identify.touch import Contact, ToolWrench
-from armwright.identify.validate import Held, held_out, validate
+from armwright.identify.model_fit import fit, refit_friction
+from armwright.identify.payloads import payload
+from armwright.identify.validation import Held, Prediction, held_out, predict_currents, repeat_floor, validate
 
 __all__ = [
     "LAYOUTS",

@@ -5,20 +5,77 @@
 
 begins and ends at rest (q̇ = q̈ = 0), so that it can be repeated. Between N samples of a period, a trigonometric
 polynomial of degree H exceeds them by at most the factor 1/cos(πH/N) (Ehlich and Zeller): limits hold everywhere.
+
+The arm among shapes and beside itself: which of its own links could touch, found by trying random postures.
+
+Motions that make parameters visible: Fourier series whose information about them is largest (D-optimal).
+
+The logarithm of the determinant of the information matrix, friction included, is raised by L-BFGS from several starts;
+limits, torques and clearance are penalties on the way and conditions at the end: the motion is then shrunk towards its
+centre until every one of them holds, positions, speeds and accelerations at all times (`Excitation.peaks`), torques and
+clearance at 4000 instants, clearance also between them (`WholeArm.motion_free`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import names_culprit
+from armwright.dynamics.public import inverse_dynamics, random_states
 from armwright.errors import InputError
-from armwright.motion.reference import Reference
+from armwright.identify.identifiable import Structure, structure
+from armwright.kinematics.forward import link_poses
+from armwright.motion.trajectory import Reference
+from armwright.planning.joint.whole_arm import WholeArm
+from armwright.planning.obstacles import Obstacles, contact_capsules, obstacles_of
+from armwright.robot.kernels import compile as compiled
+from armwright.world.arm_capsules import link_ends
+from armwright.world.segments import segment_segment
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from armwright.robot.model import Robot
     from armwright.types import Array
+    from armwright.world import World
+    from armwright.world.arm_capsules import LinkCapsules
+
+TRIES = 500
+OFTEN_APART = 0.5
+"""Share of random postures in which two links must be apart to be worth keeping apart: neighbours always overlap."""
+
+
+def arm_among(robot: Robot, world: World | None = None) -> WholeArm:
+    """The arm with the shapes of a world around it, and with the pairs of its own links that could touch."""
+    capsules = contact_capsules(robot)
+    around = Obstacles() if world is None else obstacles_of(world)
+    return WholeArm(robot, around, capsules, pairs=own_pairs(robot, capsules))
+
+
+def own_pairs(robot: Robot, capsules: LinkCapsules) -> tuple[tuple[int, int], ...]:
+    """Pairs of capsules of different, not neighbouring bodies that are apart in most postures."""
+    parent = [body.parent for body in robot.bodies]
+    tried = []
+    for i in range(len(capsules.body)):
+        for j in range(i):
+            one, other = int(capsules.body[i]), int(capsules.body[j])
+            if one != other and parent[one] != other and parent[other] != one:
+                tried.append((j, i))
+    if not tried:
+        return ()
+
+    def gaps(arm: Any, q: Any) -> Any:
+        ends = link_ends(link_poses(arm, q), capsules)
+        r = capsules.radius
+        return np.array([segment_segment(*ends[i], *ends[j]) - r[i] - r[j] for i, j in tried])
+
+    found = np.asarray(compiled(gaps, robot)(random_states(robot, TRIES)[0]))
+    apart = np.mean(found > 0.0, axis=0) >= OFTEN_APART
+    return tuple(pair for pair, keep in zip(tried, apart, strict=True) if keep)
+
 
 GRID = 4000
 """Samples of a period at which peaks are looked for."""
@@ -83,3 +140,241 @@ def at_rest(harmonics: int) -> tuple[Array, Array]:
         _, _, Vt = np.linalg.svd(row[None])
         bases.append(Vt[1:].T)
     return bases[0], bases[1]
+
+
+SAMPLES = 100
+"""Instants at which the optimiser looks at a motion."""
+STIFF = 400.0
+"""Penalty of a limit that is exceeded by all of itself, against one unit of log-determinant a parameter."""
+NEAR = 0.02
+"""[m] kept from shapes while optimising."""
+STEP = 1e-4
+"""[rad] of finite differences."""
+SHRINK = 0.97
+SAGITTA = 1e-3
+"""[m] kept beyond the chords between instants whose freedom is proved; the motion bulges by far less."""
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """What a motion must respect: (n,) each, and the arm among shapes."""
+
+    lower: Array
+    upper: Array
+    velocity: Array
+    acceleration: Array
+    torque: Array
+    among: WholeArm
+
+
+@names_culprit
+def excite(
+    robot: Robot,
+    *,
+    seconds: float = 25.0,
+    harmonics: int = 5,
+    noise: ArrayLike | None = None,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    torque: ArrayLike | None = None,
+    world: World | None = None,
+    starts: int = 2,
+    iterations: int = 60,
+    seed: int = 0,
+) -> Excitation:
+    """Propose a motion that identifies an arm well.
+
+    Args:
+        robot: the arm; torques are those of its description.
+        seconds: period of the motion.
+        harmonics: of that period.
+        noise: (n,) deviation of the measured torques [N m]; a hundredth of the effort limits by default.
+        lower: position limits (n,) [rad]; the robot's, at most ±π, by default.
+        upper: position limits (n,) [rad].
+        velocity: speed limits (n,); the robot's by default.
+        acceleration: limits (n,); the robot's by default.
+        torque: limits (n,) [N m]; the robot's efforts by default.
+        world: shapes to keep clear of; the arm keeps clear of itself in any case.
+        starts: random starting motions; the best wins.
+        iterations: of the optimiser, each start.
+        seed: of the starting motions.
+
+    Raises:
+        InputError: limits that leave no room, or a centre that touches something.
+    """
+    from scipy.optimize import minimize
+
+    if not (np.isfinite(seconds) and seconds > 0.0) or starts < 1 or iterations < 1:
+        raise InputError("excite: seconds, starts and iterations must be > 0")
+    space = _space(robot, lower, upper, velocity, acceleration, torque, arm_among(robot, world))
+    sigma = _noise(robot, noise)
+    model = structure(robot)
+    problem = _Problem(model, space, sigma, float(seconds), *at_rest(harmonics))
+    rng = np.random.default_rng(seed)
+    found: list[tuple[float, Excitation]] = []
+    for _ in range(starts):
+        x = minimize(
+            problem.value_and_slope,
+            problem.start(rng),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": iterations, "maxcor": 30},
+        ).x
+        motion = problem.motion(x)
+        fitted = _fitted(robot, motion, space)
+        if fitted is not None:
+            found.append(problem.judged(fitted))
+    if not found:
+        raise InputError("excite: no motion keeps clear of the given shapes; move the arm's centre or give more room")
+    return min(found, key=lambda pair: pair[0])[1]
+
+
+def _space(robot: Robot, lower: Any, upper: Any, velocity: Any, acceleration: Any, torque: Any, arm: WholeArm) -> Space:
+    def of(value: Any, default: Array, what: str) -> Array:
+        array = np.broadcast_to(np.asarray(default if value is None else value, dtype=np.float64), (robot.n,))
+        if np.isnan(array).any():
+            raise InputError(f"excite: {what} must not be NaN")
+        return np.asarray(array)
+
+    low, high = np.maximum(robot.lower, -np.pi), np.minimum(robot.upper, np.pi)
+    limits = [joint.limits for joint in robot.joints]
+    space = Space(
+        of(lower, low, "lower"),
+        of(upper, high, "upper"),
+        of(velocity, np.array([x.velocity for x in limits]), "velocity"),
+        of(acceleration, np.array([x.acceleration for x in limits]), "acceleration"),
+        of(torque, np.array([x.effort for x in limits]), "torque"),
+        arm,
+    )
+    if not (space.lower < space.upper).all() or min(space.velocity.min(), space.acceleration.min()) <= 0.0:
+        raise InputError("excite: lower must be below upper, velocity and acceleration > 0")
+    return space
+
+
+def _noise(robot: Robot, noise: Any) -> Array:
+    effort = np.array([joint.limits.effort for joint in robot.joints])
+    default = np.where(np.isfinite(effort) & (effort > 0.0), 0.01 * effort, 1.0)
+    sigma = np.broadcast_to(np.asarray(default if noise is None else noise, dtype=np.float64), (robot.n,))
+    if not (np.isfinite(sigma) & (sigma > 0.0)).all():
+        raise InputError(f"excite: noise must be > 0, got {sigma.tolist()}")
+    return np.asarray(sigma)
+
+
+class _Problem:
+    """The objective over x = (centre, free sine, free cosine coefficients)."""
+
+    def __init__(self, model: Structure, space: Space, sigma: Array, period: float, A: Array, B: Array) -> None:
+        self.model, self.space, self.sigma, self.period = model, space, sigma, period
+        self.A, self.B, self.n = A, B, model.robot.n
+        self.t: Array = np.asarray(np.arange(SAMPLES) * (period / SAMPLES), dtype=np.float64)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        half = 0.5 * (self.space.upper - self.space.lower)
+        centre = 0.5 * (self.space.upper + self.space.lower) + rng.uniform(-0.3, 0.3, self.n) * half
+        y = rng.normal(size=(2, len(self.A) - 1, self.n)) * (0.25 * half / np.sqrt(len(self.A)))
+        return np.concatenate([centre, y.ravel()])
+
+    def parts(self, X: Array) -> tuple[Array, Array, Array]:
+        """Centres (B, n), sine and cosine coefficients (B, H, n) of points X (B, size)."""
+        free = X[:, self.n :].reshape(len(X), 2, len(self.A) - 1, self.n)
+        return X[:, : self.n], self.A @ free[:, 0], self.B @ free[:, 1]
+
+    def motion(self, x: Array) -> tuple[Array, Array, Array, float]:
+        centre, sine, cosine = self.parts(x[None])
+        return centre[0], sine[0], cosine[0], self.period
+
+    def value_and_slope(self, x: Array) -> tuple[float, Array]:
+        """Objective and its gradient by forward differences, all points in one batch of the compiled regressor."""
+        X = np.concatenate([x[None], x + STEP * np.eye(len(x))])
+        values = self.values(X)
+        return float(values[0]), (values[1:] - values[0]) / STEP
+
+    def values(self, X: Array) -> Array:
+        q, qd, qdd = fourier(self.t, self.period, *self.parts(X))
+        H, tau = information(self.model, q, qd, qdd, self.sigma)
+        scale = 1.0 / np.sqrt(np.maximum(np.einsum("bii->bi", H[:1]), 1e-12))
+        _, logdet = np.linalg.slogdet(H * scale[:, :, None] * scale[:, None, :] + 1e-10 * np.eye(H.shape[1]))
+        # the scale is that of the first point: a constant for the differences
+        size = H.shape[1]
+        return np.asarray(-(logdet - 2.0 * np.log(scale).sum(axis=1)) / size + STIFF * self.excess(q, qd, qdd, tau))
+
+    def excess(self, q: Array, qd: Array, qdd: Array, tau: Array) -> Array:
+        """Mean square share (B,) by which limits are exceeded."""
+        s = self.space
+        half = 0.5 * (s.upper - s.lower)
+        shares = [np.abs(q - 0.5 * (s.upper + s.lower)) / half, np.abs(qd) / s.velocity, np.abs(qdd) / s.acceleration]
+        shares.append(np.abs(tau) / s.torque)
+        total = sum(np.mean(np.maximum(share - 0.98, 0.0) ** 2, axis=(-2, -1)) for share in shares)
+        near = np.maximum((NEAR - s.among.clearance(q)) / 0.1, 0.0)
+        return np.asarray(total + np.mean(near**2, axis=-1))
+
+    def judged(self, motion: Excitation) -> tuple[float, Excitation]:
+        """The motion with its expected deviations, and −log det of its information."""
+        t = np.arange(round(100.0 * self.period)) / 100.0
+        q, qd, qdd = motion.reference(t)
+        H, _ = information(self.model, q[None], qd[None], qdd[None], self.sigma)
+        names = parameter_names(self.model)
+        deviations, condition = expected_deviations(H[0])
+        _, logdet = np.linalg.slogdet(H[0])
+        return -float(logdet), replace(motion, deviations=deviations, names=names, condition=condition)
+
+
+def parameter_names(model: Structure) -> tuple[str, ...]:
+    """Names of the parameters that `information` is about: base, then viscous, degressive, Coulomb, offset a joint."""
+    terms = ("viscous", "degressive", "coulomb", "offset")
+    return (*model.base.names, *(f"{joint.name}.{term}" for joint in model.robot.joints for term in terms))
+
+
+def information(model: Structure, q: Array, qd: Array, qdd: Array, sigma: Array) -> tuple[Array, Array]:
+    """Information (B, p, p) of motions (B, T, n) about base parameters and friction, and the torques (B, T, n).
+
+    Rows of joints that rest do not count, as in `fit`.
+    """
+    Y = model.columns(q, qd, qdd)
+    tau = np.einsum("btjk,k->btj", Y, model.base.regrouping @ model.sheet())
+    moving = 1.0 - np.exp(-((qd / 0.03) ** 2))
+    n, rank = model.robot.n, model.rank
+    H = np.zeros((len(q), rank + 4 * n, rank + 4 * n))
+    for j in range(n):
+        v = qd[..., j]
+        F = np.stack([v, v * np.abs(v), np.tanh(v / 0.02), np.ones_like(v)], axis=-1)
+        C = np.concatenate([Y[:, :, j], F], axis=-1) * (moving[..., j] / sigma[j])[..., None]
+        G = np.swapaxes(C, 1, 2) @ C
+        own = slice(rank + 4 * j, rank + 4 * j + 4)
+        H[:, :rank, :rank] += G[:, :rank, :rank]
+        H[:, :rank, own] = G[:, :rank, rank:]
+        H[:, own, :rank] = G[:, rank:, :rank]
+        H[:, own, own] = G[:, rank:, rank:]
+    return H, tau
+
+
+def expected_deviations(H: Array) -> tuple[Array, float]:
+    """Deviations (p,) for white noise, and the condition number of the scaled design."""
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
+    values, vectors = np.linalg.eigh(H * np.outer(scale, scale))
+    values = np.maximum(values, 1e-14 * values[-1])
+    inverse = np.einsum("ik,k,ik->i", vectors, 1.0 / values, vectors)
+    return scale * np.sqrt(inverse), float(np.sqrt(values[-1] / values[0]))
+
+
+def _fitted(robot: Robot, motion: tuple[Array, Array, Array, float], space: Space) -> Excitation | None:
+    """Shrink a motion about its centre until every limit holds; None if its centre itself is not free."""
+    centre, sine, cosine, period = motion
+    centre = np.clip(centre, space.lower + 1e-3, space.upper - 1e-3)
+    nothing = np.zeros(0)
+    for k in range(200):
+        size = SHRINK**k if k < 199 else 0.0
+        found = Excitation(period, centre, size * sine, size * cosine, nothing, (), np.nan)
+        low, high, speed, push = found.peaks()
+        inside = (low >= space.lower).all() and (high <= space.upper).all()
+        if not (inside and (speed <= space.velocity).all() and (push <= space.acceleration).all()):
+            continue
+        q, qd, qdd = found.reference(np.linspace(0.0, period, GRID + 1))
+        if (np.abs(inverse_dynamics(robot, q, qd, qdd)) > space.torque).any():
+            continue
+        gap = float(space.among.clearance(q).min())
+        if gap > SAGITTA and space.among.motion_free(q[:-1], q[1:]).all():
+            return replace(found, clearance=gap)
+    return None

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.identify.pictures import timeline
-from armwright.recording.pictures.compact_png import compact_png
-from armwright.recording.pictures.report import escaped, html_table, write_html
+from armwright.identify.fit_report import timeline
+from armwright.recording.pictures.html_page import escaped, html_table, write_html
+from armwright.recording.pictures.style import compact_png
 from armwright.recording.recording import versions
-from armwright.recording.replay.stage import MOST_EVENTS, Arrows, Curves, Stage
+from armwright.recording.replay.replay_stage import MOST_EVENTS, Arrows, Curves, Stage
 from armwright.recording.signals import Event
 
 if TYPE_CHECKING:
-    from armwright.identify.feel import Felt
+    from armwright.identify.feeling import Felt
+    from armwright.identify.felt_contacts import Contact
     from armwright.identify.identified import Identified
-    from armwright.identify.touch import Contact
 
 HEADS = ("no.", "from [s]", "to [s]", "joint", "link", "level [-]", "force on the tool [N]", "remark")
 

@@ -1,29 +1,257 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighted least squares on the currents of all logs: base parameters, friction, gains and payloads, before physics."""
+"""Weighted least squares on the currents of all logs: base parameters, friction, gains and payloads, before physics.
+
+Weighted least squares on the currents, from Gram matrices alone.
+
+    i_j = κ_j Y_j (β + L δ_l) + F_j φ_j      joint j, log l
+
+β are the base parameters, δ_l the ten parameters of the payload of log l (none, all, or all but a known mass), φ_j the
+friction in amperes, κ_j = 1/gain, fixed or free. Fixed, the problem is linear; free, it is bilinear and a few
+Gauss–Newton steps solve it. Weights are 1/σ_j², σ_j from the residuals of each joint.
+
+How far estimates can be trusted: deviations from the scatter of whole seconds, and what the data leave open.
+
+Residuals of an arm are ripple, drift and friction, not white noise: neighbouring samples repeat each other. White-noise
+formulas give deviations four times too small on real logs. The sums Cᵀr of one-second blocks are nearly independent,
+and their scatter gives the covariance H⁻¹ (Σ s sᵀ) H⁻¹ (the sandwich).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.identify.accumulate import Grams, accumulate, scores
-from armwright.identify.checks import check_log, check_rows, check_seconds
-from armwright.identify.friction import DAHL, check_dahl
-from armwright.identify.gains import Free, Gains, Known, TargetGains, gains_from_targets
+from armwright.identify.current_log import Log
+from armwright.identify.drive_gains import Free, Gains, Known, TargetGains, gains_from_targets
+from armwright.identify.filtered_log import Prepared, prepare
+from armwright.identify.gear_friction import DAHL, TERMS, check_dahl
+from armwright.identify.gram_matrices import Grams, accumulate, scores
+from armwright.identify.identifiable import Structure, structure
 from armwright.identify.identified import Load
-from armwright.identify.log import Log
-from armwright.identify.prepare import Prepared, prepare
-from armwright.identify.solve import Layout, Solution, solve
-from armwright.identify.structure import Structure, structure
-from armwright.identify.uncertainty import covariance
+from armwright.identify.log_checks import check_log, check_rows, check_seconds
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
+
+STEPS = 30
+CLOSE = 1e-11
+"""Relative change of the cost at which Gauss–Newton stops."""
+SINGULAR = 1e-11
+"""Eigenvalue of the scaled normal matrix, against the largest, from which a direction counts as not excited."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where the unknowns stand in θ = (β, δ of each loaded log, φ, κ).
+
+    Attributes:
+        rank, n: numbers of base parameters and joints.
+        loads: (rank, 10) effect of a payload on β.
+        payloads: for each log the place of its payload among `masses`, None without.
+        masses: of each payload [kg], None where unknown.
+        free_gains: whether κ is unknown.
+    """
+
+    rank: int
+    n: int
+    loads: Array
+    payloads: tuple[int | None, ...]
+    masses: tuple[float | None, ...]
+    free_gains: bool
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns, known masses included as constants."""
+        return self.rank + 10 * len(self.masses) + len(TERMS) * self.n + self.n
+
+    def payload(self, g: int) -> slice:
+        """Place of payload g."""
+        return slice(self.rank + 10 * g, self.rank + 10 * g + 10)
+
+    def friction(self, j: int) -> slice:
+        """Place of the friction of joint j."""
+        start = self.rank + 10 * len(self.masses) + len(TERMS) * j
+        return slice(start, start + len(TERMS))
+
+    def gain(self, j: int) -> int:
+        """Place of κ_j."""
+        return self.size - self.n + j
+
+    @property
+    def free(self) -> Array:
+        """Mask of the unknowns that are estimated."""
+        free = np.ones(self.size, bool)
+        for g, mass in enumerate(self.masses):
+            free[self.payload(g).start] = mass is None
+        free[self.size - self.n :] = self.free_gains
+        return free
+
+    def beta(self, theta: Array, log: int) -> Array:
+        """Base parameters of log `log`, payload included."""
+        g = self.payloads[log]
+        return theta[: self.rank] + (self.loads @ theta[self.payload(g)] if g is not None else 0.0)
+
+    def vector(self, theta: Array, log: int, j: int) -> Array:
+        """Return v with residual C_j v."""
+        kappa = theta[self.gain(j)]
+        return np.concatenate([kappa * self.beta(theta, log), theta[self.friction(j)], [-1.0]])
+
+    def tangent(self, theta: Array, log: int, j: int) -> Array:
+        """∂v/∂θ (m, size)."""
+        J = np.zeros((self.rank + len(TERMS) + 1, self.size))
+        kappa = theta[self.gain(j)]
+        J[: self.rank, : self.rank] = kappa * np.eye(self.rank)
+        g = self.payloads[log]
+        if g is not None:
+            J[: self.rank, self.payload(g)] = kappa * self.loads
+        J[self.rank : -1, self.friction(j)] = np.eye(len(TERMS))
+        J[: self.rank, self.gain(j)] = self.beta(theta, log)
+        return J
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Result of `solve`.
+
+    Attributes:
+        theta: (size,) see `Layout`.
+        sigma: (n,) rms residual of each joint [A].
+        normal: (size, size) JᵀWJ.
+        null: (k, size) directions that the data do not determine.
+        rows: number of equations, all joints together.
+    """
+
+    theta: Array
+    sigma: Array
+    normal: Array
+    null: Array
+    rows: float
+
+
+def solve(grams: Sequence[Grams], layout: Layout, start: Array) -> Solution:
+    """Minimise the weighted residual of all logs from a starting θ whose κ, and known masses, are set."""
+    theta = start.copy()
+    rows = np.maximum(sum(g.rows for g in grams), 1.0)
+    sigma = np.sqrt(np.maximum(sum(g.squares for g in grams), 1e-300) / rows)
+    before = np.inf
+    for _ in range(STEPS):
+        H, g = normal_equations(grams, layout, theta, sigma)
+        step, _ = _step(H, g, layout.free)
+        theta = theta + step
+        square = squares(grams, layout, theta) / rows
+        floor = 1e-24 * (sum(g.squares for g in grams) / rows) + 1e-300
+        new = np.sqrt(np.maximum(square, floor))
+        cost = float(np.sum(np.log(new)))
+        sigma = new
+        if abs(before - cost) < CLOSE * max(1.0, abs(cost)):
+            break
+        before = cost
+    H, g = normal_equations(grams, layout, theta, sigma)
+    _, null = _step(H, g, layout.free)
+    if layout.free_gains and (theta[layout.size - layout.n :] <= 0.0).any():
+        raise InputError(
+            "gains: the fit gives a drive gain ≤ 0; the logs do not determine it, use Known or FromTargets"
+        )
+    return Solution(theta, sigma, H, null, float(np.sum(rows)))
+
+
+def normal_equations(grams: Sequence[Grams], layout: Layout, theta: Array, sigma: Array) -> tuple[Array, Array]:
+    """JᵀWJ and −JᵀWr of all logs."""
+    H, g = np.zeros((layout.size, layout.size)), np.zeros(layout.size)
+    for k, gram in enumerate(grams):
+        for j in range(layout.n):
+            J = layout.tangent(theta, k, j)
+            GJ = gram.matrices[j] @ J
+            w = 1.0 / sigma[j] ** 2
+            H += w * (J.T @ GJ)
+            g -= w * (GJ.T @ layout.vector(theta, k, j))
+    return H, g
+
+
+def squares(grams: Sequence[Grams], layout: Layout, theta: Array) -> Array:
+    """Σ r² of each joint over all logs (n,) [A²]."""
+    out = np.zeros(layout.n)
+    for k, gram in enumerate(grams):
+        for j in range(layout.n):
+            v = layout.vector(theta, k, j)
+            out[j] += max(float(v @ gram.matrices[j] @ v), 0.0)
+    return out
+
+
+def _step(H: Array, g: Array, free: Array) -> tuple[Array, Array]:
+    """Newton step in the free unknowns, along determined directions only; and the others (k, size)."""
+    at = np.flatnonzero(free)
+    A, b = H[np.ix_(at, at)], g[at]
+    scale = np.sqrt(np.maximum(np.diag(A), 0.0))
+    scale = np.where(scale > 1e-150, scale, 1.0)
+    values, vectors = np.linalg.eigh(A / np.outer(scale, scale))
+    good = values > SINGULAR * values[-1]
+    along = vectors[:, good]
+    step = np.zeros(len(free))
+    step[at] = (along @ ((along.T @ (b / scale)) / values[good])) / scale
+    null = np.zeros((int((~good).sum()), len(free)))
+    null[:, at] = vectors[:, ~good].T / scale
+    return step, null
+
+
+WIDE = 0.25
+"""A gain whose deviation exceeds this share of it (±50 % at two deviations) is undetermined."""
+
+
+def covariance(layout: Layout, solution: Solution, blocks: Sequence[Array]) -> Array:
+    """Covariance (size, size) of θ from block sums Cᵀr, one array (blocks, n, m) per log; 0 where θ is fixed.
+
+    Directions that the data do not determine have infinite variance; they show as ``inf`` on the diagonal of the
+    unknowns that take part in them.
+    """
+    free = np.flatnonzero(layout.free)
+    meat = np.zeros((layout.size, layout.size))
+    count = 0
+    for k, sums in enumerate(blocks):
+        s = np.zeros((len(sums), layout.size))
+        for j in range(layout.n):
+            s += sums[:, j] @ layout.tangent(solution.theta, k, j) / solution.sigma[j] ** 2
+        meat += s.T @ s
+        count += len(sums)
+    # as many blocks as unknowns would leave no scatter to see: the usual small-sample factor
+    factor = count / max(1, count - len(free) / layout.n)
+    H = solution.normal[np.ix_(free, free)]
+    scale = np.sqrt(np.maximum(np.diag(H), 0.0))
+    scale = np.where(scale > 1e-150, scale, 1.0)
+    values, vectors = np.linalg.eigh(H / np.outer(scale, scale))
+    good = values > SINGULAR * values[-1]
+    inverse = (vectors[:, good] / values[good]) @ vectors[:, good].T / np.outer(scale, scale)
+    out = np.zeros((layout.size, layout.size))
+    out[np.ix_(free, free)] = factor * inverse @ meat[np.ix_(free, free)] @ inverse
+    for direction in solution.null:
+        part = np.abs(direction) * np.sqrt(np.maximum(np.diag(solution.normal), 1e-300))
+        open_ = np.flatnonzero(part > 1e-3 * part.max(initial=0.0))
+        out[open_, open_] = np.inf
+    return out
+
+
+def undetermined(layout: Layout, solution: Solution, variance: Array) -> Any:
+    """Mask of θ: estimates that others can replace, so that their value says nothing.
+
+    A base, payload or friction parameter counts as undetermined where two of its deviations move the currents by more
+    than their residual; a gain where two deviations exceed half of it.
+    """
+    sd = np.sqrt(np.maximum(variance, 0.0))
+    with np.errstate(invalid="ignore"):
+        effect = sd * np.sqrt(np.maximum(np.diag(solution.normal), 0.0) / solution.rows)  # rms, against the residual
+    out = np.asarray(~(2.0 * effect <= 1.0))
+    gains = slice(layout.size - layout.n, layout.size)
+    out[gains] = ~(sd[gains] <= WIDE * np.abs(solution.theta[gains]))
+    # a column of zeros: nothing in the logs asks for this parameter
+    out |= np.diag(solution.normal) <= 0.0
+    out[np.logical_not(layout.free)] = False
+    return out
+
 
 PASSES = 12
 """Most passes over the data; each loads the friction with the torques that the last found. Four do for real logs."""

@@ -14,11 +14,10 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import ArmwrightError, InputError
-from armwright.identify.bands import Bands
-from armwright.identify.consistent import pseudo_inertia
-from armwright.identify.friction import TERMS, GearFriction
-from armwright.identify.identified import Estimate, Identified, PayloadEstimate
-from armwright.regular_file import read_regular
+from armwright.files import read_regular
+from armwright.identify.consistent_bodies import pseudo_inertia
+from armwright.identify.gear_friction import TERMS, GearFriction
+from armwright.identify.identified import Bands, Estimate, Identified, PayloadEstimate
 
 if TYPE_CHECKING:
     from armwright.types import Array
@@ -156,7 +155,7 @@ class _Reader:
         return found
 
     def model(self) -> Identified:
-        from armwright.robot.sheet.read import robot_from_text
+        from armwright.robot.sheet.sheet_read import robot_from_text
 
         sheet = self.at("sheet")
         if not isinstance(sheet, str):
@@ -205,7 +204,7 @@ class _Reader:
             raise InputError(text if text.startswith(str(self.file)) else f"{self.file}: {text}") from error
 
     def payloads(self) -> tuple[PayloadEstimate, ...]:
-        from armwright.identify.finish import payload_estimate
+        from armwright.identify.model_fit import payload_estimate
 
         out = []
         listed = self.at("payloads")

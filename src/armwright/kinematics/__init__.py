@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Geometry of motion: poses, Jacobians, manipulability, singularities, inverse kinematics."""
 
-from armwright.kinematics.analytic import analytic_jacobian, analytic_jacobian_dot
-from armwright.kinematics.elbow import elbow_angle
 from armwright.kinematics.forward import fk, fk_all
-from armwright.kinematics.ik_geometry import IKClass, ik_class
+from armwright.kinematics.frame_motion import (
+    acceleration,
+    analytic_jacobian,
+    analytic_jacobian_dot,
+    jacobian_dot,
+    twist,
+)
+from armwright.kinematics.ik_classification import IKClass, ik_class
+from armwright.kinematics.ik_goal import elbow_angle
 from armwright.kinematics.ik_result import IKBatch, IKResult
 from armwright.kinematics.inverse import ik
-from armwright.kinematics.jacobian import com_jacobian, jacobian
-from armwright.kinematics.measures import (
+from armwright.kinematics.jacobians import com_jacobian, jacobian
+from armwright.kinematics.manipulability_measures import (
     Ellipsoid,
     Singularity,
     condition_number,
@@ -16,7 +22,6 @@ from armwright.kinematics.measures import (
     singularity,
     smallest_singular_value,
 )
-from armwright.kinematics.motion import acceleration, jacobian_dot, twist
 
 __all__ = [
     "Ellipsoid",

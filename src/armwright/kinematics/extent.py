@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.kinematics.jacobian import frame_jacobian
+from armwright.kinematics.jacobians import frame_jacobian
 from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from armwright.kinematics.frames import FrameLike, body_index, placement
+from armwright.kinematics.frame_names import FrameLike, body_index, placement
 from armwright.robot.kernels import kernel
 from armwright.robot.step import steps
 from armwright.robot.tree import Tree, as_tree

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.notebook import html_table
+from armwright.html_text import html_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

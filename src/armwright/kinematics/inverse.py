@@ -10,15 +10,14 @@ import numpy as np
 
 from armwright.arguments import matrix_of, names_culprit, number
 from armwright.errors import InputError, NotSupportedError
-from armwright.kinematics.aim import POSITION, aim_of
-from armwright.kinematics.closed_form import solve_closed
-from armwright.kinematics.frames import FrameLike, body_index, finite, rigid
-from armwright.kinematics.ik_geometry import HomeAxes, IKClass, analyse
+from armwright.kinematics.frame_names import FrameLike, body_index, finite, rigid
+from armwright.kinematics.ik_classification import HomeAxes, IKClass, analyse
+from armwright.kinematics.ik_closed_form import solve_closed
+from armwright.kinematics.ik_goal import POSITION, aim_of
+from armwright.kinematics.ik_limits import middle
+from armwright.kinematics.ik_numeric import RESTARTS, Search, goal_numbers, solve_numeric, solve_one
+from armwright.kinematics.ik_preference import with_preference
 from armwright.kinematics.ik_result import IKBatch, IKResult
-from armwright.kinematics.joint_range import middle
-from armwright.kinematics.numeric import RESTARTS, Search, goal_numbers, solve_numeric
-from armwright.kinematics.one_target import solve_one
-from armwright.kinematics.preference import with_preference
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

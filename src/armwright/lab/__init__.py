@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The test stand of 004: a virtual controller with a body behind it, a recorder that loses nothing, a replay."""
 
-from armwright.lab.align import Alignment, align
-from armwright.lab.client import RobotLink, Sample, connect
+from armwright.lab.align_clocks import Alignment, align
 from armwright.lab.net import LabError
 from armwright.lab.packets import read_packets
-from armwright.lab.record import Recorder
-from armwright.lab.replay import Replay
+from armwright.lab.recorder import Recorder
+from armwright.lab.replay_devices import Replay
+from armwright.lab.robot_link import RobotLink, Sample, connect
 from armwright.lab.stand import Stand
 
 __all__ = [

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.sensing import FT_AT
+from armwright.lab.flange_sensing import FT_AT
 
 if TYPE_CHECKING:
-    from armwright.lab.plant import Plant
-    from armwright.lab.sensing import Felt
+    from armwright.lab.flange_sensing import Felt
+    from armwright.lab.lab_plant import Plant
     from armwright.types import Array
 
 MOST_FORCE, MOST_SECONDS, MOST_PUSHES = 500.0, 60.0, 1000

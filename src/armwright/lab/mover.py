@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.client import RobotLink, Sample
 from armwright.lab.net import LabError
-from armwright.lab.wire.script import Call, parse_call
+from armwright.lab.robot_link import RobotLink, Sample
+from armwright.lab.wire.script_text import Call, parse_call
 
 JOINTS = ("Base", "Shoulder", "Elbow", "Wrist1", "Wrist2", "Wrist3")
 NEAR = 0.01  # [rad]

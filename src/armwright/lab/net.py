@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from armwright.errors import ArmwrightError, InputError
-from armwright.lab.clock import PRIORITY, real_time
+from armwright.lab.lab_clock import PRIORITY, real_time
 
 MOST_PENDING = 2 << 20
 MOST_CLIENTS = 64

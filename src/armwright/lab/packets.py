@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from armwright.errors import InputError
-from armwright.lab.wire.rtde_fields import SIZES, Recipe
-from armwright.optional import need
+from armwright.lab.wire.rtde import SIZES, Recipe
+from armwright.packages import need
 
 FLUSH = 0.5  # [s]
 CHUNK = 1 << 18

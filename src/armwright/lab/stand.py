@@ -1,35 +1,124 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual UR controller: the arm, its controller, its ports and its clock, put together."""
+"""The virtual UR controller: the arm, its controller, its ports and its clock, put together.
+
+What is true of a virtual stand, for judging what was found out about it; nothing that estimates may look here.
+
+Faults that can be injected into what is sent: the segmentation that 004 saw, packets that are skipped, a stall.
+"""
 
 from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.clock import Clock
-from armwright.lab.controller.core import TICK, Controller
-from armwright.lab.controller.program import run_text
+from armwright.lab.controller.controller import TICK, Controller
 from armwright.lab.controller.published import realtime_packet, values
-from armwright.lab.faults import STALL_AT, Faults, Segmentation
+from armwright.lab.controller.script_programs import run_text
+from armwright.lab.lab_clock import Clock
+from armwright.lab.lab_plant import Plant
 from armwright.lab.net import Connection, Network
-from armwright.lab.plant import Plant
 from armwright.lab.wire.dashboard import BANNER, DashboardConnection
 from armwright.lab.wire.rtde import RtdeConnection
-from armwright.lab.wire.script import ScriptReader
+from armwright.lab.wire.script_text import ScriptReader
 from armwright.lab.wire.secondary import RATE as SECONDARY_RATE
 from armwright.lab.wire.secondary import robot_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from armwright.lab.sensing import Felt
+    from armwright.lab.flange_sensing import DeviceClock, Felt
     from armwright.robot.model import Robot
     from armwright.types import Array
     from armwright.world.world import World
+
+
+def truth_of(stand: Stand, clock: DeviceClock) -> dict[str, Any]:
+    """Current map τ = k i + b, friction, the load, and the clock of the sensors (t_device = offset + (1 + drift)·t)."""
+    plant = stand.controller.plant
+    joints = plant.robot.joints
+    return {
+        "k": plant.map.k.tolist(),
+        "b": plant.map.b.tolist(),
+        "coulomb": [joint.friction.coulomb for joint in joints],
+        "viscous": [joint.friction.viscous for joint in joints],
+        "load": plant.load.tolist(),
+        "clock": {"offset": clock.offset, "drift": clock.drift},
+    }
+
+
+STALL_AT = 5.0  # [s]
+FIRST, LAST = 694, 62
+"""004 §1.3: of a packet of 756 bytes behind a late one, 694 come at once and 62 later."""
+
+
+@dataclass
+class Faults:
+    """What goes wrong, and how often it has.
+
+    Attributes:
+        segment: send the real-time stream of a moving arm as 756 + 694 | 62 bytes, every third packet late.
+        skip: fraction of publications that are not sent to anybody, as a busy controller does.
+        seed: of the skipping.
+        stall: how long the controller stands still, once, `STALL_AT` seconds after its start [s].
+        skipped: publications skipped so far.
+    """
+
+    segment: bool = False
+    skip: float = 0.0
+    seed: int = 0
+    stall: float = 0.0
+    skipped: int = 0
+    _random: np.random.Generator = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the fraction."""
+        if not 0.0 <= self.skip < 1.0:
+            raise InputError(f"faults: skip must lie in [0, 1), got {self.skip}")
+        if not 0.0 <= self.stall <= 60.0:
+            raise InputError(f"faults: a stall of 0 to 60 s, got {self.stall}")
+        self._random = np.random.default_rng(self.seed)
+
+    def skips(self) -> bool:
+        """Whether this publication is skipped."""
+        lost = self.skip > 0.0 and bool(self._random.random() < self.skip)
+        self.skipped += lost
+        return lost
+
+
+class Segmentation:
+    """Packets of one stream, cut as in 004 §1.3: 1 whole, 1 held back, then held + 694 bytes, then 62."""
+
+    def __init__(self) -> None:
+        self._count, self._held, self.tail = 0, b"", b""
+
+    def send(self, packet: bytes) -> bytes:
+        """What goes out now; `tail` is to follow a moment later."""
+        out, self.tail = self.tail, b""
+        self._count = (self._count + 1) % 3
+        if self._count == 1:
+            return out + packet
+        if self._count == 2:
+            self._held = packet
+            return out
+        out += self._held + packet[:FIRST]
+        self._held, self.tail = b"", packet[FIRST:]
+        return out
+
+    def flush(self) -> bytes:
+        """Everything that is held back."""
+        out, self._held, self.tail, self._count = self._held + self.tail, b"", b"", 0
+        return out
+
+    def rest(self) -> bytes:
+        """The tail that is due, if any."""
+        out, self.tail = self.tail, b""
+        return out
+
 
 PORTS = {"primary": 30001, "secondary": 30002, "realtime": 30003, "rtde": 30004, "dashboard": 29999}
 MOST_PACE = 50.0

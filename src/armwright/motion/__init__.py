@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where to be when: polynomials, splines, profiles, Cartesian moves, time scaling, time-optimal path following."""
 
-from armwright.motion.blend import Corner, join
-from armwright.motion.cartesian import CartesianMotion, follow_path, path_law
+from armwright.motion.arm_limits import TorqueLimits, TorqueUse, torque_limits, torque_use
+from armwright.motion.cartesian_motion import CartesianMotion, follow_path, path_law
+from armwright.motion.cartesian_path import CartesianPath, PathPoint, circle_about, circle_via, line
+from armwright.motion.corner_blend import Corner, join
 from armwright.motion.joint_curve import JointCurve, along
 from armwright.motion.path_error import PathError
 from armwright.motion.path_limits import ToolLimits
-from armwright.motion.paths import CartesianPath, PathPoint, circle_about, circle_via, line
 from armwright.motion.point_to_point import cubic, jerk_limited, quintic, trapezoid, trapezoid_law
-from armwright.motion.reference import Reference
 from armwright.motion.scaling import (
     minimum_duration,
     quintic_duration,
@@ -18,10 +18,9 @@ from armwright.motion.scaling import (
     velocity_factor,
 )
 from armwright.motion.splines import piecewise_quintic, quintic_spline
-from armwright.motion.time_optimal import TimeOptimal, joint_path, time_optimal
+from armwright.motion.time_optimal_path import TimeOptimal, joint_path, time_optimal
 from armwright.motion.tool_path import Segment, ToolPath, segment_of, spline_segments
-from armwright.motion.torque import TorqueLimits, TorqueUse, torque_limits, torque_use
-from armwright.motion.trajectory import Peaks, Samples, Trajectory, hold
+from armwright.motion.trajectory import Peaks, Reference, Samples, Trajectory, hold
 
 __all__ = [
     "CartesianMotion",

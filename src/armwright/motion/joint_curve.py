@@ -14,11 +14,11 @@ import numpy as np
 from armwright.errors import NotSupportedError
 from armwright.kinematics import fk, ik, ik_class, jacobian, jacobian_dot
 from armwright.kinematics.extent import weights
-from armwright.kinematics.joint_range import TURN, turning
+from armwright.kinematics.ik_limits import TURN, turning
+from armwright.motion.cartesian_motion import CLOSED_FORMS
+from armwright.motion.cartesian_path import PathPoint
 from armwright.motion.path_error import check_limits, refuse_jump, refuse_reach, refuse_singular
-from armwright.motion.paths import PathPoint
 from armwright.motion.point_to_point import quintic_coefficients
-from armwright.motion.tracking import CLOSED_FORMS
 from armwright.motion.trajectory import Trajectory
 
 if TYPE_CHECKING:

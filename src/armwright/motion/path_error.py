@@ -11,8 +11,8 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.kinematics import ik, jacobian
 from armwright.kinematics.extent import weights
-from armwright.kinematics.joint_range import SLACK
-from armwright.motion.roots import extreme
+from armwright.kinematics.ik_limits import SLACK
+from armwright.motion.trajectory import extreme
 
 if TYPE_CHECKING:
     from armwright.motion.tool_path import ToolPath

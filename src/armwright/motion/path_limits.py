@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from armwright.dynamics.api import inverse_dynamics
+from armwright.dynamics.public import inverse_dynamics
 from armwright.errors import InputError
 from armwright.kinematics import jacobian, jacobian_dot
-from armwright.motion.torque import joint_viscous
+from armwright.motion.arm_limits import joint_viscous
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from armwright.motion.speed import SpeedLimits
-    from armwright.motion.torque import TorqueLimits
+    from armwright.motion.arm_limits import SpeedLimits, TorqueLimits
     from armwright.motion.trajectory import Trajectory
     from armwright.robot.model import Robot
     from armwright.types import Array

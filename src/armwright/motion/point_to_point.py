@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError, NotSupportedError
-from armwright.motion.inputs import bounds, joint_vector, optional_vector, positive
+from armwright.motion.motion_inputs import bounds, joint_vector, optional_vector, positive
 from armwright.motion.trajectory import Trajectory
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
-from armwright.motion.inputs import bounds, joint_vector, positive
+from armwright.motion.arm_limits import TorqueLimits, torque_limits, torque_use
+from armwright.motion.motion_inputs import bounds, joint_vector, positive
 from armwright.motion.point_to_point import quintic
-from armwright.motion.torque import TorqueLimits, torque_limits, torque_use
 from armwright.motion.trajectory import Trajectory
 
 if TYPE_CHECKING:

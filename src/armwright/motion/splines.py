@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
-from armwright.motion.inputs import numbers, optional_vector, positive, waypoint_rows
+from armwright.motion.motion_inputs import numbers, optional_vector, positive, waypoint_rows
 from armwright.motion.point_to_point import quintic_coefficients
 from armwright.motion.trajectory import Trajectory
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.motion.paths import TINY, CartesianPath, PathPoint
-from armwright.motion.rotation_curve import spinning, turning
+from armwright.motion.cartesian_path import TINY, CartesianPath, PathPoint, spinning, turning
 from armwright.spatial import exp_so3, log_so3
 
 if TYPE_CHECKING:

@@ -1,24 +1,151 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Trajectory`: a motion as frozen data, piecewise polynomials in time for all joints."""
+"""`Trajectory`: a motion as frozen data, piecewise polynomials in time for all joints.
+
+What a controller is asked to follow at one instant.
+
+Exact extremes of piecewise polynomials: values at the roots of the derivative and at the ends of every piece.
+
+A trajectory at many instants, compiled: the table of references that a loop follows, one row per tick.
+
+Every row is computed alone and in the same way, so that a table does not depend on how a run is cut into stretches.
+"""
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
-from armwright.motion.inputs import joint_vector, positive
-from armwright.motion.reference import Reference
-from armwright.motion.reference_table import fill_table
-from armwright.motion.roots import extreme
+from armwright.graph import jit
+from armwright.graph.emit.llvm_polynomials import table_ir
+from armwright.graph.kernel import backend, compiled
+from armwright.motion.motion_inputs import joint_vector, positive
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from armwright.types import Array
+
+
+class Reference(NamedTuple):
+    """Desired joint position, velocity and acceleration, each (..., n) [rad or m, and per second]."""
+
+    q: Any
+    qd: Any
+    qdd: Any
+
+
+NEGLIGIBLE = 1e-13
+"""Leading coefficients below this fraction of the largest are rounding, not a degree: 500 times that of one number."""
+
+
+def unit_roots(c: Array) -> Array:
+    """Points (N, d) in [0, 1] among which are all real roots there of N polynomials c (N, d+1), lowest power first.
+
+    Roots elsewhere or complex are moved to the nearest point of [0, 1] on the real axis: as candidates for an extreme
+    they do no harm, and a double root that rounding has split into a complex pair is not lost.
+    """
+    rows, size = c.shape
+    out = np.zeros((rows, max(size - 1, 1)))
+    if size == 1:
+        return out
+    big = np.abs(c) > NEGLIGIBLE * np.abs(c).max(axis=1, keepdims=True)
+    degree = np.where(big.any(axis=1), size - 1 - np.argmax(big[:, ::-1], axis=1), 0)
+    for d in range(1, size):
+        pick = degree == d
+        if pick.any():
+            companion = np.zeros((int(pick.sum()), d, d))
+            companion[:, np.arange(1, d), np.arange(d - 1)] = 1.0
+            companion[:, :, -1] = -c[pick, :d] / c[pick, d : d + 1]
+            out[pick, :d] = np.clip(np.linalg.eigvals(companion).real, 0.0, 1.0)
+    return out
+
+
+def candidates(breaks: Array, coefficients: Array) -> tuple[Array, Array]:
+    """Candidates for extremes of pieces (m, size, n): fractions of each piece (m, n, K) and the values there."""
+    m, size, n = coefficients.shape
+    h = np.diff(breaks)
+    scaled = coefficients * (h[:, None] ** np.arange(size))[:, :, None]
+    rows = np.moveaxis(scaled, 1, 2).reshape(m * n, size)
+    slope = rows[:, 1:] * np.arange(1.0, size) if size > 1 else np.zeros((m * n, 1))
+    x = np.concatenate([unit_roots(slope), np.zeros((m * n, 1)), np.ones((m * n, 1))], axis=1)
+    value = np.broadcast_to(rows[:, -1:], x.shape)
+    for k in range(size - 2, -1, -1):
+        value = value * x + rows[:, k : k + 1]
+    return x.reshape(m, n, -1), value.reshape(m, n, -1)
+
+
+def extreme(breaks: Array, coefficients: Array, *, absolute: bool = False) -> tuple[Array, Array]:
+    """Return the largest value (or |value|) per joint (n,) and the time it is reached (n,) [s]."""
+    x, value = candidates(breaks, coefficients)
+    m, n, K = x.shape
+    value = np.abs(value) if absolute else value
+    time = breaks[:-1, None, None] + np.diff(breaks)[:, None, None] * x
+    flat, when = (np.moveaxis(a, 1, 0).reshape(n, m * K) for a in (value, time))
+    best = np.argmax(flat, axis=1)
+    return flat[np.arange(n), best], when[np.arange(n), best]
+
+
+def zero_crossings(breaks: Array, coefficients: Array) -> Array:
+    """Times (K,), sorted, where any joint's polynomial (m, size, n) changes sign inside a piece."""
+    m, size, n = coefficients.shape
+    h = np.diff(breaks)
+    scaled = coefficients * (h[:, None] ** np.arange(size))[:, :, None]
+    rows = np.moveaxis(scaled, 1, 2).reshape(m * n, size)
+    x = np.sort(np.concatenate([unit_roots(rows), np.zeros((m * n, 1)), np.ones((m * n, 1))], axis=1), axis=1)
+    middle = 0.5 * (x[:, 1:] + x[:, :-1])
+    value = np.broadcast_to(rows[:, -1:], middle.shape)
+    for k in range(size - 2, -1, -1):
+        value = value * middle + rows[:, k : k + 1]
+    changes = (value[:, 1:] * value[:, :-1] < 0.0) & (x[:, 1:-1] > 0.0) & (x[:, 1:-1] < 1.0)
+    row, column = np.nonzero(changes)
+    piece = row // n
+    return np.unique(breaks[piece] + h[piece] * x[row, column + 1])
+
+
+_P, _I = ctypes.c_void_p, ctypes.c_int64
+
+
+@lru_cache(maxsize=64)
+def _filler(size: int, n: int) -> Callable[..., None]:
+    name = f"armwright_reference_table_{size}_{n}"
+    address = compiled((name,), name, lambda: table_ir(name, size, n, fma=jit.host().fma))
+    return ctypes.CFUNCTYPE(None, *[_P] * 4, *[_I] * 3)(address)
+
+
+def fill_table(breaks: Array, coefficients: Array, t: Array, out: Array) -> bool:
+    """Write q, qd, qdd of a trajectory at many instants; return False, and write nothing, where LLVM is missing.
+
+    Args:
+        breaks: (m+1,) instants of a `Trajectory` [s].
+        coefficients: (m, degree+1, n) of its pieces.
+        t: (T,) [s], best in order of time; not NaN.
+        out: (T, 3n); the numbers of a row must lie side by side, rows may be apart.
+    """
+    if backend() != "llvm":
+        return False
+    m, size, n = coefficients.shape
+    t = np.ascontiguousarray(t, dtype=np.float64)
+    assert out.shape == (len(t), 3 * n)
+    assert out.dtype == np.float64
+    assert out.strides[1] == out.itemsize
+    if len(t):
+        _filler(size, n)(
+            t.ctypes.data,
+            breaks.ctypes.data,
+            coefficients.ctypes.data,
+            out.ctypes.data,
+            len(t),
+            m - 1,
+            out.strides[0] // out.itemsize,
+        )
+    return True
 
 
 MANY = 256

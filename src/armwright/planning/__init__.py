@@ -8,34 +8,29 @@ from typing import Any
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.planning.grid.grid import Grid
-from armwright.planning.grid.hopfield import Hopfield
-from armwright.planning.grid.marking import (
-    Marked,
-    back_off,
-    contact_point,
-    mark,
-    nearest_free,
-)
+from armwright.planning.grid.grid_map import FELT, FREE, UNKNOWN, GridMap, grid_map, inflate
+from armwright.planning.grid.grid_search import AStar, Dijkstra
+from armwright.planning.grid.hopfield import Hopfield, Stability, link_matrix, lyapunov, stability
+from armwright.planning.grid.line_of_sight import cut_corners, sees, segment_cells
+from armwright.planning.grid.map_marking import Marked, back_off, contact_point, mark, nearest_free
 from armwright.planning.grid.neighbourhood import Neighbourhood, moore, von_neumann
-from armwright.planning.grid.network import Stability, link_matrix, lyapunov, stability
-from armwright.planning.grid.occupancy import FELT, FREE, UNKNOWN, GridMap, grid_map, inflate
 from armwright.planning.grid.path_plan import GridPlanner, PathPlan
-from armwright.planning.grid.search import AStar, Dijkstra
-from armwright.planning.grid.sight import cut_corners, sees, segment_cells
-from armwright.planning.joint.capsules import (
+from armwright.planning.joint.joint_plan import JointPlan, JointPlanner
+from armwright.planning.joint.ompl_connect import OMPLConnect
+from armwright.planning.joint.rrt_connect import RRTConnect, rrt_connect
+from armwright.planning.joint.whole_arm import KnownArm, WholeArm, configuration_map
+from armwright.planning.motion_plan import MotionPlan, free_motion, plan_motion
+from armwright.planning.obstacles import (
     Obstacles,
     cells_as_boxes,
+    contact_capsules,
     floor,
+    obstacles_of,
+    point_clearance,
     spheres,
+    true_map,
     vertical_cylinders,
 )
-from armwright.planning.joint.cspace import WholeArm, configuration_map
-from armwright.planning.joint.known_arm import KnownArm
-from armwright.planning.joint.ompl_connect import OMPLConnect
-from armwright.planning.joint.plan import JointPlan, JointPlanner
-from armwright.planning.joint.sampling import RRTConnect, rrt_connect
-from armwright.planning.motions import MotionPlan, free_motion, plan_motion
-from armwright.planning.obstacles import contact_capsules, obstacles_of, point_clearance, true_map
 from armwright.planning.waypoints import (
     blocked_on_the_way,
     densified,

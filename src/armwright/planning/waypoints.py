@@ -12,14 +12,14 @@ import numpy as np
 from armwright.arguments import frozen_numbers, names_culprit
 from armwright.errors import InputError
 from armwright.kinematics.forward import fk
-from armwright.kinematics.ik_geometry import ik_class
+from armwright.kinematics.ik_classification import ik_class
+from armwright.kinematics.ik_limits import fit_turns
 from armwright.kinematics.ik_result import IKBatch, IKResult
 from armwright.kinematics.inverse import ik
-from armwright.kinematics.joint_range import fit_turns
 from armwright.motion.scaling import stretch, velocity_factor
 from armwright.motion.splines import quintic_spline
-from armwright.planning.grid.occupancy import GridMap
-from armwright.planning.grid.sight import cut_corners
+from armwright.planning.grid.grid_map import GridMap
+from armwright.planning.grid.line_of_sight import cut_corners
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robot programs (001): what they say, and what the motors make of it."""
 
-from armwright.programs.compare import program_differences
-from armwright.programs.fit import check_program
 from armwright.programs.outcome import Event, MoveOutcome, ProgramRun, WhatWorks, run_program
-from armwright.programs.plan import MovePlan, Plan, plan_program
 from armwright.programs.program import (
     Acceleration,
     Blend,
@@ -26,7 +23,9 @@ from armwright.programs.program import (
     Target,
     ToolRate,
 )
-from armwright.programs.read import read_program, write_program
+from armwright.programs.program_comparison import program_differences
+from armwright.programs.program_plan import MovePlan, Plan, plan_program
+from armwright.programs.program_reader import check_program, read_program, write_program
 
 __all__ = [
     "Acceleration",

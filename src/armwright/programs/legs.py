@@ -11,9 +11,9 @@ import numpy as np
 
 from armwright.errors import InputError, ProgramError
 from armwright.kinematics import fk, ik
-from armwright.kinematics.joint_range import SLACK, fit_turns
+from armwright.kinematics.ik_limits import SLACK, fit_turns
+from armwright.motion.cartesian_path import TINY, CartesianPath, circle_about, circle_via, line
 from armwright.motion.joint_curve import closed_form
-from armwright.motion.paths import TINY, CartesianPath, circle_about, circle_via, line
 from armwright.motion.tool_path import ON_THE_SPOT, Segment, segment_of, spline_segments
 from armwright.programs.program import Joints, Note, Pose, Stop, Tangent
 from armwright.spatial import exp_so3, log_so3

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from armwright.kinematics import jacobian
-from armwright.motion.inputs import bounds
-from armwright.motion.smooth_law import widest
+from armwright.motion.motion_inputs import bounds
+from armwright.motion.speed_profile import widest
 from armwright.programs.legs import tool_of
 from armwright.programs.program import Duration, Fraction, LeadingAxis, Note, ToolRate
 

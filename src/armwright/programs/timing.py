@@ -1,25 +1,125 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the arm is where on its route: the fastest law that keeps the program's words, from stop to stop."""
+"""When the arm is where on its route: the fastest law that keeps the program's words, from stop to stop.
+
+The travelled length as a function of time, for a whole program: sections between stops, and the waits there.
+
+How fast a program could run: the same way, at the limit of its motors, whatever its words say.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.motion.reachability import largest_speeds
-from armwright.motion.speed_profile import Profile, fastest
-from armwright.programs.legs import refusal
+from armwright.errors import InputError, ProgramError
+from armwright.kinematics import fk
+from armwright.motion.arm_limits import speed_limits, torque_limits
+from armwright.motion.path_limits import PathLimits, path_limits
+from armwright.motion.path_speeds import largest_speeds
+from armwright.motion.scaling import time_scaled
+from armwright.motion.speed_profile import Profile, averaged, fastest, over_time
+from armwright.motion.time_optimal_path import iterate, split
+from armwright.motion.trajectory import Trajectory
+from armwright.programs.legs import refusal, tool_of
 from armwright.programs.program import Duration
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from armwright.programs.pace import Pace
-    from armwright.programs.program import Program
+    from armwright.programs.program import Payload, Program
     from armwright.programs.route import Route
     from armwright.robot.model import Robot
     from armwright.types import Array
+
+LOOK = np.array([1e-6, 0.25, 0.5, 0.75, 1.0 - 1e-6])  # at the very ends another move's limits may count
+
+
+def clock(
+    route: Route, law: Profile, *, window: Array | None = None, pace: Pace | None = None, override: float = 1.0
+) -> Trajectory:
+    """Return ℓ(t), one coordinate, each section slowed down until a pace is kept between the law's grid points, too.
+
+    Args:
+        route: the way.
+        law: along it.
+        window: (sections,) [s] over which the law is averaged; None for none.
+        pace: None to take the law as it is.
+        override: how many times as fast everything runs in the end, but for the waits.
+    """
+    breaks, pieces, now = [np.zeros(1)], [], 0.0
+
+    def add(part: Trajectory) -> None:
+        nonlocal now
+        breaks.append(now + part.breaks[1:])
+        pieces.append(np.pad(part.coefficients, ((0, 0), (0, 4 - part.coefficients.shape[1]), (0, 0))))
+        now = float(breaks[-1][-1])
+
+    if route.waits[0] > 0.0:
+        add(_rest(0.0, route.waits[0]))
+    cut = np.searchsorted(law.origin, [first for first, _ in route.sections] + [route.owner.size])
+    for k, (first, last) in enumerate(route.sections):
+        at = slice(cut[k], cut[k + 1])
+        part = over_time(Profile(law.s[cut[k] : cut[k + 1] + 1], law.x[cut[k] : cut[k + 1] + 1], law.origin[at]))
+        if window is not None:
+            part = averaged(part, float(window[k]))
+        part = part if pace is None else _kept(route, pace, part, first, last)
+        add(part if override == 1.0 else time_scaled(part, 1.0 / override))
+        if route.waits[last] > 0.0:
+            add(_rest(float(route.curve.breaks[last]), route.waits[last]))
+    return Trajectory(np.concatenate(breaks), np.concatenate(pieces))
+
+
+def joints_at(route: Route, time: Trajectory, t: Array) -> tuple[Array, Array, Array, NDArray[np.int64]]:
+    """Joints, their derivatives (..., n) and the move under way (...) at times t (...)."""
+    s, sd, sdd = (part[..., 0] for part in time.evaluate(t))
+    s = np.clip(s, 0.0, route.curve.duration)
+    piece = np.searchsorted(route.curve.breaks[1:-1], s, side="right")
+    q, dq, ddq = route.curve.on_pieces(piece, s - route.curve.breaks[piece])
+    # standing at a stop is still part of the move that led there
+    behind = np.maximum(np.searchsorted(route.curve.breaks, s - 1e-12 * route.curve.duration, side="right") - 1, 0)
+    owner = np.where(sd == 0.0, route.owner[np.minimum(behind, route.owner.size - 1)], route.owner[piece])
+    return q, dq * sd[..., None], ddq * sd[..., None] ** 2 + dq * sdd[..., None], owner
+
+
+def when(route: Route, time: Trajectory) -> Array:
+    """First time (m+1,) [s] at which each break of the route is reached."""
+    t, s = time.breaks, np.append(time.coefficients[:, 0, 0], time.end.q[0])
+    target = route.curve.breaks
+    near = 1e-12 * s[-1]
+    k = np.minimum(np.searchsorted(s, target - near, side="left"), s.size - 1)
+    met = np.abs(s[k] - target) <= near  # a break of the law, all stops among them
+    low, high = t[np.maximum(k - 1, 0)].copy(), t[k].copy()
+    for _ in range(60 if not met.all() else 0):  # s(t) rises inside the piece
+        middle = 0.5 * (low + high)
+        below = time.evaluate(middle).q[:, 0] < target
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray(np.where(met, t[k], high))
+
+
+def _rest(s: float, seconds: float) -> Trajectory:
+    return Trajectory(np.array([0.0, seconds]), np.array([[[s]]]))
+
+
+def _kept(route: Route, pace: Pace, part: Trajectory, first: int, last: int) -> Trajectory:
+    """The same law slowed down until caps, pushes and joint accelerations of a pace are kept at five places a piece."""
+    s, sd, sdd = (value[..., 0] for value in part.within(LOOK))
+    curve, s = route.part(first, last), s - route.curve.breaks[first]
+    piece = np.searchsorted(curve.breaks[1:-1], s, side="right")
+    _, dq, ddq = curve.on_pieces(piece, s - curve.breaks[piece])
+    cap, push, weight = (limit[first:last][piece] for limit in (pace.cap, pace.push, pace.weight))
+    qdd = dq * sdd[..., None] + ddq * sd[..., None] ** 2
+    use = max(
+        float((sd / np.sqrt(cap)).max()) ** 2,
+        float((np.abs(sdd) / push).max()),
+        float(np.abs(qdd * weight).max(initial=0.0)),
+    )
+    if use <= 1.0 + 1e-9:
+        return part
+    return time_scaled(part, float(np.sqrt(use)))
+
 
 WITHIN = 1.0 + 1e-9
 FINER = 3
@@ -117,3 +217,99 @@ def stretched(program: Program, route: Route, law: Profile) -> Profile:
             )
         x[begin : end + 1] *= (needs / word.seconds) ** 2
     return Profile(law.s, x, law.origin)
+
+
+SPACING, LEAST = 0.003, 100  # of even grid points [m], and how many a section has at least
+
+
+def fastest_law(robot: Robot, program: Program, route: Route, *, share: float = 1.0) -> Profile:
+    """Return the time-optimal law on a route, from stop to stop, under motor torques and joint and motor speeds.
+
+    Gears, coupling, rotors, viscous and load-proportional friction, each move's payload and wrench count. The limits
+    hold at the grid points; between them they may be passed by a little, so a check cycle by cycle belongs behind it.
+
+    Args:
+        robot: the arm; joint efforts serve where it has no motor data.
+        program: for payloads, wrenches and lines.
+        route: its way.
+        share: of every torque limit that may be used, in (0, 1].
+    """
+    if not 0.0 < share <= 1.0:
+        raise InputError(f"share: expected a share of the torque limits in (0, 1], got {share!r}")
+    if not (np.isfinite(robot.actuators.torque_limit).any() or any(np.isfinite(j.limits.effort) for j in robot.joints)):
+        raise InputError(
+            f"law 'fastest': the sheet of {robot.name!r} has neither motor torques nor joint efforts, so nothing is "
+            "known of what its motors can do; use law 'words'"
+        )
+    limits = torque_limits(robot)
+    limits = replace(limits, bound=share * limits.bound)
+    speeds, free = speed_limits(robot), np.full(robot.n, np.inf)
+    parts = []
+    for first, last in route.sections:
+        start = route.curve.breaks[first]
+        section = route.part(first, last)
+        pieces = split(section, max(LEAST, int(section.duration / SPACING)), limits)
+        middle = 0.5 * (pieces.breaks[1:] + pieces.breaks[:-1])
+        origin = first + np.searchsorted(section.breaks[1:-1], middle, side="right")
+        owner = route.owner[origin]
+        wrench = flange_wrench(robot, program, pieces.within([0.0, 1.0]).q, np.stack([owner, owner], axis=1))
+        rows = None
+        for load in {program.moves[k].payload: None for k in owner}:  # in order, each once
+            with_load = path_limits(loaded(robot, load), pieces, limits, speeds, free, wrench=wrench)
+            carried = np.array([program.moves[k].payload == load for k in owner])
+            rows = with_load if rows is None else _mixed(rows, with_load, carried)
+        assert rows is not None
+        try:
+            x, _ = iterate(largest_speeds, pieces.breaks, rows, 40, 1e-6)
+        except InputError as error:
+            raise _too_weak(program, robot, route, owner, pieces, error) from error
+        parts.append(Profile(start + pieces.breaks, x, origin))
+    return joined(parts)
+
+
+def loaded(robot: Robot, payload: Payload | None) -> Robot:
+    """The arm with what a move lets it carry."""
+    if payload is None or payload.mass == 0.0:
+        return robot
+    return robot.with_payload(payload.mass, payload.com, payload.inertia)
+
+
+def flange_wrench(robot: Robot, program: Program, q: Array, move: NDArray[np.int64]) -> Array | None:
+    """What the world does to the arm (..., 6) at joints q (..., n) during moves (...), at the frame it calls its tool.
+
+    Wrenches of a program act at its own tool point; None if there are none at all.
+    """
+    wrench = np.array([np.zeros(6) if m.wrench is None else m.wrench for m in program.moves])[move]
+    if not wrench.any():
+        return None
+    arm = np.array([tool_of(m)[:3, 3] for m in program.moves])[move]
+    arm = np.einsum("...ij,...j->...i", fk(robot, q)[..., :3, :3], arm)
+    force, moment = wrench[..., :3], wrench[..., 3:]
+    return np.concatenate([force, moment + np.cross(arm, force)], axis=-1)
+
+
+def _mixed(a: PathLimits, b: PathLimits, take: NDArray[np.bool_]) -> PathLimits:
+    """Limits of a where `take` (N,) is False, of b where it is True."""
+    names = ("inertia", "curve", "viscous", "gravity", "coulomb")
+    parts: dict[str, Any] = {}
+    for name in names:
+        old, new = getattr(a, name), getattr(b, name)
+        parts[name] = np.where(take.reshape(-1, *[1] * (old.ndim - 1)), new, old)
+    return replace(a, **parts)
+
+
+def _too_weak(
+    program: Program, robot: Robot, route: Route, owner: NDArray[np.int64], pieces: Trajectory, error: InputError
+) -> ProgramError:
+    """The error for a place at which the motors cannot hold the arm at any speed."""
+    text = str(error)
+    place = text.partition("s = ")[2].partition(" ")[0]
+    at = float(place) if place else 0.0
+    k = min(int(np.searchsorted(pieces.breaks[1:-1], at, side="right")), owner.size - 1)
+    move = program.moves[int(owner[k])]
+    return refusal(
+        program,
+        move,
+        f"the motors of {robot.name!r} cannot carry the arm along this move at any speed ({text})",
+        "a smaller payload or wrench, or stronger motors",
+    )

@@ -2,8 +2,7 @@
 """What happened: recordings and batches of them, the crash-safe writer, files, pictures."""
 
 from armwright.recording.batch import Recordings
-from armwright.recording.formats.ros2 import write_bag
-from armwright.recording.formats.ros2_read import read_bag
+from armwright.recording.formats.ros2_bag import read_bag, write_bag
 from armwright.recording.recording import Recording
 from armwright.recording.signals import Event, Signal
 from armwright.recording.writer import RecordingWriter

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.notebook import html_table
+from armwright.html_text import html_table
 from armwright.pickling import Rebuilt
 from armwright.recording.recording import Recording, versions
 from armwright.recording.signals import Event, Signal, plain, read_only

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run leaves behind: named, unit-carrying columns over time, with everything that made them."""
+"""What a run leaves behind: named, unit-carrying columns over time, with everything that made them.
+
+A recording as a pandas table: a row per sample, a column per component, named after the joints.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.packages import need
 from armwright.pickling import Rebuilt
 from armwright.recording.signals import Event, Signal, as_event, check_signals, plain, read_only
 
@@ -116,7 +120,7 @@ class Recording(Rebuilt):
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the replay, where there is an arm to be seen, and a row per signal."""
-        from armwright.recording.replay.notebook import notebook_page
+        from armwright.recording.replay.replay_page import notebook_page
 
         return notebook_page(self)
 
@@ -164,7 +168,7 @@ class Recording(Rebuilt):
 
     def summary(self) -> dict[str, Any]:
         """Return duration, peaks, errors, torques against limits, energy change; see `simulation.pictures.summary`."""
-        from armwright.recording.pictures.summary import summary
+        from armwright.recording.pictures.run_figures import summary
 
         return summary(self)
 
@@ -183,7 +187,7 @@ class Recording(Rebuilt):
 
     def to_pandas(self) -> Any:
         """Return a ``pandas.DataFrame`` with joint names in its columns; see `recording.table.to_pandas`."""
-        from armwright.recording.table import to_pandas
+        from armwright.recording.recording import to_pandas
 
         return to_pandas(self)
 
@@ -209,13 +213,34 @@ class Recording(Rebuilt):
             world: shapes around the arm, or a `World`.
             title: of the page; the robot's name by default.
         """
-        from armwright.recording.replay.stage import stage_of
-        from armwright.recording.replay.write import write_replay
+        from armwright.recording.replay.replay_page import write_replay
+        from armwright.recording.replay.replay_stage import stage_of
 
         return write_replay(stage_of(self, tuple(world), title=title), path)
 
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write one self-contained HTML page; see `simulation.pictures.report.report`."""
-        from armwright.recording.pictures.report import report
+        from armwright.recording.pictures.html_page import report
 
         return report(self, path, **options)
+
+
+def column_names(recording: Recording, name: str) -> tuple[str, ...]:
+    """Names of a signal's columns, ``q_elbow`` …; ``q_0`` … where its labels are not one each; the name of a scalar."""
+    signal = recording.signals[name]
+    labels = recording.labels(name)
+    if not signal.shape or len(set(labels)) < len(labels):
+        return signal.names(name)
+    return tuple(f"{name}_{label}" for label in labels)
+
+
+def to_pandas(recording: Recording) -> Any:
+    """Return a ``pandas.DataFrame`` over the time [s] (extra ``[table]``); ``frame.attrs["units"]`` has the units."""
+    pandas = need("pandas", "table", "a table of a recording")
+    columns, units = {}, {}
+    for name, signal in recording.signals.items():
+        for column, values in zip(column_names(recording, name), signal.flat().T, strict=True):
+            columns[column], units[column] = values, signal.unit
+    frame = pandas.DataFrame(columns, index=pandas.Index(recording.time, name="t"))
+    frame.attrs["units"] = units
+    return frame

@@ -2,7 +2,8 @@
 """What an arm is: its description, readers and writers, checks, and kernels compiled for it."""
 
 from armwright.robot.model import Robot
-from armwright.robot.parts import Actuators, Body, Frame, Friction, Joint, Limits, Source
+from armwright.robot.parts import Actuators, Body, Frame, Friction, Joint, Limits
+from armwright.schema.toml_text import Source
 
 __all__ = ["Actuators", "Body", "Frame", "Friction", "Joint", "Limits", "Robot", "Source"]
 

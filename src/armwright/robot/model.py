@@ -2,26 +2,86 @@
 """What an arm is: `Robot`, frozen data with its readers, writers and variations as thin methods.
 
 See `armwright.robot.parts` for joints, bodies and actuators, and for the kinematic law of a body.
+
+What was computed for an arm (trees, kernels, loops, thresholds), kept for the next call and for every equal robot.
+
+`Robot.memo` looks here. Robots of equal content have one memo between them, for as long as one of them lives: a second
+``load("ur5")`` finds the kernels of the first. A memo is never pickled and never copied.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.robot.memo import Memo, make_once, memo_of
-from armwright.robot.parts import Actuators, Body, ByContent, Frame, Joint, Source, frozen, frozen_pose, in_order
+from armwright.robot.parts import Actuators, Body, ByContent, Frame, Joint, frozen, frozen_pose, in_order
+from armwright.schema.toml_text import Source
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.tree import Tree
     from armwright.types import Array
+
+
+class Memo:
+    """Results by key, in a plain dictionary, which is found quickest; robots of equal content hold the same memo."""
+
+    __slots__ = ("__weakref__", "known")
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self.known: dict[Hashable, Any] = {}
+
+
+_memos: WeakValueDictionary[tuple[Any, ...], Memo] = WeakValueDictionary()
+_under_way: dict[tuple[int, Hashable], threading.RLock] = {}
+_guard = threading.Lock()
+
+
+def memo_of(content: tuple[Any, ...]) -> Memo:
+    """Return the memo of all robots with this content."""
+    with _guard:
+        memo = _memos.get(content)
+        if memo is None:
+            memo = _memos[content] = Memo()
+        return memo
+
+
+def make_once(known: dict[Hashable, Any], key: Hashable, make: Callable[[], Any]) -> Any:
+    """Make a result that is missing. Threads that ask for the same key wait for the one that makes it.
+
+    The locks are one a key: a maker may ask for other keys, of this robot and of others, but never for its own.
+    """
+    place = (id(known), key)
+    with _guard:
+        lock = _under_way.setdefault(place, threading.RLock())
+    try:
+        with lock:
+            return known[key] if key in known else known.setdefault(key, make())
+    finally:
+        with _guard:
+            _under_way.pop(place, None)
+
+
+def _after_fork() -> None:
+    """A child has none of the threads that held these locks."""
+    global _guard
+    _guard = threading.Lock()
+    _under_way.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
 
 T = TypeVar("T")
 EARTH_GRAVITY = (0.0, 0.0, -9.81)
@@ -170,7 +230,7 @@ class Robot(ByContent):
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: a row per joint."""
-        from armwright.notebook import html_table
+        from armwright.html_text import html_table
 
         rows = [
             (j.name, j.kind, f"{j.limits.lower:.4g} … {j.limits.upper:.4g}", f"{j.limits.velocity:.4g}")
@@ -223,28 +283,28 @@ class Robot(ByContent):
     @classmethod
     def from_screws(cls, screws: ArrayLike, home: ArrayLike, **parts: Any) -> Robot:
         """Build a chain from space screws (n, 6), linear first, and its home pose; see `robot.tables.screws`."""
-        from armwright.robot.tables.screws import from_screws
+        from armwright.robot.tables.joint_screws import from_screws
 
         return from_screws(screws, home, **parts)
 
     @classmethod
     def from_urdf(cls, path_or_text: Any, **options: Any) -> Robot:
-        """Read a URDF file or its text; see `armwright.robot.urdf.read.read_urdf`."""
-        from armwright.robot.urdf.read import read_urdf
+        """Read a URDF file or its text; see `armwright.robot.urdf.urdf_read.read_urdf`."""
+        from armwright.robot.urdf.urdf_read import read_urdf
 
         return read_urdf(path_or_text, **options)
 
     @classmethod
     def from_mjcf(cls, path_or_text: Any, **options: Any) -> Robot:
-        """Read an MJCF (MuJoCo XML) file or its text; see `armwright.robot.mjcf.read.read_mjcf`."""
-        from armwright.robot.mjcf.read import read_mjcf
+        """Read an MJCF (MuJoCo XML) file or its text; see `armwright.robot.mjcf.mjcf_read.read_mjcf`."""
+        from armwright.robot.mjcf.mjcf_read import read_mjcf
 
         return read_mjcf(path_or_text, **options)
 
     @classmethod
     def from_sheet(cls, path: Any, **options: Any) -> Robot:
-        """Read a TOML sheet; see `armwright.robot.sheet.read.read_sheet`."""
-        from armwright.robot.sheet.read import read_sheet
+        """Read a TOML sheet; see `armwright.robot.sheet.sheet_read.read_sheet`."""
+        from armwright.robot.sheet.sheet_read import read_sheet
 
         return read_sheet(path, **options)
 
@@ -262,40 +322,40 @@ class Robot(ByContent):
 
     def to_screws(self) -> Any:
         """Return the arm's space screws, home pose and inertias in base axes (a chain)."""
-        from armwright.robot.tables.screws import to_screws
+        from armwright.robot.tables.joint_screws import to_screws
 
         return to_screws(self)
 
     def to_urdf(self) -> str:
         """Write the arm as URDF text."""
-        from armwright.robot.urdf.write import write_urdf
+        from armwright.robot.urdf.urdf_write import write_urdf
 
         return write_urdf(self)
 
     def to_mjcf(self) -> str:
         """Write the arm as MuJoCo XML text."""
-        from armwright.robot.mjcf.write import write_mjcf
+        from armwright.robot.mjcf.mjcf_write import write_mjcf
 
         return write_mjcf(self)
 
     def to_sheet(self) -> str:
         """Write the arm as a TOML sheet."""
-        from armwright.robot.sheet.write import write_sheet
+        from armwright.robot.sheet.sheet_write import write_sheet
 
         return write_sheet(self)
 
     def plot(self, q: ArrayLike | None = None, *, dt: float = 0.05) -> Any:
-        """Show the arm in 3-D at q (n,) or moving through q (T, n); see `armwright.recording.replay.poses.plot`."""
+        """Show the arm in 3-D at q (n,) or moving through q (T, n); see `recording.replay.replay_stage.plot`."""
         # a verb of a later room, looked up when it is called: rooms import only those before them
-        return import_module("armwright.recording.replay.poses").plot(self, q, dt=dt)
+        return import_module("armwright.recording.replay.replay_stage").plot(self, q, dt=dt)
 
     def teach(self, *, port: int = 0, browser: bool = True) -> Any:
-        """Open the studio with this arm, to jog, drag and pull it; see `armwright.studio.teach.teach`."""
-        return import_module("armwright.studio.teach").teach(self, port=port, browser=browser)
+        """Open the studio with this arm, to jog, drag and pull it; see `armwright.studio.start_studio.teach`."""
+        return import_module("armwright.studio.start_studio").teach(self, port=port, browser=browser)
 
     def chain(self, base: str | None = None, tip: str | None = None, **options: Any) -> Robot:
-        """Cut a serial chain from a tree by naming its ends; see `armwright.robot.cut.chain`."""
-        from armwright.robot.cut import chain
+        """Cut a serial chain from a tree by naming its ends; see `armwright.robot.variations.chain`."""
+        from armwright.robot.variations import chain
 
         return chain(self, base, tip, **options)
 
@@ -305,7 +365,7 @@ class Robot(ByContent):
 
     def with_frame(self, name: str, T_parent_frame: ArrayLike, parent: str | None = None) -> Robot:
         """Return the same arm with one more frame, at a pose (4, 4) in the frame `parent` (the tool if omitted)."""
-        from armwright.robot.frames import add_frame
+        from armwright.robot.variations import add_frame
 
         return add_frame(self, name, T_parent_frame, parent)
 
@@ -325,24 +385,24 @@ class Robot(ByContent):
             com: its centre of mass in the **tool** frame [m].
             inertia: 3×3 about that centre, tool axes [kg m²]; a point mass if omitted.
         """
-        from armwright.robot.payload import add_payload
+        from armwright.robot.variations import add_payload
 
         return add_payload(self, mass, com, inertia)
 
     def with_rotors(self, inertia: ArrayLike) -> Robot:
         """Return the same arm with rotors of this inertia at the joints [kg m²]; see `with_parameters.set_rotors`."""
-        from armwright.robot.with_parameters import set_rotors
+        from armwright.robot.variations import set_rotors
 
         return set_rotors(self, inertia)
 
     def with_friction(self, viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, dead_zone: ArrayLike = 0.0) -> Robot:
-        """Return the same arm with this friction in its joints; see `armwright.robot.with_parameters.set_friction`."""
-        from armwright.robot.with_parameters import set_friction
+        """Return the same arm with this friction in its joints; see `armwright.robot.variations.set_friction`."""
+        from armwright.robot.variations import set_friction
 
         return set_friction(self, viscous, coulomb, dead_zone)
 
     def with_parameters(self, parameters: ArrayLike, torque_constant: ArrayLike | None = None) -> Robot:
-        """Return the same arm with other inertias, friction and rotors; see `armwright.robot.with_parameters`."""
-        from armwright.robot.with_parameters import set_parameters
+        """Return the same arm with other inertias, friction and rotors; see `armwright.robot.variations`."""
+        from armwright.robot.variations import set_parameters
 
         return set_parameters(self, parameters, torque_constant)

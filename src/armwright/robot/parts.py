@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from armwright.types import Array
+from armwright.types import Array
 
 JointKind = Literal["revolute", "prismatic"]
 
@@ -299,12 +299,3 @@ class Actuators(ByContent):
         """Ideal torque sources: gear 1, no rotor, no limits."""
         zero, inf = np.zeros(n), np.full(n, np.inf)
         return Actuators(np.eye(n), zero, zero, zero, inf, inf, inf, zero)
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a number comes from: document and table/equation, and a note where it was corrected."""
-
-    document: str
-    place: str = ""
-    note: str = ""

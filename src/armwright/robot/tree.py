@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.robot.tree_frames import Frames, frames_of, snap, snap_pose
+from armwright.robot.canonical_frames import Frames, frames_of, snap, snap_pose
 from armwright.spatial import inverse
 
 if TYPE_CHECKING:

@@ -12,19 +12,19 @@ import numpy as np
 
 from armwright.contact import monitor as monitors
 from armwright.control.law import Law, run
+from armwright.control.simple_laws import zero
 from armwright.control.tick_function import initial_memory
-from armwright.control.zero import zero
 from armwright.graph.fingerprint import NotComparable, fingerprint
 from armwright.graph.loop_plan import Slots, Stage, stage, traced_stage
-from armwright.motion.reference import Reference
+from armwright.motion.trajectory import Reference
 from armwright.simulation.integrators import Method
-from armwright.simulation.wrist import tool_wrench
+from armwright.simulation.sensors import tool_wrench
 
 if TYPE_CHECKING:
     from armwright.contact.monitor import Monitor
     from armwright.robot.tree import Tree
     from armwright.simulation.drives import Drive
-    from armwright.simulation.friction import FrictionModel
+    from armwright.simulation.friction_models import FrictionModel
     from armwright.simulation.lanes import Lanes
     from armwright.simulation.sensors import JointSensors
     from armwright.types import Traced
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Ingredients:
-    """What a loop is made of; see `armwright.simulation.simulate` for the meaning of each."""
+    """What a loop is made of; see `armwright.simulation.simulation_run` for the meaning of each."""
 
     lanes: Lanes
     model: Tree | None

@@ -15,11 +15,11 @@ from armwright.dynamics import energy, forward_dynamics
 from armwright.errors import InputError
 from armwright.graph import compile_function
 from armwright.kinematics import fk
-from armwright.motion.reference import Reference
+from armwright.motion.trajectory import Reference
 from armwright.recording.batch import Recordings
-from armwright.recording.memory import empty
 from armwright.recording.recording import Recording
 from armwright.recording.signals import Event, Signal
+from armwright.recording.writer import empty
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

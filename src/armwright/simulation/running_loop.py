@@ -2,32 +2,155 @@
 """A loop under way: its state, its clock, its reference and its rows. What looks at a simulation looks at this.
 
 `armwright.simulation.session.Session` makes it run; events, diagnosis, recordings and files only need what is here.
+
+One integrator step as a kernel of its own: for laws that Python calls, and for finding an event within a step.
+
+The rows that a session records, in blocks that the compiled loop writes into and a recording looks into: no copies.
+
+Beside the rows (of every lane) stands what all lanes were given at that tick: time and references.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.control.tick_function import initial_memory
 from armwright.errors import InputError
+from armwright.graph.kernel import make_kernel
 from armwright.graph.loop import Loop
-from armwright.graph.noise import Source
+from armwright.graph.normals import Source
 from armwright.motion import Trajectory
-from armwright.motion.reference import Reference
-from armwright.motion.reference_table import fill_table
-from armwright.simulation.log import Log
-from armwright.simulation.single_step import StepCall, step_call
-from armwright.simulation.step_stages import event_values
+from armwright.motion.trajectory import Reference, fill_table
+from armwright.recording.writer import empty
+from armwright.simulation.step_stages import event_values, step_program
 
 if TYPE_CHECKING:
     from armwright.graph.loop import LaneTable
     from armwright.graph.loop_plan import LoopPlan
+    from armwright.graph.traced_program import Program
     from armwright.robot.model import Robot
     from armwright.simulation.loop_stages import Ingredients
     from armwright.types import Array
+
+
+class StepCall:
+    """The step kernel with its inputs in a fixed order, returning the next state only.
+
+    Attributes:
+        kernel: x, h, past, t, tau → outputs (for a held torque). index: of x among the outputs.
+    """
+
+    def __init__(self, kernel: Any, program: Program) -> None:
+        """Look up the order of inputs and outputs."""
+        self.kernel, self.single = kernel, kernel.program.single
+        self.order = [s.name for s in program.inputs]
+        self.index = [s.name for s in program.outputs].index("x")
+
+    def by_name(self, slots: Mapping[str, Array]) -> Array:
+        """Call with a dictionary of slots."""
+        result = self.kernel(*(slots[name] for name in self.order))
+        state: Array = result if self.single else result[self.index]
+        return state
+
+
+def step_call(robot: Robot, parts: Ingredients) -> StepCall:
+    """Compile the step, or take the one that an earlier simulation of this robot compiled."""
+    known = parts.step_key()
+
+    def make(_: Robot) -> StepCall:
+        program = step_program(parts)
+        return StepCall(make_kernel(program, check_finite=False), program)
+
+    return make(robot) if known is None else robot.memo(("step", *known), make)
+
+
+GROWTH = 4096  # rows of a new block at most, if fewer are asked for: many short runs share one
+
+
+@dataclass(eq=False)
+class _Block:
+    rows: Array  # (B, capacity, columns)
+    given: Array  # (capacity, given)
+    count: int = 0
+
+    @property
+    def room(self) -> int:
+        return int(self.rows.shape[1]) - self.count
+
+
+class Log:
+    """Rows of a run, oldest first.
+
+    Attributes:
+        first: number of the oldest row that is still kept.
+    """
+
+    def __init__(self, lanes: int, columns: int, given: int) -> None:
+        """Begin empty: `columns` numbers a row of each lane, `given` numbers a row for all lanes."""
+        self._shape = (lanes, columns, given)
+        self._blocks: list[_Block] = []
+        self.first = 0
+
+    @property
+    def count(self) -> int:
+        """Number of rows recorded so far, those that were forgotten included."""
+        return self.first + sum(block.count for block in self._blocks)
+
+    def reserve(self, rows: int) -> None:
+        """Make room for so many more rows in one piece; the system gives the memory when it is written to."""
+        lanes, columns, given = self._shape
+        if not self._blocks or self._blocks[-1].room < rows:
+            size = max(rows, min(self.count, GROWTH))
+            self._blocks.append(_Block(empty((lanes, size, columns)), empty((size, given))))
+
+    def tail(self, rows: int) -> tuple[Array, Array]:
+        """Room for the next rows, (B, rows, columns) and (rows, given), to be filled and then kept by `commit`."""
+        self.reserve(rows)
+        block = self._blocks[-1]
+        end = slice(block.count, block.count + rows)
+        return block.rows[:, end], block.given[end]
+
+    def commit(self, rows: int) -> None:
+        """Keep the first rows of the tail."""
+        self._blocks[-1].count += rows
+
+    def seal(self) -> None:
+        """Write no more into the last block: somebody looks into it and at the row after its last."""
+        if self._blocks:
+            block = self._blocks[-1]
+            block.rows, block.given = block.rows[:, : block.count], block.given[: block.count]
+
+    def rows(self, since: int = 0) -> Array:
+        """Rows (B, T, columns) from number `since` on; a view where they lie in one block."""
+        return self._pick("rows", since, 1)
+
+    def given(self, since: int = 0) -> Array:
+        """What all lanes were given, (T, given), from row number `since` on; a view where it lies in one block."""
+        return self._pick("given", since, 0)
+
+    def forget(self, before: int) -> None:
+        """Drop whole blocks of rows with numbers below `before`."""
+        while self._blocks and self.first + self._blocks[0].count <= before and self._blocks[0].count:
+            self.first += self._blocks.pop(0).count
+
+    def _pick(self, part: str, since: int, axis: int) -> Array:
+        pieces, start = [], self.first
+        for block in self._blocks:
+            skip = max(since - start, 0)
+            if skip < block.count:
+                values: Array = getattr(block, part)
+                pieces.append(values[:, skip : block.count] if axis else values[skip : block.count])
+            start += block.count
+        if len(pieces) == 1:
+            return pieces[0]
+        lanes, columns, given = self._shape
+        empty = np.zeros((lanes, 0, columns)) if axis else np.zeros((0, given))
+        return np.concatenate(pieces, axis=axis) if pieces else empty
+
 
 MOST_STEPS = 100_000  # of an adaptive integrator in one tick
 

@@ -3,10 +3,15 @@
 
 In the loop the law reads measured q and qd, and the wrench at the wrist (`wrist`). Force/torque sensor, accelerometer
 and motor current (`Drive.current`) are functions of the recorded motion; a `Sensor` makes real readings of them.
+
+A sensor between a true quantity and what is read: its own rate, delay, bias, noise, resolution and range.
+
+What a sensor at the wrist feels: the wrench of the world on the tool, for a law in the loop and for a recording.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +19,82 @@ import numpy as np
 
 from armwright.arguments import names_culprit, numbers
 from armwright.errors import InputError
+from armwright.graph import compile_function
+from armwright.graph.by_name import call_by_name
 from armwright.kinematics import acceleration, fk
+from armwright.kinematics.forward import frame_pose, tool_pose
+from armwright.recording.signals import Signal
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from armwright.recording.recording import Recording
     from armwright.robot.model import Robot
-    from armwright.types import Traced
+    from armwright.robot.tree import Tree
+    from armwright.types import Array, Traced
+
+
+@dataclass(frozen=True, eq=False)
+class Sensor:
+    """How a recorded quantity (current, force, acceleration, …) is read.
+
+    The value of a moment `delay` ago, bias and white noise added, rounded to the resolution and cut to the range, is
+    taken `rate` times a second and held until the next.
+
+    Attributes:
+        rate: samples per second; inf for one at every recorded instant.
+        delay: [s].
+        bias, noise: offset and standard deviation per sample; scalars or one a component.
+        resolution: smallest step; 0 for none. largest: size beyond which it saturates.
+    """
+
+    rate: float = np.inf
+    delay: float = 0.0
+    bias: Any = 0.0
+    noise: Any = 0.0
+    resolution: Any = 0.0
+    largest: Any = np.inf
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        if not self.rate > 0.0:
+            raise InputError(f"sensor: rate must be > 0 samples per second, got {self.rate}")
+        for name in ("delay", "noise", "resolution"):
+            value = np.asarray(getattr(self, name), dtype=np.float64)
+            if not np.isfinite(value).all() or (value < 0.0).any():
+                raise InputError(f"sensor: {name} must be finite and ≥ 0, got {value}")
+        if not np.isfinite(np.asarray(self.bias, dtype=np.float64)).all():
+            raise InputError(f"sensor: bias must be finite, got {self.bias}")
+        if not (np.asarray(self.largest, dtype=np.float64) > 0.0).all():
+            raise InputError(f"sensor: largest must be > 0 (inf for no limit), got {self.largest}")
+
+    def read(self, time: ArrayLike, values: ArrayLike, *, seed: int = 0) -> Array:
+        """Return what is read at every instant, (T, ...).
+
+        Args:
+            time: (T,) [s], not falling.
+            values: the true quantity (T, ...); between its samples it is linear.
+            seed: of the noise.
+        """
+        t, x = np.asarray(time, dtype=np.float64), np.asarray(values, dtype=np.float64)
+        if t.ndim != 1 or len(t) == 0 or x.shape[:1] != t.shape or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
+            raise InputError(
+                f"sensor: time must be (T,), finite and not falling, and values (T, ...); got {t.shape} and {x.shape}"
+            )
+        if np.isfinite(self.rate):
+            sample = np.floor((t - t[0]) * self.rate + 1e-9).astype(np.int64)  # number of the sample held at t
+            _, first, held = np.unique(sample, return_index=True, return_inverse=True)
+            taken = t[0] + sample[first] / self.rate
+        else:
+            taken, held = t, np.arange(len(t))
+        flat = x.reshape(len(t), -1)
+        at = np.clip(taken - self.delay, t[0], t[-1])
+        true = np.stack([np.interp(at, t, column) for column in flat.T], axis=-1).reshape(len(at), *x.shape[1:])
+        seen = true + self.bias + np.asarray(self.noise) * np.random.default_rng(seed).standard_normal(true.shape)
+        step = np.broadcast_to(np.asarray(self.resolution, dtype=np.float64), seen.shape)
+        seen = np.where(step > 0.0, np.floor(seen / np.where(step > 0.0, step, 1.0) + 0.5) * step, seen)
+        return np.asarray(np.clip(seen, -np.asarray(self.largest), self.largest)[held])
+
 
 MOST_TICKS = 10_000  # of delay: each is kept in the loop's memory
 
@@ -112,3 +186,59 @@ def force_sensor(robot: Robot, q: ArrayLike, wrench: ArrayLike) -> Traced:
         raise InputError(f"force_sensor: wrench must have shape (..., 6), got {w.shape}")
     parts = [np.einsum("...ji,...j->...i", R, w[..., :3]), np.einsum("...ji,...j->...i", R, w[..., 3:])]
     return np.concatenate(parts, axis=-1)
+
+
+AXES = ("fx", "fy", "fz", "mx", "my", "mz")
+
+
+def wrench_function(wrench: Any) -> Callable[..., Any] | None:
+    """Return the wrench of `simulate` as a function; a constant one, (6,) at the tool or (nb, 6), gives itself."""
+    if wrench is None:
+        return None
+    if callable(wrench):
+        function: Callable[..., Any] = wrench
+        return function
+    constant = np.asarray(wrench, dtype=np.float64)
+    if constant.shape[-1:] != (6,) or constant.ndim > 2 or not np.isfinite(constant).all():
+        raise InputError(
+            f"simulate: wrench must be (6,) or (nb, 6) finite numbers, or a function; got shape {constant.shape}"
+        )
+    return lambda: constant
+
+
+def tool_wrench(function: Callable[..., Any], arm: Robot | Tree, t: Traced, q: Traced, qd: Traced) -> Traced:
+    """World's wrench (6,) on the tool's link at the tool, base axes, from a wrench function of `simulate` (traced).
+
+    A function that gives (nb, 6), one wrench a link at its origin, leaves out what touches the other links: a sensor
+    between the arm and its tool does not feel that.
+    """
+    w = call_by_name(function, {"arm": arm, "t": t, "q": q, "qd": qd})
+    if np.ndim(w) == 1:
+        return w
+    tip = arm.tip
+    f, m = w[tip][:3], w[tip][3:]
+    lever = frame_pose(arm, q, tip)[:3, 3] - tool_pose(arm, q)[:3, 3]
+    return np.concatenate([f, m + np.cross(lever, f)])
+
+
+@names_culprit
+def with_wrench(recording: Recording, wrench: Any) -> Recording:
+    """Add the world's wrench on the tool (T, 6) [N, N m], base axes, at the tool, along a run.
+
+    Args:
+        recording: with q and qd, and its robot.
+        wrench: what `simulate` was given: (6,), (nb, 6) or a function of (arm, t, q, qd).
+    """
+    robot = recording.robot
+    if robot is None:
+        raise InputError("with_wrench: the recording does not know its robot")
+    function = wrench_function(wrench)
+    if function is None:
+        raise InputError("with_wrench: no wrench given")
+
+    def felt(t: Traced, q: Traced, qd: Traced) -> Traced:
+        return np.array(tool_wrench(function, robot, t, q, qd))
+
+    kernel = compile_function(felt, {"t": (), "q": (robot.n,), "qd": (robot.n,)}, name="tool_wrench")
+    values = kernel(recording.time, recording["q"], recording["qd"])
+    return recording.with_signals(wrench=Signal(values, "", AXES))

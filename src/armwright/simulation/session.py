@@ -1,38 +1,207 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulation under way: run, stop at events, change the reference, go on."""
+"""A simulation under way: run, stop at events, change the reference, go on.
+
+A run on its way to a file: every stretch of rows is written when it is done, and may be forgotten then.
+
+The user's functions in a loop: each is traced alone before the loop is, to see whether it keeps state in Python.
+
+One tick of a simulation: its stages in order, the slots between them, what is recorded and what stops it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import warnings
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from armwright.errors import ArmwrightError, ArmwrightWarning, InputError, TraceError
+from armwright.contact import monitor as monitors
+from armwright.errors import ArmwrightError, ArmwrightWarning, InputError, SimulationError, TraceError
+from armwright.files import Uninterrupted
 from armwright.graph.loop import recorded_rows
-from armwright.graph.purity import StatefulError
-from armwright.robot.memo import Memo, make_once, memo_of
-from armwright.simulation import callback, diagnosis
+from armwright.graph.loop_plan import LoopPlan, Slots, Stage, stage, traced_stage
+from armwright.graph.purity import StatefulError, is_trusted, traced_purely
+from armwright.recording.signals import Event
+from armwright.recording.writer import RecordingWriter
+from armwright.robot.model import Memo, make_once, memo_of
+from armwright.simulation import diagnosis
+from armwright.simulation import python_law as callback
 from armwright.simulation.event_location import stop_at_event
-from armwright.simulation.loop_plan import loop_plan
-from armwright.simulation.rows_to_recording import recording_of
+from armwright.simulation.loop_stages import law_stage, monitor_stage, slot_name
+from armwright.simulation.rows_to_recording import closing, recording_of, settings_of, signals_of
 from armwright.simulation.running_loop import RunningLoop
-from armwright.simulation.stream import Stream
-from armwright.simulation.user_functions import pure_law_stage, require_pure_surroundings
+from armwright.simulation.step_stages import outer, step_stages
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from armwright.graph.loop_plan import LoopPlan
     from armwright.recording.batch import Recordings
     from armwright.recording.recording import Recording
     from armwright.robot.model import Robot
     from armwright.simulation.lanes import Lanes
     from armwright.simulation.loop_stages import Ingredients
+    from armwright.types import Array
+
+
+class Stream:
+    """Writes what a session records while it runs; whatever ends the run, the file opens up to the last stretch.
+
+    Attributes:
+        path: the file. forgetful: whether old rows leave the memory once they are written.
+    """
+
+    def __init__(self, running: RunningLoop, path: str | Path, settings: Mapping[str, Any], keep: float | None) -> None:
+        """Create the file (.mcap, .parquet or .csv); `keep` seconds stay in memory, None keeps all."""
+        if running.batch:
+            raise InputError(
+                f"save: {running.count} simulations do not fit into one file; save them one by one, "
+                "runs[k].save(path), or run them singly"
+            )
+        if keep is not None and not (np.isfinite(keep) and keep >= 0.0):
+            raise InputError(f"keep: expected seconds ≥ 0, or None to keep all, got {keep}")
+        self.running, self.path, self.keep = running, Path(path), keep
+        self._taken = running.log.count
+        plan = running.loop.plan
+        nothing = np.zeros((1, 0, len(plan.record_slots))), np.zeros((0, len(plan.shared_slots)))
+        self._writer = RecordingWriter(
+            path,
+            signals_of(running, *nothing),
+            robot=running.robot,
+            settings=settings_of(running, settings),
+            seed=running.seeds[0],
+        )
+
+    @property
+    def forgetful(self) -> bool:
+        """Whether old rows leave the memory once they are written."""
+        return self.keep is not None
+
+    @property
+    def samples(self) -> int:
+        """Samples that are safely in the file."""
+        return self._writer.samples
+
+    def take(self) -> None:
+        """Write the rows that are new.
+
+        Raises:
+            SimulationError: the disk is full, or another failure; the message says how much the file holds.
+        """
+        log = self.running.log
+        with Uninterrupted():  # what is in the file, and what is noted as being there, never differ
+            if log.count == self._taken or not self._writer.open:
+                return
+            self._append(log.rows(self._taken), log.given(self._taken))
+            self._taken = log.count
+            if self.keep is not None:
+                log.forget(log.count - 1 - int(self.keep / (self.running.parts.period * self.running.every)))
+
+    def close(self, outcome: str) -> None:
+        """Write what remains, the row of the present moment, the events and the outcome; safe to call twice."""
+        with Uninterrupted():
+            if not self._writer.open:
+                return
+            self.take()
+            end = closing(self.running)
+            if end is not None:
+                self._append(*end)
+            try:
+                self._writer.close(outcome, [Event(t, name) for t, name in self.running.happened])
+            except ArmwrightError as error:
+                raise SimulationError(str(error)) from error
+
+    def _append(self, rows: Array, given: Array) -> None:
+        signals = signals_of(self.running, rows, given)
+        try:
+            self._writer.append(given[:, 0], {name: signal.values for name, signal in signals.items()})
+            self._writer.flush()
+        except ArmwrightError as error:
+            raise SimulationError(str(error)) from error
+
+
+def _digest(part: Stage) -> str:
+    return part.program.digest
+
+
+def pure_law_stage(parts: Ingredients) -> Stage:
+    """Return `law_stage`; raise `TraceError` if the law cannot be traced, `StatefulError` if that would freeze it."""
+    return traced_purely([parts.law.function], lambda: law_stage(parts), _digest, f"law {parts.law.name!r}")
+
+
+def require_pure_surroundings(parts: Ingredients) -> None:
+    """Raise `StatefulError` if a monitor, an event, or a force from outside keeps state: Python cannot call these."""
+    if parts.monitors:
+        names = ", ".join(monitor.name for monitor in parts.monitors)
+        functions = [monitor.function for monitor in parts.monitors]
+        traced_purely(functions, lambda: monitor_stage(parts), _digest, f"monitors ({names}): one of them")
+    for name, function in parts.events.items():
+        _require_pure(parts, function, f"event {name!r}", ())
+    _require_pure(parts, parts.wrenches, "simulate: wrench", (6,), (parts.lanes.tree.nb, 6))
+    _require_pure(parts, parts.external, "simulate: external", (parts.n,))
+
+
+def _require_pure(parts: Ingredients, function: Any, what: str, *shapes: tuple[int, ...]) -> None:
+    """Trace a function of (arm, t, q, qd, inputs) alone."""
+    if is_trusted(function):
+        return
+    tree, n = parts.lanes.tree, parts.n
+
+    def alone(s: dict[str, Any]) -> dict[str, Any]:
+        inputs = {name: s[f"input_{name}"] for name in parts.inputs}
+        signals = {"arm": tree, "t": s["t"][0], "q": s["q"], "qd": s["qd"], **inputs}
+        return {"value": np.ravel(outer(function, signals, what, *shapes))}
+
+    slots = {"t": (1,), "q": (n,), "qd": (n,)} | {f"input_{name}": shape for name, shape in parts.inputs.items()}
+    traced_purely([function], lambda: traced_stage(alone, slots, "alone"), lambda made: made.digest, what)
+
+
+def loop_plan(parts: Ingredients, law: Stage | None) -> LoopPlan:
+    """Put the stages and slots together; without the law's stage, Python calls the law."""
+    n, law_in_loop = parts.n, law is not None
+    stages = [] if law is None else [law]
+    stages += [monitor_stage(parts)] if parts.monitors else []
+    stages += step_stages(parts)
+    slots: dict[str, int] = {"x": parts.size, "tau": n, "t": 1, "past": 1, "h": 1, "ref": 3 * n}
+    for part in stages:
+        for signals, names in ((part.program.inputs, part.reads), (part.program.outputs, part.writes)):
+            slots |= {names[s.name]: s.size for s in signals}
+    adaptive = parts.method.adaptive
+
+    def begin(s: Slots) -> Slots:
+        none = 0.0 * s["t"]
+        return {"past": none, "left": none + parts.period} if adaptive else {"past": none}
+
+    reset = traced_stage(begin, {"t": (1,)}, "reset")
+    shared = ["t", "ref", *(["ref_next"] if parts.continuous else [])]
+    lanes = []
+    if parts.sensors is not None and law_in_loop:
+        lanes = ["noise"]
+        shared += ["fresh"] if parts.sensors.every > 1 else []
+    record = (
+        ["t", "x", "tau"]
+        + [k for k in slots if k.startswith("memory_")]
+        + (["measured"] if "measured" in slots else [])
+    )
+    watched = [slot_name(name) for name in monitors.labels(parts.monitors).values()]
+    record += watched
+    alarms = tuple(name for name in watched if name.endswith("alarm")) if parts.stop_on_alarm else ()
+    slots |= {"left": 1} if parts.method.adaptive else {}
+    return LoopPlan(
+        slots,
+        (stage(reset, "before"), *stages),
+        tuple(shared),
+        tuple(lanes),
+        tuple(record),
+        ("event",) if parts.events else (),
+        ("x", "tau"),
+        "left" if adaptive else None,
+        alarms,
+    )
+
 
 MOST_TICKS, LEAST_TICKS = 4096, 256  # of one stretch: its tables stay in the cache, and progress is shown
 CALLED_TICKS = 512  # of one stretch, where Python is called at every tick

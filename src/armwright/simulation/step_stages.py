@@ -11,13 +11,12 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.graph.by_name import call_by_name
 from armwright.graph.loop_plan import Slots, Stage, stage, traced_stage
-from armwright.simulation.integrators.adaptive import accept
-from armwright.simulation.integrators.rk4 import POINTS, finished, onward
+from armwright.simulation.integrators import POINTS, accept, finished, onward
 from armwright.simulation.loop_stages import LawAtWork, hermite, reference_of
 from armwright.simulation.system import Command, System
 
 if TYPE_CHECKING:
-    from armwright.graph.program import Program
+    from armwright.graph.traced_program import Program
     from armwright.robot.tree import Tree
     from armwright.simulation.loop_stages import Ingredients
     from armwright.types import Array, Traced

@@ -18,7 +18,7 @@ from armwright.dynamics.newton_euler import rnea
 from armwright.graph import jacobian
 from armwright.robot.tree import Tree, present
 from armwright.simulation.drives import Drive
-from armwright.simulation.friction import FrictionModel
+from armwright.simulation.friction_models import FrictionModel
 from armwright.spatial import ltdl_solve
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from armwright.spatial.inertia import (
     triangle_gap,
     two_cylinders,
 )
-from armwright.spatial.linear import LTDL, determinant3, ldl_inverse, ltdl, ltdl_solve
+from armwright.spatial.linear import LTDL, cross, determinant3, dot, ldl_inverse, ltdl, ltdl_solve
 from armwright.spatial.poses import apply, compose, exp_se3, inverse, log_se3, pose, rotation_pose, translation
 from armwright.spatial.quaternions import (
     conjugate_wxyz,
@@ -52,20 +52,22 @@ from armwright.spatial.rotations import (
     turn_coefficients,
     unskew,
 )
-from armwright.spatial.screws import ScrewMotion, chasles, screw, slide
 from armwright.spatial.twists import (
+    ScrewMotion,
     adjoint,
     adjoint_inverse,
+    chasles,
     coadjoint,
     force_cross,
     force_cross_matrix,
     lie_bracket,
     motion_cross,
     motion_cross_matrix,
+    screw,
+    slide,
     transform_twist,
     transform_wrench,
 )
-from armwright.spatial.vectors import cross, dot
 
 __all__ = [
     "EULER_SETS",

@@ -3,7 +3,7 @@
 
 To add a document, write one module or package that holds ``STUDY``, and name it in `registry.MODULES`:
 
-    from armwright.studies.item import Claim, Formula, Item, Numbers, Study
+    from armwright.studies.study import Claim, Formula, Item, Numbers, Study
     STUDY = Study("002", "IRB 140 by exponentials", "authors, title, year", items=(
         Item("5.18", "holding torque u_des", Numbers("-158.83", "N m"), as_published=f, correct=g, reason="why"),
         Item("5.3", "M is positive definite", Claim("M > 0"), as_published=h, correct=k, reason="…", faults=("…",)),

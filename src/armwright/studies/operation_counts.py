@@ -31,7 +31,7 @@ from armwright.graph.array import inputs_of
 from armwright.graph.by_name import call_by_name
 from armwright.graph.expr import Expr, Graph
 from armwright.graph.ops import LEAVES, TRIGONOMETRIC, Op
-from armwright.graph.program import Counts, Signal, finish, trace
+from armwright.graph.traced_program import Counts, Signal, finish, trace
 from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Friction
 from armwright.robot.tree import Tree, tree_of

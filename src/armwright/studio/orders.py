@@ -1,21 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only the owner's pages may ask for: everything that changes what the others see."""
+"""What only the owner's pages may ask for: everything that changes what the others see.
+
+Explore: worlds to choose or to draw, runs through them, and runs that differ in one thing beside one another.
+
+Programs: one that was opened, run through what the motors of the arm can do, at any override.
+"""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.studio.messages import Shape, flag, number, one_of, text, whole
-from armwright.studio.plant import LAWS, MOST_PAYLOAD, Choice
-from armwright.studio.shelf import Item
+from armwright.recording.replay.scene_spec import world_spec
+from armwright.schema.checks import (
+    Shape,
+    flag,
+    listed,
+    number,
+    numbers,
+    one_of,
+    one_of_these,
+    text,
+    whole,
+)
+from armwright.schema.checks import (
+    record as fields_of,
+)
+from armwright.studio.arm_view import configuration
+from armwright.studio.pulled_arm import LAWS, MOST_PAYLOAD, Choice
+from armwright.studio.studio_state import Item
 from armwright.studio.views import POINT, Q
+from armwright.world.shapes import Box, Cylinder, Sphere
+from armwright.world.world import Task, World, load_world, worlds
+from armwright.world.world_file import world_text
 
 if TYPE_CHECKING:
     from armwright.studio.hub import Client
-    from armwright.studio.state import Studio
+    from armwright.studio.studio_state import Studio
 
 
 async def choose_robot(studio: Studio, client: Client, name: str) -> None:
@@ -119,4 +144,187 @@ ORDERS: dict[str, tuple[Shape, Any]] = {
     "reset": (Shape(), reset),
     "record": (Shape({"on": flag}), record),
     "cancel": (Shape({"job": whole(1, 2**31)}), cancel),
+}
+
+
+OBSERVERS = ("closed-loop", "momentum", "kalman", "disturbance", "scaled-error")
+MOST_RUNS, MOST_SHAPES = 8, 64
+MOST_WORDS = 8
+METRICS = ("contacts", "false_alarms", "arrival_s", "largest_force_n", "median_delay_s", "tool_path_m", "simulated_s")
+PLACE = numbers(-100.0, 100.0, count=3)
+SIZE = number(1e-3, 50.0)
+DRAWN = fields_of(
+    {"kind": one_of("box", "cylinder", "sphere"), "name": text(60), "centre": PLACE},
+    {"size": numbers(1e-3, 50.0, count=3), "radius": SIZE, "height": SIZE},
+)
+WORLD = {"name": text(60), "shapes": listed(DRAWN, MOST_SHAPES)}
+
+
+def reactions_known() -> tuple[str, ...]:
+    """What an arm may do when it touches something."""
+    from armwright.exploration.explore_options import REACTIONS
+
+    return REACTIONS
+
+
+def drawn_world(studio: Studio, name: str, shapes: list[dict[str, Any]], **ends: list[float]) -> World:
+    """A world of drawn shapes, with a task if start and goal are given."""
+    made: list[Any] = []
+    for shape in shapes:
+        rest = {key: value for key, value in shape.items() if key != "kind"}
+        wanted = {"box": {"size"}, "cylinder": {"radius", "height"}, "sphere": {"radius"}}[shape["kind"]]
+        if set(rest) != {"name", "centre"} | wanted:
+            raise InputError(f"shapes: a {shape['kind']} has name, centre and {', '.join(sorted(wanted))}")
+        kind: Any = {"box": Box, "cylinder": Cylinder, "sphere": Sphere}[shape["kind"]]
+        made.append(kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in rest.items()}))
+    task = None
+    if ends.get("start") is not None and ends.get("goal") is not None:
+        q = {end: tuple(configuration(studio.robot, ends[end]).tolist()) for end in ("start", "goal")}
+        task = Task(studio.robot.name, q["start"], q["goal"])
+    return World(tuple(made), name, task=task)
+
+
+async def list_worlds(studio: Studio, client: Client) -> dict[str, Any]:
+    """The worlds that come with the package."""
+    found = []
+    for name in worlds():
+        world = load_world(name)
+        made_for = [world.task.robot] if world.task else list(world.tool_task.robots) if world.tool_task else []
+        task: dict[str, Any] | None = None
+        if world.task is not None:
+            task = {"start": world.task.start, "goal": world.task.goal}
+        elif world.tool_task is not None:
+            task = {"start": world.tool_task.near}
+        found.append(
+            {"name": name, "title": world.title, "robots": made_for, "shapes": world_spec(world), "task": task}
+        )
+    return {"worlds": found, "observers": list(OBSERVERS), "reactions": list(reactions_known())}
+
+
+async def world_file(studio: Studio, client: Client, **drawn: Any) -> dict[str, Any]:
+    """A drawn world as a world file."""
+    return {"text": world_text(drawn_world(studio, **drawn)), "file": f"{drawn['name']}.toml"}
+
+
+async def run(
+    studio: Studio,
+    client: Client,
+    reactions: list[str],
+    observers: list[str],
+    duration: float,
+    world: str | None = None,
+    drawn: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Explore a world with every pair of reaction and observer; the job's result lists the runs."""
+    if (world is None) == (drawn is None):
+        raise InputError("explore: name a world, or send a drawn one")
+    if world is not None and world not in worlds():
+        raise InputError(f"explore: no world {world!r:.40}; valid: {', '.join(worlds())}")
+    there = load_world(world) if world is not None else drawn_world(studio, **(drawn or {}))
+    pairs = list(itertools.product(reactions, observers or [""]))
+    if not 1 <= len(pairs) <= MOST_RUNS:
+        raise InputError(f"explore: 1 to {MOST_RUNS} runs at a time, got {len(pairs)}")
+    robot = studio.robot
+
+    def work(progress: Callable[[float, str], None]) -> dict[str, Any]:
+        from armwright.exploration.exploration import explore
+        from armwright.exploration.explore_options import ArmTask, Budget, Sensing
+
+        rows = []
+        for k, (reaction, observer) in enumerate(pairs):
+            words = f"{reaction}{f', {observer}' if observer else ''}"
+            progress(k / len(pairs), f"{words}: compiles and learns what is normal …")
+
+            def tell(share: float, contacts: int, k: int = k, words: str = words) -> None:
+                progress((k + share) / len(pairs), f"{words}: {share * duration:.0f} s, {contacts} contacts")
+
+            done = explore(
+                robot,
+                there,
+                ArmTask() if drawn is not None else None,
+                reaction=reaction,  # type: ignore[arg-type]  # one of REACTIONS
+                sensing=Sensing(observer=observer) if observer else None,
+                budget=Budget(duration=duration),
+                progress=tell,
+            )
+            metrics = done.metrics()
+            name = f"{there.name}: {words}"
+            item = studio.shelf.add(Item("exploration", name, done, f"{done.outcome}, {len(done.contacts)} contacts"))
+            row = {"number": item, "name": words, "outcome": done.outcome, "message": done.message}
+            rows.append(row | {key: metrics.get(key) for key in METRICS})
+        return {"world": there.name, "runs": rows}
+
+    return {"job": studio.jobs.start(f"explore {there.name}", work)}
+
+
+VIEWS: dict[str, tuple[Shape, Any]] = {
+    "worlds": (Shape(), list_worlds),
+    "world_file": (Shape(WORLD, {"start": Q, "goal": Q}), world_file),
+}
+EXPLORE_ORDERS: dict[str, tuple[Shape, Any]] = {
+    "explore": (
+        Shape(
+            {
+                "reactions": listed(one_of_these(reactions_known), MOST_WORDS),
+                "observers": listed(one_of(*OBSERVERS), MOST_WORDS),
+                "duration": number(1.0, 600.0),
+            },
+            {"world": text(60), "drawn": fields_of(WORLD, {"start": Q, "goal": Q})},
+        ),
+        run,
+    ),
+}
+
+
+MOST_CELLS = 200  # rows of a table on the page
+
+
+async def program(
+    studio: Studio, client: Client, source: int, override: float = 1.0, payload: float = 0.0
+) -> dict[str, Any]:
+    """Run a program that is on the shelf; the job's result has the verdict, the tables and the replay's number."""
+    item, robot = studio.shelf.get(source, "program text"), studio.robot
+
+    def work(progress: Callable[[float, str], None]) -> dict[str, Any]:
+        from armwright.programs.outcome import program_words as rows
+        from armwright.programs.outcome import run_program
+        from armwright.programs.program import Payload
+
+        progress(0.05, "plans")
+        load = Payload(payload, np.zeros(3)) if payload else None
+        outcome = run_program(robot, item.value, override=override, payload=load)
+        progress(0.4, "asks how fast it could be")
+        fastest = outcome.override
+        progress(0.7, "writes the tables")
+        name = f"{item.name} on {robot.name} at {100 * override:g} %"
+        kept = studio.shelf.add(Item("program", name, outcome, "feasible" if outcome.feasible else "not feasible"))
+        return {
+            "number": kept,
+            "source": source,
+            "override": override,
+            "feasible": outcome.feasible,
+            "basis": outcome.basis,
+            "verdict": outcome.verdict,
+            "duration": float(outcome.plan.duration),
+            "fastest": float(fastest.program),
+            "moves": {
+                "heads": list(rows.MOVE_HEADS),
+                "rows": [rows.move_cells(outcome, move, 40) for move in outcome.moves[:MOST_CELLS]],
+                "marked": [move.use > 1.0 for move in outcome.moves[:MOST_CELLS]],
+            },
+            "motors": {"heads": list(rows.MOTOR_HEADS), "rows": rows.motor_cells(outcome)},
+            "events": {
+                "heads": list(rows.EVENT_HEADS),
+                "rows": [rows.event_cells(outcome, event) for event in outcome.events[:MOST_CELLS]],
+            },
+        }
+
+    return {"job": studio.jobs.start(f"program {item.name}", work)}
+
+
+PROGRAM_ORDERS: dict[str, tuple[Shape, Any]] = {
+    "program": (
+        Shape({"source": whole(1, 2**31)}, {"override": number(0.05, 5.0), "payload": number(0.0, 100.0)}),
+        program,
+    )
 }

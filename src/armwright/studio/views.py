@@ -1,18 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every page may ask for, those that only look included."""
+"""What every page may ask for, those that only look included.
+
+Things on the shelf, opened: a replay in a frame, a recording's signals as columns, a file to keep, a document.
+
+Rooms that take long to import are imported by whoever first needs them, so that the page opens at once.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from armwright.dynamics.equations import KINDS, equations
-from armwright.studio.messages import Shape, flag, numbers, one_of, whole
-from armwright.studio.robot_view import branches, configuration, look
+import numpy as np
+
+from armwright.dynamics.equations import KINDS as EQUATIONS
+from armwright.dynamics.equations import equations
+from armwright.errors import InputError
+from armwright.recording.replay.replay_page import html_page, replay_parts
+from armwright.recording.replay.replay_stage import can_show, stage_of
+from armwright.schema.checks import (
+    Shape,
+    flag,
+    listed,
+    numbers,
+    one_of,
+    text,
+    whole,
+)
+from armwright.studio.arm_view import branches, configuration, look
 
 if TYPE_CHECKING:
+    from armwright.recording.replay.replay_stage import Stage
     from armwright.studio.hub import Client
-    from armwright.studio.state import Studio
+    from armwright.studio.studio_state import Item, Studio
 
 CODE = ("c", "numpy", "latex", "matlab", "sympy", "jax")
 DESCRIPTIONS = ("urdf", "mjcf", "sheet")
@@ -72,6 +96,131 @@ VIEWS: dict[str, tuple[Shape, Any]] = {
     "watch": (Shape({"live": flag}), watch),
     "look": (Shape({"q": Q}), look_at),
     "ik": (Shape({"position": POINT, "rotation": numbers(-10.0, 10.0, count=3), "seed": Q}), inverse),
-    "export": (Shape({"to": one_of(*CODE, *DESCRIPTIONS)}, {"what": one_of(*KINDS)}), export),
+    "export": (Shape({"to": one_of(*CODE, *DESCRIPTIONS)}, {"what": one_of(*EQUATIONS)}), export),
     "list": (Shape(), listing),
 }
+
+
+NUMBER = whole(1, 2**31)
+KINDS = ("recording", "exploration", "program")
+MOST_ROWS, MOST_SIGNALS = 2000, 8
+MOST_FILE = 16 << 20  # bytes of a recording that is handed out on the page's line
+
+
+def _stage(item: Item) -> Stage:
+    from armwright.exploration.pictures.exploration_report import exploration_stage
+    from armwright.programs.outcome.program_report import program_stage
+
+    if item.kind == "program":
+        return program_stage(item.value, item.name)
+    if item.kind == "exploration":
+        stage = exploration_stage(item.value, item.name)
+        if stage is not None:
+            return stage
+    elif can_show(item.value):
+        return stage_of(item.value, title=item.name)
+    raise InputError(f"{item.name}: says neither which arm it was nor where; look at its signals instead")
+
+
+async def replay(studio: Studio, client: Client, kind: str, number: int) -> dict[str, Any]:
+    """A replay to be opened in a frame."""
+    item = studio.shelf.get(number, kind)
+
+    def make() -> str:
+        stage = _stage(item)
+        return html_page(item.name, (), replay_parts(stage))
+
+    return {"ticket": studio.shelf.ticket(await asyncio.to_thread(make), own=True), "name": item.name}
+
+
+async def signals(studio: Studio, client: Client, number: int) -> dict[str, Any]:
+    """What a recording holds."""
+    recording = studio.shelf.get(number, "recording").value
+    return {
+        "duration": recording.duration,
+        "rows": len(recording),
+        "robot": recording.robot.name if recording.robot is not None else None,
+        "shows": can_show(recording),
+        "outcome": recording.outcome,
+        "signals": [
+            {"name": name, "unit": signal.unit, "labels": list(recording.labels(name))[:64], "width": signal.width}
+            for name, signal in recording.signals.items()
+        ],
+        "events": [{"time": event.time, "name": event.name} for event in recording.events[:500]],
+    }
+
+
+async def columns(studio: Studio, client: Client, number: int, names: list[str]) -> dict[str, Any]:
+    """Some signals of a recording over time, thinned to what a screen can show; time begins at 0."""
+    recording = studio.shelf.get(number, "recording").value
+    step = max(1, -(-len(recording) // MOST_ROWS))
+    out = {}
+    for name in names:
+        values = np.asarray(recording[name]).reshape(len(recording), -1)[::step, :16]
+        out[name] = [[None if not np.isfinite(x) else float(f"{x:.6g}") for x in column] for column in values.T]
+    time = recording.time[::step] - (recording.time[0] if len(recording) else 0.0)
+    return {"time": [round(float(t), 6) for t in time], "columns": out}
+
+
+async def file(studio: Studio, client: Client, number: int, to: str) -> dict[str, Any]:
+    """A recording as a file, in base64."""
+    item = studio.shelf.get(number, "recording")
+    name = "".join(c if c.isalnum() or c in "-_." else "-" for c in item.name.rsplit(".", 1)[0]) + f".{to}"
+
+    def write() -> bytes:
+        with TemporaryDirectory(dir=studio.shelf.folder) as folder:
+            return Path(item.value.save(Path(folder) / name)).read_bytes()
+
+    content = await asyncio.to_thread(write)
+    if len(content) > MOST_FILE:
+        raise InputError(f"file: {len(content) >> 20} MiB are too much for the page; choose another format")
+    return {"file": name, "base64": base64.b64encode(content).decode()}
+
+
+async def documents(studio: Studio, client: Client) -> dict[str, Any]:
+    """The documents that can be run."""
+    from armwright.studies.study import available, load_study
+
+    def read() -> list[dict[str, Any]]:
+        studies = [load_study(name) for name in available()]
+        return [{"id": s.id, "title": s.title, "document": s.document, "items": len(s.items)} for s in studies]
+
+    return {"documents": await asyncio.to_thread(read)}
+
+
+async def reproduce(studio: Studio, client: Client, document: str) -> dict[str, Any]:
+    """Run a document; the job's result has the ticket of its report."""
+    from armwright.studies.study import available, load_study
+
+    if document not in available():
+        raise InputError(f"documents: no {document!r:.40}; valid: {', '.join(available())}")
+
+    def work(progress: Callable[[float, str], None]) -> dict[str, Any]:
+        from armwright.studies.run_study import run_study
+        from armwright.studies.study_page import write_page
+
+        study = load_study(document)
+        done = 0
+
+        def tell(result: Any) -> None:
+            nonlocal done
+            done += 1
+            progress(0.9 * done / len(study.items), f"{result.item.id}: {result.verdict.kind}")
+
+        outcome = run_study(study, tell=tell)
+        progress(0.92, "draws figures")
+        with TemporaryDirectory(dir=studio.shelf.folder) as folder:
+            page = write_page(outcome, Path(folder) / "report.html").read_text(encoding="utf-8")
+        return {"document": document, "ticket": studio.shelf.ticket(page), "counts": outcome.counts()}
+
+    return {"job": studio.jobs.start(f"document {document}", work)}
+
+
+LIBRARY_VIEWS: dict[str, tuple[Shape, Any]] = {
+    "replay": (Shape({"kind": one_of(*KINDS), "number": NUMBER}), replay),
+    "signals": (Shape({"number": NUMBER}), signals),
+    "columns": (Shape({"number": NUMBER, "names": listed(text(100), MOST_SIGNALS)}), columns),
+    "file": (Shape({"number": NUMBER, "to": one_of("mcap", "parquet", "npz")}), file),
+    "documents": (Shape(), documents),
+}
+ORDERS: dict[str, tuple[Shape, Any]] = {"reproduce": (Shape({"document": text(20)}), reproduce)}

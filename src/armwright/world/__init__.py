@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stands where: shapes and their distances, the links as capsules, meshes, world files."""
 
-from armwright.world.capsule_arrays import LinkCapsules, link_ends
-from armwright.world.distance import normal, signed_distance
-from armwright.world.link_capsules import LinkCapsule, beyond_tool, link_capsules, tool_point
-from armwright.world.link_shapes import LinkShape, link_shapes
-from armwright.world.mesh.capsule_fit import FittedCapsule, fitted_capsules
+from armwright.world.arm_capsules import LinkCapsule, LinkCapsules, beyond_tool, link_capsules, link_ends, tool_point
+from armwright.world.arm_shapes import LinkShape, link_shapes
+from armwright.world.mesh_capsules import FittedCapsule, fitted_capsules
+from armwright.world.shape_distance import normal, signed_distance
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere
-from armwright.world.task import Task, ToolTask
-from armwright.world.world import World, check_base, load_world, worlds
+from armwright.world.world import Task, ToolTask, World, check_base, load_world, worlds
 
 __all__ = [
     "Box",

@@ -15,8 +15,8 @@ import threading
 import warnings
 from multiprocessing.connection import Connection
 
-from armwright.campaigns.plan import plan_of
-from armwright.campaigns.refusal import refusal
+from armwright.campaigns.campaign_plan import plan_of
+from armwright.campaigns.store import refusal
 from armwright.campaigns.work import prepared_here, worker_of
 from armwright.errors import ArmwrightWarning
 

@@ -19,12 +19,10 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from armwright.campaigns.chunk_file import Chunk, chunk_from, chunk_of, rows_of
+from armwright.campaigns.campaign_plan import Plan
+from armwright.campaigns.chunk_file import CRASHED, HUNG, Chunk, chunk_from, chunk_of, joined, marked_row, rows_of
 from armwright.campaigns.engines.child import READY, prepare, serve
-from armwright.campaigns.plan import Plan
-from armwright.campaigns.refusal import accepted
-from armwright.campaigns.store import Store
-from armwright.campaigns.table import CRASHED, HUNG, joined, marked_row
+from armwright.campaigns.store import Store, accepted
 from armwright.campaigns.work import START, Prepared
 from armwright.errors import SimulationError, tell_user
 

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.detectors.joints import worst
-from armwright.contact.detectors.latch import RELEASE, latched, release_ratio
+from armwright.contact.detectors.joint_threshold import RELEASE, latched, release_ratio, worst
 from armwright.contact.monitor import Monitor
-from armwright.control.checks import gain as checked
+from armwright.control.tick_function import gain as checked
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

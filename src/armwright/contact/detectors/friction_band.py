@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.detectors.joints import worst
+from armwright.contact.detectors.joint_threshold import worst
 from armwright.contact.monitor import Monitor
 from armwright.dynamics.newton_euler import gravity_torque
 from armwright.errors import InputError

@@ -12,6 +12,12 @@ contact was within a stated distance of the named point is high enough, whatever
 
 All of that holds for one contact. Two at a time, or a model that is wrong by more than is declared, often leave
 torques that no single push explains: then the likeliest one has a large χ², and nothing is claimed.
+
+What the motion of an arm says about where it was touched.
+
+At an impact, the patch that was touched moved towards what it met: patches meet new things as often as they sweep new
+space, which is as fast as they move along their outward normal, m·v. While a patch slides along a surface its velocity
+lies in that surface, m·v = 0, and this rule would exclude the very patch: sliding has no such evidence.
 """
 
 from __future__ import annotations
@@ -23,17 +29,34 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.isolation.evidence import checked, whitening
-from armwright.contact.isolation.posterior import Patches, contact_patches, mass_within
+from armwright.contact.isolation.contact_evidence import checked, whitening
+from armwright.contact.isolation.contact_patches import Patches, contact_patches, mass_within
 from armwright.errors import InputError
-from armwright.world.link_capsules import LinkCapsule
+from armwright.world.arm_capsules import LinkCapsule
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from armwright.contact.isolation.posterior import Beside
+    from armwright.contact.isolation.contact_patches import Beside
     from armwright.robot.model import Robot
     from armwright.types import Array
+
+STILL = 1e-3
+"""Pace [m/s] that a patch counts with at least: velocities are measured, and surfaces are not quite capsules."""
+
+
+def moved_towards(qd: Array) -> Beside:
+    """Evidence of an impact for `isolate`: patches count with the pace at which they moved outwards.
+
+    Args:
+        qd: joint velocities (n,) before the contact; at rest, all patches count alike.
+    """
+
+    def beside(points: Array, normals: Array, jacobian: Array) -> Array:
+        return np.asarray(np.log(np.maximum(np.einsum("mi,mij,j->m", normals, jacobian, qd), STILL)))
+
+    return beside
+
 
 Outcome = Literal["no contact", "several", "ambiguous", "link", "located"]
 PLACES = 32  # likeliest patches that are tried as the named point

@@ -3,14 +3,17 @@
 
 from armwright.contact.observers.closed_loop_error import closed_loop_error_observer, scaled_error_observer
 from armwright.contact.observers.disturbance import disturbance_observer
-from armwright.contact.observers.friction_drift import friction_drift
+from armwright.contact.observers.friction_beliefs import (
+    CurrentMap,
+    DeadZoneFriction,
+    friction_drift,
+    ur5_current_map,
+    ur5_friction,
+)
 from armwright.contact.observers.geared_momentum import geared_momentum_observer
-from armwright.contact.observers.generalised_momentum import generalised_momentum
-from armwright.contact.observers.load import Load, estimate_load
-from armwright.contact.observers.losses import DeadZoneFriction
-from armwright.contact.observers.momentum import momentum_observer
+from armwright.contact.observers.load_estimate import Load, estimate_load
+from armwright.contact.observers.momentum import generalised_momentum, momentum_observer
 from armwright.contact.observers.momentum_kalman import momentum_kalman_observer
-from armwright.contact.observers.motor_current import CurrentMap, ur5_current_map, ur5_friction
 
 __all__ = [
     "CurrentMap",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor
-from armwright.control.checks import gain as checked
+from armwright.control.tick_function import gain as checked
 from armwright.dynamics.crba import crba
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor
-from armwright.contact.observers.losses import Losses, lost
-from armwright.control.checks import gain as checked
+from armwright.contact.observers.friction_beliefs import Losses, lost
+from armwright.control.tick_function import gain as checked
 from armwright.dynamics.newton_euler import rnea
 from armwright.robot.tree import as_tree
 

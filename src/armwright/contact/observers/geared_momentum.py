@@ -19,7 +19,7 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor
 from armwright.contact.observers.momentum import explained
-from armwright.control.checks import gain as checked
+from armwright.control.tick_function import gain as checked
 from armwright.errors import InputError
 
 if TYPE_CHECKING:

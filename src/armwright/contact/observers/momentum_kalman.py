@@ -15,9 +15,9 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.contact.monitor import Monitor
-from armwright.contact.observers.losses import Losses
+from armwright.contact.observers.friction_beliefs import Losses
 from armwright.contact.observers.momentum import explained, impulse
-from armwright.control.checks import gain as checked
+from armwright.control.tick_function import gain as checked
 from armwright.errors import InputError
 
 if TYPE_CHECKING:

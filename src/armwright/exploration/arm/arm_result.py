@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.contact.ground_truth import clearance, contact_report
-from armwright.contact.isolation.surface import pushes
-from armwright.exploration.result import Exploration, arrival_of
+from armwright.contact.isolation.link_surface import pushes
+from armwright.exploration.exploration_result import Exploration, arrival_of
 from armwright.kinematics import fk
 from armwright.recording.signals import Signal
 
 if TYPE_CHECKING:
     from armwright.exploration.arm.arm_run import ArmRun
     from armwright.exploration.arm.touch_map import TouchMap
-    from armwright.planning.joint.plan import JointPlan
+    from armwright.planning.joint.joint_plan import JointPlan
     from armwright.recording.recording import Recording
     from armwright.types import Array
 

@@ -12,22 +12,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.exploration.arm.arm_motion import arm_motion
-from armwright.exploration.arm.felt import Felt, contact_of, listen
-from armwright.exploration.arm.plan_arm import plan_anew
-from armwright.exploration.arm.react import go, retract, still_touching
+from armwright.exploration.arm.felt_places import Felt, contact_of, listen
+from armwright.exploration.arm.plan_arm import arm_motion, go, plan_anew, retract, still_touching
 from armwright.exploration.arm.touch_map import TouchMap, ends_at, thinned
-from armwright.exploration.driving import measured
-from armwright.exploration.run import AT_ONCE, Progress, Run
+from armwright.exploration.exploration_run import AT_ONCE, Progress, Run, measured
 from armwright.kinematics import fk
-from armwright.motion.reference import Reference
+from armwright.motion.trajectory import Reference
 
 if TYPE_CHECKING:
-    from armwright.exploration.arm.arm_job import ArmJob
-    from armwright.exploration.options import Budget
-    from armwright.exploration.result import Contact
-    from armwright.planning.grid.occupancy import GridMap
-    from armwright.planning.joint.plan import JointPlan
+    from armwright.exploration.arm.plan_arm import ArmJob
+    from armwright.exploration.exploration_result import Contact
+    from armwright.exploration.explore_options import Budget
+    from armwright.planning.grid.grid_map import GridMap
+    from armwright.planning.joint.joint_plan import JointPlan
     from armwright.simulation.session import Session
     from armwright.types import Array
 

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.contact.isolation.surface import pushes
-from armwright.exploration.arm.felt import Felt
-from armwright.exploration.arm.places import find_places
-from armwright.exploration.arm.plan_arm import plan_anew
-from armwright.exploration.arm.react import given_way, go, yielding
+from armwright.contact.isolation.link_surface import pushes
+from armwright.exploration.arm.felt_places import Felt, find_places
+from armwright.exploration.arm.plan_arm import given_way, go, plan_anew, yielding
 from armwright.exploration.arm.touch_map import ends_at
-from armwright.exploration.driving import (
+from armwright.exploration.exploration_run import (
     SLIDE_PATIENCE,
     SLIDE_STEP,
     SMOOTH,

@@ -1,24 +1,222 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planning anew with the whole arm: with all that may have been touched, then with less and less caution."""
+"""Planning anew with the whole arm: with all that may have been touched, then with less and less caution.
+
+Everything about a run with the whole arm that does not change on the way.
+
+How much of what may have been touched the whole arm keeps away from, and how far: ever less, until it goes on.
+
+From a joint path to a motion: a spline through its waypoints, at the pace of the fastest part of the arm.
+
+What the whole arm does after a contact: back off along the way driven, or give way to the felt torque.
+"""
 
 from __future__ import annotations
 
 import time as clock
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from armwright.exploration.arm.caution import CAUTIONS
-from armwright.exploration.arm.react import go
-from armwright.exploration.arm.touch_map import ends_at
-from armwright.exploration.driving import hold
-from armwright.planning.joint.sampling import connected
+from armwright.dynamics import mass_matrix
+from armwright.exploration.arm.touch_map import DEEP, RADIUS, ends_at
+from armwright.exploration.exploration_run import alarmed, hold, reference_now, wait
+from armwright.motion import time_scaled, velocity_factor
+from armwright.planning.joint.rrt_connect import connected
+from armwright.planning.motion_plan import drawn_to
+from armwright.planning.waypoints import waypoint_motion
 
 if TYPE_CHECKING:
     from armwright.exploration.arm.arm_run import ArmRun
-    from armwright.planning.joint.known_arm import KnownArm
-    from armwright.planning.joint.plan import JointPlan
+    from armwright.exploration.arm.rehearse_arm import TorqueNoise
+    from armwright.exploration.arm.touch_map import TouchMap, Trust
+    from armwright.motion import Trajectory
+    from armwright.planning.joint.joint_plan import JointPlan, JointPlanner
+    from armwright.planning.joint.whole_arm import KnownArm
+    from armwright.robot.model import Robot
     from armwright.types import Array
+    from armwright.world.arm_capsules import LinkCapsules
+    from armwright.world.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class ArmJob:
+    """Everything about a run with the whole arm that does not change on the way; see `explore`.
+
+    Attributes:
+        robot: the plant, whose links touch the world.
+        believed: what the arm takes itself to be.
+        world: the truth, for the record only.
+        goals: configurations (m, n) that will do, the nearest first. place: tool position (3,) to be at [m].
+        planner: in joint space. quick: the same with less patience. lower, upper: bounds of its search (n,).
+        speed: pace of the arm's fastest part [m/s].
+        margin: to felt places [m]. noise: of the felt torque.
+    """
+
+    robot: Robot
+    believed: Robot
+    world: World
+    goals: Array
+    place: Array
+    planner: JointPlanner
+    quick: JointPlanner
+    lower: Array
+    upper: Array
+    speed: float
+    margin: float
+    noise: TorqueNoise
+
+
+NARROW = RADIUS / 3.0  # [m] of the ball about a likely place where there is little room
+LEAST = DEEP  # [m] of the ball about a sure place where there is hardly any: what a link may scratch by
+
+
+class Caution(NamedTuple):
+    """Which known places are kept away from, and how far: their radius, and the margin's share.
+
+    Crowded: whether crowds of configurations count. Patient: worth all the planner's time.
+    """
+
+    trust: Trust
+    radius: float
+    share: float
+    crowded: bool
+    patient: bool
+
+    def arm(self, known: TouchMap, margin: float) -> KnownArm:
+        """The arm among what is known."""
+        return known.arm(margin=self.share * margin, trust=self.trust, radius=self.radius, crowded=self.crowded)
+
+
+CAUTIONS = (
+    Caution("all", RADIUS, 1.0, True, False),
+    Caution("likely", RADIUS, 1.0, True, True),
+    Caution("likely", NARROW, 0.4, True, False),
+    Caution("sure", RADIUS, 0.5, True, False),
+    Caution("sure", LEAST, 0.0, False, True),
+    Caution("confirmed", LEAST, 0.0, False, True),
+)
+
+
+SPACING = (0.3, 0.15, 0.08, 0.04)  # [rad] between waypoints: the planners' longest edge, then halves of it
+CLOSE = 0.1  # of that spacing: waypoints no farther apart count as one, a spline through both would loop
+RAMP = 0.25  # [s] from rest to the full pace: at 0.25 m/s an acceleration of 1 m/s²
+SAME = 1e-6  # [rad] waypoints nearer than this are one: below what joint sensors resolve
+LOOKS = 0.01  # [m] of motion between looks at the spline, less than the ball about a felt place
+FEWEST = 20  # looks at a spline, however short
+TURNS = 0.1  # [m/rad] of a joint that moves no link's end, such as the last one: it gets a pace, too
+
+
+def arm_motion(
+    robot: Robot, links: LinkCapsules, path: Array, speed: float, known: KnownArm | None = None
+) -> Trajectory:
+    """Return a motion from rest to rest along a joint path (N, n).
+
+    Args:
+        robot: the arm, whose limits on joint speed and acceleration hold.
+        links: its capsules; none of their ends moves faster than about `speed`.
+        path: straight pieces; the spline is drawn to them by more waypoints until it stays free. Of waypoints that
+            nearly coincide, one is kept.
+        speed: [m/s].
+        known: what must not be touched; None: not looked at.
+    """
+    kv = np.array([joint.limits.velocity for joint in robot.joints])
+    ka = np.array([joint.limits.acceleration for joint in robot.joints])
+    keep = np.concatenate([[True], np.abs(np.diff(path, axis=0)).max(axis=1) > SAME])
+    path = path[keep] if keep.sum() > 1 else np.vstack([path[:1], path[:1] + SAME])
+
+    def make(rows: Array) -> Trajectory:
+        motion = waypoint_motion(robot, rows, times=_times(robot, links, rows, speed))
+        factor = velocity_factor(motion, kv, ka)
+        return motion if factor <= 1.0 else time_scaled(motion, factor)
+
+    def free(motion: Trajectory) -> bool:
+        if known is None:
+            return True
+        looks = max(FEWEST, int(motion.duration * speed / LOOKS))
+        return bool((known.clearance(motion.evaluate(np.linspace(0.0, motion.duration, looks)).q) > 0.0).all())
+
+    return drawn_to(path, SPACING, make, free, close=CLOSE)[0]
+
+
+def _times(robot: Robot, links: LinkCapsules, rows: Array, speed: float) -> Array:
+    """When to be at rows (N,) [s], the pace rising and falling evenly at the ends."""
+    ends = ends_at(robot, links, rows).reshape(len(rows), -1, 3)
+    turned = np.abs(np.diff(rows, axis=0)).max(axis=1)
+    way = np.maximum(np.linalg.norm(np.diff(ends, axis=0), axis=-1).max(axis=1), TURNS * turned)
+    s = np.concatenate([[0.0], np.cumsum(way)])
+    total = float(s[-1])
+    ramp = min(0.5 * speed * RAMP, 0.5 * total)  # way of a ramp
+    top = speed * np.sqrt(ramp / (0.5 * speed * RAMP))
+    rate = top * top / (2.0 * ramp)
+    begin, end = np.sqrt(2.0 * s / rate), np.sqrt(2.0 * np.maximum(total - s, 0.0) / rate)
+    duration = 2.0 * top / rate + (total - 2.0 * ramp) / top
+    return np.asarray(
+        np.where(s <= ramp, begin, np.where(s >= total - ramp, duration - end, top / rate + (s - ramp) / top))
+    )
+
+
+FORGET = 0.1  # [s] for the observer to forget: ten time constants of its gain of 100 /s
+OFF = 0.05  # [m] that the arm's fastest part gives way: three times the ball about a felt place
+TAKE_OFF = 0.04  # [m] of the trail that is not trusted any more if the arm still touches there, within `OFF`
+MOST_TURN = 0.6  # [rad, m] that a joint gives way at most, where its lever is short
+NUDGE = 1e-3  # [rad, m] for a derivative by differences
+
+
+def yielding(run: ArmRun, q: Array, tau: Array) -> Array:
+    """Direction (n,) in which the controlled arm gives way to joint torques: K_0⁻¹ M⁻¹ tau (000 §3.7).
+
+    Under computed torque the arm rests at q_ref − q = −K_0⁻¹ M⁻¹ tau_ext, so this is also the offset of the reference
+    that presses back with the same torques.
+    """
+    kp: Any = run.session.parts.law.gains.get("kp", 1.0)
+    return np.asarray(np.linalg.solve(mass_matrix(run.job.believed, q), tau) / np.broadcast_to(kp, q.shape))
+
+
+def given_way(run: ArmRun, q: Array, tau: Array, distance: float = OFF) -> Array:
+    """Configuration (n,) that q gives way to under `tau`, the arm's fastest part having moved by `distance` [m]."""
+    job, links = run.job, run.map.links
+    d = yielding(run, q, tau)
+    size = float(np.abs(d).max())
+    if size < 1e-12:
+        return q
+    d = d / size
+    h = NUDGE
+    moved = np.linalg.norm(ends_at(job.believed, links, q + h * d) - ends_at(job.believed, links, q), axis=-1).max()
+    step = min(distance * h / max(float(moved), 1e-9), MOST_TURN)
+    return np.clip(q + step * d, job.lower, job.upper)
+
+
+def go(run: ArmRun, rows: Array) -> None:
+    """Move from the present reference through rows (m, n), whatever is felt: the way is known."""
+    now = reference_now(run.session).q
+    motion = arm_motion(run.job.believed, run.map.links, np.vstack([now, rows]), run.job.speed)
+    run.session.follow(motion)
+    left = run.budget.duration - run.session.time
+    if left > FORGET:
+        wait(run.session, min(motion.duration + FORGET, left))
+
+
+def still_touching(run: ArmRun) -> bool:
+    """Whether the arm has not come free: then the end of the trail is given up."""
+    if not alarmed(run.session):
+        return False
+    ends = ends_at(run.job.believed, run.map.links, np.array(run.trail)).reshape(len(run.trail), -1, 3)
+    far = np.linalg.norm(ends - ends[-1], axis=-1).max(axis=1)
+    keep = np.flatnonzero(far > TAKE_OFF)
+    del run.trail[int(keep[-1]) + 1 if len(keep) else 0 :]
+    return True
+
+
+def retract(run: ArmRun, q: Array, tau: Array) -> None:
+    """Give way to the felt torque, and trust where that leads if nothing known is there and no alarm stays on."""
+    target = given_way(run, q, tau)
+    if run.map.arm(margin=0.0).clearance(target) <= 0.0:
+        return
+    go(run, target[None])
+    if not alarmed(run.session):
+        run.trail.append(target)
+
 
 SPARE = 0.004  # [m] more than is asked for: planners look at configurations 0.02 rad apart, not at what lies between
 CONFINED = 0.12  # [m]: an arm of which no part gets farther is boxed in; the width of a UR5's links

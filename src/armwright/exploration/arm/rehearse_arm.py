@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from armwright.contact.isolation.change import Episode, change_covariance, level_before
-from armwright.exploration.arm.arm_motion import arm_motion
-from armwright.exploration.arm.felt import LISTEN, brake, recent
-from armwright.exploration.driving import reference_now
-from armwright.exploration.learning import MOTIONS, learned_from
+from armwright.contact.isolation.torque_change import Episode, change_covariance, level_before
+from armwright.exploration.arm.felt_places import LISTEN, brake, recent
+from armwright.exploration.arm.plan_arm import arm_motion
+from armwright.exploration.exploration_run import reference_now
+from armwright.exploration.touch_sensing import MOTIONS, learned_from
 from armwright.simulation.session import Session
 
 if TYPE_CHECKING:
     from armwright.contact.detectors import ThresholdFit
-    from armwright.exploration.setup import Setup
+    from armwright.exploration.touch_sensing import Setup
     from armwright.motion import Trajectory
-    from armwright.planning.joint.capsules import LinkCapsules
     from armwright.robot.model import Robot
     from armwright.types import Array
+    from armwright.world.arm_capsules import LinkCapsules
 
 POINTS = 6  # of every motion: five ways across the search, about half a minute together
 BRAKES = 30  # episodes of the covariance, five for each joint of a UR5

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from armwright.kinematics import fk_all
-from armwright.planning.grid.occupancy import FELT, FREE, UNKNOWN
-from armwright.planning.joint.capsules import LinkCapsules, spheres
-from armwright.planning.joint.known_arm import KnownArm
-from armwright.planning.obstacles import contact_capsules
-from armwright.world.geometry import segment_segment
+from armwright.planning.grid.grid_map import FELT, FREE, UNKNOWN
+from armwright.planning.joint.whole_arm import KnownArm
+from armwright.planning.obstacles import contact_capsules, spheres
+from armwright.world.arm_capsules import LinkCapsules
+from armwright.world.segments import segment_segment
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from armwright.planning.joint.capsules import Obstacles
+    from armwright.planning.obstacles import Obstacles
     from armwright.robot.model import Robot
     from armwright.types import Array
 

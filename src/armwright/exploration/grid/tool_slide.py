@@ -28,14 +28,14 @@ import numpy as np
 
 from armwright.dynamics import mass_matrix
 from armwright.errors import InputError
-from armwright.exploration.driving import SLIDE_PATIENCE, SLIDE_STEP, SMOOTH, glide, tool_force, wait
-from armwright.exploration.sensing import FORCE as ALARM
+from armwright.exploration.exploration_run import SLIDE_PATIENCE, SLIDE_STEP, SMOOTH, glide, tool_force, wait
+from armwright.exploration.touch_sensing import FORCE as ALARM
 from armwright.kinematics import jacobian
-from armwright.motion.reference import Reference
+from armwright.motion.trajectory import Reference
 
 if TYPE_CHECKING:
+    from armwright.exploration.exploration_result import Contact
     from armwright.exploration.grid.grid_run import GridRun
-    from armwright.exploration.result import Contact
 
 STEP = SLIDE_STEP
 FORCE = 8.0  # [N] to press with: twice `FIRM`, and a third below the threshold of 12 N that made the alarm

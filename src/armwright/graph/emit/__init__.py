@@ -8,17 +8,17 @@ from importlib import import_module
 from typing import Any
 
 from armwright.errors import InputError
-from armwright.graph.emit.names import renamed
-from armwright.graph.program import Program
+from armwright.graph.emit.printing import renamed
 from armwright.graph.simplify import cheapest
+from armwright.graph.traced_program import Program
 
 # Loaded on demand: no target costs anything until it is asked for.
 _EMITTERS = {
-    "c": ("c", "emit"),
-    "numpy": ("numpy_source", "emit"),
+    "c": ("c_source", "emit"),
+    "numpy": ("python_source", "emit"),
     "sympy": ("sympy_source", "emit"),
     "latex": ("latex", "emit"),
-    "matlab": ("matlab", "emit"),
+    "matlab": ("matlab_source", "emit"),
     "jax": ("jax_source", "emit"),
     "llvm": ("llvm", "module_text"),
 }
@@ -68,7 +68,7 @@ def sources(
         InputError: for a target that cannot hold several functions.
     """
     if target in ("c", "matlab"):
-        several = import_module(f"armwright.graph.emit.{target}").emit_several
+        several = import_module(f"armwright.graph.emit.{_EMITTERS[target][0]}").emit_several
         text: str = several(programs, name=name, prefix=prefix, values=values)
         return text
     if target not in _EMITTERS or target == "latex" or (target == "llvm" and len(programs) > 1):

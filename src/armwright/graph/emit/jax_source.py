@@ -10,7 +10,7 @@ from typing import Any
 from armwright.errors import InputError, NotSupportedError
 from armwright.graph.emit.python_source import Dialect, array_rules, python_function
 from armwright.graph.ops import Op
-from armwright.graph.program import Program
+from armwright.graph.traced_program import Program
 
 DIALECT = Dialect("jnp", "import jax.numpy as jnp", array_rules("jnp"), functional=True)
 

@@ -8,16 +8,206 @@ A kernel is one function
 where `inputs` and `outputs` are arrays of pointers to row-major float64 arrays, one row a configuration. `width` rows
 are computed at once, one per SIMD lane; `rows` must be a multiple of it. The result is 0, or 1 if some input was not
 finite.
+
+Operations as LLVM instructions: one node, one register.
+
+Large programs as several functions.
+
+The time that LLVM takes for a block of straight-line code grows faster than its length. Beyond `WHOLE` nodes a program
+is cut into parts of about `PART`, each a function; values that are needed in a later part are handed on in memory,
+where most of them would have to be kept anyway. The cuts depend on the program alone, so that all widths give the same
+numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 
-from armwright.graph.emit.llvm_math import Writer
-from armwright.graph.emit.llvm_parts import Handed, emit_program, outline
-from armwright.graph.ops import Op
-from armwright.graph.program import Program, Signal
+from armwright.graph.emit.llvm_math import Writer, sincos_all
+from armwright.graph.emit.printing import is_boolean, last_uses
+from armwright.graph.ops import TRIGONOMETRIC, Op
+from armwright.graph.traced_program import Program, Signal
+
+FLAGS = "contract nsz"  # fuse a·b+c; no reassociation: range reduction and symmetry of results depend on it
+_BINARY = {Op.ADD: "fadd", Op.SUB: "fsub", Op.MUL: "fmul", Op.DIV: "fdiv"}
+_COMPARE = {Op.LT: "olt", Op.LE: "ole", Op.EQ: "oeq"}
+_INTRINSIC = {Op.SQRT: "sqrt", Op.ABS: "fabs", Op.FLOOR: "floor"}
+_LIBM = {Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh", Op.ATAN2: "atan2"}
+
+
+def emit_nodes(w: Writer, program: Program, value: MutableMapping[int, str], span: range, trig_width: int = 4) -> None:
+    """Emit the nodes of `span`. `value` has the register (or literal) of every earlier node and receives theirs."""
+    angles = _Angles(w, program, value, span, trig_width)
+    T = w.type
+    for k in span:
+        op, args, constant = program.nodes[k]
+        if op is Op.INPUT:
+            continue
+        x = [value[a] for a in args]
+        if op is Op.CONST:
+            value[k] = w.literal(constant)
+        elif op in _BINARY:
+            value[k] = w.emit(f"{_BINARY[op]} {FLAGS} {T} {x[0]}, {x[1]}")
+        elif op is Op.NEG:
+            value[k] = w.emit(f"fneg {T} {x[0]}")
+        elif op in (Op.SIN, Op.COS):
+            value[k] = angles.sincos(args[0], k)[0 if op is Op.SIN else 1]
+        elif op in _INTRINSIC:
+            value[k] = w.intrinsic(_INTRINSIC[op], x[0])
+        elif op in _LIBM:
+            value[k] = w.library_call(_LIBM[op], x)
+        elif op in (Op.MIN, Op.MAX):
+            second = w.emit(f"fcmp {'olt' if op is Op.MIN else 'ogt'} {T} {x[1]}, {x[0]}")
+            value[k] = w.emit(f"select {w.truth_type} {second}, {T} {x[1]}, {T} {x[0]}")
+        elif op in _COMPARE:
+            value[k] = w.emit(f"fcmp {_COMPARE[op]} {T} {x[0]}, {x[1]}")
+        elif op in (Op.AND, Op.OR):
+            value[k] = w.emit(f"{op.name.lower()} {w.truth_type} {x[0]}, {x[1]}")
+        elif op is Op.NOT:
+            value[k] = w.emit(f"xor {w.truth_type} {x[0]}, {w.literal(True)}")
+        else:
+            value[k] = w.emit(f"select {w.truth_type} {x[0]}, {T} {x[1]}, {T} {x[2]}")
+
+
+class _Angles:
+    """Sines and cosines, each angle once. One-row code evaluates angles that are known at the same time together."""
+
+    def __init__(self, w: Writer, program: Program, value: MutableMapping[int, str], span: range, lanes: int) -> None:
+        self.w, self.value = w, value
+        self.lanes = lanes if w.width == 1 else 1
+        nodes = [program.nodes[k] for k in span]
+        self.pending = list(dict.fromkeys(node.args[0] for node in nodes if node.op in TRIGONOMETRIC))
+        self.done: dict[int, tuple[str, str]] = {}
+
+    def sincos(self, angle: int, position: int) -> tuple[str, str]:
+        """Registers of sine and cosine of a node, wanted at a position."""
+        if angle not in self.done:
+            ready = [k for k in self.pending if k < position]
+            self.pending = [k for k in self.pending if k >= position]
+            self._together(ready)
+        return self.done[angle]
+
+    def _together(self, ready: list[int]) -> None:
+        w, lanes = self.w, min(self.lanes, len(ready))
+        if lanes == 1:
+            self.done.update(zip(ready, sincos_all(w, [self.value[k] for k in ready]), strict=True))
+            return
+        vector = Writer(self.lanes, fma=w.fma, shared=w)
+        groups = [ready[k : k + self.lanes] for k in range(0, len(ready), self.lanes)]
+        packed = []
+        for group in groups:
+            register = "zeroinitializer"
+            for lane, k in enumerate(group):
+                register = w.emit(f"insertelement {vector.type} {register}, double {self.value[k]}, i32 {lane}")
+            packed.append(register)
+        for group, pair in zip(groups, sincos_all(vector, packed), strict=True):
+            for lane, k in enumerate(group):
+                s, c = (w.emit(f"extractelement {vector.type} {register}, i32 {lane}") for register in pair)
+                self.done[k] = s, c
+
+
+WHOLE = 5000
+PART = 1000
+Columns = list[list[str | None]]
+
+
+def emit_program(w: Writer, program: Program, columns: Columns, trig_width: int = 4) -> dict[int, str]:
+    """Emit a program; return the registers of its results by node. `columns` holds the registers of the inputs."""
+    value: dict[int, str] = {}
+    for k, node in enumerate(program.nodes):
+        if node.op is Op.INPUT:
+            signal, element = node.value
+            column = columns[signal][element]
+            assert column is not None, "every input that occurs in a node is loaded"
+            value[k] = column
+    if len(program.nodes) <= WHOLE:
+        emit_nodes(w, program, value, range(len(program.nodes)), trig_width)
+        return value
+    count = -(-len(program.nodes) // PART)
+    step = -(-len(program.nodes) // count)
+    places = _Places(program, step)
+    w.memory["values"] = places.count * w.width
+    handed = Handed(w, program, places, "%values", "%values")
+    for k, register in value.items():
+        handed[k] = register
+    for part, start in enumerate(range(0, len(program.nodes), step)):
+        own = Writer(w.width, fma=w.fma)
+        span = range(start, min(start + step, len(program.nodes)))
+        emit_nodes(own, program, handed.inside(own), span, trig_width)
+        outline(w, own, f"armwright_part_{program.digest}_{w.width}_{part}", "%values")
+    return handed
+
+
+def outline(w: Writer, own: Writer, name: str, target: str) -> None:
+    """Make what `own` has written a function that reads values from %known and writes to %target, and call it.
+
+    Both may point to the same memory: no place is read and written in one part.
+    """
+    head = f"define internal void @{name}(ptr noalias readonly %known, ptr noalias %target) #0 {{"
+    w.declarations |= {*own.declarations, "\n".join([head, *own.start(), *own.lines, "  ret void", "}"])}
+    w.line(f"call void @{name}(ptr %values, ptr {target})")
+
+
+class _Places:
+    """Where values that outlive their part are kept: a place is free again after the part that reads it last."""
+
+    def __init__(self, program: Program, step: int) -> None:
+        """Assign places; inputs are there from the start, results to the end."""
+        self.of: dict[int, int] = {}
+        self.count = 0
+        nodes, last = program.nodes, last_uses(program)
+        free: list[int] = []
+        ending: dict[int, list[int]] = {}
+
+        def assign(k: int) -> None:
+            if free:
+                self.of[k] = free.pop()
+            else:
+                self.of[k] = self.count
+                self.count += 1
+            ending.setdefault(last[k] // step if last[k] < len(nodes) else len(nodes), []).append(self.of[k])
+
+        for k, node in enumerate(nodes):
+            if node.op is Op.INPUT:
+                assign(k)
+        for k, node in enumerate(nodes):
+            if k and k % step == 0:
+                free += ending.pop(k // step - 1, [])
+            if node.op not in (Op.INPUT, Op.CONST) and (last[k] == len(nodes) or last[k] // step > k // step):
+                assign(k)
+
+
+class Handed(dict[int, str]):
+    """Registers by node: what is not there is loaded from `source`, what outlives its part is stored to `target`."""
+
+    def __init__(self, w: Writer, program: Program, places: _Places, source: str, target: str) -> None:
+        super().__init__()
+        self.w, self.program, self.places = w, program, places
+        self.source, self.target = source, target
+
+    def inside(self, w: Writer) -> Handed:
+        """The same values in a function of their own (see `outline`)."""
+        return Handed(w, self.program, self.places, "%known", "%target")
+
+    def __missing__(self, k: int) -> str:
+        w, node = self.w, self.program.nodes[k]
+        if node.op is Op.CONST:
+            return w.literal(node.value)
+        place = w.offset(self.source, self.places.of[k] * w.width)
+        register = w.emit(f"load {w.type}, ptr {place}, align 8")
+        if is_boolean(node):
+            register = w.emit(f"fcmp une {w.type} {register}, {w.literal(0.0)}")
+        super().__setitem__(k, register)
+        return register
+
+    def __setitem__(self, k: int, register: str) -> None:
+        super().__setitem__(k, register)
+        if k in self.places.of:
+            w = self.w
+            if is_boolean(self.program.nodes[k]):
+                register = w.emit(f"uitofp {w.truth_type} {register} to {w.type}")
+            w.line(f"store {w.type} {register}, ptr {w.offset(self.target, self.places.of[k] * w.width)}, align 8")
+
 
 STORED_AT_ONCE = 128  # stores of a result in one function of a large program
 CHECK_CHAINS = 4  # independent accumulators of the finiteness check, to keep it off the critical path

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from armwright.graph.emit.llvm import emit_program
 from armwright.graph.emit.llvm_math import Writer
-from armwright.graph.emit.llvm_parts import emit_program
 from armwright.graph.ops import Op
 
 if TYPE_CHECKING:

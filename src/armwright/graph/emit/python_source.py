@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python functions on arrays with leading batch axes; NumPy, JAX and SymPy sources differ only in a few words."""
+"""Python functions on arrays with leading batch axes; NumPy, JAX and SymPy sources differ only in a few words.
+
+NumPy source: a readable function on arrays with leading batch axes, which needs NumPy only.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,26 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from armwright.graph.emit.infix import ARITHMETIC, SUM, TRUTH, Printer, Rule, call, wrap
-from armwright.graph.emit.names import Namer, cost_text, element_name, local_name, number, position, signature
-from armwright.graph.emit.walk import named_nodes, used_inputs
+from armwright.graph.emit.printing import (
+    ARITHMETIC,
+    SUM,
+    TRUTH,
+    Namer,
+    Printer,
+    Rule,
+    call,
+    cost_text,
+    element_name,
+    local_name,
+    named_nodes,
+    number,
+    position,
+    signature,
+    used_inputs,
+    wrap,
+)
 from armwright.graph.ops import Op
-from armwright.graph.program import Program, Signal
+from armwright.graph.traced_program import Program, Signal
 
 LIMIT = 10  # operations per statement
 WIDTH = 110
@@ -148,3 +166,11 @@ def _stacked(m: str, word: str, signal: Signal, texts: list[str]) -> list[str]:
         f"    {word} = {m}.stack([{m}.broadcast_to(x, batch) for x in {word}], axis=-1)"
         f".reshape(batch + {signal.shape})",
     ]
+
+
+DIALECT = Dialect("np", "import numpy as np", array_rules("np"), functional=False)
+
+
+def emit(program: Program) -> str:
+    """Return the text of a module with one function; inputs ``(..., *shape)``, batch axes broadcast."""
+    return python_function(program, DIALECT)

@@ -8,12 +8,22 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from armwright.errors import NotSupportedError
-from armwright.graph.emit.infix import ARITHMETIC, ATOM, LOOSE, Rule, call
-from armwright.graph.emit.names import Namer, element_name, local_name, signature, simple_fraction
+from armwright.graph.emit.printing import (
+    ARITHMETIC,
+    ATOM,
+    LOOSE,
+    Namer,
+    Rule,
+    call,
+    element_name,
+    local_name,
+    named_nodes,
+    signature,
+    simple_fraction,
+)
 from armwright.graph.emit.python_source import Dialect, python_function
-from armwright.graph.emit.walk import named_nodes
 from armwright.graph.ops import Op
-from armwright.graph.program import Program, Signal
+from armwright.graph.traced_program import Program, Signal
 
 FUNCTIONS: dict[Op, tuple[str, int]] = {
     Op.SIN: ("sin", 1),

@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of ur_rtde's script, group 1: moves, servoing, stopping, kinematics, settings. d: doubles, i: integers."""
+"""Commands of ur_rtde's script, group 1: moves, servoing, stopping, kinematics, settings. d: doubles, i: integers.
+
+Going after a TCP pose that is set again and again, at one tool speed (servoc).
+
+Commands of ur_rtde's script, group 3: servoC, the past, torques and the arm's mathematics.
+
+ur_rtde 1.6.5 sends joints, velocities and TCP with 67 to 71, but its script asks the controller without them: the
+answers are of the present state, here as there. Matrices are told by columns: registers 0 to 23, then 36 to 47.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +18,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.controller import moves
-from armwright.lab.controller.core import STEADY, TICK
-from armwright.lab.controller.state import Event
+from armwright.lab.controller import move_calls as moves
+from armwright.lab.controller.compliant_motions import DirectTorque
+from armwright.lab.controller.controller import STEADY, TICK, Event
+from armwright.lab.controller.motions import DT, CartesianMotion, Towards
 from armwright.spatial.rotations import exp_so3, log_so3
 
 if TYPE_CHECKING:
-    from armwright.lab.controller.desk import Desk
+    from armwright.lab.controller.command_registers import Desk
+    from armwright.motion.trajectory import Reference
     from armwright.types import Array
 
 SERVO_ROUNDS = 8  # of Newton's method for servol
@@ -250,4 +260,113 @@ GROUP_1: dict[int, Callable[[Desk], None]] = {
     65: _set_payload,
     99: accepted,
     255: _end,
+}
+
+
+TURN = 4.0  # [rad/m]: turning may be so many times faster than moving
+THERE = 1e-7  # [m, rad]
+
+
+def _towards(way: Array, speed: Array, v: float, a: float) -> Array:
+    """The speed after a tick: it turns towards `way` and keeps v until it has to brake, changing by at most a dt."""
+    left = float(np.linalg.norm(way))
+    brake = a * DT * (np.sqrt(0.25 + 2.0 * left / (a * DT * DT)) - 0.5)  # stops at the goal in whole ticks
+    wanted = way / left * min(v, brake, left / DT) if left > 0.0 else np.zeros(3)
+    change = wanted - speed
+    size = float(np.linalg.norm(change))
+    return speed + change * min(1.0, a * DT / size) if size > 0.0 else speed
+
+
+class ToolServo(CartesianMotion):
+    """Towards the last target at constant tool speed; a new target is turned to in an arc of radius v²/a."""
+
+    def __init__(self, start: Reference, pose: Array, towards: Towards) -> None:
+        super().__init__(start, towards)
+        self._p, self._R = pose[:3].copy(), exp_so3(pose[3:])
+        self._goal, self._goal_R = self._p, self._R
+        self._speed, self._spin = np.zeros(3), np.zeros(3)
+        self._v, self._a = 0.25, 1.2
+
+    def aim(self, pose: Array, v: float, a: float) -> None:
+        """A new target (6,), speed [m/s] and acceleration [m/s²]."""
+        self._goal, self._goal_R, self._v, self._a = pose[:3], exp_so3(pose[3:]), v, a
+
+    def step(self, scale: float) -> tuple[Reference, bool]:
+        """See `Motion`."""
+        self._speed = _towards(self._goal - self._p, self._speed, scale * self._v, self._a)
+        turn = log_so3(self._goal_R @ self._R.T)
+        self._spin = _towards(turn, self._spin, scale * TURN * self._v, TURN * self._a)
+        self._p = self._p + self._speed * DT
+        self._R = exp_so3(self._spin * DT) @ self._R
+        at = self.follow(np.concatenate([self._p, log_so3(self._R)]))
+        far = max(float(np.abs(self._goal - self._p).max()), float(np.abs(log_so3(self._goal_R @ self._R.T)).max()))
+        moving = max(float(np.abs(self._speed).max()), float(np.abs(self._spin).max()))
+        return at, far < THERE and moving < 1e-3 * self._v
+
+
+LOWER, UPPER = 24, 36  # numbers in the lower range of registers, first register of the rest
+
+
+def _servo_circular(d: Desk) -> None:
+    """Servoc: TCP pose d0–5, speed d6, acceleration d7; a blend radius d8 has no use, the way turns smoothly anyway."""
+    pose, (v, a) = moves.pose_goal(d.numbers(0)), d.numbers(6, 2)
+    motion = d.c.motion
+    if not (d.c.moving and isinstance(motion, ToolServo)):
+        motion = ToolServo(d.c.reference, d.c.target_pose(), d.c.plant.towards)
+        d.c.begin(motion)
+    motion.aim(pose, *moves.rates(d.c, v, a, tool=True))
+    d.done()
+
+
+def _history(d: Desk) -> None:
+    """Joints i1 steps ago."""
+    d.give(d.c.past(d.integer(1)))
+
+
+def _direct_torque(d: Desk) -> None:
+    """Torques d0–5 beyond gravity, parts of viscous d6–11 and dry friction d12–17 that are carried for the client."""
+    torque = moves.six(d.numbers(0), "torque", 1000.0)
+    viscous, coulomb = (moves.six(d.numbers(k), "friction scale", 1.0) for k in (6, 12))
+    motion = d.c.motion
+    if not (d.c.moving and isinstance(motion, DirectTorque)):
+        motion = DirectTorque(d.c)
+        d.c.begin(motion)
+    motion.aim(torque, viscous, coulomb)
+
+
+def _give_matrix(d: Desk, matrix: Array) -> None:
+    columns = matrix.T.ravel()
+    d.give(columns[:LOWER])
+    d.give(columns[LOWER:], UPPER)
+
+
+def _mass(d: Desk) -> None:
+    _give_matrix(d, d.c.plant.model().mass)
+
+
+def _coriolis(d: Desk) -> None:
+    d.give(d.c.plant.model().coriolis)
+
+
+def _target_accelerations(d: Desk) -> None:
+    d.give(d.c.reference.qdd)
+
+
+def _jacobian(d: Desk) -> None:
+    _give_matrix(d, d.c.plant.model().jacobian)
+
+
+def _jacobian_rate(d: Desk) -> None:
+    _give_matrix(d, d.c.plant.model().jacobian_dot)
+
+
+GROUP_3: dict[int, Callable[[Desk], None]] = {
+    12: _servo_circular,
+    27: _history,
+    66: _direct_torque,
+    67: _mass,
+    68: _coriolis,
+    69: _target_accelerations,
+    70: _jacobian,
+    71: _jacobian_rate,
 }

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.controller import moves
+from armwright.lab.controller import move_calls as moves
 from armwright.lab.controller.commands import accepted
-from armwright.lab.controller.compliance import ForceMode, Jog, UntilContact
-from armwright.lab.controller.freely import AxesFreeDrive, FreeDrive
-from armwright.motion.reference import Reference
+from armwright.lab.controller.compliant_motions import AxesFreeDrive, ForceMode, FreeDrive, Jog, UntilContact
+from armwright.motion.trajectory import Reference
 from armwright.spatial.rotations import exp_so3
 
 if TYPE_CHECKING:
-    from armwright.lab.controller.desk import Desk
+    from armwright.lab.controller.command_registers import Desk
 
 DEFAULT_GAIN = 0.5  # that ur_rtde's script sets for force mode
 NEAR_SINGULAR, SINGULAR = 0.05, 0.01

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from armwright.motion.reference import Reference
+from armwright.motion.trajectory import Reference
 from armwright.spatial.rotations import exp_so3, log_so3
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from armwright.lab.controller.state import ROBOT_MODES, RUNTIME, SAFETY_MODES, State
+from armwright.lab.controller.controller import ROBOT_MODES, RUNTIME, SAFETY_MODES, State
 
 if TYPE_CHECKING:
-    from armwright.lab.controller.core import Controller
+    from armwright.lab.controller.controller import Controller
 
 REALTIME = struct.Struct(">I94d")
 """004 §4.10: length 756, then 94 doubles."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """004's whole experiment from one file: devices, moves, recording, clocks, identification, wrenches, report."""
 
-from armwright.lab.experiment.file import Experiment, read_experiment
-from armwright.lab.experiment.whole import Outcome, conduct
+from armwright.lab.experiment.experiment_file import Experiment, read_experiment
+from armwright.lab.experiment.experiment_procedure import Outcome, conduct
 
 __all__ = ["Experiment", "Outcome", "conduct", "read_experiment"]

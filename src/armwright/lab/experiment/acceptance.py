@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.identify.touch import WELL_SEEN
-from armwright.lab.experiment.wrenches import COMPONENTS, FRICTION, NONE, Compared, Detected
+from armwright.identify.felt_contacts import WELL_SEEN
+from armwright.lab.experiment.compare_wrenches import COMPONENTS, FRICTION, NONE, Compared, Detected
 
 if TYPE_CHECKING:
-    from armwright.identify.current_map import CurrentMap
-    from armwright.lab.experiment.clocks import Clock
-    from armwright.lab.experiment.data import Data, Sensor
+    from armwright.identify.drive_gains import CurrentMap
+    from armwright.lab.experiment.run_data import Clock, Data, Sensor
     from armwright.types import Array
 
 R2_GAIN = 0.4

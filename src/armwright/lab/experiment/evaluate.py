@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.identify.current_map import CurrentMap, fit_current_map
-from armwright.identify.fit import fit
-from armwright.identify.gains import Known
+from armwright.identify.drive_gains import CurrentMap, Known, fit_current_map
+from armwright.identify.external_torque import learn_bands, with_bands
+from armwright.identify.fit_report import markdown
 from armwright.identify.identified import Identified
 from armwright.identify.model_file import save_model
-from armwright.identify.observe import learn_bands, with_bands
-from armwright.identify.report import markdown
-from armwright.lab.body import ASSUMED_ROTORS
+from armwright.identify.model_fit import fit
 from armwright.lab.experiment.acceptance import (
     Criterion,
     judge_currents,
@@ -26,17 +24,25 @@ from armwright.lab.experiment.acceptance import (
     judge_stand,
     judge_wrenches,
 )
-from armwright.lab.experiment.clocks import Clock, force_clock, motion_clock, weight_clock
-from armwright.lab.experiment.data import Data, read_run
-from armwright.lab.experiment.running import Tell
-from armwright.lab.experiment.weight import Weight, weigh
-from armwright.lab.experiment.wrenches import COMPONENTS, Compared, Detected, compare, detect
-from armwright.lab.export import export
+from armwright.lab.experiment.compare_wrenches import COMPONENTS, Compared, Detected, compare, detect
+from armwright.lab.experiment.experiment_runs import Tell
+from armwright.lab.experiment.run_data import (
+    Clock,
+    Data,
+    Weight,
+    force_clock,
+    motion_clock,
+    read_run,
+    weigh,
+    weight_clock,
+)
+from armwright.lab.lab_export import export
 from armwright.lab.packets import read_packets
+from armwright.robot.measured import ASSUMED_ROTORS
 from armwright.robot.model import Robot
 
 if TYPE_CHECKING:
-    from armwright.lab.experiment.file import Experiment
+    from armwright.lab.experiment.experiment_file import Experiment
 
 ROTOR_DOUBT = 0.5
 """Relative deviation of a rotor inertia that is assumed."""

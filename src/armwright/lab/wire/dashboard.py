@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from armwright.lab.controller.state import ROBOT_MODES, Event, State
+from armwright.lab.controller.controller import ROBOT_MODES, Event, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from armwright.lab.controller.core import Controller
+    from armwright.lab.controller.controller import Controller
 
 PORT = 29999
 BANNER = b"Connected: Universal Robots Dashboard Server\n"

@@ -10,7 +10,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.planning.grid.grid import cell_index, grid_shape
-from armwright.planning.grid.occupancy import GridMap
+from armwright.planning.grid.grid_map import GridMap
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

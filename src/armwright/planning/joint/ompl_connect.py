@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from armwright.errors import InputError, NotSupportedError
-from armwright.planning.joint.plan import Colliding, JointPlan, Space, length, shortcut
+from armwright.planning.joint.joint_plan import Colliding, JointPlan, Space, length, shortcut
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

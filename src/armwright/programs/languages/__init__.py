@@ -11,8 +11,7 @@ from armwright.programs.languages.gcode import read_gcode
 from armwright.programs.languages.gcode_write import write_gcode
 from armwright.programs.languages.krl import read_krl
 from armwright.programs.languages.krl_write import write_krl
-from armwright.programs.languages.lirl import read_lirl
-from armwright.programs.languages.lirl_write import write_lirl
+from armwright.programs.languages.lirl import read_lirl, write_lirl
 from armwright.programs.languages.rapid import read_rapid
 from armwright.programs.languages.rapid_write import write_rapid
 from armwright.programs.languages.urscript import read_urscript

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from armwright.programs.compare import circle
-from armwright.programs.languages.draft import DEG, MM
-from armwright.programs.languages.gcode_arc import FLAT, PLANES
-from armwright.programs.languages.writing import Writer, abc, is_identity
+from armwright.programs.languages.gcode import FLAT, PLANES
+from armwright.programs.languages.program_draft import DEG, MM
+from armwright.programs.languages.program_writer import Writer, abc, is_identity
 from armwright.programs.program import Distance, Duration, Fraction, Move, Pose, Program, Stop, Tangent
+from armwright.programs.program_comparison import circle
 from armwright.spatial import apply, euler_from_rotation, inverse
 from armwright.types import Array
 

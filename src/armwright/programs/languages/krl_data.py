@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from armwright.programs.languages.cursor import Cursor
-from armwright.programs.languages.draft import DEG, MM, PERCENT, Draft, joints_deg, pose_abc
 from armwright.programs.languages.expression import Scope, evaluate, finite
-from armwright.programs.languages.lexer import Token
+from armwright.programs.languages.program_draft import DEG, MM, PERCENT, Draft, joints_deg, pose_abc
+from armwright.programs.languages.scanner import Cursor, Token
 from armwright.programs.program import (
     Blend,
     BySpeed,

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from armwright.programs.languages.draft import DEG, MM, PERCENT
 from armwright.programs.languages.krl_data import AXES
-from armwright.programs.languages.writing import Writer, abc, amount, amounts, diagonal, is_identity
+from armwright.programs.languages.program_draft import DEG, MM, PERCENT
+from armwright.programs.languages.program_writer import Writer, abc, amount, amounts, diagonal, is_identity
 from armwright.programs.program import (
     BySpeed,
     Distance,

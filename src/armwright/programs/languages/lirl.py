@@ -13,21 +13,26 @@
 
 Millimetres, degrees, mm/s; words of PTP moves are fractions. Orientations are R = Rz(A) Ry(B) Rx(C).
 ``tool`` is our addition: the listing names no tool, and its targets cannot be reached without one.
+
+Programs in L-IRL; see `lirl` for the grammar.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from armwright.programs.languages.cursor import Cursor
-from armwright.programs.languages.draft import MM, Draft, joints_deg, pose_abc
+import numpy as np
+
 from armwright.programs.languages.expression import Scope, number, tuple_of
-from armwright.programs.languages.lexer import Lexicon, Token
+from armwright.programs.languages.program_draft import DEG, MM, Draft, joints_deg, pose_abc
+from armwright.programs.languages.program_writer import Writer, abc, amount, amounts, in_base, millimetres, same
+from armwright.programs.languages.scanner import Cursor, Lexicon, Token
 from armwright.programs.program import (
     Blend,
     Distance,
     Fraction,
     Joints,
+    Move,
     Orientation,
     Pose,
     Program,
@@ -37,9 +42,7 @@ from armwright.programs.program import (
     Target,
     ToolRate,
 )
-
-if TYPE_CHECKING:
-    from armwright.types import Array
+from armwright.types import Array
 
 LEXICON = Lexicon(block_comment=("{", "}"), symbols=r"[-+*/()=:;,]")
 WORDS = ("speed", "acc", "speed_ptp", "acc_ptp", "c_ptp", "c_cp", "c_speed", "c_ori", "act_rob")
@@ -235,3 +238,81 @@ class _Reader:
         if self.draft.robot not in (None, word.key):
             cursor.fail(f"the program moves {self.draft.robot!r} and {word.key!r}", at=word, valid="one arm a program")
         self.draft.robot = word.key
+
+
+def write_lirl(program: Program) -> str:
+    """Return the program in L-IRL; `NotSupportedError` where the language cannot say it."""
+    return _Writer(program).write()
+
+
+class _Writer(Writer):
+    language = "L-IRL"
+    tool: Array | None = None
+
+    def begin(self) -> None:
+        self.lines = [f"program {self.word()};", "", "seq"]
+
+    def end(self) -> None:
+        self.lines.append("endseq")
+
+    def move(self, move: Move) -> None:
+        self.need(move.kind in ("joint", "line", "arc"), f"a {move.kind}")
+        self.need(move.arc_angle is None, "an arc by its angle")
+        self.need(move.payload is None, "a payload")
+        if move.kind != "wait" and not same(self.tool, move.T_flange_tool):
+            T = move.T_flange_tool
+            if T is None:
+                self.refuse("back to the arm's own tool")
+            self.tool = T
+            self.lines.append(f"  tool ({millimetres_of(T)}, ({amounts(abc(T[:3, :3]))}));")
+        assert move.target is not None
+        points = [self.target(move, target) for target in (move.via, move.target) if target is not None]
+        kind = {"joint": "ptp", "line": "lin", "arc": "circle"}[move.kind]
+        words = [*self.rates(move), *self.words(move)]
+        self.lines.append(f"  move {kind} {', '.join(points)} {' '.join(words)};")
+
+    def target(self, move: Move, target: Target) -> str:
+        if isinstance(target, Joints):
+            self.need(all(target.known), "joints that keep their value before others that do not")
+            return f"joint(mainjoint({amounts(target.q / DEG)}))"
+        T = in_base(move, target)
+        if not target.oriented or (target is move.target and move.orientation == "fixed"):
+            return f"robtarg(position({millimetres(T[:3, 3])}))"
+        status = f", {target.status[0]}" if len(target.status) == 1 else ""
+        return f"robtarg(({millimetres_of(T)}, ({amounts(abc(T[:3, :3]))})){status})"
+
+    def rates(self, move: Move) -> list[str]:
+        if move.kind == "joint":
+            if not isinstance(move.speed, Fraction) or not isinstance(move.acceleration, Fraction):
+                self.refuse(
+                    f"speed {move.speed} and acceleration {move.acceleration} of a joint move; fractions can be said"
+                )
+            return [f"speed_ptp={amount(move.speed.value)}", f"acc_ptp={amount(move.acceleration.value)}"]
+        words = [f"speed={amount(self.tool_rate(move.speed, 'speed') * MM)}"]
+        if move.acceleration != Fraction(1.0):
+            words.append(f"acc={amount(self.tool_rate(move.acceleration, 'acceleration') * MM)}")
+        return words
+
+    def words(self, move: Move) -> list[str]:
+        words = []
+        if move.orientation == "with_path":
+            words.append("c_ori=o_pco")
+        elif move.orientation == "fixed":
+            self.need(isinstance(move.target, Pose) and move.kind != "joint", "an orientation that is kept")
+        blend = move.blend
+        if isinstance(blend, Distance):
+            words.append(f"c_cp={amount(self.corner(blend) * MM)}")
+        elif isinstance(blend, Tangent):
+            words.append("c_speed")
+        elif blend == Share(C_PTP):
+            words.append("c_ptp")
+        elif not isinstance(blend, Stop):
+            self.refuse(f"the blend {blend}")
+        if self.program.robot and '"' not in self.program.robot:
+            words.append(f'act_rob="{self.program.robot}"')
+        return words
+
+
+def millimetres_of(T: Array) -> str:
+    """Write the position of a pose in brackets."""
+    return f"({millimetres(np.asarray(T)[:3, 3])})"

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armwright.programs.languages.draft import DEG, MM, Draft, joints_deg, pose_wxyz
 from armwright.programs.languages.expression import finite
-from armwright.programs.languages.lexer import Token
+from armwright.programs.languages.program_draft import DEG, MM, Draft, joints_deg, pose_wxyz
+from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Blend, Distance, Fraction, Joints, Payload, Pose, Speed, Stop, ToolRate
 from armwright.spatial import apply, rotation_from_wxyz, sum_bodies
 from armwright.types import Array

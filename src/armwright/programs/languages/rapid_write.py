@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from armwright.programs.languages.draft import DEG, MM, PERCENT
+from armwright.programs.languages.program_draft import DEG, MM, PERCENT
+from armwright.programs.languages.program_writer import Writer, amount, amounts, diagonal, is_identity, millimetres
 from armwright.programs.languages.rapid_data import NO_LOAD, UNUSED
-from armwright.programs.languages.writing import Writer, amount, amounts, diagonal, is_identity, millimetres
 from armwright.programs.program import (
     Distance,
     Duration,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from armwright.programs.languages.writing import Writer, amount, amounts, in_base, same
+from armwright.programs.languages.program_writer import Writer, amount, amounts, in_base, same
 from armwright.programs.program import Distance, Duration, Joints, LeadingAxis, Move, Payload, Program, Stop, Target
 from armwright.spatial import log_so3
 from armwright.types import Array

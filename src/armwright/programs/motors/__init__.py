@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the motors make of a program (001, Algorithm 1): the cycle, runs of it, what would work, the monitor."""
 
-from armwright.programs.motors.cycle import Algorithm
-from armwright.programs.motors.demand import Demand
-from armwright.programs.motors.drives import Drives, drives_of
-from armwright.programs.motors.feasible import largest_payload, needed_motors, sensitivity
-from armwright.programs.motors.monitor import MotorMonitor, Reading
-from armwright.programs.motors.override import Override, feasible_override
-from armwright.programs.motors.payload import point_mass
-from armwright.programs.motors.plan import cycle_kernel, cycle_plan
-from armwright.programs.motors.result import MotorRun
-from armwright.programs.motors.rules import RULES, find_rule
-from armwright.programs.motors.run import run_motors, run_variants
-from armwright.programs.motors.samples import Sample, samples_of_demand, samples_of_recording
-from armwright.programs.motors.summary import MoveSummary, by_move, summarise, verdict
+from armwright.programs.motors.motor_cycle import RULES, Algorithm, find_rule, point_mass
+from armwright.programs.motors.motor_demand import Demand
+from armwright.programs.motors.motor_limits import Drives, drives_of
+from armwright.programs.motors.motor_loop import cycle_kernel, cycle_plan, run_motors, run_variants
+from armwright.programs.motors.motor_monitor import (
+    MotorMonitor,
+    Reading,
+    Sample,
+    samples_of_demand,
+    samples_of_recording,
+)
+from armwright.programs.motors.motor_run import MotorRun, MoveSummary, by_move, summarise, verdict
+from armwright.programs.motors.what_works import (
+    Override,
+    feasible_override,
+    largest_payload,
+    needed_motors,
+    sensitivity,
+)
 
 __all__ = [
     "RULES",

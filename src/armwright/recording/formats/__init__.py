@@ -25,12 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from armwright.errors import ArmwrightError, InputError
-from armwright.recording.formats.draft import draft_folder
-from armwright.recording.interrupts import Uninterrupted
+from armwright.files import Uninterrupted, draft_folder, open_regular
 from armwright.recording.recording import Recording
-from armwright.regular_file import open_regular
 
-SUFFIXES = {".mcap": "mcap_log", ".parquet": "parquet", ".csv": "csv_text", ".npz": "npz"}
+SUFFIXES = {".mcap": "mcap_write", ".parquet": "parquet_format", ".csv": "csv_format", ".npz": "npz_format"}
 MAX_BYTES = 8 * 2**30
 # a file may unpack to this many bytes, or so many times its own size; we write without packing
 UNPACKED, TIMES = 64 * 2**20, 16

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.recording.formats.meta import Column
+from armwright.recording.formats.file_header import Column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

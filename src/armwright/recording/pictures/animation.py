@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import ArmwrightError, InputError, NotSupportedError
-from armwright.optional import need
-from armwright.recording.pictures.drawing import FLOOR, GRID, SHADOW, TRACE, Scene, one
+from armwright.packages import need
+from armwright.recording.pictures.arm_drawing import FLOOR, GRID, SHADOW, TRACE, Scene, one
 from armwright.recording.pictures.skeleton import Camera, camera_for, capsules
 
 if TYPE_CHECKING:

@@ -19,17 +19,19 @@ from armwright.errors import InputError, NotSupportedError
 from armwright.robot.link_frames import LinkFrames, mass_matrix
 from armwright.robot.parts import JointKind
 from armwright.robot.step import turn
-from armwright.robot.tables.assemble import (
+from armwright.robot.tables.common_normal import Line, distal_frames, proximal_frames
+from armwright.robot.tables.serial_chain import (
+    ChainParts,
+    ChainTable,
     Placement,
     assemble,
     chain_home,
     chain_tool,
+    described,
     joint_kinds,
     orthonormal,
     reexpressed,
 )
-from armwright.robot.tables.chain_parts import ChainParts, ChainTable, described
-from armwright.robot.tables.common_normal import Line, distal_frames, proximal_frames
 from armwright.spatial import inverse
 
 if TYPE_CHECKING:

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run a campaign: what is missing is computed by an engine and written chunk by chunk; what is there stays.
+
+In this process, one chunk after another. An item that crashes takes the process with it: for small campaigns.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from armwright.campaigns.campaign_plan import Plan
+from armwright.campaigns.chunk_file import Chunk
+from armwright.campaigns.kind import find_kind, nothing
+from armwright.campaigns.store import Store, create_store, open_store
+from armwright.campaigns.work import Prepared, prepared_here, worker_of
+from armwright.errors import InputError
+
+
+def serial(store: Store, chunks: Sequence[tuple[int, int]], *, mixed: bool = False) -> Iterator[Chunk]:
+    """Yield the chunks, in order."""
+    worker = worker_of(*store.task(mixed=mixed))
+    for first, last in chunks:
+        yield worker.chunk(first, last)
+
+
+ENGINES = ("serial", "processes", "dask")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a campaign is.
+
+    Attributes:
+        done: items whose rows are there.
+        items: items of the plan.
+        failed: items without a result among those of this run.
+        todo: items that this run (its shard) set out to do.
+        preparing: what all items share is being made, before the first of them.
+    """
+
+    done: int
+    items: int
+    failed: int
+    todo: int
+    preparing: bool = False
+
+
+def run_campaign(
+    plan: Plan,
+    folder: str | Path,
+    *,
+    engine: str = "processes",
+    workers: int | None = None,
+    shard: tuple[int, int] = (1, 1),
+    scheduler: str | None = None,
+    security: Any = None,
+    insecure: bool = False,
+    mixed: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Store:
+    """Run a campaign, or go on with the one in the folder.
+
+    Args:
+        plan: what to do.
+        folder: where its rows go; a folder that has the same campaign already is gone on with.
+        engine: "serial" (this process), "processes" (this machine), "dask" (several hosts).
+        workers: processes; one per core by default.
+        shard: (i, n): only every n-th chunk, from the i-th on, for batch queues; all shards may share one folder.
+        scheduler: address of a dask scheduler; a cluster on this machine by default.
+        security: dask's `Security`, for TLS.
+        insecure: whether a plain connection to the scheduler may leave this machine.
+        mixed: whether machines whose arithmetic differs may take part.
+        progress: called before preparing, at the beginning and after every chunk.
+    """
+    i, n = shard
+    if not 1 <= i <= n:
+        raise InputError(f"shard must be i/n with 1 ≤ i ≤ n, got {i}/{n}")
+    if engine not in ENGINES:
+        raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
+    if scheduler is not None and engine != "dask":
+        raise InputError(f"a scheduler needs the engine dask, got {engine!r}")
+    report = progress or (lambda now: None)
+
+    def prepare(plan: Plan) -> Prepared:
+        if find_kind(plan.kind).prepare is not nothing:
+            report(Progress(0, plan.items, 0, plan.items, preparing=True))
+        return _prepare(engine)(plan)
+
+    store = create_store(folder, plan, prepare=prepare)
+    store.tidy()
+    mine, missing = set(islice(store.chunks(), i - 1, None, n)), store.missing()
+    chunks = [chunk for chunk in missing if chunk in mine]
+    done, failed, todo = store.plan.items - _items(missing), 0, _items(chunks)
+    report(Progress(done, store.plan.items, failed, todo))
+    remote = {"scheduler": scheduler, "security": security, "insecure": insecure}
+    with closing(_computed(store, chunks, engine, workers or os.cpu_count() or 1, mixed, remote)) as found:
+        for chunk in found:
+            store.write(chunk)
+            done, failed = done + chunk.last - chunk.first, failed + chunk.failed
+            report(Progress(done, store.plan.items, failed, todo))
+    return store
+
+
+def resume_campaign(folder: str | Path, **options: Any) -> Store:
+    """Go on with the campaign in a folder; options as in `run_campaign`."""
+    return run_campaign(open_store(folder).plan, folder, **options)
+
+
+def _items(chunks: Sequence[tuple[int, int]]) -> int:
+    return sum(last - first for first, last in chunks)
+
+
+def _prepare(engine: str) -> Callable[[Plan], Prepared]:
+    if engine == "serial":
+        return prepared_here
+    from armwright.campaigns.engines.processes import prepared_apart
+
+    return prepared_apart
+
+
+def _computed(
+    store: Store, chunks: Sequence[tuple[int, int]], engine: str, workers: int, mixed: bool, remote: dict[str, Any]
+) -> Generator[Chunk]:
+    if not chunks:
+        return
+    if engine == "serial":
+        from armwright.campaigns.campaign_run import serial
+
+        yield from serial(store, chunks, mixed=mixed)
+    elif engine == "processes":
+        from armwright.campaigns.engines.processes import processes
+
+        yield from processes(store, chunks, workers, mixed=mixed)
+    else:
+        from armwright.campaigns.engines.dask_engine import dask
+
+        yield from dask(store, chunks, workers, mixed=mixed, **remote)

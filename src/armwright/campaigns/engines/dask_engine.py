@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Workers of a host for a dask scheduler, one process each, bound to the address that they are told.
+
+Addresses of schedulers and certificates: whoever reaches a dask scheduler or worker can run code there.
+
+Several hosts through dask.distributed: a scheduler and workers that somebody started, or a cluster on this machine.
+
+Only the name of `chunk_bytes`, texts, integers and bytes go over dask's wire. Off loopback that wire has to be TLS.
+Chunks whose workers died are left to the end, and to processes of this machine, which find the guilty item.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from armwright.campaigns.chunk_file import Chunk, chunk_from
+from armwright.campaigns.engines.processes import one_thread, processes
+from armwright.campaigns.store import Store, accepted, refusal
+from armwright.campaigns.work import START, Worker, ends_within, worker_of
+from armwright.errors import InputError, SimulationError
+from armwright.packages import need
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def check_address(address: str, *, insecure: bool = False) -> None:
+    """Raise `InputError` for what is no address, and for a plain connection that leaves this machine."""
+    try:
+        parts = urlsplit(address)
+        whole = parts.scheme in ("tcp", "tls") and parts.hostname and parts.port and not parts.path
+    except ValueError:
+        whole = None
+    if not whole:
+        raise InputError(
+            f"scheduler must be tls://HOST:PORT, or tcp://127.0.0.1:PORT on this machine; got {address!r:.80}"
+        )
+    if parts.scheme == "tcp" and parts.hostname not in LOOPBACK and not insecure:
+        raise InputError(
+            f"scheduler {address}: plain tcp leaves this machine, and whoever reaches it can run code there; "
+            "use tls://, or --insecure on a network that you trust"
+        )
+
+
+def security_of(address: str | None, ca: Path | None, certificate: Path | None, key: Path | None) -> Any:
+    """Return dask's `Security` for TLS from three PEM files, None for a plain address.
+
+    Without files, those of dask's own configuration count (``distributed.comm.tls``).
+    """
+    files = {"--tls-ca": ca, "--tls-cert": certificate, "--tls-key": key}
+    given = {name: path for name, path in files.items() if path is not None}
+    secure = address is not None and address.startswith("tls://")
+    if given and not secure:
+        raise InputError(f"{next(iter(given))}: certificates need an address tls://HOST:PORT, got {address}")
+    if not secure:
+        return None
+    for name, path in given.items():
+        if not path.is_file():
+            raise InputError(f"{name} {path}: no such file")
+    if given and len(given) < len(files):
+        missing = next(name for name in files if name not in given)
+        raise InputError(f"TLS needs all of {', '.join(files)}; {missing} is missing")
+    names = ("client", "worker") if given else ()
+    pair = {f"tls_{role}_cert": str(certificate) for role in names} | {f"tls_{role}_key": str(key) for role in names}
+    authority = {"tls_ca_file": str(ca)} if given else {}
+    found = need("distributed", "scale", "engine dask").Security(require_encryption=True, **authority, **pair)
+    if found.tls_ca_file is None or found.tls_client_cert is None:
+        raise InputError(f"scheduler {address}: TLS needs --tls-ca, --tls-cert and --tls-key (PEM files)")
+    return found
+
+
+AHEAD = 3  # chunks per worker under way: enough to keep it busy, few enough to keep memory flat
+LOOK = 2.0  # [s] between looks at how many workers there are
+TUNED = {
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,  # five times the page faults otherwise
+    "distributed.worker.profile.enabled": False,
+    "distributed.scheduler.allowed-failures": 0,  # whom a chunk has killed once, it would kill again
+    "distributed.comm.timeouts.connect": "10s",
+}
+
+
+@lru_cache(maxsize=4)
+def _worker(*task: Any) -> Worker:
+    with ends_within(START):
+        return worker_of(*task)
+
+
+def chunk_bytes(plan: str, prepared: bytes, digest: str, expected: str, first: int, last: int) -> bytes:
+    """Compute a chunk on whatever host this runs; the worker is kept for the next one."""
+    try:
+        worker = _worker(plan, prepared, digest, expected)
+    except Exception as error:  # noqa: BLE001 — only bytes go back
+        return refusal(error)
+    with ends_within(worker.plan.limit):
+        return worker.chunk(first, last).to_bytes()
+
+
+def dask(
+    store: Store,
+    chunks: Sequence[tuple[int, int]],
+    workers: int,
+    *,
+    scheduler: str | None = None,
+    security: Any = None,
+    insecure: bool = False,
+    mixed: bool = False,
+) -> Iterator[Chunk]:
+    """Yield the chunks as they are done.
+
+    Args:
+        store: the campaign.
+        chunks: (first, last) each.
+        workers: of the local cluster, if no scheduler is given.
+        scheduler: address of a running one.
+        security: dask's `Security`, for TLS.
+        insecure: whether a plain connection may leave this machine.
+        mixed: whether hosts whose arithmetic differs may take part.
+    """
+    need("distributed", "scale", "engine dask")  # first: it brings the settings that are changed here for a while
+    config = need("dask", "scale", "engine dask").config
+    if scheduler is not None:
+        check_address(scheduler, insecure=insecure)
+    lost: list[tuple[int, int]] = []
+    with config.set(TUNED), _client(scheduler, security, workers) as client:
+        yield from _drive(client, store, chunks, mixed, lost)
+    yield from processes(store, lost, min(len(lost), os.cpu_count() or 1), mixed=mixed)
+
+
+@contextlib.contextmanager
+def _client(scheduler: str | None, security: Any, workers: int) -> Iterator[Any]:
+    distributed = need("distributed", "scale", "engine dask")
+    with contextlib.ExitStack() as closing:
+        try:
+            if scheduler is None:
+                closing.enter_context(one_thread())
+                cluster = distributed.LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    host="127.0.0.1",
+                    silence_logs=logging.CRITICAL,
+                )
+                closing.enter_context(cluster)
+            client = closing.enter_context(distributed.Client(scheduler or cluster, security=security))
+            client.wait_for_workers(1, timeout=START)
+        except TimeoutError:
+            raise SimulationError(
+                f"no worker has come to {scheduler} within {START:g} s; "
+                f"start some with: armwright campaign worker {scheduler}"
+            ) from None
+        except (OSError, ValueError) as error:
+            raise InputError(f"--scheduler {scheduler}: no connection ({error})") from None
+        yield client
+
+
+def _drive(
+    client: Any, store: Store, chunks: Sequence[tuple[int, int]], mixed: bool, lost: list[tuple[int, int]]
+) -> Iterator[Chunk]:
+    distributed = need("distributed", "scale", "engine dask")
+    task, todo = store.task(mixed=mixed), iter(chunks)
+    # with_results would be cheaper, but waits for ever when the scheduler dies while a result is on its way
+    under_way = distributed.as_completed()
+    chunk_of: dict[str, tuple[int, int]] = {}
+
+    def submit(count: int) -> None:
+        for chunk in islice(todo, max(0, count)):
+            future = client.submit(chunk_bytes, *task, *chunk, pure=False)
+            chunk_of[future.key] = chunk
+            under_way.add(future)
+
+    looked, wanted = time.monotonic(), AHEAD * len(client.nthreads())
+    submit(wanted)
+    for future in under_way:
+        chunk = chunk_of.pop(future.key)
+        try:
+            answer = future.result()
+        except (CancelledError, OSError):
+            raise SimulationError(
+                f"the scheduler is gone; what is done is kept, go on with: armwright campaign resume {store.folder}"
+            ) from None
+        except Exception:  # noqa: BLE001 — its worker died; items that raise are rows
+            lost.append(chunk)
+        else:
+            yield chunk_from(accepted(answer, "a worker could not start"), chunk)
+        future.release()
+        if time.monotonic() - looked > LOOK:  # workers come and go
+            looked, wanted = time.monotonic(), AHEAD * max(1, len(client.nthreads()))
+        submit(wanted - len(chunk_of))
+
+
+def serve_scheduler(
+    address: str,
+    *,
+    workers: int | None = None,
+    bind: str | None = None,
+    security: Any = None,
+    insecure: bool = False,
+    ready: Callable[[str, int], None] = lambda host, workers: None,
+) -> None:
+    """Compute for a scheduler until it is gone; raise `SimulationError` then.
+
+    Args:
+        address: of the scheduler.
+        workers: processes; one per core by default.
+        bind: address of this host that they listen on; the one that reaches the scheduler by default.
+        security: dask's `Security`, for TLS.
+        insecure: whether a plain connection may leave this machine.
+        ready: called with the address and the number of workers when the scheduler has them.
+    """
+    check_address(address, insecure=insecure)
+    host = bind or _towards(address)
+    check_address(f"{urlsplit(address).scheme}://{host}:1", insecure=insecure)
+    need("distributed", "scale", "campaign worker")  # first: it brings the settings that are changed here
+    config = need("dask", "scale", "campaign worker").config
+    with config.set(TUNED), one_thread():
+        asyncio.run(_serve(address, host, workers or os.cpu_count() or 1, security, ready))
+
+
+def _towards(address: str) -> str:
+    """Return the address of this host from which packets to the scheduler leave; none is sent."""
+    parts = urlsplit(address)
+    try:
+        family = socket.getaddrinfo(parts.hostname, parts.port, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family[0], socket.SOCK_DGRAM) as probe:
+            probe.connect(family[4])
+            return str(probe.getsockname()[0])
+    except OSError as error:
+        raise InputError(f"scheduler {address}: no way there ({error.strerror or error})") from None
+
+
+async def _serve(address: str, host: str, count: int, security: Any, ready: Callable[[str, int], None]) -> None:
+    distributed = need("distributed", "scale", "campaign worker")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said below
+    nannies = [
+        distributed.Nanny(
+            address,
+            nthreads=1,
+            host=host,
+            dashboard_address="127.0.0.1:0",  # its page has no lock of its own: never beyond this machine
+            security=security,
+            death_timeout=START,
+            silence_logs=logging.CRITICAL,
+        )
+        for _ in range(count)
+    ]
+    try:
+        try:
+            await asyncio.wait_for(asyncio.gather(*nannies), START)
+        except (OSError, TimeoutError, RuntimeError) as error:
+            raise InputError(f"scheduler {address}: no connection ({type(error).__name__}: {error})") from None
+        ready(host, count)
+        await asyncio.wait([asyncio.ensure_future(nanny.finished()) for nanny in nannies])
+    finally:
+        with contextlib.suppress(Exception):
+            await asyncio.gather(*(nanny.close(timeout=2.0) for nanny in nannies))
+    raise SimulationError(f"scheduler {address} is gone; start this worker again when it is back")

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``detection``: arms that differ from their model, with and without a contact; levels, alarms and delays of detectors.
+
+kind = "detection"
+items = 12000                               # one with a contact, four without, and so on
+[settings]
+preset = "torque"                           # or "ur5-cb3", "ur5-e-series"
+contact = "wall"                            # or "soft", "ramp", "link"
+learning_runs = 2400
+spread = { payload = [1.0, 3.0] }           # entries of `Spread`
+Other settings: `armwright.detection.detection_settings.DEFAULTS`.
+
+Columns of observer o and detector d: ``o_d_before`` highest level (1: the threshold) before the contact, in the whole
+run where there is none; ``o_d_within`` from the contact until its horizon ended; ``o_d_until`` [s] to the first alarm
+of a run without contact; ``o_d_delay`` [s] and ``o_d_force`` [N] of a contact that was found.
+
+What the rows of ``detection`` come to: delays, missed contacts and false alarms of every detector, and its ROC.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from armwright.campaigns.campaign_plan import Plan
+from armwright.campaigns.kind import Kind, Rows
+from armwright.detection.detection_result import DetectionStudy, DetectorCurve
+from armwright.detection.detection_settings import DETECTORS, OBSERVERS, experiment
+from armwright.statistics import quantile, rate, share
+
+SCALES = tuple(float(s) for s in np.geomspace(0.25, 4.0, 17))
+
+
+def column(observer: str, detector: str, part: str) -> str:
+    """Return the name of a column of ``detection``."""
+    return f"{observer}_{detector}_{part}".replace("-", "_")
+
+
+def judged(table: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield observer, detector and columns as arrays, NaN where there is nothing, of every pair that was judged."""
+    for o in OBSERVERS:
+        for d in DETECTORS:
+            found = {p: _array(table, column(o, d, p)) for p in ("before", "within", "until", "delay", "force")}
+            if np.isfinite(found["before"]).any():
+                yield o, d, found
+
+
+def study_of(table: Any, settings: Mapping[str, Any], *, outcome: str = "end") -> DetectionStudy:
+    """Return the rows as a `DetectionStudy` with thresholds as learned (scale 1)."""
+    met, free = _is(table, "contact"), _is(table, "free")
+    seconds, curves = _array(table, "seconds"), []
+    for o, d, found in judged(table):
+        early = found["before"][met] >= 1.0
+        delay, force = (np.where(early, np.nan, _missed(found[p][met])) for p in ("delay", "force"))
+        alarms = int((found["before"][free] >= 1.0).sum())
+        until = np.where(np.isfinite(found["until"]), found["until"], seconds)[free]
+        hours = np.array([max(float(until.sum()) / 3600.0, 1e-12)])
+        curve = DetectorCurve(o, d, np.ones(1), np.array([alarms]), hours, delay[:, None], None, force[:, None])
+        curves.append(curve)
+    hours_free = float(np.nansum(seconds)) / 3600.0
+    return DetectionStudy(tuple(curves), settings, int(met.sum()), hours_free, float("nan"), outcome)
+
+
+def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return plain rows: ``detectors`` at their learned thresholds, ``roc`` over factors on them; 95 % intervals."""
+    met, free = _is(table, "contact"), _is(table, "free")
+    seconds = _array(table, "seconds")
+    detectors, roc = [], []
+    for o, d, found in judged(table):
+        names = {"observer": o, "detector": d}
+        before, within = found["before"][met], found["within"][met]
+        for scale in (1.0, *SCALES):
+            clean = before < scale
+            alarms = int((found["before"][free] >= scale).sum())
+            row: dict[str, Any] = {
+                **names,
+                "scale": scale,
+                "found": share(int((clean & (within >= scale)).sum()), int(clean.sum()))._asdict(),
+                "early": share(int((~clean).sum()), len(clean))._asdict(),
+                "runs_with_false_alarm": share(alarms, int(free.sum()))._asdict(),
+            }
+            roc.append(row)
+        row = roc.pop(-len(SCALES) - 1)
+        until = np.where(np.isfinite(found["until"]), found["until"], seconds)[free]
+        if len(until):
+            alarms = int((found["before"][free] >= 1.0).sum())
+            row |= {"false_alarms": alarms, "hours": float(until.sum()) / 3600.0}
+            row["false_alarms_per_hour"] = rate(alarms, row["hours"])._asdict()
+        for name, q in (("delay_median_s", 0.5), ("delay_p95_s", 0.95), ("delay_p99_s", 0.99)):
+            row[name] = quantile(found["delay"][met], q)._asdict()
+        row["force_median_n"] = quantile(found["force"][met], 0.5)._asdict()
+        detectors.append(row)
+    return {"detectors": detectors, "roc": roc}
+
+
+def _array(table: Any, name: str) -> Any:
+    return table[name].to_numpy().astype(np.float64)
+
+
+def _is(table: Any, what: str) -> Any:
+    return np.array(table["met"].to_pylist(), dtype=object) == what
+
+
+def _missed(values: Any) -> Any:
+    return np.where(np.isfinite(values), values, np.inf)
+
+
+PARTS = ("before", "within", "until", "delay", "force")
+SCHEMA = {"move": "int64", "met": "string", "seconds": "float64"} | {
+    column(o, d, part): "float64" for o in OBSERVERS for d in DETECTORS for part in PARTS
+}
+
+
+def prepare(plan: Plan) -> bytes:
+    """Learn thresholds on moves that are not judged."""
+    return json.dumps(experiment(plan.settings, plan.seed).learn()).encode()
+
+
+def start(plan: Plan, prepared: bytes) -> Rows:
+    """Make arms, moves and detectors; chunks run in lanes of one move."""
+    study = experiment(plan.settings, plan.seed)
+    trials = study.trials(json.loads(prepared))
+
+    def rows(first: int, last: int) -> dict[str, Any]:
+        chosen = [study.trial(item) for item in range(first, last)]
+        found = trials.run(chosen)
+        touched = np.array([trial.touched for trial in chosen])
+        met = np.where(touched, np.where(found.met, "contact", "none"), "free")
+        columns = dict.fromkeys(SCHEMA, [None] * (last - first)) | {
+            "move": [trial.move for trial in chosen],
+            "met": met.tolist(),
+            "seconds": _known(found.seconds),
+        }
+        for k, (o, d) in enumerate(trials.made):
+            until = np.where(found.before[:, k] >= 1.0, found.until[:, k, 0], np.nan)
+            parts = (found.before[:, k], found.within[:, k], until, found.delay[:, k, 0], found.force[:, k, 0])
+            for part, values in zip(PARTS, parts, strict=True):
+                columns[column(o, d, part)] = _known(values)
+        return columns
+
+    return rows
+
+
+def _known(values: Any) -> list[float | None]:
+    """Return numbers, and nothing where there is none: no contact, no alarm."""
+    return [float(x) if np.isfinite(x) else None for x in values]
+
+
+KIND = Kind("detection", SCHEMA, start, version=2, chunk=1000, prepare=prepare, summary=summary)

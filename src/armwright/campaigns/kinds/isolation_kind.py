@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``isolation``: pushes whose link and place are known, beside what `isolate` says about them in two ways.
+
+kind = "isolation"
+items = 3000                                # one push each
+[settings]
+robot = "ur5"
+plants = []                                 # names of `PLANTS`, in turn, ``per_plant`` pushes to each that is drawn
+per_plant = 20
+light = false                               # 5–200 N anywhere in place of 20–100 N on any link
+
+``first_…`` and ``second_…`` are a perfect and a wrong model, or with plants the level with sensor noise and the
+rehearsed change. Of each: outcome, link, certainty, off (of the named place from the nearest push [m]), and whether the
+push was *loaded* and *distinct* (`trials`).
+
+Pushes on a six-joint arm whose link and place are known, to see what `isolate` says about them.
+
+`on_link` compares a model that is right with one that is not, `on_plant` an arm that is not as declared: the level of
+the estimate with the sensors' noise, however badly a single contact explains it, with what `explore` does, the change
+since before the contact, its covariance rehearsed.
+
+What the rows of ``isolation`` come to: how often the link was right, places were right, and certainty was earned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from armwright.campaigns.campaign_plan import Plan, item_rng
+from armwright.campaigns.kind import Kind, Rows, one_by_one, settings_of
+from armwright.contact.isolation.isolate import Isolation, isolate
+from armwright.contact.isolation.link_surface import drawn_place, pushes, surfaces
+from armwright.contact.isolation.torque_change import Episode, change_covariance, link_torques, torque_covariance
+from armwright.errors import InputError
+from armwright.kinematics import fk
+from armwright.robot.load import load
+from armwright.statistics import share
+from armwright.world.arm_capsules import link_capsules
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+SENSOR = np.array([0.3, 0.3, 0.3, 0.1, 0.1, 0.1])  # standard deviation of the torque estimate [N m]
+FRICTION = np.array([7.0, 7.0, 5.0, 1.5, 1.5, 1.5])  # of the joints [N m]
+STRONG, ANY = (20.0, 100.0), (5.0, 200.0)  # [N] on any link, evenly; anywhere on the surface, evenly in the logarithm
+BRAKE = 0.06  # [s] in which the arm comes to a stand at an alarm
+GAP = 0.1  # [s] from the middle of the window before an alarm to the moment that is isolated
+MEAN = 10  # independent samples in the window before the alarm
+EPISODES = 30  # of a rehearsal
+SURE = 4.0  # standard deviations by which a contact loads its link's own joint to count as one that does
+
+
+class Met(NamedTuple):
+    """A push: link, place (3,) [m] and external torque (6,) [N m]."""
+
+    body: int
+    place: Array
+    tau: Array
+
+
+class Said(NamedTuple):
+    """What was said of a push: outcome, link, certainty, and how far the named place is from the nearest push [m]."""
+
+    outcome: str
+    body: int | None
+    certainty: float | None
+    off: float | None
+    loaded: bool | None = None
+    distinct: bool | None = None
+
+
+class Plant(NamedTuple):
+    """What is not as declared: shares of mass and friction (6,), a payload [kg], lean of forces, contacts at a time."""
+
+    mass: Any = np.zeros(6)
+    friction: Any = np.zeros(6)
+    payload: float = 0.0
+    lean: float = 0.5
+    contacts: int = 1
+
+
+PLANTS = {
+    "as declared": Plant(),
+    "masses ±10 %, friction ±20 %": Plant(),  # drawn
+    "forces lean to 0.9": Plant(lean=0.9),
+    "two contacts": Plant(contacts=2),
+    "2 kg payload": Plant(payload=2.0),
+    "2 kg picked up after the rehearsal": Plant(payload=2.0),
+}
+
+
+def drawn_push(arm: Robot, rng: np.random.Generator, q: Array, *, light: bool = False, lean: float = 0.5) -> Met:
+    """Draw a push: 20–100 N on any moving link, or 5–200 N anywhere on the surface."""
+    faces = surfaces(arm, q, link_capsules(arm))
+    face, c, m = drawn_place(rng, faces[1:], faces, even=not light)
+    t = np.cross(m, rng.normal(size=3))
+    f = -m + rng.uniform(0.0, lean) * t / np.linalg.norm(t)
+    size = np.exp(rng.uniform(*np.log(ANY))) if light else rng.uniform(*STRONG)
+    return Met(face.body, c, pushes(arm, q, face.body, c[None])[0][0].T @ (size * f / np.linalg.norm(f)))
+
+
+def said_of(found: Isolation, met: list[Met], **more: Any) -> Said:
+    """Return what an isolation says beside what was met."""
+    if found.point is None:
+        return Said(found.outcome, None, None, None, **more)
+    off = min(float(np.linalg.norm(found.point - each.place)) for each in met)
+    return Said(found.outcome, found.body, found.certainty, off, **more)
+
+
+def on_link(arm: Robot, rng: np.random.Generator, *, light: bool = False) -> tuple[Met, Said, Said]:
+    """Push an arm in a random configuration; ask a perfect model, and one with 10 % mass and 20 % friction error.
+
+    *Distinct* pushes are those whose exact torques leave at most 1 % for all other links together; *loaded* ones load
+    their link's own joint by more than four standard deviations of the estimate.
+    """
+    q = rng.uniform(-np.pi, np.pi, 6)
+    met = drawn_push(arm, rng, q, light=light)
+    noise = SENSOR * rng.normal(size=6)
+    bias = rng.uniform(-0.1, 0.1, 6) @ link_torques(arm, q) + rng.uniform(-0.2, 0.2, 6) * FRICTION
+    answers = []
+    for wrong in (0, 1):
+        known: dict[str, Any] = {"mass": 0.1, "friction": 0.2, "friction_torque": FRICTION} if wrong else {}
+        S = torque_covariance(arm, q, sensor=SENSOR, **known)
+        ideal = isolate(arm, q, met.tau, S, confidence=0.99)
+        found = isolate(arm, q, met.tau + noise + wrong * bias, S)
+        loaded = bool(abs(met.tau[met.body]) > SURE * np.sqrt(S[met.body, met.body]))
+        distinct = ideal.outcome in ("link", "located") and ideal.body == met.body
+        answers.append(said_of(found, [met], loaded=loaded, distinct=distinct))
+    return met, answers[0], answers[1]
+
+
+def drawn_plant(rng: np.random.Generator, name: str) -> tuple[Plant, Plant]:
+    """Return a plant by name, and the one that is rehearsed: the same but for a payload that is picked up later."""
+    if name not in PLANTS:
+        raise InputError(f"isolation: no plant {name!r:.60}; there are {', '.join(PLANTS)}")
+    plant = PLANTS[name]
+    if name.startswith("masses"):
+        plant = Plant(mass=rng.uniform(-0.1, 0.1, 6), friction=rng.uniform(-0.2, 0.2, 6))
+    return plant, Plant() if "after" in name else plant
+
+
+def rehearsed_covariance(arm: Robot, rng: np.random.Generator, plant: Plant) -> Array:
+    """Return the covariance (6, 6) of changes of the estimate, from a rehearsal with brakes."""
+    rows = [_estimates(arm, rng, plant)[1:] for _ in range(EPISODES)]
+    return change_covariance([Episode(b[None], a[None]) for b, a in rows], 1.0, window=1.0, gap=0.0)
+
+
+def on_plant(arm: Robot, rng: np.random.Generator, plant: Plant, covariance: Array) -> tuple[Met, Said, Said]:
+    """Push a braking arm that is not as declared; isolate the level with sensor noise, and the rehearsed change."""
+    q, before, after = _estimates(arm, rng, plant)
+    met = [drawn_push(arm, rng, q, lean=plant.lean) for _ in range(plant.contacts)]
+    after = after + sum(each.tau for each in met)
+    level = isolate(arm, q, after, SENSOR, single=0.0)
+    return met[0], said_of(level, met), said_of(isolate(arm, q, after - before, covariance), met)
+
+
+def _estimates(arm: Robot, rng: np.random.Generator, plant: Plant) -> tuple[Array, Array, Array]:
+    """Configuration, and the estimate before and after a moment at which the arm begins to brake, without contact."""
+    q, qd = rng.uniform(-np.pi, np.pi, 6), rng.normal(0.0, 0.3, 6)
+    left, braking = rng.uniform(), rng.uniform()
+    before = _wrong(arm, plant, q - GAP * qd, qd, np.zeros(6), 1.0)
+    after = _wrong(arm, plant, q, left * qd, -braking * qd / BRAKE, rng.uniform())
+    return q, before + SENSOR * rng.normal(size=6) / np.sqrt(MEAN), after + SENSOR * rng.normal(size=6)
+
+
+def _wrong(arm: Robot, plant: Plant, q: Array, qd: Array, qdd: Array, friction: float) -> Array:
+    """What the estimate shows of an arm that is not as declared."""
+    out = friction * plant.friction * FRICTION * np.sign(qd)
+    if plant.mass.any():
+        out = out - plant.mass @ link_torques(arm, q, qd, qdd)
+    if plant.payload:
+        J = pushes(arm, q, 5, fk(arm, q)[None, :3, 3])[0][0]
+        out = out - plant.payload * J.T @ (J @ qdd + np.array([0.0, 0.0, 9.81]))
+    return np.asarray(out)
+
+
+WAYS, KNOWN = ("first", "second"), ("link", "located")
+BINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+FAR = 0.03  # [m] a place that is farther from the contact is wrong
+
+
+def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return plain rows with exact 95 % intervals.
+
+    ``links``: right links among *distinct*, *loaded*, *claimed* and all pushes. ``places``: located ones that are
+    wrong, by plant. ``certainty``: right places by the certainty that was claimed.
+    """
+    rows = table.to_pylist()
+    links, places, certainty = [], [], []
+    for way in WAYS:
+        right = np.array([row[f"{way}_body"] == row["body"] for row in rows])
+        sets = {name: np.array([bool(row[f"{way}_{name}"]) for row in rows]) for name in ("distinct", "loaded")}
+        sets["claimed"] = np.array([row[f"{way}_outcome"] in KNOWN for row in rows])
+        sets["all"] = np.ones(len(rows), dtype=bool)
+        for name, chosen in sets.items():
+            links.append({"way": way, "pushes": name, **_counted(right[chosen])})
+        for plant in dict.fromkeys(row["plant"] for row in rows):
+            these = [row for row in rows if row["plant"] == plant]
+            off = [row[f"{way}_off"] > FAR for row in these if row[f"{way}_outcome"] == "located"]
+            places.append({"way": way, "plant": plant, "pushes": len(these), **_counted(np.array(off, dtype=bool))})
+        said = np.array([[row[f"{way}_certainty"], row[f"{way}_off"]] for row in rows], dtype=np.float64)
+        said = said[np.isfinite(said[:, 0])]
+        for low, high in pairwise(BINS):
+            part = said[(said[:, 0] >= low) & ((said[:, 0] < high) | (high == 1.0))]
+            claimed = float(part[:, 0].mean()) if len(part) else None
+            row = {"way": way, "from": low, "to": high, "claimed": claimed}
+            certainty.append({**row, **_counted(part[:, 1] <= FAR)})
+    return {"links": links, "places": places, "certainty": certainty}
+
+
+def _counted(hits: Any) -> dict[str, Any]:
+    count, total = int(np.sum(hits)), len(hits)
+    return {"count": count, "of": total, **share(count, total)._asdict()}
+
+
+DEFAULTS: Mapping[str, Any] = {"robot": "ur5", "load": {}, "plants": [], "per_plant": 20, "light": False}
+TYPES = dict(zip(Said._fields, ("string", "int64", "float64", "float64", "bool", "bool"), strict=True))
+SCHEMA = {"plant": "string", "body": "int64", "torque": "float64"} | {
+    f"{way}_{name}": kind for way in ("first", "second") for name, kind in TYPES.items()
+}
+DRAWN = 1  # in the seeds of plants, beside their number: no item has two numbers in its seed
+
+
+def start(plan: Plan, prepared: bytes) -> Rows:
+    """Load the arm; items differ in configuration, push and noise, groups of them in their plant."""
+    s = settings_of(plan, DEFAULTS)
+    arm = load(s["robot"], **s["load"])
+    if arm.n != 6:
+        raise InputError(f"isolation: needs an arm of six joints, {arm.name!r} has {arm.n}")
+
+    @lru_cache(maxsize=64)
+    def drawn(group: int) -> tuple[str, Any, Any]:
+        name = s["plants"][group % len(s["plants"])]
+        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(DRAWN, group)))
+        plant, known = drawn_plant(rng, name)
+        return name, plant, rehearsed_covariance(arm, rng, known)
+
+    def row(item: int) -> dict[str, Any]:
+        name, rng = "", item_rng(plan.seed, item)
+        if s["plants"]:
+            name, plant, covariance = drawn(item // s["per_plant"])
+            met, *ways = on_plant(arm, rng, plant, covariance)
+        else:
+            met, *ways = on_link(arm, rng, light=s["light"])
+        out = {"plant": name, "body": met.body, "torque": float(np.linalg.norm(met.tau))}
+        for way, said in zip(("first", "second"), ways, strict=True):
+            out |= {f"{way}_{field}": value for field, value in said._asdict().items()}
+        return out
+
+    return one_by_one(row, SCHEMA)
+
+
+KIND = Kind("isolation", SCHEMA, start, chunk=50, summary=summary)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``montecarlo``: an arm under a law with an unknown payload and friction, one simulation per item, in lanes.
+
+kind = "montecarlo"
+items = 10000
+[settings]
+robot = "ur5"
+law = "computed_torque"                     # any law of `armwright.control`
+gains = { kp = 100.0, kd = 20.0 }
+start = [0, -1.6, 1.4, 0, 0.5, 0]           # [rad]
+goal = [0.8, -1.0, 1.0, -0.9, 1.0, 0.4]
+duration = 2.0                              # [s]
+payload = [0.0, 3.0]                        # [kg], uniform
+friction = [0.8, 1.2]                       # factor on the sheet's friction, uniform
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from armwright import control
+from armwright.campaigns.campaign_plan import Plan, item_rng
+from armwright.campaigns.kind import Kind, Rows, settings_of
+from armwright.motion import quintic
+from armwright.robot.load import load
+from armwright.simulation import simulate
+
+DEFAULTS: Mapping[str, Any] = {
+    "robot": "ur5",
+    "law": "computed_torque",
+    "gains": {"kp": 100.0, "kd": 20.0},
+    "start": [0.0, -1.6, 1.4, 0.0, 0.5, 0.0],
+    "goal": [0.8, -1.0, 1.0, -0.9, 1.0, 0.4],
+    "duration": 2.0,
+    "payload": [0.0, 3.0],
+    "friction": [0.8, 1.2],
+    "rate": 1000.0,
+}
+SCHEMA = dict.fromkeys(("payload", "friction", "error_max", "error_end", "torque_max"), "float64")
+
+
+def start(plan: Plan, prepared: bytes) -> Rows:
+    """Load the arm and the law; items differ in payload and friction."""
+    s = settings_of(plan, DEFAULTS)
+    robot, law = load(s["robot"]), getattr(control, s["law"])(**s["gains"])
+    spare = _arm(robot, s["payload"][1] + 1.0, s["friction"][1] + 1.0)
+    path = quintic(np.array(s["start"]), np.array(s["goal"]), s["duration"])
+
+    def rows(first: int, last: int) -> dict[str, Any]:
+        draws = np.array([item_rng(plan.seed, k).uniform(size=2) for k in range(first, last)])
+        payload, factor = (a + (b - a) * u for (a, b), u in zip((s["payload"], s["friction"]), draws.T, strict=True))
+        arms = [_arm(robot, m, f) for m, f in zip(payload.tolist(), factor.tolist(), strict=True)]
+        # numbers that all lanes share are compiled in and round differently: one arm more shares none, in any chunk
+        runs = simulate([*arms, spare], law, path, model=robot, rate=s["rate"])
+        error, torque = (np.abs(runs[name][: len(arms)]) for name in ("error", "tau"))
+        worst = (error.max(axis=(1, 2)), error[:, -1].max(axis=1), torque.max(axis=(1, 2)))
+        return dict(zip(SCHEMA, (payload, factor, *worst), strict=True))
+
+    return rows
+
+
+def _arm(robot: Any, payload: float, factor: float) -> Any:
+    arm = robot.with_payload(payload)
+    joints = tuple(
+        replace(
+            j, friction=replace(j.friction, viscous=factor * j.friction.viscous, coulomb=factor * j.friction.coulomb)
+        )
+        for j in arm.joints
+    )
+    return replace(arm, joints=joints)
+
+
+KIND = Kind("montecarlo", SCHEMA, start, version=2, chunk=200)

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``armwright run program``: a robot program against what the motors can really do.
+
+``armwright show-program``: a robot program as it was understood.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from armwright.cli.failures import CommandError, error_object, fail, guarded
+from armwright.cli.option_words import WHICH, Base, Implausible, Tip, load_arm
+from armwright.cli.output import (
+    INTERRUPTED,
+    NEGATIVE,
+    Json,
+    Open,
+    page_of,
+    say,
+    say_json,
+    show_page,
+    table,
+)
+from armwright.cli.output import (
+    tell as remark,
+)
+from armwright.cli.simulate_command import progress
+from armwright.errors import NotSupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from armwright.programs import Blend, Program, Speed, Target
+    from armwright.programs.outcome import ProgramRun
+
+LanguageName = Annotated[
+    str | None,
+    typer.Option("--language", help="l-irl, urscript, rapid, krl or g-code; by the file's suffix or look if omitted."),
+]
+
+
+def show_program(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Robot program: L-IRL, URScript, RAPID, KRL or G-code.")],
+    language: LanguageName = None,
+    json: Json = False,
+) -> None:
+    """Show the moves of a robot program as they were understood, and what was assumed."""
+    from armwright.programs import read_program
+
+    program = read_program(file, language)
+    if json:
+        say_json(description(program))
+    else:
+        print_program(program)
+
+
+def description(program: Program) -> dict[str, Any]:
+    """Return the program for JSON, in SI units."""
+    return {
+        "name": program.name,
+        "language": program.language,
+        "file": program.file,
+        "robot": program.robot,
+        "start_q": program.start_q,
+        "moves": [{**_plain(move), "number": number} for number, move in enumerate(program.moves, 1)],
+        "notes": [{"line": note.line, "message": note.message} for note in program.notes],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Turn frozen data into dictionaries; alternatives carry their class's name as ``type``."""
+    if dataclasses.is_dataclass(value):
+        named = {} if type(value).__name__ == "Move" else {"type": type(value).__name__}
+        return named | {part.name: _plain(getattr(value, part.name)) for part in dataclasses.fields(value)}
+    return value
+
+
+def print_program(program: Program) -> None:
+    """Print the table of moves and the notes."""
+    robot = f" for {program.robot}" if program.robot else ""
+    rows = [
+        [
+            str(number),
+            str(move.line),
+            move.kind,
+            _where(move.target),
+            _speed(move.speed),
+            _blend(move.blend),
+            move.orientation,
+        ]
+        for number, move in enumerate(program.moves, 1)
+    ]
+    title = f"{program.name or program.file} ({program.language}){robot}"
+    table(title, ["#", "line", "move", "target [mm, °]", "speed", "at its end", "orientation"], rows, left=7)
+    for note in program.notes:
+        say(note.message, lead=f"line {note.line}: ")
+
+
+def _where(target: Target | None) -> str:
+    import numpy as np
+
+    from armwright.programs import Joints
+    from armwright.spatial import euler_from_rotation
+
+    if target is None:
+        return "–"
+    name = f"{target.name}: " if target.name else ""
+    if isinstance(target, Joints):
+        angles = [f"{np.degrees(q):.5g}" if known else "kept" for q, known in zip(target.q, target.known, strict=True)]
+        return f"{name}joints {', '.join(angles)}"
+    place = ", ".join(f"{1e3 * x:.5g}" for x in target.T[:3, 3])
+    if not target.oriented:
+        return f"{name}{place}"
+    angles = [f"{a:.4g}" for a in np.degrees(euler_from_rotation(target.T[:3, :3], "zyx").angles)]
+    return f"{name}{place}; zyx {', '.join(angles)}"
+
+
+def _speed(speed: Speed) -> str:
+    from armwright.programs import Duration, Fraction, LeadingAxis
+
+    if isinstance(speed, Fraction):
+        return f"{100 * speed.value:.4g} %"
+    if isinstance(speed, LeadingAxis):
+        return f"{speed.value:.4g} rad/s"
+    if isinstance(speed, Duration):
+        return f"{speed.seconds:.4g} s"
+    return f"{1e3 * speed.linear:.4g} mm/s"
+
+
+def _blend(blend: Blend) -> str:
+    from armwright.programs import BySpeed, Distance, Share, Stop
+
+    if isinstance(blend, Stop):
+        return "stop"
+    if isinstance(blend, Distance):
+        return f"round {1e3 * blend.position:.4g} mm"
+    if isinstance(blend, Share):
+        return f"round {100 * blend.value:.4g} % of half"
+    if isinstance(blend, BySpeed):
+        return f"round at {100 * blend.value:.4g} % speed"
+    return "pass"
+
+
+SHOWN = 12  # events in the terminal; the report and --json have them all
+
+
+@guarded
+def program(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Robot program: L-IRL, URScript, RAPID, KRL or G-code.")],
+    robot: Annotated[str, typer.Option(help=WHICH)],
+    language: LanguageName = None,
+    override: Annotated[float, typer.Option(help="How many times as fast as planned.")] = 1.0,
+    cycle: Annotated[float, typer.Option(help="Length of a controller cycle [s].")] = 0.01,
+    payload: Annotated[
+        str | None, typer.Option(help="Load of moves that name none: kg, or kg@x,y,z in metres from the flange.")
+    ] = None,
+    tool: Annotated[
+        str | None, typer.Option(help="Tool of moves that name none: x,y,z in metres from the flange, or x,y,z,A,B,C.")
+    ] = None,
+    start: Annotated[str | None, typer.Option(help="Where the arm stands at first, a,b,…; radians, or deg.")] = None,
+    rule: Annotated[str, typer.Option(help="At a torque limit: full or partitioned (001).")] = "full",
+    basis: Annotated[
+        str | None, typer.Option(help="motors, joints (efforts) or speeds; what the sheet has by default.")
+    ] = None,
+    law: Annotated[str, typer.Option(help="words (of the program) or fastest (motors at their limits).")] = "words",
+    csv: Annotated[Path | None, typer.Option(help="File for the cycles: .csv, .npz, .parquet or .mcap.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Report, one HTML page.")] = None,
+    film: Annotated[bool, typer.Option("--film/--no-film", help="Add a film to the report (takes longest).")] = False,
+    browse: Open = False,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
+    json: Json = False,
+) -> None:
+    """Check a robot program against what the motors can do: where, when and why they cannot follow, what would work.
+
+    Exit code 0 if they can, 1 if they cannot.
+    """
+    from armwright.cli import option_words as specs
+    from armwright.files import Uninterrupted
+    from armwright.programs import Payload, read_program
+    from armwright.programs.outcome import run_program
+
+    _check_files(csv, out)
+    arm = load_arm(robot, implausible, base, tip)
+    began = time.perf_counter()
+    outcome: ProgramRun | None = None
+    files: list[Path] = []
+    ending = None
+    try:
+        with progress(f"{file.name} on {arm.name}", json) as bar:
+            tell: Callable[[float], Any] = bar or (lambda _: None)
+            text = read_program(file, language)
+            tell(0.05)
+            load = None if payload is None else Payload(*specs.mass_and_place(payload))  # type: ignore[arg-type]
+            options: dict[str, Any] = {
+                "override": override,
+                "payload": load,
+                "tool": None if tool is None else specs.tool(tool),
+                "start_q": None if start is None else specs.configuration(start, arm, "--start"),
+            }
+            outcome = run_program(arm, text, cycle, rule=rule, basis=basis, law=law, **options)  # type: ignore[arg-type]
+            tell(0.2)
+            if csv is not None:  # first what cannot be made again without the run
+                with Uninterrupted():  # Ctrl-C waits until the file is whole
+                    files.append(outcome.recording.save(csv))
+            outcome.works  # noqa: B018 - made here, where there is a bar
+            tell(0.5)
+            if out is not None:
+                files += _report(outcome, out, film, lambda done: tell(0.5 + 0.5 * done))
+    except KeyboardInterrupt:
+        if outcome is None:
+            raise
+        ending = CommandError("interrupted; the verdict stands", INTERRUPTED, kind="Interrupted", answered=json)
+    _answer(outcome, files, time.perf_counter() - began, ending, json)
+    if out is not None or browse:
+        show_page(page_of([str(file) for file in files]), opened=browse, quiet=json)
+    if ending is not None:
+        raise ending
+    if not outcome.feasible:
+        raise typer.Exit(NEGATIVE)
+
+
+def _check_files(csv: Path | None, out: Path | None) -> None:
+    """Find out before the run whether its results can be kept."""
+    from armwright.recording.formats import module_for
+
+    if csv is not None:
+        module_for(csv)
+    if out is not None and out.suffix.lower() not in (".html", ".htm"):
+        fail(f"{out}: expected a name that ends in .html")
+    for path in (csv, out):
+        if path is not None and not path.parent.is_dir():
+            fail(f"{path}: no such folder")
+        if path is not None and path.is_dir():
+            fail(f"{path}: is a folder")
+
+
+def _report(outcome: ProgramRun, out: Path, film: bool, tell: Callable[[float], Any]) -> list[Path]:
+    try:
+        return [outcome.report(out, animation=film, progress=tell)]
+    except NotSupportedError as error:
+        remark(f"armwright: no report: {error}")  # stdout may be for JSON
+        return []
+
+
+def _answer(outcome: ProgramRun, files: list[Path], took: float, ending: CommandError | None, json: bool) -> None:
+    """Print what was found; of an interrupted run the verdict, which is known."""
+    wrote = [str(file) for file in files]
+    if json:
+        found = outcome.figures() if ending is None else {"feasible": outcome.feasible, "verdict": outcome.verdict}
+        say_json({**found, "seconds": took, "files": wrote, "error": error_object(ending) if ending else None})
+        return
+    if ending is None:
+        print_tables(outcome)
+    else:
+        say(outcome.verdict)
+    for file in wrote:
+        say(f"wrote {file}")
+    say(f"{outcome.plan.duration:.3f} s of program in {took:.3g} s, compiling included")
+
+
+def print_tables(outcome: ProgramRun) -> None:
+    """Print the verdict, one row a move, events, one row a motor, and what would work."""
+    from armwright.programs.outcome.program_words import MOTOR_HEADS, MOVE_HEADS, event_words, motor_cells, move_cells
+
+    say(outcome.verdict)
+    say()
+    title = f"{outcome.program.name or outcome.program.file} on {outcome.robot.name}"
+    table(title, MOVE_HEADS, [move_cells(outcome, move) for move in outcome.moves], left=3)
+    for event in outcome.events[:SHOWN]:
+        say(event_words(outcome, event))
+    if len(outcome.events) > SHOWN:
+        say(f"… and {len(outcome.events) - SHOWN} events more (--json and the report have all of them)")
+    what = "motors" if outcome.basis == "motors" else "joints"
+    table(what, MOTOR_HEADS, motor_cells(outcome))
+    for words in outcome.advice:
+        say(words)
+    for note in outcome.plan.notes:
+        say(note.message, lead=f"line {note.line}: " if note.line else "note: ")

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``armwright simulate``: an arm, a law, a reference; a recording, pictures and a report."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from armwright.cli.failures import CommandError, error_object, fail
+from armwright.cli.option_words import FORMS, Base, Implausible, RobotName, Tip, load_arm
+from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, Open, page_of, safe, say, say_json, show_page, table
+from armwright.errors import InputError, SimulationError
+
+if TYPE_CHECKING:
+    from armwright.control import Law
+    from armwright.recording import Recording
+    from armwright.robot.model import Robot
+
+VIEWS = ("joints", "errors", "torques", "velocity", "energy", "tool")
+LAW_NAMES = (
+    "zero, damping, pd, pid, pd_gravity, computed_torque, task_space, feedforward, impedance, lyapunov_redesign, "
+    "sliding_mode, adaptive"
+)  # of armwright.control.LAWS, which would be slow to import for a help text
+FREQUENCY = 10.0  # rad/s, where neither gains nor a frequency are given
+
+
+def simulate(
+    robot: RobotName,
+    law: Annotated[str, typer.Option(help=f"Control law: {LAW_NAMES}.")] = "computed_torque",
+    gain: Annotated[list[str] | None, typer.Option(help="name=value or name=v1,v2,…; may be repeated.")] = None,
+    frequency: Annotated[float, typer.Option(help="In rad/s; gives kp and kd where you give none.")] = FREQUENCY,
+    reference: Annotated[str, typer.Option(help=f"What to follow: {FORMS}.")] = "hold",
+    duration: Annotated[float | None, typer.Option(help="Seconds; a trajectory's own by default.")] = None,
+    q0: Annotated[str | None, typer.Option(help="Start position; the reference's by default.")] = None,
+    qd0: Annotated[str | None, typer.Option(help="Start velocity; at rest by default.")] = None,
+    rate: Annotated[float, typer.Option(help="Control ticks per second; the torque is held between them.")] = 1000.0,
+    substeps: Annotated[int, typer.Option(help="Integrator steps per tick.")] = 1,
+    integrator: Annotated[str, typer.Option(help="rk4, semi-implicit, dopri5, rodas3 or rodas3-adaptive.")] = "rk4",
+    continuous: Annotated[bool, typer.Option("--continuous", help="The law acts all the time.")] = False,
+    limits: Annotated[str, typer.Option(help="At joint limits: record, clamp or stop.")] = "record",
+    payload: Annotated[str | None, typer.Option(help="Load at the tool: kg, or kg@x,y,z in metres.")] = None,
+    unknown_payload: Annotated[bool, typer.Option("--unknown-payload", help="The law does not know the load.")] = False,
+    motors: Annotated[bool, typer.Option("--motors", help="Torque and speed limits of the arm's motors act.")] = False,
+    noise: Annotated[str | None, typer.Option(help="Of the encoders, standard deviation: rad,rad/s.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
+    every: Annotated[int, typer.Option(help="Record every so many ticks.")] = 1,
+    check_step: Annotated[bool, typer.Option("--check/--no-check", help="Refuse steps that cannot be stable.")] = True,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Recording: .mcap, .parquet, .csv or .npz.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Folder for pictures.")] = None,
+    animate: Annotated[Path | None, typer.Option(help="Film of the arm: .gif or .mp4.")] = None,
+    report: Annotated[Path | None, typer.Option(help="HTML page with everything in it, to be played.")] = None,
+    browse: Open = False,
+    implausible: Implausible = "refuse",
+    base: Base = None,
+    tip: Tip = None,
+    json: Json = False,
+) -> None:
+    """Simulate an arm under a control law; print a summary and write recording, pictures, film and report."""
+    from armwright.cli import option_words as specs
+    from armwright.recording import Recording
+    from armwright.simulation import simulate as run
+
+    _check_files(out, plot, animate, report)
+    arm = load_arm(robot, implausible, base, tip)
+    loaded = specs.payload(payload, arm) if payload else arm
+    if unknown_payload and not payload:
+        fail("--unknown-payload: there is no --payload")
+    model = arm if unknown_payload else loaded
+    follow = specs.reference(reference, arm)
+    start = None if q0 is None else specs.configuration(q0, arm, "--q0")
+    chosen = find_law(law, model, specs.gains(gain or []), frequency, _configuration_of(arm, follow, start))
+    options: dict[str, Any] = {
+        "q0": start,
+        "qd0": None if qd0 is None else specs.configuration(qd0, arm, "--qd0"),
+        "rate": rate,
+        "substeps": substeps,
+        "integrator": integrator,
+        "continuous": continuous,
+        "limits": limits,
+        "seed": seed,
+        "every": every,
+        "check_step": check_step,
+        "model": model if unknown_payload else None,
+        "drive": _drive(arm) if motors else None,
+        "sensors": _sensors(noise),
+    }
+    began, ending = time.perf_counter(), None
+    try:
+        with progress(f"{arm.name}: {chosen.name}", json) as tell:
+            recording = run(loaded, chosen, follow, duration, progress=tell, save=_streamed(out), **options)
+    except SimulationError as error:
+        if not isinstance(error.recording, Recording) or not len(error.recording):
+            raise  # nothing was run
+        recording, ending = error.recording, CommandError(str(error), NEGATIVE, kind="SimulationError", answered=json)
+    took = time.perf_counter() - began
+    if ending is None and recording.outcome == "interrupted":
+        at = recording.time[-1] if len(recording) else 0.0
+        kept = f"interrupted at t = {at:.4g} s; what was recorded is kept"
+        ending = CommandError(kept, INTERRUPTED, kind="Interrupted", answered=json)
+    recording = _complete(recording, chosen if model is loaded else None)
+    files = write(recording, out, plot, animate, report, json)
+    if json:
+        say_json(
+            {
+                **recording.summary(),
+                "law": chosen.name,
+                "gains": recording.settings.get("gains", {}),
+                "seconds": took,
+                "files": files,
+                "error": error_object(ending) if ending else None,
+            }
+        )
+    else:
+        print_summary(recording, took)
+        for file in files:
+            say(f"wrote {file}")
+    if report is not None or browse:
+        show_page(page_of(files), opened=browse, quiet=json)
+    if ending is not None:
+        raise ending
+
+
+def find_law(name: str, model: Robot, given: dict[str, Any], frequency: float, q: Any) -> Law:
+    """Build a law of `armwright.control.LAWS`; kp and kd that are not given come from a natural frequency.
+
+    Args:
+        name: of the law.
+        model: the controller's arm.
+        given: values by parameter name.
+        frequency: [rad/s], critically damped.
+        q: configuration (n,) at which the inertia scales the gains of laws that act in torques.
+    """
+    from armwright.control import LAWS, adaptation_rates, check_gains, frequency_gains, inertia_gains
+
+    if name not in LAWS:
+        fail(f"--law {name}: choose from {', '.join(LAWS)}")
+    make: Callable[..., Law] = LAWS[name]  # type: ignore[assignment]
+    parameters = [p for p in inspect.signature(make).parameters.values() if p.name != "robot"]
+    names = [p.name for p in parameters]
+    strange = sorted(set(given) - set(names))
+    if strange:
+        fail(f"--law {name}: no gain {', '.join(strange)}; it takes {', '.join(names) or 'none'}")
+    values = dict(given)
+    if {"kp", "kd"} & {p.name for p in parameters if p.default is p.empty} - set(values):
+        accelerations = name in ("computed_torque", "task_space", "lyapunov_redesign")
+        rule = frequency_gains(frequency) if accelerations else inertia_gains(model, q, frequency)
+        values = {**{k: v for k, v in rule._asdict().items() if k in names}, **values}
+    if name == "adaptive" and "gamma" not in values:
+        values["gamma"] = adaptation_rates(model)
+    missing = [p.name for p in parameters if p.default is p.empty and p.name not in values]
+    if missing:
+        fail(f"--law {name}: give {' '.join(f'--gain {label}=…' for label in missing)}")
+    try:
+        law = make(model, **values) if name == "adaptive" else make(**values)
+        check_gains(law, model.n)
+    except TypeError as error:
+        raise InputError(f"--law {name}: {error}") from error
+    return law
+
+
+def _configuration_of(arm: Robot, follow: Any, start: Any) -> Any:
+    import numpy as np
+
+    from armwright.motion import Trajectory
+
+    if start is not None:
+        return start
+    return follow.evaluate(0.0).q if isinstance(follow, Trajectory) else np.zeros(arm.n) if follow is None else follow
+
+
+def _check_files(out: Path | None, plot: Path | None, animate: Path | None, report: Path | None) -> None:
+    """Find out before a long run whether its results can be kept."""
+    from armwright.recording.formats import module_for
+
+    for path, suffixes in ((animate, (".gif", ".mp4")), (report, (".html", ".htm"))):
+        if path is not None and path.suffix.lower() not in suffixes:
+            fail(f"{path}: expected a name that ends in {' or '.join(suffixes)}")
+    if out is not None:
+        module_for(out)
+    for path in (out, animate, report):
+        if path is not None and not path.parent.is_dir():
+            fail(f"{path}: no such folder")
+    if plot is not None and plot.exists() and not plot.is_dir():
+        fail(f"{plot}: not a folder")
+
+
+def _streamed(out: Path | None) -> Path | None:
+    """The file to write while the run goes on: an NPZ archive has to be written in one piece."""
+    return None if out is None or out.suffix.lower() == ".npz" else out
+
+
+def _drive(arm: Robot) -> Any:
+    from armwright.simulation import drive_of
+
+    return drive_of(arm)
+
+
+def _sensors(noise: str | None) -> Any:
+    if noise is None:
+        return None
+    from armwright.simulation import JointSensors
+
+    try:
+        position, velocity = (float(word) for word in noise.split(","))
+    except ValueError:
+        raise InputError(f"--noise {noise!r}: expected two numbers, rad,rad/s") from None
+    return JointSensors(position_noise=position, velocity_noise=velocity)
+
+
+def _complete(recording: Recording, law: Law | None) -> Recording:
+    """Add energies and, where the law has one and knows the arm, its storage function."""
+    from armwright.simulation import with_energy, with_storage
+
+    if not len(recording):
+        return recording
+    recording = with_energy(recording)
+    return with_storage(recording, law) if law is not None and law.storage is not None else recording
+
+
+@contextmanager
+def progress(title: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
+    """Show a bar on a terminal's stderr; give nothing to call elsewhere."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    from rich.markup import escape
+    from rich.progress import Progress
+
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task(escape(safe(title)), total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)
+
+
+def write(
+    recording: Recording, out: Path | None, plot: Path | None, animate: Path | None, report: Path | None, quiet: bool
+) -> list[str]:
+    """Write what was asked for and return the files; the recording first, it is what cannot be made again."""
+    files: list[Path] = []
+    if out is not None:
+        files.append(recording.save(out))
+    if len(recording) and plot is not None:
+        plot.mkdir(parents=True, exist_ok=True)
+        for view in VIEWS:
+            recording.plot(view, plot / f"{view}.png")
+            files.append(plot / f"{view}.png")
+    if len(recording) and animate is not None:
+        with progress(f"drawing {animate.name}", quiet) as tell:
+            done = None if tell is None else lambda k, n: tell(k / n)
+            files.append(recording.animate(animate, progress=done))
+    if report is not None:
+        files.append(recording.report(report))
+    return [str(file) for file in files]
+
+
+def print_summary(recording: Recording, took: float) -> None:
+    """Print one row a joint and a few lines about the whole run."""
+    figures, settings, names = recording.summary(), recording.settings, recording.labels("q")
+    rows = []
+    for i, name in enumerate(names):
+        share = figures.get("share.tau", [0.0] * len(names))[i]
+        values = [figures[key][i] for key in ("peak.qd", "peak.tau", "error_rms", "error_max", "error_end")]
+        cells = [f"{value:.3g}" for value in values]
+        rows.append([name, *cells[:2], f"{100.0 * share:.1f} %" if share else "–", *cells[2:]])
+    arm = recording.robot.name if recording.robot else "arm"
+    q, qd, tau = (recording.unit(name) for name in ("q", "qd", "tau"))
+    table(
+        f"{arm}: {settings.get('law', '')} (qd in {qd}, tau in {tau}, errors in {q})",
+        ["joint", "peak qd", "peak tau", "of limit", "rms error", "largest", "at end"],
+        rows,
+    )
+    acts = "continuous" if settings.get("continuous") else f"held at {settings.get('rate', 0.0):g} 1/s"
+    say(
+        f"{figures['duration']:g} s simulated in {took:.3g} s, compiling included · {settings.get('integrator')}, "
+        f"{acts} · {figures['samples']} samples · outcome: {recording.outcome}"
+    )
+    if "energy_end" in figures:
+        change = figures["energy_end"] - figures["energy_start"]
+        say(f"energy {figures['energy_start']:.4g} → {figures['energy_end']:.4g} J ({change:+.4g} J)")
+    if "storage_rise" in figures and not recording["qd_ref"].any():  # the laws claim nothing for a reference that moves
+        say(
+            f"storage function {recording['storage'][0]:.4g} → {recording['storage'][-1]:.4g}, "
+            f"largest rise between samples {figures['storage_rise']:.2g}"
+        )
+    for event in recording.events:
+        say(f"event at {event.time:.6g} s: {event.name}")

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A detection study as plain settings: what a campaign file says about arm, moves, contact, observers and detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.contact.detectors import TwoSpeed, adaptive_detector, two_speed_detector
+from armwright.contact.detectors.threshold_learning import RATE
+from armwright.detection.detection_presets import CONTACTS, preset
+from armwright.detection.study_contacts import study_law, tool_moves
+from armwright.detection.study_runs import Bench, Trial, Trials
+from armwright.detection.threshold_rehearsal import rehearse
+from armwright.errors import InputError
+from armwright.robot.load import load
+
+if TYPE_CHECKING:
+    from armwright.contact.monitor import Monitor
+
+OBSERVERS, DETECTORS = ("momentum", "kalman", "closed-loop"), ("absolute", "two-speed")
+DEFAULTS: Mapping[str, Any] = {
+    "preset": "torque",
+    "robot": None,
+    "load": {},
+    "contact": "wall",
+    "observers": list(OBSERVERS),
+    "detectors": list(DETECTORS),
+    "moves": 24,
+    "free": 4,
+    "learning_moves": 24,
+    "learning_runs": 960,
+    "false_alarms": RATE,
+    "spread": {},
+}
+"""preset: arm, rate, sensors (`presets`); robot: another arm, loaded with the options ``load``. contact: of `CONTACTS`.
+moves: how many; free: runs without contact for each with one. learning_moves, learning_runs: other moves, to learn
+thresholds for `false_alarms` per hour. spread: entries of `Spread`."""
+OTHERS = 1_000_003  # from the seed of the moves to that of the moves that thresholds are learned from
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A study that can begin: settings with defaults, benches with and without payload and drift, moves."""
+
+    settings: Mapping[str, Any]
+    seed: int
+    bench: Bench
+    before: Bench
+    chains: Mapping[str, tuple[Monitor, ...]]
+
+    @property
+    def moves(self) -> list[Any]:
+        """What the arms follow."""
+        return self._moves(self.settings["moves"], self.seed)
+
+    def _moves(self, count: int, seed: int) -> list[Any]:
+        return tool_moves(self.bench.robot, count, seed=seed, travel=CONTACTS[self.settings["contact"]][2])
+
+    def trial(self, item: int) -> Trial:
+        """Return which run an item is: one with a contact, then `free` without, and so on."""
+        s = self.settings
+        contact, rest = divmod(item, 1 + s["free"])
+        return Trial(item, (contact if rest == 0 else contact * s["free"] + rest - 1) % s["moves"], rest == 0)
+
+    def learn(self) -> dict[str, Any]:
+        """Return thresholds as plain numbers, by observer and detector, and the box of what was ``rehearsed``."""
+        s = self.settings
+        kinds = {"two-speed": TwoSpeed()} if "two-speed" in s["detectors"] else {}
+        moves = self._moves(s["learning_moves"], self.seed + OTHERS)
+        options: dict[str, Any] = {"runs": s["learning_runs"], "seed": self.seed, "false_alarms": s["false_alarms"]}
+        found = rehearse(self.before, moves, self.chains, kinds, **options)
+        out: dict[str, Any] = {}
+        for o, fit in found.fits.items():
+            box = fit.rehearsed  # the same for every observer
+            assert box is not None
+            out["rehearsed"] = [side.tolist() for side in (box.lower, box.upper, box.speed)]
+            rows = [part.tolist() for part in (fit.a, fit.b, fit.c, fit.d)]
+            out[o] = {"absolute": rows, "margin": fit.margin, "hours": fit.hours}
+            if kinds:
+                two = found.two_speed[o, "two-speed"]
+                out[o] |= {name: getattr(two, name).coefficients.tolist() for name in ("quick", "slowly")}
+        return out
+
+    def trials(self, learned: Mapping[str, Any]) -> Trials:
+        """Return the runs, judged by detectors with the thresholds that `learn` found."""
+        made = {}
+        for o in self.chains:
+            for d in self.settings["detectors"]:
+                rows = learned[o]
+                made[o, d] = (
+                    adaptive_detector(*rows["absolute"])
+                    if d == "absolute"
+                    else two_speed_detector(rows["quick"], rows["slowly"])
+                )
+        contact, horizon, _ = CONTACTS[self.settings["contact"]]
+        return Trials(self.bench, self.moves, contact, self.chains, made, np.ones(1), horizon, self.seed)
+
+
+def experiment(settings: Mapping[str, Any], seed: int, name: str = "detection") -> Experiment:
+    """Check settings, load the arm and prepare what all runs share; errors begin with the name."""
+    s = {**DEFAULTS, **settings}
+    _check(s, name)
+    chosen = preset(s["preset"])
+    arm = load(s["robot"] or chosen.robot, **s["load"])
+    if len(chosen.torque_noise) != arm.n:
+        raise InputError(
+            f"{name}: preset {s['preset']} has sensors for {len(chosen.torque_noise)} joints, robot {arm.name!r} "
+            f"has {arm.n}"
+        )
+    given: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in s["spread"].items()}
+    try:
+        spread = chosen.spread._replace(**given)
+        spread.check()
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: spread: {error}") from None
+    law = study_law(chosen.omega**2, 2.0 * chosen.omega)
+    common = (chosen.rate, chosen.substeps, chosen.torque_noise)
+    bench, before = (Bench(arm, law, chosen.sensors, x, *common) for x in (spread, spread.rehearsal()))
+    chains = {name: (monitor,) for name, monitor in chosen.observers().items() if name in s["observers"]}
+    return Experiment(s, seed, bench, before, chains)
+
+
+def _check(s: Mapping[str, Any], kind: str) -> None:
+    unknown = sorted(set(s) - set(DEFAULTS))
+    if unknown:
+        raise InputError(f"{kind}: unknown setting {unknown[0]!r}; valid: {', '.join(DEFAULTS)}")
+    for name, valid in (("observers", OBSERVERS), ("detectors", DETECTORS)):
+        if not isinstance(s[name], list | tuple):
+            raise InputError(f"{kind}: {name} must be a list of names, got {s[name]!r:.60}")
+        wrong = [x for x in s[name] if x not in valid]
+        if wrong or not s[name]:
+            raise InputError(f"{kind}: {name} must be some of {', '.join(valid)}; got {s[name]!r:.60}")
+    if s["contact"] not in CONTACTS:
+        raise InputError(f"{kind}: contact must be one of {', '.join(CONTACTS)}; got {s['contact']!r:.60}")
+    for name, least in (("moves", 1), ("free", 0), ("learning_moves", 1), ("learning_runs", 2)):
+        if isinstance(s[name], bool) or not isinstance(s[name], int) or s[name] < least:
+            raise InputError(f"{kind}: {name} must be a whole number ≥ {least}, got {s[name]!r:.60}")
+    if not isinstance(s["false_alarms"], int | float) or not s["false_alarms"] > 0.0:
+        raise InputError(f"{kind}: false_alarms must be a rate per hour above 0, got {s['false_alarms']!r:.60}")

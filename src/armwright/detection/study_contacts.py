@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the arms of a detection study do: random moves of a given tool speed, under a law that stands wrong friction.
+
+What an arm may meet in a detection study; six numbers of a lane say where and when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.control.law import Law, as_law
+from armwright.dynamics.newton_euler import rnea
+from armwright.dynamics.terms import friction_torque
+from armwright.errors import InputError
+from armwright.kinematics.jacobians import frame_jacobian, pose_jacobian
+from armwright.motion import Trajectory, quintic
+from armwright.robot.kernels import kernel
+from armwright.robot.tree import as_tree
+from armwright.simulation.sensors import JointSensors
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from armwright.detection.varied_arms import TouchedTree
+    from armwright.motion.trajectory import Reference
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+    from armwright.types import Traced
+
+
+@dataclass(frozen=True)
+class Wall:
+    """A plane across the tool's way, met at the trajectory's highest tool speed: F = stiffness · depth, no friction."""
+
+    stiffness: float = 1e5
+
+    def __post_init__(self) -> None:
+        """Refuse what is no wall."""
+        if not (np.isfinite(self.stiffness) and self.stiffness > 0.0):
+            raise InputError(f"wall: stiffness must be positive [N/m], got {self.stiffness}")
+
+
+@dataclass(frozen=True)
+class Push:
+    """A force in a random direction: rises linearly within `rise` seconds and stays. `Push(40, 2)` ramps by 20 N/s.
+
+    Attributes:
+        force: [N].
+        rise: [s].
+        link: body whose link frame's origin is pushed, from 0; the tool if None.
+    """
+
+    force: float = 30.0
+    rise: float = 0.01
+    link: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no push."""
+        if not (np.isfinite(self.force) and self.force > 0.0 and np.isfinite(self.rise) and self.rise > 0.0):
+            raise InputError(f"push: force [N] and rise [s] must be positive, got {self.force} and {self.rise}")
+        if self.link is not None and self.link < 0:
+            raise InputError(f"push: link must be the number of a body, from 0; got {self.link}")
+
+
+Contact = Wall | Push
+LATE = 0.05  # [s] after the planned time, by which an arm that lags must have met its wall
+
+
+def walling(arm: TouchedTree, q: Traced) -> Traced:
+    """The wrench function of a wall: (6,) at the tool."""
+    normal, offset, stiffness = arm.contact[:3], arm.contact[3], arm.contact[4]
+    depth = offset - normal @ pose_jacobian(arm, q)[0][:3, 3]
+    force = stiffness * np.maximum(depth, 0.0)
+    return np.concatenate([force * normal, np.zeros(3)])
+
+
+def _share(arm: TouchedTree, t: Traced) -> Traced:
+    return np.minimum(np.maximum((t - arm.contact[3]) * arm.contact[4], 0.0), 1.0)
+
+
+def _push(arm: TouchedTree, t: Traced) -> Traced:
+    return np.concatenate([_share(arm, t) * arm.contact[:3], np.zeros(3)])
+
+
+@lru_cache(maxsize=64)
+def pushing(link: int | None) -> Callable[..., Any]:
+    """The wrench function of a push: (6,) at the tool, or (nb, 6) with one row that is not zero."""
+    if link is None:
+        return _push
+
+    def push(arm: TouchedTree, t: Traced) -> Traced:
+        if link >= arm.nb:
+            raise InputError(f"push: link {link} of an arm with {arm.nb} bodies (counted from 0)")
+        rows = [np.zeros(6)] * arm.nb
+        rows[link] = _push(arm, t)
+        return np.array(rows)
+
+    return push
+
+
+def ur5_sensors() -> JointSensors:
+    """Joint sensors of a UR5: positions in steps of 1e-5 rad, velocities with 1e-3 rad/s of noise."""
+    return JointSensors(position_resolution=1e-5, velocity_noise=1e-3)
+
+
+def _feedforward(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced) -> Traced:
+    a = ref.qdd + kp * (ref.q - q) + kd * (ref.qd - qd)
+    return rnea(arm, q, qd, a, friction=False) + friction_torque(as_tree(arm), ref.qd)
+
+
+def study_law(kp: ArrayLike, kd: ArrayLike) -> Law:
+    """Computed torque that feeds friction forward at the desired velocity.
+
+    Cancelling it at the measured one is unstable where friction is overestimated and the link light: held over a tick,
+    a wrist of 1e-4 kg m² with 0.65 N m s/rad gains speed by the ratio of believed to true friction.
+    """
+    return as_law(_feedforward, name="computed torque, friction fed forward", kp=kp, kd=kd)
+
+
+def tool_moves(
+    robot: Robot, count: int, *, speed: float = 0.25, travel: float = 0.15, seed: int = 0
+) -> list[Trajectory]:
+    """Random point-to-point moves with a given highest tool speed, away from singularities.
+
+    Args:
+        robot: the arm.
+        count: how many.
+        speed: highest tool speed [m/s].
+        travel: of the tool, roughly [m].
+        seed: of the configurations.
+    """
+    if not (count >= 1 and speed > 0.0 and travel > 0.0):
+        raise InputError(f"tool moves: count, speed and travel must be positive, got {count}, {speed}, {travel}")
+    rng, moves = np.random.default_rng(seed), []
+    J = kernel(robot, frame_jacobian)
+    for _ in range(1000 * count):
+        q0, direction = rng.uniform(-2.0, 2.0, size=robot.n), rng.normal(size=robot.n)
+        v = J(q0)[:3] @ direction
+        if np.linalg.norm(v) < 1e-6 or np.linalg.cond(J(q0)[:3]) > 8.0:
+            continue
+        q1 = q0 + direction * travel / np.linalg.norm(v)
+        if np.abs(q1 - q0).max() > 1.0:
+            continue
+        s = quintic(q0, q1, 1.0).evaluate(np.linspace(0.0, 1.0, 101))
+        highest = float(np.linalg.norm(np.einsum("tij,tj->ti", J(s.q)[:, :3], s.qd), axis=1).max())
+        moves.append(quintic(q0, q1, highest / speed))
+        if len(moves) == count:
+            return moves
+    raise InputError(
+        f"tool moves: found only {len(moves)} of {count} moves away from singularities; change travel or speed"
+    )

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From an alarm to a contact: brake, listen while the torques rise, find the place, put the truth beside it.
+
+Where the arm was touched, as far as the joint torques tell, made into places for the map.
+
+Every patch of the links' surfaces has a probability (`isolate`), made of
+
+  * the evidence of a push there: some force within the friction cone explains the torques;
+  * at an impact, times how fast it moved towards new things (`moved_towards`); while sliding, motion tells nothing;
+  * next to nothing where the arm itself has swept before.
+
+If nearly all of it lies so close together that it is one place, that is the place; so it never is where no single
+contact explains the torques. If not, the likeliest patches that together hold most of the probability are kept as
+places of doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from armwright.contact.ground_truth import contact_report
+from armwright.contact.isolation.contact_patches import contact_patches, mass_within
+from armwright.contact.isolation.isolate import Isolation, isolate, moved_towards
+from armwright.contact.isolation.torque_change import GAP, WINDOW, level_before
+from armwright.exploration.arm.touch_map import DEEP, TouchMap, depth_in
+from armwright.exploration.exploration_result import Contact
+from armwright.exploration.exploration_run import EPISODE, alarmed, glide, measured, reference_now, torque, wait
+from armwright.kinematics import fk
+from armwright.simulation.rows_to_recording import columns_of
+from armwright.world.arm_capsules import LinkCapsule, link_capsules
+
+if TYPE_CHECKING:
+    from armwright.exploration.arm.arm_run import ArmRun
+    from armwright.simulation.session import Session
+    from armwright.types import Array
+
+SHARE = 0.02  # of the torques that the observer's lag of 10 ms leaves unexplained, if a push rises within half a second
+ENOUGH = 0.9  # of the probability that the kept places hold together: one contact in ten was at none of them
+APART = 0.03  # [m] between the places that are kept: what "located" means (`isolate`)
+MOST = 12  # of them: more would close every way
+CERTAIN = 0.95  # of the probability within `APART` of the likeliest place, at which it is one place; as in `isolate`
+SWEPT = 1e-3  # weight of places where the arm has been: it may have scratched by
+
+
+class Places(NamedTuple):
+    """Where a contact may have been.
+
+    Attributes:
+        points: (m, 3) the likeliest first [m]. share: (m,) of the probability that each stands for.
+        sure: whether it is one place, by torques, motion and what the arm swept together.
+        normal: (3,) out of the link at the likeliest place. force: (3,) on the link there [N].
+        body: that link's index, -1 if nothing is known. links: probability of each link by name.
+        isolation: all that is known of the contact.
+    """
+
+    points: Array
+    share: Array
+    sure: bool
+    normal: Array
+    force: Array
+    body: int
+    links: dict[str, float]
+    isolation: Isolation
+
+
+def find_places(
+    known: TouchMap,
+    q: Array,
+    tau: Array,
+    noise: Array,
+    *,
+    qd: Array | None = None,
+    capsules: Sequence[LinkCapsule] | None = None,
+) -> Places:
+    """Return the places that explain external joint torques.
+
+    Args:
+        known: the map so far.
+        q: configuration (n,) in contact.
+        tau: external joint torque (n,) [N m].
+        noise: of its estimate: standard deviations (n,) [N m] or a covariance (n, n).
+        qd: joint velocities (n,) before an impact; None while sliding.
+        capsules: the links' surfaces.
+    """
+    robot = known.robot
+    parts = tuple(link_capsules(robot) if capsules is None else capsules)
+    S = (noise if noise.ndim == 2 else np.diag(noise**2)) + (SHARE * float(np.abs(tau).max())) ** 2 * np.eye(len(q))
+    towards = None if qd is None else moved_towards(qd)
+
+    def beside(points: Array, normals: Array, jacobian: Array) -> Array:
+        swept = depth_in(robot, known.links, known.swept, points) > DEEP
+        log = np.where(swept, np.log(SWEPT), 0.0)
+        return log if towards is None else log + towards(points, normals, jacobian)
+
+    found = isolate(robot, q, tau, S, capsules=parts, place=APART, beside=beside)
+    patches = found.patches or contact_patches(robot, q, tau, S, capsules=parts, beside=beside)
+    p = patches.probability
+    sure = found.certainty >= CERTAIN and found.outcome not in ("several", "no contact")
+    kept = _kept(patches.points, p)
+    if sure:
+        assert found.point is not None
+        kept = [int(np.argmin(np.linalg.norm(patches.points - found.point, axis=1)))]
+    best = kept[0]
+    links = {robot.bodies[b].name: float(p[patches.body == b].sum()) for b in np.unique(patches.body).tolist()}
+    return Places(
+        patches.points[kept],
+        np.minimum(mass_within(patches, patches.points[kept], APART), 1.0),
+        sure,
+        patches.normals[best],
+        patches.force[best],
+        int(patches.body[best]),
+        {name: value for name, value in sorted(links.items(), key=lambda item: -item[1]) if value > 1e-3},
+        found,
+    )
+
+
+def _kept(points: Array, p: Array) -> list[int]:
+    """Indices of patches, likeliest first, apart from each other, that stand for most of the probability."""
+    kept: list[int] = []
+    covered = np.zeros(len(p), dtype=bool)
+    for k in np.argsort(-p).tolist():
+        if len(kept) >= MOST or float(p[covered].sum()) >= ENOUGH:
+            break
+        if not covered[k]:
+            kept.append(k)
+            covered |= np.linalg.norm(points - points[k], axis=1) <= APART
+    return kept
+
+
+BRAKE = 0.06  # [s] to a stand: what the arm runs on by (8 mm at 0.25 m/s) presses on what it touches
+LISTEN = 2.0 * BRAKE  # [s] from the alarm on in which the largest torque is waited for: the observer lags by 10 ms
+LOOK = 0.004  # [s] between looks: two ticks of 500 Hz, less than the observer's lag
+LOOK_BACK = 1.0  # [s] before an alarm in which the truth about a contact is looked for: longer than any delay
+AGAIN = 0.01  # [m] within which a place is one that was felt before
+
+
+class Felt(NamedTuple):
+    """What an alarm was about.
+
+    Attributes:
+        time: of the alarm [s]. heard: when it was loudest.
+        q: configuration then (n,).
+        level: felt torque before the contact (n,), zero where that is not known [N m].
+        tau: its change since then [N m].
+        places: that explain the change.
+    """
+
+    time: float
+    heard: float
+    q: Array
+    level: Array
+    tau: Array
+    places: Places
+
+
+def recent(session: Session, seconds: float) -> Array:
+    """External joint torque (T, n) as it was felt in the last `seconds` [N m]; fewer rows if less was recorded."""
+    since = session.log.count - round(seconds / session.parts.period)
+    rows, given = session.log.rows(max(since, session.log.first)), session.log.given(max(since, session.log.first))
+    return np.array(columns_of(session, rows, given)["tau_ext"][0][0])
+
+
+def brake(session: Session) -> Array:
+    """Bring the reference to a stand; return its velocity (n,) until now."""
+    now = reference_now(session)
+    session.follow(glide(now, now.q + 0.5 * BRAKE * now.qd, np.zeros(len(now.q)), BRAKE))
+    return np.asarray(now.qd)
+
+
+def listen(run: ArmRun) -> Felt:
+    """Brake to where the arm is and find the places that explain the largest change of torque felt while doing so."""
+    session, noise = run.session, run.job.noise
+    at = session.time
+    # without an alarm, something has been holding the arm for long: what was felt just before belongs to it
+    level = level_before(recent(session, WINDOW + GAP), session.parts.period) if alarmed(session) else None
+    covariance = noise.later if level is None else noise.soon
+    level = np.zeros(session.parts.n) if level is None else level
+    size = np.sqrt(np.diag(covariance))
+    q, tau, heard = measured(session), torque(session) - level, at
+    qd = brake(session)
+    while session.time < at + LISTEN - 0.5 * session.parts.period:
+        wait(session, max(LOOK, session.parts.period))
+        now = torque(session) - level
+        if np.linalg.norm(now / size) > np.linalg.norm(tau / size):
+            q, tau, heard = measured(session), now, session.time
+    return Felt(at, heard, q, level, tau, find_places(run.map, q, tau, covariance, qd=qd))
+
+
+def contact_of(run: ArmRun, felt: Felt) -> Contact:
+    """The contact as it is recorded, with what really happened."""
+    job, session, n = run.job, run.session, run.session.parts.n
+    rows = session.log.rows(run.row)[0, :, : 1 + 2 * n]
+    time = rows[:, 0]
+    rows = rows[time > felt.time - LOOK_BACK]
+    truth = contact_report(job.robot, job.world, rows[:, 1 : 1 + n], rows[:, 1 + n :])
+    began, link, shape, force, point = float("nan"), "", "", np.zeros(3), None
+    time = rows[:, 0]
+    touched = np.flatnonzero(truth.touching)
+    before = touched[time[touched] <= felt.time + 1e-9]
+    if len(before) and time[before[-1]] > felt.time - EPISODE:
+        gaps = np.flatnonzero(np.diff(time[before]) > EPISODE)
+        began = float(time[before[gaps[-1] + 1 if len(gaps) else 0]])
+        # the torque is heard through a filter: what touched hardest until then
+        span = np.flatnonzero((time[truth.step] >= began) & (time[truth.step] <= felt.heard + 1e-9))
+        main = span[int(np.argmax(np.linalg.norm(truth.force[span], axis=1)))]
+        link, shape = truth.links[truth.body[main]], truth.shapes[truth.shape[main]]
+        force, point = truth.total_force[truth.step[main]], truth.point[main]
+    desired = fk(job.believed, session.reference_at(np.array([felt.time])).q[0])[:3, 3]
+    likely = felt.places.points[0] if len(felt.places.points) else desired
+    cell = tuple(int(c) for c in run.grids[-1].grid.cell(likely))
+    again = bool(len(run.map.points) and np.linalg.norm(run.map.points - likely, axis=1).min() < AGAIN)
+    actual = fk(job.believed, felt.q)[:3, 3]
+    places = felt.places
+    return Contact(
+        felt.time, began, cell, again, desired, actual, places.force, force, link, shape, felt.q, places, point
+    )

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run on a grid decides where another might decide otherwise: the library's own rules, as an object.
+
+The way back is planned along the way that was driven, the cell where the tool is gets marked, and while stepping back
+only a force that rises again counts as another contact. A study of other rules derives from `Rules`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.exploration.exploration_run import (
+    AT_ONCE,
+    STALLED,
+    alarmed,
+    glide,
+    measured,
+    reference_now,
+    tool_force,
+    wait,
+)
+from armwright.exploration.explore_options import REACTIONS
+from armwright.exploration.grid.grid_run import marked, pass_on
+from armwright.exploration.grid.held_tool import paced, path_rows
+from armwright.exploration.touch_sensing import FORCE
+from armwright.motion.trajectory import Reference
+from armwright.planning import Hopfield
+
+if TYPE_CHECKING:
+    from armwright.exploration.exploration_result import Contact
+    from armwright.exploration.grid.grid_run import GridRun
+    from armwright.motion import Trajectory
+    from armwright.planning.grid.grid_map import GridMap
+    from armwright.planning.grid.path_plan import GridPlanner, PathPlan
+    from armwright.types import Array
+
+CHATTER = 200  # alarms of one contact before the run is given up: a bound that ends it, far above what a wall gives
+WITHDRAW = 0.3  # [s] to bring the reference to the arm: seven time constants of its slowest joint (22.5 rad/s)
+
+
+class Rules:
+    """The library's rules of a run on a grid.
+
+    Attributes:
+        reaction: to a contact. free_ends: whether start and goal have to be free as far as known.
+        held: whether the torque is held between ticks, whatever the observer.
+        patience: [s] after a motion's end without arriving that count as a contact; see `Run`.
+        at_once: [s] before which a first contact means that the arm began in contact; see `Run`.
+    """
+
+    free_ends = True
+    held = False
+    patience = STALLED
+    at_once = AT_ONCE
+
+    def __init__(self, reaction: str = "back off") -> None:
+        """Check the reaction."""
+        if reaction not in REACTIONS:
+            raise InputError(f"explore: reaction must be one of {', '.join(REACTIONS)}; got {reaction!r}")
+        self.reaction = reaction
+
+    def planner(self) -> GridPlanner:
+        """The planner where none is named."""
+        return Hopfield()
+
+    def settings(self) -> dict[str, Any]:
+        """What the settings of a run say of its rules."""
+        return {"reaction": self.reaction}
+
+    def plan(self, run: GridRun) -> tuple[PathPlan | None, list[Array]]:
+        """Plan from the nearest configuration back along the way driven whose cell is free and from where it goes on.
+
+        Returns:
+            The plan, and the configurations to step back along first. Without any way, the plan from the nearest free
+            cell, which says so; None if no cell on the trail is free.
+        """
+        grid = run.map.grid
+        if not run.contacts:
+            return run.planner(run.map, run.cell, run.goal), []
+        blocked, tried, back = run.map.blocked(), set(), []
+        nearest: tuple[PathPlan | None, list[Array]] = (None, [])
+        for row in reversed(run.trail):
+            back.append(row)
+            cell = tuple(int(c) for c in grid.cell(run.held_tool.place(row)))
+            if cell in tried or not grid.inside(cell) or blocked[grid.index(cell)]:
+                continue
+            tried.add(cell)
+            plan = run.planner(run.map, cell, run.goal)
+            if plan.ok:
+                del run.trail[len(run.trail) - len(back) + 1 :]
+                return plan, back
+            nearest = nearest if nearest[0] is not None else (plan, list(back))
+        return nearest
+
+    def motion(self, run: GridRun, plan: PathPlan, back: list[Array]) -> Trajectory:
+        """Back along the trail, then along the path."""
+        forward = path_rows(run.held_tool, run.map, plan, back[-1] if back else run.q, cut=not run.careful)
+        rows = np.concatenate([run.q[None], *(row[None] for row in back), forward])
+        motion, times = paced(run.held_tool, rows, run.pace, run.size)
+        run.way = (rows[1 + len(back) :], times[1 + len(back) :])
+        run.back_until = run.session.time + float(times[len(back)])
+        return motion
+
+    def goes_on_from(self, reference: Reference, seen: Array) -> tuple[Array, Array]:
+        """Where the next motion begins, q and qd, after an alarm; seen: measured q and qd (2n,)."""
+        return reference.q, reference.qd
+
+    def marked_point(self, run: GridRun, desired: Array, actual: Array) -> Array:
+        """The point whose cell is marked: the tool's, or where it should be if it stands for the whole arm."""
+        return desired if run.links else actual
+
+    def mark(self, run: GridRun, known: GridMap, contact: Contact) -> GridMap:
+        """Put a contact on the map."""
+        pass_on(run)
+        return marked(run, known, contact)
+
+    def back_off(self, run: GridRun, contact: Contact) -> None:
+        """Nothing: stepping back is the first part of the next plan."""
+
+    def heard(self, run: GridRun, event: str) -> Contact | None:
+        """What an alarm, or a force that rises while stepping back, is about; None if that is nothing new."""
+        session, tick = run.session, run.session.parts.period
+        if event == "alarm":
+            contact = run.place()
+            if not self._bounced(run, contact):
+                return contact
+            if session.time < run.back_until - 0.5 * tick:
+                return None
+            # in the very last tick of the way back: nothing would look at this alarm any more
+        if not run.stepping_back:
+            return None
+        if not run.links and self._pushes_again(run):
+            run.trail = run.trail[:-1] or run.trail
+            contact = run.place()
+            self._withdraw(run)
+            return contact
+        if session.time >= run.back_until - 0.5 * tick:
+            run.farther_back = self._still_touching(run)
+        return None
+
+    def _bounced(self, run: GridRun, contact: Contact) -> bool:
+        """Whether an alarm while stepping back is the same surface still being felt."""
+        if not run.contacts or run.session.time >= run.back_until:
+            return False
+        run.bounces += 1
+        if run.bounces > CHATTER:
+            run.end("chattering", f"{CHATTER} alarms while stepping back; widen the detector's hysteresis")
+            return False
+        return float(contact.felt @ run.contacts[-1].felt) > 0.0
+
+    def _pushes_again(self, run: GridRun) -> bool:
+        """Whether the force rises while stepping back: the alarm may still be on from the last contact.
+
+        It does if it is more than the threshold above its least since then, or rises above twice that.
+        """
+        force = float(np.linalg.norm(tool_force(run.session)))
+        run.least = min(run.least, force)
+        if force > run.least + FORCE or force > max(run.last, 2.0 * FORCE):
+            return True
+        run.last = force
+        return False
+
+    def _withdraw(self, run: GridRun) -> None:
+        """Bring the reference to where the arm is, so that it pushes no more."""
+        q = measured(run.session)
+        still = np.zeros(len(q))
+        run.session.follow(glide(Reference(run.q, still, still), q, still, WITHDRAW))
+        wait(run.session, WITHDRAW)
+        run.q, run.qd = q, still
+
+    def _still_touching(self, run: GridRun) -> bool:
+        """Whether stepping back did not end the alarm: then the configuration reached is taken off the trail.
+
+        An alarm that never ends hides every further contact, for only its rise stops the loop.
+        """
+        if not alarmed(run.session):
+            return False
+        q_ref = reference_now(run.session).q
+        run.q, run.qd = q_ref, np.zeros(len(q_ref))
+        run.trail.pop()
+        if not run.trail:
+            run.end("boxed in", "still in contact after going back all the way to the start")
+        return True

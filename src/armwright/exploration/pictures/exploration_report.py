@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One HTML page about an exploration: the replay and every figure inside it, nothing loaded from elsewhere.
+
+An exploration as a replay: the arm among what it was never told, the map that grows, forces felt and true.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.exploration.arm.arm_result import ArmExploration
+from armwright.exploration.arm.touch_map import RADIUS
+from armwright.exploration.pictures.arm_figures import CAPTIONS as JOINT_CAPTIONS
+from armwright.exploration.pictures.arm_figures import TALL
+from armwright.exploration.pictures.map_figures import png, shown_contact
+from armwright.recording.pictures.html_page import escaped, html_table, write_html
+from armwright.recording.replay.replay_stage import Arrows, Curves, Growing, Stage, can_show, curves, stage_of
+from armwright.recording.signals import Event
+
+if TYPE_CHECKING:
+    from armwright.exploration.exploration_result import Contact, Exploration
+    from armwright.types import Array
+
+FLAT = 0.1  # of a cell's edge: how thick a cell of a flat map is drawn
+
+
+def exploration_stage(run: Exploration, title: str = "") -> Stage | None:
+    """Return what a page replays of a run; None where nothing was recorded."""
+    recording = run.recording
+    if not can_show(recording):
+        return None
+    joints = isinstance(run, ArmExploration)
+    plots = [_forces(run)]
+    if "clearance" in recording:
+        plots.append(Curves("clearance", "m", ("arm to world",), recording["clearance"][:, None]))
+    plots += [curves(recording, name, words) for name, words in _JOINTS if name in recording]
+    return replace(
+        stage_of(recording, () if run.world is None else run.world.shapes, title=title),
+        events=tuple(Event(c.time, _words(k, c.link)) for k, c in enumerate(run.contacts)),
+        plots=tuple(plots),
+        arrows=_arrows(run) if joints else stage_of(recording).arrows,
+        map=_places(run) if isinstance(run, ArmExploration) else _cells(run),
+        endless=None if joints else _endless(run),
+    )
+
+
+_JOINTS = (("error", "joint errors"), ("tau_ext", "external torque, felt"), ("q", "joint positions"))
+
+
+def _words(k: int, link: str) -> str:
+    return f"contact {k + 1}: {link or 'false alarm'}"
+
+
+def _forces(run: Exploration) -> Curves:
+    pair = [np.linalg.norm(run.recording[name], axis=1) for name in ("force", "force_felt")]
+    return Curves("contact force", "N", ("true", "felt"), np.stack(pair, axis=1), ("true", "felt"))
+
+
+def _cells(run: Exploration) -> Growing:
+    """Cells that were felt, after each contact; a cell can be cleared again."""
+    grid = run.maps[0].grid
+    felt = np.stack([np.asarray(known.felt) > 0 for known in run.maps])
+    ever = np.argwhere(felt.any(axis=0))
+    known = felt[(slice(None), *ever.T)]
+    size = np.asarray(grid.cell_size)
+    edges = size if grid.dim == 3 else np.append(size, FLAT * float(size.min()))
+    times = _times(run, len(run.maps))
+    points = np.asarray(grid.centre(ever + grid.first)) if len(ever) else np.zeros((0, 3))
+    shown = tuple(tuple(np.flatnonzero(row).tolist()) for row in known)
+    return Growing("felt cells", points, times, shown, 0.96 * edges, np.asarray(grid.frame))
+
+
+def _places(run: ArmExploration) -> Growing:
+    """Places that were likely touched, after each contact: later contacts may make others likelier."""
+    points: list[tuple[float, ...]] = []
+    at: dict[tuple[float, ...], int] = {}
+    shown = []
+    for known in run.touch_maps:
+        likely = [tuple(p) for p in known.points[known.likely].tolist()]
+        for p in likely:
+            if p not in at:
+                at[p] = len(points)
+                points.append(p)
+        shown.append(tuple(at[p] for p in likely))
+    return Growing(
+        "felt places", np.array(points).reshape(-1, 3), _times(run, len(shown)), tuple(shown), radius=1.6 * RADIUS
+    )
+
+
+def _times(run: Exploration, count: int) -> Array:
+    """From when on each of the maps held [s]: the first from the beginning, the others from their contact on."""
+    marks = [contact.time for contact in run.contacts][: count - 1]
+    return np.array([float(run.recording.time[0]), *marks])[:count]
+
+
+def _arrows(run: Exploration) -> tuple[Arrows, ...]:
+    """Forces on the links, each drawn where it was felt and where it truly was."""
+    time = run.recording.time
+    felt, true = (np.full((len(time), 3), np.nan) for _ in range(2))
+    for k, contact in enumerate(run.contacts):
+        began = contact.began if np.isfinite(contact.began) else contact.time
+        until = run.contacts[k + 1].time if k + 1 < len(run.contacts) else np.inf
+        span = (time >= began - 0.1) & (time < until)
+        if contact.places is not None and len(contact.places.points):
+            felt[span] = contact.places.points[0]
+        if contact.true_point is not None:
+            true[span] = contact.true_point
+    out = []
+    for name, words, colour, origin in (
+        ("force", "true force", "true", true),
+        ("force_felt", "felt force", "felt", felt),
+    ):
+        placed = np.isfinite(origin).all(axis=1)
+        values = np.where(placed[:, None], run.recording[name], 0.0)
+        out.append(Arrows(words, values, colour, np.nan_to_num(origin)))
+    return tuple(out)
+
+
+def _endless(run: Exploration) -> tuple[float, float]:
+    """From where to where [m] endless cylinders are drawn: low posts about the map's level, not to hide the arm."""
+    grid = run.maps[0].grid
+    level = float(grid.origin[2]) if grid.dim == 2 else float(grid.centre(np.array(grid.shape) // 2)[2])
+    return level - 0.5 * TALL, level + 0.5 * TALL
+
+
+CAPTIONS = {
+    "path": (
+        "Way of the tool over the final map. Red: where an alarm was raised, with the direction of the felt force; "
+        "grey: what really stood there, which the arm was never told."
+    ),
+    "maps": "The map before and after every contact (at most fifteen shown), with the path planned on it.",
+    "forces": "Contact force on the tool, actual and estimated from joint motion alone.",
+    "zoom": "The first contact close up: from first touch to alarm.",
+    "errors": "Joint errors: the arm yields where it touches.",
+}
+
+
+def exploration_report(
+    run: Exploration,
+    path: str | Path,
+    *,
+    animation: bool = False,
+    frames: int | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Path:
+    """Write a self-contained page.
+
+    Args:
+        run: the exploration.
+        path: of the page.
+        animation: draw a film as well, which other programs can show.
+        frames: how many pictures it has.
+        progress: of the film, called with (pictures done, pictures in all).
+    """
+    figures = run.metrics()
+    head = f"{run.settings.get('robot', 'arm')} through {run.settings.get('world', 'an unknown world')}"
+    body = [f"<h1>{escaped(head)}</h1>", f'<p class="lead">{escaped(sentence(run))}</p>', _cards(figures)]
+    if len(run.recording):
+        if animation:
+            body.append("<h2>Film</h2>" + _film(run, frames, progress))
+        joints = isinstance(run, ArmExploration)
+        titles = {
+            "path": "The way",
+            "maps": "The map grows",
+            **({"clearance": "Clearance"} if joints else {}),
+            "forces": "Forces",
+            "zoom": "One contact",
+            "errors": "Joint errors",
+        }
+        captions = CAPTIONS | (JOINT_CAPTIONS if joints else {})
+        for view, title in titles.items():
+            if view == "zoom" and shown_contact(run) is None:
+                continue
+            data = base64.b64encode(png(run, view)).decode()
+            caption = escaped(captions[view])
+            body.append(
+                f'<h2>{title}</h2><figure><img alt="{caption}" src="data:image/png;base64,{data}">'
+                f"<figcaption>{caption}</figcaption></figure>"
+            )
+    if run.contacts:
+        body.append("<h2>Contacts</h2>" + contact_table(run))
+    body.append(f"<h2>Figures</h2><pre>{_json(figures)}</pre>")
+    body.append(f"<h2>Settings</h2><pre>{_json({**run.settings, **run.recording.settings})}</pre>")
+    body.append(f"<h2>Made with</h2><pre>{_json({'seed': run.recording.seed, **run.recording.versions})}</pre>")
+    return write_html(path, head, body, stage=exploration_stage(run, head))
+
+
+def sentence(run: Exploration) -> str:
+    """What happened, for a person."""
+    m = run.metrics()
+    touched = f"{m['contacts']} contact{'s' if m['contacts'] != 1 else ''}"
+    if run.reached:
+        where = f"{_goal(run)} after {run.arrival:.1f} s and {touched}"
+        return f"Reached the goal {where}; nobody told it what was in the way."
+    return f"{run.outcome.capitalize()} after {m['simulated_s']:.1f} s and {touched}" + (
+        f": {run.message}." if run.message else "."
+    )
+
+
+def _goal(run: Exploration) -> str:
+    if isinstance(run, ArmExploration):
+        return "with the tool at " + ", ".join(f"{x:.3f}" for x in run.goal_point) + " m"
+    return str(run.goal)
+
+
+def place_of(contact: Contact) -> str:
+    """Where a contact was put on the map: a cell, or a place with how sure it is, and the likeliest link."""
+    if contact.places is None:
+        return str(contact.cell)
+    if not len(contact.places.points):
+        return "nowhere"
+    at = ", ".join(f"{x:.2f}" for x in contact.places.points[0])
+    link, share = next(iter(contact.places.links.items()), ("?", 0.0))
+    return f"{at} m{'' if contact.places.sure else ' ?'} ({link} {share:.0%})"
+
+
+def contact_table(run: Exploration) -> str:
+    """One row per contact, truth beside estimate."""
+    heads = (
+        "no.",
+        "place" if isinstance(run, ArmExploration) else "cell",
+        "touch [s]",
+        "alarm [s]",
+        "delay [ms]",
+        "felt [N]",
+        "true [N]",
+        "angle [deg]",
+        "touched",
+    )
+    rows = []
+    for k, c in enumerate(run.contacts[:500]):
+        felt, true = float(np.linalg.norm(c.felt)), float(np.linalg.norm(c.true))
+        cosine = float(c.felt @ c.true) / (felt * true) if felt > 0.0 and true > 0.0 else float("nan")
+        angle = f"{np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))):.0f}" if np.isfinite(cosine) else "–"
+        known = np.isfinite(c.began)
+        rows.append(
+            (
+                str(k + 1),
+                place_of(c),
+                f"{c.began:.3f}" if known else "–",
+                f"{c.time:.3f}",
+                f"{1e3 * c.delay:.0f}" if known else "–",
+                f"{felt:.1f}",
+                f"{true:.1f}",
+                angle,
+                f"{c.link} – {c.shape}" if c.link else "nothing: false alarm",
+            )
+        )
+    return html_table(heads, rows)
+
+
+def _film(run: Exploration, frames: int | None, progress: Any) -> str:
+    from armwright.exploration.pictures.exploration_film import FRAMES, film
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = film(run, Path(folder) / "film.gif", frames=frames or FRAMES, progress=progress)
+        data = base64.b64encode(file.read_bytes()).decode()
+    speed = run.metrics()["simulated_s"] / ((frames or FRAMES) / 10.0)
+    caption = f"The arm among the obstacles (left) and the map that it makes of them (right), {speed:.1f} × real time."
+    image = f'<img alt="film" src="data:image/gif;base64,{data}">'
+    return f"<figure>{image}<figcaption>{escaped(caption)}</figcaption></figure>"
+
+
+def _cards(m: dict[str, Any]) -> str:
+    delay = "–" if not np.isfinite(m["median_delay_s"]) else f"{1e3 * m['median_delay_s']:.0f} ms"
+    cards = [
+        ("outcome", m["outcome"]),
+        ("arrival", f"{m['arrival_s']:.1f} s" if m["reached"] else "–"),
+        ("contacts", str(m["contacts"])),
+        ("median delay", delay),
+        ("largest force", f"{m['largest_force_n']:.1f} N"),
+        ("impulse", f"{m['impulse_ns']:.3g} N·s"),
+        ("way of the tool", f"{m['tool_path_m']:.2f} m"),
+        ("false alarms", str(m["false_alarms"])),
+    ]
+    inner = "".join(
+        f'<div class="card"><b>{escaped(value)}</b><span>{escaped(label)}</span></div>' for label, value in cards
+    )
+    return f'<div class="cards">{inner}</div>'
+
+
+def _json(value: Any) -> str:
+    return escaped(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

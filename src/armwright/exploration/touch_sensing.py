@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Thresholds learned before a run: contact-free motion where the run will be, by the same loop.
+
+Observers and detectors by name, with the numbers that suit a run.
+
+The loop of a run, put together once for both kinds: law, observers, surroundings; then detector and session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.contact.detectors import (
+    ThresholdFit,
+    adaptive_detector,
+    check_above_noise,
+    cusum_detector,
+    joint_detector,
+    learn_thresholds,
+    norm_detector,
+)
+from armwright.contact.monitor import Monitor, as_chain
+from armwright.contact.observers import (
+    closed_loop_error_observer,
+    disturbance_observer,
+    momentum_kalman_observer,
+    momentum_observer,
+    scaled_error_observer,
+)
+from armwright.contact.wrench_estimate import LENGTH, damped_wrench, wrench_observer
+from armwright.control import computed_torque
+from armwright.control.law import as_law, check_gains
+from armwright.dynamics import mass_matrix
+from armwright.errors import InputError, TraceError
+from armwright.robot.load import load
+from armwright.robot.tree import tree_of
+from armwright.simulation.integrators import method as find_method
+from armwright.simulation.loop_stages import Ingredients
+from armwright.simulation.session import Session
+
+if TYPE_CHECKING:
+    from armwright.exploration.explore_options import ControlLoop, Sensing
+    from armwright.exploration.surroundings import Surroundings
+    from armwright.motion import Trajectory
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+OMEGA = (22.5, 22.5, 37.5, 60.0, 67.5, 75.0)
+"""Natural frequencies of the controller [rad/s], base to tool: those of 000, tuned there for a UR5. They rise as
+the inertia beyond the joint falls; at 500 Hz the fastest is sampled 42 times a period."""
+OBSERVERS = ("closed-loop", "scaled-error", "momentum", "kalman", "disturbance")
+DETECTORS = ("norm", "joints", "adaptive", "cusum")
+LEARNED = ("joints", "adaptive", "cusum")
+FORCE = 12.0  # [N] that the norm of the force is compared with: six times what tracking errors alone are felt with
+GAIN = 100.0  # [1/s] of the momentum and disturbance observers: a contact is felt within 10 ms, five ticks of 500 Hz
+FLOOR = 0.2  # [N m] that a learned threshold is never below: a perfect model in simulation leaves no residual at all
+WALK = 300.0  # [N m/√s] that a contact's torque wanders by: contacts are then felt as soon as with `GAIN`, in 4 ms
+SPEED_NOISE = 1e-3  # [rad/s] of the joints, as a UR5's sensors have it (`ur5_sensors`)
+TORQUE_NOISE = 0.05  # [N m] of the joints within a tick: small against `FLOOR`; nothing is measured here
+DAMPING = 0.02  # [m] of the tool's force near singular configurations, the default of `wrench_observer`
+
+
+def omega(n: int) -> Any:
+    """Natural frequencies (n,) of the controller; arms with another number of joints get the slowest throughout."""
+    return np.array(OMEGA) if n == len(OMEGA) else np.full(n, OMEGA[0])
+
+
+def find_observer(
+    observer: str | Monitor | Sequence[Monitor] | None, robot: Robot, q: Any, kp: Any, rate: float
+) -> list[Monitor]:
+    """Return the observer as a list of monitors whose last gives ``tau_ext``.
+
+    Args:
+        observer: a name of `OBSERVERS`, monitors, or None for the closed-loop error estimate.
+        robot: the controller's model.
+        q: configuration (n,) at which the scaled-error baseline is tuned.
+        kp: K_0 of the controller (n,).
+        rate: ticks per second.
+    """
+    if observer is None or observer == "closed-loop":
+        return [closed_loop_error_observer(kp)]
+    if isinstance(observer, Monitor):
+        return [observer]
+    if not isinstance(observer, str):
+        return list(observer)
+    inertia = np.diag(mass_matrix(robot, q))
+    if observer == "scaled-error":
+        return [scaled_error_observer(inertia * kp)]
+    if observer == "momentum":
+        return [momentum_observer(GAIN)]
+    if observer == "disturbance":
+        return [disturbance_observer(GAIN)]
+    if observer == "kalman":
+        return [momentum_kalman_observer(WALK, SPEED_NOISE * inertia, torque_noise=TORQUE_NOISE, rate=rate)]
+    raise InputError(f"observer must be one of {', '.join(OBSERVERS)}, or monitors; got {observer!r}")
+
+
+def find_detector(detector: str | Monitor | None, fit: ThresholdFit | None) -> Monitor:
+    """Return a detector: by name, as it is, or by default learned thresholds, the norm where nothing was learned."""
+    if isinstance(detector, Monitor):
+        return detector
+    if detector is None:
+        detector = "norm" if fit is None else "adaptive"
+    if detector == "norm":
+        return norm_detector(FORCE, of="wrench_ext")
+    if detector not in DETECTORS:
+        raise InputError(f"detector must be one of {', '.join(DETECTORS)}, or a monitor; got {detector!r}")
+    assert fit is not None, "learned before"
+    if detector == "adaptive":
+        return adaptive_detector(np.maximum(fit.a, FLOOR), fit.b, fit.c, fit.d)
+    if detector == "joints":
+        return joint_detector(np.maximum(fit.margin * fit.peak, FLOOR))
+    return cusum_detector(np.maximum(fit.margin * fit.peak, FLOOR), drift=1.0, threshold=1.0)
+
+
+def needs_learning(detector: Any, observer: Any) -> bool:
+    """Whether thresholds have to be learned from contact-free motion first."""
+    if detector is None:
+        return not (observer is None or observer == "closed-loop")
+    return isinstance(detector, str) and detector in LEARNED
+
+
+def tool_estimate(kinematics: Robot | None) -> Monitor:
+    """Tool force (3,) from ``tau_ext``; by the Jacobian of `kinematics` where that is not the controller's model."""
+    if kinematics is None:
+        return wrench_observer()
+    return replace(wrench_observer(), function=partial(_force_estimate, kinematics))
+
+
+def _force_estimate(kinematics: Robot, q: Any, tau_ext: Any) -> Any:
+    return {"wrench_ext": damped_wrench(kinematics, q, tau_ext, DAMPING, LENGTH, force_only=True)}
+
+
+NOISES = ("position_noise", "velocity_noise", "position_resolution", "velocity_resolution")
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """A loop that listens: everything but the detector.
+
+    Attributes:
+        robot: the plant. believed: the controller's model of it.
+        parts: of the loop, the observers as its monitors. observers: the same, the last one gives ``tau_ext``.
+        sensing: as asked for. q0: where the arm begins (n,).
+        substeps: of the loop. seed: of noise. learn_seed: of the motions that thresholds are learned from.
+    """
+
+    robot: Robot
+    believed: Robot
+    parts: Ingredients
+    observers: tuple[Monitor, ...]
+    sensing: Sensing
+    q0: Array
+    substeps: int
+    seed: int
+    learn_seed: int
+
+    def quiet(self) -> Ingredients:
+        """The parts of the loop without surroundings, which never stops."""
+        return replace(self.parts, wrenches=None, external=None, stop_on_alarm=False)
+
+
+@lru_cache(maxsize=8)
+def _catalogued(name: str) -> Robot:
+    return load(name)
+
+
+def arm_of(robot: Robot | str) -> Robot:
+    """Return the arm; one by name from the catalogue is the same object every time, and with it its compiled loops."""
+    if not isinstance(robot, str):
+        return robot
+    return load(robot) if Path(robot).suffix else _catalogued(robot)
+
+
+def set_up(
+    arm: Robot, around: Surroundings, loop: ControlLoop, sensing: Sensing, q0: Array, *, held: bool, seed: int
+) -> Setup:
+    """Put the loop together up to its observers.
+
+    Args:
+        arm: the plant.
+        around: what it may bump into.
+        loop: as asked for.
+        sensing: as asked for, the observer chosen.
+        q0: where the arm begins (n,).
+        held: whether the torque has to be held between ticks, whatever the observer.
+        seed: of the run.
+    """
+    believed, w = loop.model or arm, omega(arm.n)
+    law = as_law(loop.law) if loop.law is not None else computed_torque(w * w, 2.0 * w)
+    check_gains(law, arm.n)
+    plain = sensing.sensors is None and not held and sensing.observer == "closed-loop"
+    continuous = plain if loop.continuous is None else loop.continuous
+    if continuous and sensing.sensors is not None:
+        raise InputError("explore: sensors sample once per tick; they need a law that is held (continuous=False)")
+    observers = find_observer(sensing.observer, believed, q0, law.gains.get("kp", w * w), loop.rate)
+    parts = Ingredients(
+        lanes=around.lanes,
+        model=tree_of(believed, regroup=True),
+        law=law,
+        method=find_method("rk4"),
+        period=1.0 / loop.rate,
+        continuous=continuous,
+        drive=loop.drive,
+        friction=loop.friction,
+        sensors=sensing.sensors,
+        wrenches=around.wrenches,
+        external=around.external,
+        model_key=believed,
+        monitors=as_chain(observers),
+    )
+    learn_seed = seed if sensing.learn_seed is None else sensing.learn_seed
+    return Setup(arm, believed, parts, tuple(observers), sensing, q0, int(loop.substeps), seed, learn_seed)
+
+
+def session_of(
+    setup: Setup, fit: ThresholdFit | None, kinematics: Robot | None = None
+) -> tuple[Session, Sequence[Monitor]]:
+    """Add the detector and begin at rest; return the session and its monitors, the detector last.
+
+    Args:
+        setup: the loop that listens.
+        fit: learned thresholds; None if none were.
+        kinematics: the arm whose Jacobian turns torques into the tool's force, if not the controller's model.
+    """
+    watch = [*setup.observers, tool_estimate(kinematics)]
+    detector = find_detector(setup.sensing.detector, fit)
+    if setup.sensing.sensors is not None:
+        noise = {name: getattr(setup.sensing.sensors, name) for name in NOISES}
+        rate = 1.0 / setup.parts.period
+        check_above_noise(watch, detector, setup.believed, setup.q0, rate=rate, seed=setup.seed, **noise)
+    watch.append(detector)
+    parts = replace(setup.parts, monitors=as_chain(watch))
+    session = Session([setup.robot], parts, count=1, substeps=setup.substeps, every=1, seeds=[setup.seed])
+    session.start(np.concatenate([setup.q0, np.zeros(parts.size - setup.robot.n)]), {}, parts.lanes.values)
+    return session, watch
+
+
+def said(setup: Setup, watch: Sequence[Monitor], world: Any) -> dict[str, Any]:
+    """What the settings of every run say, JSON-able."""
+    return {
+        "robot": setup.robot.name,
+        "world": world.name if world is not None else "force function",
+        "observer": watch[0].name,
+        "detector": watch[-1].name,
+        "detector_gains": {k: np.asarray(v).tolist() for k, v in watch[-1].gains.items()},
+    }
+
+
+MOTIONS = 4  # each half of them judges the thresholds that the other half shapes: the least that gives two of each
+LANES = 8  # runs of every motion, with noise of their own: the widest vector, so they cost as much as one
+REST = 2.0  # [s] of standing still at the end, a thousand ticks: the noise alone must not reach the thresholds either
+
+
+def learned_from(motions: Sequence[Trajectory], setup: Setup) -> ThresholdFit:
+    """Drive motions, stand still for a while after each, and learn thresholds from what the observer said meanwhile."""
+    stacks, refs = [], []
+    robot, quiet, seed = setup.robot, setup.quiet(), setup.learn_seed
+    for k, motion in enumerate(motions):
+        session = _session(robot, quiet, setup.substeps, np.random.SeedSequence([seed, 8, k]))
+        session.follow(motion)
+        start = np.concatenate([motion.evaluate(0.0).q, np.zeros(quiet.size - robot.n)])
+        session.start(start, {}, session.parts.lanes.values)
+        session.run(motion.duration + REST)
+        said = session.recordings()
+        stacks.append(np.array(said["tau_ext"]))  # a copy: a view would keep the whole log
+        refs.append(session.reference_at(said.time))
+    return learn_thresholds(stacks, refs, quiet.period, setup.believed)
+
+
+def _session(robot: Robot, quiet: Ingredients, substeps: int, seed: np.random.SeedSequence) -> Session:
+    """Return several runs side by side; one where noise does not tell them apart, or the law cannot be traced."""
+    seeds = [int(s) for s in seed.generate_state(LANES, np.uint64) >> 1]
+    noisy = quiet.sensors is not None and quiet.sensors.noisy
+    for count in (LANES, 1) if noisy else (1,):
+        lanes = replace(quiet.lanes, values=np.repeat(np.asarray(quiet.lanes.values)[:1], count, axis=0))
+        parts = replace(quiet, lanes=lanes)
+        try:
+            return Session([robot], parts, count=count, substeps=substeps, every=1, seeds=seeds[:count], batch=True)
+        except TraceError:
+            if count == 1:
+                raise
+    raise AssertionError("one run is always tried")

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C at a good moment: what must not stop half-way is finished first, then the interrupt is delivered.
+
+Files that users name: only regular ones of a stated size are opened; a pipe or a device may block or never end.
+
+Refusals are `OSError`, as the system's own are: every reader turns both into its error with the place and the rule.
+
+A file that only ever grows by whole pieces: a piece that cannot be written completely is taken back.
+
+Where files are written before they take their names: a folder of one's own beside them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import mmap
+import os
+import signal
+import stat
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, BinaryIO
+
+_KINDS = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a pipe (FIFO)"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+# a pipe without a writer opens at once instead of blocking; these mean nothing to a regular file
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+
+
+def open_regular(path: Path, most: int) -> BinaryIO:
+    """Open a regular file of at most `most` bytes for reading; links are followed.
+
+    Raises:
+        OSError: `strerror` says what was found instead, or that the file is too large.
+    """
+    _check(os.stat(path), path, most)  # before opening, which some devices notice
+    handle = os.open(path, _FLAGS)
+    try:
+        _check(os.fstat(handle), path, most)  # and after it: the name may mean something else by now
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """Return the content of a regular file of at most `most` bytes; errors as `open_regular`."""
+    with open_regular(path, most) as file:
+        content = file.read(most + 1)  # the file may be growing
+    if len(content) > most:
+        raise _too_large(len(content), path, most)
+    return content
+
+
+def _check(found: os.stat_result, path: Path, most: int) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        kind = next((name for test, name in _KINDS if test(found.st_mode)), "something else")
+        raise OSError(errno.EINVAL, f"expected a regular file, found {kind}", str(path))
+    if found.st_size > most:
+        raise _too_large(found.st_size, path, most)
+
+
+def _too_large(size: int, path: Path, most: int) -> OSError:
+    return OSError(errno.EFBIG, f"{size} bytes; at most {most} are read", str(path))
+
+
+class SafeFile:
+    """Unbuffered writing of pieces; after an error or an interrupt the file ends with the last whole piece.
+
+    What was written survives the death of the process at once (it is the system's), and a power cut up to the last
+    `sync`: at most `sync_every` seconds, and at close.
+    """
+
+    def __init__(self, path: Path, sync_every: float | None = 1.0, *, fresh: bool = False) -> None:
+        """Create or empty the file; `sync_every` None leaves all syncing to the system.
+
+        A `fresh` file must not exist yet, not even as a link to somewhere, and can be read back with `mapped`.
+        """
+        self.path = path
+        self.size = 0
+        self._every = sync_every
+        self._synced = time.monotonic()
+        self._file = open(path, "x+b" if fresh else "wb", buffering=0)  # noqa: SIM115 - lives as long as the object
+
+    def write(self, *parts: Any) -> None:
+        """Append one piece, given in parts (bytes-like, contiguous)."""
+        size = self.size
+        try:
+            for part in parts:
+                view = memoryview(part).cast("B") if memoryview(part).nbytes else memoryview(b"")
+                while view.nbytes:
+                    done = self._file.write(view)
+                    if not done:
+                        raise OSError(f"nothing could be written to {self.path}")
+                    view, size = view[done:], size + done
+        except BaseException:  # Ctrl-C included: never leave half a piece behind
+            with contextlib.suppress(OSError):
+                self._file.truncate(self.size)
+                self._file.seek(self.size)
+            raise
+        self.size = size
+        if self._every is not None and time.monotonic() - self._synced >= self._every:
+            self.sync()
+
+    @classmethod
+    def begin(cls, path: Path, sync_every: float | None, *parts: Any, fresh: bool = False) -> SafeFile:
+        """Create the file with its first piece, or leave nothing open."""
+        file = cls(path, sync_every, fresh=fresh)
+        try:
+            file.write(*parts)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def sync(self) -> None:
+        """Have the system put everything on the disk."""
+        with contextlib.suppress(OSError):  # pipes and /dev/full cannot
+            os.fsync(self._file.fileno())
+        self._synced = time.monotonic()
+
+    def mapped(self) -> mmap.mmap:
+        """Return the content of a `fresh` file, whatever its name means by now."""
+        return mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def is_at(self, path: Path) -> bool:
+        """Whether `path` still names this file."""
+        try:
+            return os.path.samestat(os.fstat(self._file.fileno()), os.lstat(path))
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """Sync unless told not to, and close; safe to call twice."""
+        if not self._file.closed:
+            if self._every is not None:
+                self.sync()
+            self._file.close()
+
+    def __enter__(self) -> SafeFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@contextmanager
+def draft_folder(target: Path) -> Iterator[Path]:
+    """Make a folder beside `target` for the time being: new, of a name nobody can foresee, open to this user alone.
+
+    So no other thread or process writes the same draft, and nobody can put a link in its place. It is on the target's
+    file system, so that what was written there can take the target's name at once.
+    """
+    with tempfile.TemporaryDirectory(".draft", f".{target.name}.", target.parent, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+class Uninterrupted:
+    """A context in which Ctrl-C (SIGINT) waits; leaving it delivers what came, to whatever handler there was before.
+
+    Pressing a second time does not wait: the disk may hang. Outside the main thread, where Python delivers no signals,
+    and where SIGINT is ignored or handled outside Python, nothing is changed.
+    """
+
+    def __init__(self) -> None:
+        """Prepare; nothing changes yet."""
+        self._handler: Any = None
+        self._came: FrameType | None = None
+        self._waiting = False
+
+    def __enter__(self) -> Uninterrupted:
+        if threading.current_thread() is threading.main_thread():
+            handler = signal.getsignal(signal.SIGINT)
+            if callable(handler):
+                self._handler = handler  # before ours is there, which needs it
+                signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._handler is None:
+            return
+        signal.signal(signal.SIGINT, self._handler)
+        if self._waiting:
+            self._handler(signal.SIGINT, self._came)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self._waiting:
+            self._handler(number, frame)
+        self._waiting, self._came = True, frame

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Torque per ampere and offset of every drive from a log without contact, the rigid body taken as described (004 §5.5).
+
+004 draws torque over current (6.5). Noise in the current flattens such a line. Here the noisy variable is regressed:
+
+    i = (τ_μ + ν_c sgn q̇ + ν_v q̇ − b)/k,     linear in 1/k, ν_c/k, ν_v/k, −b/k
+
+A joint that carries no rigid-body torque shows only ν/k: its k is called undetermined, not printed.
+
+Drive gains, torque at the joint per ampere of motor current: three ways to know them.
+
+With friction and inertia both unknown, currents alone show only ratios: a gain twice as large with everything else
+twice as large explains them equally. A gain must be known, or read from the controller's own targets, or made visible
+by a load of known mass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.arguments import names_culprit
+from armwright.dynamics import inverse_dynamics
+from armwright.errors import InputError
+from armwright.identify.current_log import Log
+from armwright.identify.filtered_log import prepare
+from armwright.identify.gram_matrices import MOVING
+from armwright.identify.log_checks import check_log
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+STILL = 1e-4
+"""[rad/s] All joints slower, for a while: the controller's target holds gravity only."""
+AROUND = 10
+"""Rows before and after that must be still, too: targets move before the arm does."""
+FINEST = 1e-9
+"""[A] Last digit of currents that were not rounded."""
+SURE_GAIN = 0.01
+"""Standard error of a slope, relative, up to which a gain counts as seen."""
+ASSUMED = 0.05
+"""Standard deviation, relative, of a gain that is not seen: drives of one arm are alike to about ±10 %."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Gains from a data sheet or an earlier fit, one per joint [N m/A]. Logs of joint torques have gains of 1."""
+
+    values: tuple[float, ...]
+
+    def __init__(self, values: ArrayLike) -> None:
+        """Check that they are positive numbers."""
+        gains = np.ravel(np.asarray(values, dtype=np.float64))
+        if not (np.isfinite(gains) & (gains > 0.0)).all() or not len(gains):
+            raise InputError(f"gains: must be finite and > 0, got {gains.tolist()}")
+        object.__setattr__(self, "values", tuple(float(x) for x in gains))
+
+
+@dataclass(frozen=True)
+class FromTargets:
+    """Gains from the controller: its target torque over its target current while the arm stands still.
+
+    Attributes:
+        assumed: gain of joints whose target torque is never seen (a vertical or unloaded axis); by default that of the
+            nearest joint that is seen, which usually has the same drive.
+    """
+
+    assumed: float | None = None
+
+
+@dataclass(frozen=True)
+class Free:
+    """Gains estimated together with everything else; at least one log must carry a load of known mass."""
+
+
+Gains = Known | FromTargets | Free
+
+
+@dataclass(frozen=True, eq=False)
+class TargetGains:
+    """Result of `gains_from_targets`: values (n,) and deviations (n,) [N m/A], and which were seen, not assumed."""
+
+    values: Array
+    deviation: Array
+    seen: tuple[bool, ...]
+
+
+def gains_from_targets(logs: Sequence[Log], assumed: float | None = None) -> TargetGains:
+    """Read the controller's own drive gains from its targets at standstill (slope of torque on current, no offset).
+
+    Raises:
+        InputError: no log has targets, the arm never stands still, or no joint's ratio is constant.
+    """
+    with_targets = [log for log in logs if log.target_current is not None and log.target_torque is not None]
+    if not with_targets:
+        raise InputError("gains from targets: no log has target currents and target torques; use Known or Free gains")
+    slopes = [_Slope() for _ in range(with_targets[0].n)]
+    rows = 0
+    for log in with_targets:
+        still = _still(log)
+        rows += int(still.sum())
+        for j, slope in enumerate(slopes):
+            slope.add(np.asarray(log.target_torque)[:, j], np.asarray(log.target_current)[:, j], still)
+    if rows < 10:
+        raise InputError("gains from targets: the arm never stands still in these logs; use Known or Free gains")
+    found = np.array([slope.result() for slope in slopes])
+    values, deviation = found[:, 0], found[:, 1]
+    seen = (values > 0.0) & (deviation < SURE_GAIN * values)
+    if not seen.any():
+        raise InputError(
+            "gains from targets: at standstill no joint's target torque is proportional to its target current to "
+            f"{100.0 * SURE_GAIN:g} %; use Known or Free gains"
+        )
+    known = np.flatnonzero(seen)
+    for j in np.flatnonzero(~seen).tolist():
+        values[j] = assumed if assumed is not None else values[known[np.argmin(np.abs(known - j))]]
+        deviation[j] = ASSUMED * values[j]
+    return TargetGains(values, deviation, tuple(bool(x) for x in seen))
+
+
+def _still(log: Log) -> Array:
+    """Mask of rows that stand still together with the rows around them."""
+    moved = (np.abs(log.qd) >= STILL).any(axis=1).astype(float)
+    return np.asarray(np.convolve(moved, np.ones(2 * AROUND + 1), mode="same") < 0.5)
+
+
+class _Slope:
+    """Slope of torque on current through the origin, over the still rows of all logs, with its standard error.
+
+    Targets are written with few digits, and an arm that stands still repeats them: rows with the same current share one
+    rounding error, however many they are. A log with finer digits weighs more.
+    """
+
+    def __init__(self) -> None:
+        self.groups: list[tuple[float, float, float, float]] = []  # weight, i, mean τ, rounding error of i
+
+    def add(self, torque: Array, current: Array, still: Array) -> None:
+        digit = _digit(current)
+        values, which, counts = np.unique(current[still], return_inverse=True, return_counts=True)
+        torques = np.bincount(which, torque[still], len(values)) / counts
+        for value, tau, count in zip(values, torques, counts, strict=True):
+            self.groups.append((count / digit**2, value, tau, digit / np.sqrt(12.0)))
+
+    def result(self) -> tuple[float, float]:
+        """Slope and standard error; (0, ∞) where no current flows."""
+        w, i, tau, error = np.array(self.groups).reshape(-1, 4).T
+        level = float(np.sum(w * i**2))
+        if level <= 0.0:
+            return 0.0, np.inf
+        slope = float(np.sum(w * i * tau)) / level
+        off = (tau - slope * i) ** 2 + (slope * error) ** 2
+        return slope, float(np.sqrt(np.sum((w * i) ** 2 * off))) / level
+
+
+def _digit(values: Array) -> float:
+    """Smallest step between the numbers of a column: their last digit."""
+    steps = np.diff(np.unique(values))
+    return float(steps[steps > FINEST].min(initial=1.0)) if (steps > FINEST).any() else FINEST
+
+
+SURE = 0.25
+"""Relative deviation of k up to which it counts as determined: two of them within ±50 %."""
+LEAST_BLOCKS = 10
+BLOCK = 1.0
+"""[s] Residuals of neighbouring samples are alike; those of neighbouring blocks are taken for independent."""
+
+
+@dataclass(frozen=True, eq=False)
+class CurrentMap:
+    """τ = k i + b, and friction (n,) each.
+
+    Attributes:
+        k: [N m/A]. share: relative deviation of k, noise and doubtful rotors together.
+        b: [N m]. coulomb: [N m]. viscous: [N m s/rad].
+        r2_rigid: squared correlation of τ_μ with the current, moving rows.
+        r2_friction: the same of τ_μ + friction: 004's figures 6.1 and 6.2 as numbers.
+        determined: whether k is.
+    """
+
+    k: Array
+    share: Array
+    b: Array
+    coulomb: Array
+    viscous: Array
+    r2_rigid: Array
+    r2_friction: Array
+    determined: tuple[bool, ...]
+
+    def usable(self) -> Array:
+        """K (n,) with that of the nearest determined joint where it is not: drives beside each other are alike."""
+        known = np.flatnonzero(self.determined)
+        if not len(known):
+            raise InputError("current map: no joint carries enough torque in these logs to tell its gain")
+        nearest = [known[np.argmin(np.abs(known - j))] for j in range(len(self.k))]
+        return np.asarray(np.where(self.determined, self.k, self.k[nearest]))
+
+
+@names_culprit
+def fit_current_map(
+    logs: Log | Sequence[Log],
+    robot: Robot,
+    *,
+    rotor_doubt: float = 0.0,
+    rate: float = 100.0,
+    cutoff: float | None = 8.0,
+) -> CurrentMap:
+    """Fit gain, offset and friction of every joint.
+
+    Args:
+        logs: without contact.
+        robot: the description whose rigid-body torque (with its rotors, without friction) is taken as it is.
+        rotor_doubt: relative deviation of its rotor inertia, where that is assumed: a gain that rests on it is in as
+            much doubt.
+        rate: of the even samples [Hz], see `prepare`.
+        cutoff: of the low-pass on all columns and the current alike [Hz], None without.
+    """
+    tau, rotors, dry, qd, current, moving = current_rows(logs, robot, rate=rate, cutoff=cutoff)
+    per = max(1, round(BLOCK * rate))
+
+    def fitted(torque: Array) -> list[Array]:
+        each = [
+            regress_current(*(x[moving[:, j], j] for x in (torque, dry, qd, current)), per=per) for j in range(robot.n)
+        ]
+        return [np.array(column) for column in zip(*each, strict=True)]
+
+    columns = fitted(tau)
+    if not np.isfinite(columns[0]).any():
+        most = int(moving.sum(axis=0).max())
+        raise InputError(
+            f"current map: joints move for {most / rate:.1f} s at most; {LEAST_BLOCKS * BLOCK:g} s are needed"
+        )
+    if rotor_doubt:
+        columns[1] = np.hypot(columns[1], np.abs(fitted(tau + rotor_doubt * rotors)[0] / columns[0] - 1.0))
+    with np.errstate(invalid="ignore"):
+        determined = tuple(bool(share < SURE and k > 0.0) for k, share in zip(columns[0], columns[1], strict=True))
+    k, share, b, coulomb, viscous, line, curve = columns
+    return CurrentMap(k, share, b, coulomb, viscous, line, curve, determined)
+
+
+def current_rows(
+    logs: Log | Sequence[Log], robot: Robot, *, rate: float = 100.0, cutoff: float | None = 8.0
+) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """What is regressed, (T, n) each, filtered alike: rigid torque, rotors' part of it, sign, speed, current; moving.
+
+    Arguments as `fit_current_map`.
+    """
+    many = (logs,) if isinstance(logs, Log) else tuple(logs)
+    if not many:
+        raise InputError("current map: at least one log is needed")
+    parts = []
+    for log in many:
+        check_log(log, robot)
+        prepared = prepare(log, rate=rate, cutoff=cutoff)
+        for piece in prepared.pieces:
+            motion = (piece.q, piece.qd, piece.qdd)
+            rigid, links = (
+                np.asarray(inverse_dynamics(robot, *motion, friction=False, rotors=rotors)) for rotors in (True, False)
+            )
+            signals = (rigid, rigid - links, np.sign(piece.qd), piece.qd, piece.current)
+            filtered = [prepared.filter.without_phase(x) for x in signals]
+            parts.append((*filtered, np.abs(piece.qd) > MOVING))
+    tau, rotor, dry, qd, current, moving = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return tau, rotor, dry, qd, current, moving
+
+
+def regress_current(
+    tau: Array, dry: Array, qd: Array, current: Array, *, per: int = 1
+) -> tuple[float, float, float, float, float, float, float]:
+    """Regress the current of one joint: k, its relative deviation, b, ν_c, ν_v, R² without and with friction.
+
+    Args:
+        tau: (T,) rigid-body torque [N m].
+        dry: (T,) sign of the speed.
+        qd: (T,) speed [rad/s].
+        current: (T,) [A].
+        per: samples a block; within one, errors may be alike.
+    """
+    if len(tau) < LEAST_BLOCKS * per:
+        return (np.nan,) * 7
+    A = np.stack([tau, dry, qd, np.ones_like(tau)], axis=1)
+    inverse = np.linalg.pinv(A.T @ A)
+    x = inverse @ (A.T @ current)
+    rest = current - A @ x
+    blocks = np.arange(len(tau)) // per
+    sums = np.stack([np.bincount(blocks, A[:, m] * rest) for m in range(4)], axis=1)
+    spread = inverse @ (sums.T @ sums) @ inverse
+    k = 1.0 / x[0] if x[0] else np.inf
+    share = float(np.sqrt(spread[0, 0]) / abs(x[0])) if x[0] else np.inf
+    full = tau + k * (x[1] * dry + x[2] * qd)
+    line, curve = (float(np.corrcoef(y, current)[0, 1] ** 2) if np.ptp(y) > 0.0 else 0.0 for y in (tau, full))
+    return float(k), share, float(-x[3] * k), float(x[1] * k), float(x[2] * k), line, curve

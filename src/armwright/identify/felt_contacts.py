@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From alarms to contacts: when, which link, and the wrench at the tool if it was the tool that was touched.
+
+Which link comes first. A push on the upper arm loads two joints; read as a tool wrench it would be hundreds of newtons
+that nobody applied.
+
+What was felt, tick by tick.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.contact.isolation.isolate import isolate as find_link
+from armwright.contact.wrench_estimate import tool_wrench
+from armwright.kinematics.jacobians import frame_jacobian
+from armwright.robot.kernels import kernel
+
+if TYPE_CHECKING:
+    from armwright.identify.identified import Bands, Identified
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Ticks:
+    """What was felt, K ticks of 10 ms.
+
+    Attributes:
+        t: (K,) [s]. q: (K, n).
+        tau_ext: (K, n) what the world does to the joints [N m].
+        band: (K, n) what does not count as contact [N m].
+        level: (K,) largest |tau_ext|/band.
+        alarm: (K,) whether a contact is felt.
+        resting: (K, n) time for which each joint has rested [s], 0 while it moves.
+    """
+
+    t: Array
+    q: Array
+    tau_ext: Array
+    band: Array
+    level: Array
+    alarm: Any
+    resting: Array
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+BEFORE = 15
+"""Ticks before an alarm in which its peak may lie: at rest an alarm comes only after a torque has lasted."""
+WELL_SEEN = 20.0
+"""Condition number of the Jacobian in SI units up to which a wrench is given as valid."""
+
+
+@dataclass(frozen=True, eq=False)
+class ToolWrench:
+    """A wrench [f; n] at the tool, base axes, and what it is worth.
+
+    Attributes:
+        wrench: (6,) that the world exerts on the tool [N, N m].
+        covariance: (6, 6) J⁻ᵀ Σ J⁻¹.
+        condition: of the Jacobian.
+        valid: False near a singularity: `lost` then is the direction (6,) that the joints hardly feel.
+        lost: unit direction in SI units; None where valid.
+    """
+
+    wrench: Array
+    covariance: Array
+    condition: float
+    valid: bool
+    lost: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """One contact.
+
+    Attributes:
+        start, end, peak: [s]. joint: the most loaded, against its band.
+        tau_ext: (n,) at the peak [N m].
+        level: |tau_ext|/band there.
+        link: likeliest link, None if not asked for or within noise; links: with probabilities.
+        force: (3,) on the link at its likeliest point, base axes [N]; None if unknown.
+        wrench: at the tool, only where the tool's link was touched.
+        said: what is not known, in words.
+    """
+
+    start: float
+    end: float
+    peak: float
+    joint: str
+    tau_ext: Array
+    level: float
+    link: str | None = None
+    links: tuple[tuple[str, float], ...] = ()
+    force: Array | None = None
+    wrench: ToolWrench | None = None
+    said: str = ""
+
+
+def contacts_of(identified: Identified, bands: Bands, ticks: Ticks, *, isolate: bool = True) -> tuple[Contact, ...]:
+    """Gather alarms into contacts."""
+    on = np.asarray(ticks.alarm, dtype=bool)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(int)))
+    out = []
+    for start, stop in zip(edges[::2], edges[1::2], strict=True):
+        first = max(0, int(start) - BEFORE)
+        k = int(first + np.argmax(ticks.level[first:stop]))
+        j = int(np.argmax(np.abs(ticks.tau_ext[k]) / ticks.band[k]))
+        about: dict[str, Any] = _located(identified, bands, ticks, k) if isolate else {}
+        out.append(
+            Contact(
+                float(ticks.t[start]),
+                float(ticks.t[stop - 1]),
+                float(ticks.t[k]),
+                identified.robot.joints[j].name,
+                ticks.tau_ext[k].copy(),
+                float(ticks.level[k]),
+                **about,
+            )
+        )
+    return tuple(out)
+
+
+def torque_noise(identified: Identified, bands: Bands, q: Array, resting: Array) -> Array:
+    """Covariance (n, n) of tau_ext at one tick: residual in motion, anything in the Coulomb band at rest."""
+    from armwright.dynamics.public import gravity_torque
+
+    # friction at rest never leaves its band: the band is taken for three deviations of a Gaussian
+    hidden = identified.friction.band(np.asarray(gravity_torque(identified.robot, q))) / 3.0
+    moving = np.where(np.isfinite(bands.sigma), bands.sigma, hidden)
+    return np.diag(np.maximum(np.where(resting > 0.0, np.maximum(hidden, moving), moving), 1e-3) ** 2)
+
+
+def _located(identified: Identified, bands: Bands, ticks: Ticks, k: int) -> dict[str, Any]:
+    robot = identified.robot
+    q, tau = ticks.q[k], ticks.tau_ext[k]
+    noise = torque_noise(identified, bands, q, ticks.resting[k])
+    found = find_link(robot, q, tau, noise)
+    links = tuple((c.link, c.probability) for c in found.candidates)
+    wrench = wrench_at(robot, q, tau, noise) if found.body == robot.tip else None
+    return {"link": found.link, "links": links, "force": found.force, "wrench": wrench, "said": found.reason}
+
+
+def wrench_at(robot: Robot, q: Array, tau_ext: Array, noise: Array) -> ToolWrench:
+    """Wrench at the tool with covariance; near a singularity flagged, with the direction that is lost."""
+    found = tool_wrench(robot, q, tau_ext)
+    J = np.asarray(kernel(robot, frame_jacobian)(q))
+    U, s, _ = np.linalg.svd(J, full_matrices=True)
+    least = s[5] if len(s) > 5 else 0.0
+    condition = float(s[0] / least) if least > 0.0 else np.inf
+    inverse = np.linalg.pinv(J.T, rcond=1e-6)
+    valid = condition < WELL_SEEN
+    return ToolWrench(found.wrench, inverse @ noise @ inverse.T, condition, valid, None if valid else U[:, 5])

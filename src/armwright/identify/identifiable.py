@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be identified of an arm: its inertial and rotor parameters, and the combinations that torques show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.dynamics.public import random_states
+from armwright.dynamics.regressor import INERTIAL, BaseParameters, body_regressor, find_base, parameters
+from armwright.errors import NotSupportedError
+from armwright.robot.kernels import kernel
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+
+def rigid_regressor(robot: Robot, q: Any, qd: Any, qdd: Any) -> Any:
+    """Y (n, 10 nb + n): torque of the bodies, and of one rotor a joint seen from its joint side; q, qd, qdd (n,)."""
+    return np.concatenate([body_regressor(robot, q, qd, qdd), np.eye(robot.n) * qdd], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """The linear structure of one arm's torques.
+
+    Attributes:
+        robot: the arm; its gears must not couple joints.
+        names: of all 10 nb + n rigid parameters (`rigid_regressor`).
+        base: their identifiable combinations.
+        loads: (rank, 10) base parameters of a unit of each parameter of a payload, which adds to the tool's body.
+        seen: for each joint, which base columns can be other than zero.
+    """
+
+    robot: Robot
+    names: tuple[str, ...]
+    base: BaseParameters
+    loads: Array
+    seen: tuple[Any, ...]
+
+    @property
+    def rank(self) -> int:
+        """Number of base parameters."""
+        return self.base.rank
+
+    def columns(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Base columns (T, n, rank) along a motion, by the compiled batch kernel."""
+        return np.asarray(self.full(q, qd, qdd)[..., self.base.independent])
+
+    def full(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """All columns (T, n, 10 nb + n)."""
+        return np.asarray(kernel(self.robot, rigid_regressor)(q, qd, qdd))
+
+    def sheet(self) -> Array:
+        """Rigid parameters (10 nb + n,) of the description, rotors on the joint side."""
+        nb, n = len(self.robot.bodies), self.robot.n
+        ratio = np.diag(self.robot.actuators.gear)
+        return np.concatenate([parameters(self.robot)[: 10 * nb], ratio**2 * self.robot.actuators.rotor_inertia[:n]])
+
+
+def structure(robot: Robot) -> Structure:
+    """Find the structure of an arm, once for all equal arms."""
+    return robot.memo("identify.structure", _found)
+
+
+def _found(robot: Robot) -> Structure:
+    gear = robot.actuators.gear
+    if np.count_nonzero(gear - np.diag(np.diag(gear))):
+        raise NotSupportedError("identify: gears that couple joints are not identified; give an arm with plain gears")
+    if robot.tip < 0:
+        raise NotSupportedError(f"identify: the tool of {robot.name!r} is on its fixed root link")
+    names = [f"{body.name}.{label}" for body in robot.bodies for label in INERTIAL]
+    names += [f"{joint.name}.rotor" for joint in robot.joints]
+    states = random_states(robot, 4 * len(names))
+    Y = np.asarray(kernel(robot, rigid_regressor)(*states))
+    base = find_base(Y.reshape(-1, Y.shape[-1]), names)
+    load = np.arange(10 * robot.tip, 10 * robot.tip + 10)
+    kept = Y[..., base.independent]
+    scale = np.abs(kept).max(axis=(0, 1))
+    seen = tuple(np.flatnonzero(np.abs(kept[:, j]).max(axis=0) > 1e-12 * scale) for j in range(robot.n))
+    return Structure(robot, tuple(names), base, base.regrouping[:, load], seen)

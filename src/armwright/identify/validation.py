@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a model holds on motions it has not seen: leave one log out, beside the controller's own model and the floor.
+
+The floor (`repeat_floor`) is what no model of this kind can beat.
+
+Currents that a model expects, beside those that were measured, both through the same filter.
+
+What no model can beat: the difference of the currents of two runs of one path, over √2: noise, drift and ripple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.arguments import names_culprit
+from armwright.errors import InputError
+from armwright.identify.current_log import Log
+from armwright.identify.drive_gains import Gains
+from armwright.identify.filtered_log import Prepared, prepare
+from armwright.identify.gram_matrices import MOVING, chunks
+from armwright.identify.identifiable import structure
+from armwright.identify.identified import Identified, Load, PayloadEstimate, payload_parameters
+from armwright.identify.log_checks import check_log
+from armwright.identify.model_fit import fit
+from armwright.identify.payloads import payload
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Measured and predicted currents on the even grid of `prepare`, K samples.
+
+    Attributes:
+        t: (K,) [s]. measured, predicted: (K, n) [A].
+        moving: (K, n) whether the joint moves; resting joints' currents cannot be predicted.
+        gains: (n,) [N m/A].
+    """
+
+    t: Array
+    measured: Array
+    predicted: Array
+    moving: Any
+    gains: Array
+
+    @property
+    def error(self) -> Array:
+        """rms(i − î)/rms(i) of each joint's moving samples (n,), free of gains; NaN for joints that never move."""
+        return _relative(self.measured - self.predicted, self.measured, self.moving)
+
+    @property
+    def torque_error(self) -> Array:
+        """Return the rms of gain·(i − î) of each joint's moving samples (n,) [N m]."""
+        return np.asarray(self.gains * _rms(self.measured - self.predicted, self.moving))
+
+
+def _rms(values: Array, where: Any) -> Array:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.sqrt(np.sum(values**2 * where, axis=0) / np.sum(where, axis=0)))
+
+
+def _relative(residual: Array, measured: Array, where: Any) -> Array:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return _rms(residual, where) / _rms(measured, where)
+
+
+@names_culprit
+def predict_currents(
+    identified: Identified,
+    log: Log | Prepared,
+    *,
+    payload: PayloadEstimate | ArrayLike | None = None,
+    rate: float = 100.0,
+    cutoff: float | None = 8.0,
+) -> Prediction:
+    """Predict the motor currents of a log from its motion.
+
+    Args:
+        identified: the model.
+        log: as read, or prepared already.
+        payload: what the tool carries: a `PayloadEstimate` or its (10,) parameters.
+        rate: of the even samples [Hz], see `prepare`.
+        cutoff: of the low-pass [Hz], None without.
+    """
+    if isinstance(log, Log):
+        check_log(log, identified.robot)
+        log = prepare(log, rate=rate, cutoff=cutoff)
+    model = structure(identified.robot)
+    beta = identified.beta if payload is None else identified.beta + model.loads @ payload_parameters(payload)
+    v = identified.vectors(beta)
+    t, measured, predicted, moving = [], [], [], []
+    for part in chunks(log, model, beta, dahl=identified.friction.dahl):
+        t.append(part.t)
+        measured.append(part.columns[..., -1])
+        predicted.append(np.einsum("tjm,jm->tj", part.columns[..., :-1], v[:, :-1]))
+        moving.append(part.moving)
+    return Prediction(
+        np.concatenate(t), np.concatenate(measured), np.concatenate(predicted), np.concatenate(moving), identified.gains
+    )
+
+
+SAME = 0.01
+"""Positions [rad] and tenths of speeds [rad/s] this close are the same point of a path."""
+SHARE = 0.5
+"""of the shorter run that must be the same."""
+COARSE = 5
+"""Samples between lags that are tried first."""
+
+
+def repeat_floor(log: Log, other: Log | None = None, *, least: int = 200) -> Array | None:
+    """Difference of currents between two runs of one path, over √2 and rms(i), joint by joint (n,).
+
+    Args:
+        log: in which the path is run.
+        other: in which it is run again, with the same payload; by default the same log, later.
+        least: fewest samples that must be the same.
+
+    Returns:
+        NaN for joints that rest; None if no path is repeated.
+    """
+    first, second = (prepare(x) for x in (log, other if other is not None else log))
+    a, b = (max(p.pieces, key=lambda piece: len(piece.t)) for p in (first, second))
+    if a.q.shape[1] != b.q.shape[1]:
+        return None
+    low = least if other is None else -(len(a.t) - least)
+    lags = range(low, len(b.t) - least, COARSE)
+    if not len(lags):
+        return None
+    best = min(lags, key=lambda lag: _apart(a.q, b.q, lag))
+    near = [lag for lag in range(best - COARSE, best + COARSE + 1) if lag >= low]
+    lag = min(near, key=lambda k: _apart(a.q, b.q, k))
+    if _apart(a.q, b.q, lag) > SAME:
+        return None
+    ra, rb = _overlap(len(a.t), len(b.t), lag)
+    same = (np.abs(a.q[ra] - b.q[rb]).max(axis=1) < SAME)[:, None] & (np.abs(a.qd[ra] - b.qd[rb]) < 10.0 * SAME)
+    same &= (np.abs(a.qd[ra]) > MOVING) & (np.abs(b.qd[rb]) > MOVING)
+    if same.any(axis=1).sum() < least:
+        return None
+    one, two = first.filter.without_phase(a.current)[ra], second.filter.without_phase(b.current)[rb]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.sqrt(np.sum((one - two) ** 2 * same, axis=0) / 2.0 / np.sum(one**2 * same, axis=0)))
+
+
+def _overlap(na: int, nb: int, lag: int) -> tuple[slice, slice]:
+    """Rows of both runs that belong together: sample k of the first to sample k + lag of the second."""
+    start, stop = max(0, -lag), min(na, nb - lag)
+    return slice(start, stop), slice(start + lag, stop + lag)
+
+
+def _apart(a: Array, b: Array, lag: int) -> float:
+    """Distance of two runs at a lag [rad]: what the better `SHARE` of their common samples stays within."""
+    ra, rb = _overlap(len(a), len(b), lag)
+    return float(np.quantile(np.abs(a[ra] - b[rb]).max(axis=1), SHARE))
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """How a model does on one log that it has not seen, joints that move only.
+
+    Attributes:
+        log: its name. error: (n,) rms(i − î)/rms(i). torque: (n,) rms [N m].
+        controller: (n,) the same for the controller's own target current, None if not logged.
+        floor: (n,) from repeated paths, None if no path repeats.
+    """
+
+    log: str
+    error: Array
+    torque: Array
+    controller: Array | None
+    floor: Array | None
+
+
+def held_out(identified: Identified, log: Log, load: Load | None = None, again: Sequence[Log] = ()) -> Held:
+    """Judge a model on a log; a payload is weighed in the log itself, as its mounting is not known beforehand.
+
+    `again` are logs with the same payload that may run the same path: they give the floor.
+    """
+    carried = payload(identified, log).parameters if load is not None else None
+    prepared = prepare(log)
+    found = predict_currents(identified, prepared, payload=carried)
+    floors = (repeat_floor(log, other) for other in (None, *again))
+    floor = next((x for x in floors if x is not None), None)
+    return Held(log.name, found.error, found.torque_error, controller_error(log), floor)
+
+
+@names_culprit
+def validate(
+    logs: Sequence[Log], robot: Robot, *, gains: Gains | None = None, payloads: Sequence[Load | None] | None = None
+) -> tuple[Held, ...]:
+    """Leave one log out after another: fit on the rest, judge on it. Arguments as `fit`; at least two logs."""
+    if len(logs) < 2:
+        raise InputError("validate: leaving one log out needs at least two")
+    carried = list(payloads) if payloads is not None else [None] * len(logs)
+    out = []
+    for k, log in enumerate(logs):
+        rest = [other for i, other in enumerate(logs) if i != k]
+        loads = [load for i, load in enumerate(carried) if i != k]
+        again = [other for other, load in zip(rest, loads, strict=True) if load is None and carried[k] is None]
+        out.append(
+            held_out(
+                fit(rest, robot, gains=gains, payloads=None if payloads is None else loads), log, carried[k], again
+            )
+        )
+    return tuple(out)
+
+
+def controller_error(log: Log) -> Array | None:
+    """rms(i − i_target)/rms(i) of the controller's own model, filtered alike, moving joints (n,); None without it."""
+    if log.target_current is None:
+        return None
+    prepared = prepare(log)
+    top, bottom = np.zeros(log.n), np.zeros(log.n)
+    for piece in prepared.pieces:
+        i = prepared.filter.without_phase(piece.current)
+        target = prepared.filter.without_phase(piece.target_current)
+        moving = np.abs(piece.qd) > MOVING
+        top += np.sum((i - target) ** 2 * moving, axis=0)
+        bottom += np.sum(i**2 * moving, axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.sqrt(top / bottom))

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How well an arm can move from where it stands: manipulability ellipsoid, conditioning, distance to singularity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from armwright.arguments import names_culprit
+from armwright.errors import InputError
+from armwright.kinematics.extent import SINGULAR_BELOW, characteristic_length, full_rank, weights
+from armwright.kinematics.frame_names import FrameLike, body_index
+from armwright.kinematics.jacobians import jacobian
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+Part = Literal["linear", "angular", "full"]
+NOISE = 1e-15
+"""Share of the largest singular value that rounding makes of a zero: four units in the last place."""
+ROWS = {"linear": slice(0, 3), "angular": slice(3, 6), "full": slice(0, 6)}
+NEAR_BELOW = 0.05
+"""Smallest to largest singular value, metres weighed, below which a configuration is called near a singularity: joints
+then turn 20 times as fast as elsewhere for the same motion. A word of the report; nothing else depends on it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ellipsoid:
+    """The set {J qd : ‖qd‖ ≤ 1} (003 §4.3).
+
+    Attributes:
+        axes: (..., m, m), column k is the direction of half-axis k (its sign is arbitrary), longest first.
+        half_lengths: (..., m) singular values of J, longest first; zeros where J has no rank.
+        W: (...,) volume measure sqrt(det(J Jᵀ)), the product of the half lengths.
+    """
+
+    axes: Array
+    half_lengths: Array
+    W: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Singularity:
+    """How close one configuration is to a singularity.
+
+    Attributes:
+        status: "regular", "near" (conditioning worse than 1 : 20) or "singular" (rank lost to 1e-6).
+        smallest, largest: extreme singular values of the Jacobian with its linear rows divided by `length`; smallest
+            among those that the arm has in general (a planar arm never has six).
+        rank: number of singular values above 1e-6 of the largest.
+        determinant: det J (square Jacobians, unweighed), None otherwise.
+        lost: (6,) unit twist direction [v; w] that is hardest to produce, base axes.
+        free: (n,) unit joint direction that moves the frame least.
+        length: characteristic length used to compare metres with radians.
+        message: one sentence for a person.
+    """
+
+    status: Literal["regular", "near", "singular"]
+    smallest: float
+    largest: float
+    rank: int
+    determinant: float | None
+    lost: Array
+    free: Array
+    length: float
+    message: str
+
+
+@names_culprit
+def manipulability(robot: Robot, q: ArrayLike, part: Part = "linear", frame: FrameLike = None) -> Ellipsoid:
+    """Return the velocity manipulability ellipsoid of a frame (003 §4.3).
+
+    Args:
+        robot: the arm.
+        q: joint coordinates (..., n).
+        part: "linear" (rows v), "angular" (rows w) or "full" (all six, mixed units as they are).
+        frame: None for the tool, a link's name, or a body index.
+    """
+    if part not in ROWS:
+        raise InputError(f"part must be 'linear', 'angular' or 'full', got {part!r}")
+    J = jacobian(robot, q, frame)[..., ROWS[part], :]
+    U, s, _ = np.linalg.svd(J, full_matrices=True)
+    rows = J.shape[-2]
+    half = np.zeros((*J.shape[:-2], rows))
+    half[..., : s.shape[-1]] = s
+    return Ellipsoid(axes=U, half_lengths=half, W=np.prod(half, axis=-1))
+
+
+@names_culprit
+def smallest_singular_value(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Array:
+    """Return the smallest singular value of the geometric Jacobian, (...,) for q of shape (..., n)."""
+    return np.asarray(np.linalg.svd(jacobian(robot, q, frame), compute_uv=False).min(axis=-1, initial=np.inf))
+
+
+@names_culprit
+def condition_number(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Array:
+    """Return largest/smallest singular value of the geometric Jacobian, (...,); inf where it is singular."""
+    s = np.linalg.svd(jacobian(robot, q, frame), compute_uv=False)
+    low, high = s.min(axis=-1), s.max(axis=-1)
+    regular = low > NOISE * high
+    return np.asarray(np.where(regular, high / np.where(regular, low, 1.0), np.inf))
+
+
+@names_culprit
+def singularity(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Singularity:
+    """Report how close one configuration q (n,) is to a singularity, and which motion is lost there."""
+    q = np.asarray(q, dtype=np.float64)
+    if q.ndim != 1:
+        raise InputError(f"q: expected one configuration of shape ({robot.n},), got {q.shape}")
+    J = jacobian(robot, q, frame)
+    weigh = weights(robot)
+    U, s, Vt = np.linalg.svd(weigh[:, None] * J, full_matrices=True)
+    needed = full_rank(robot, body_index(robot, frame))
+    if needed == 0:
+        raise InputError(f"no joint of {robot.name!r} moves this frame")
+    k = needed - 1
+    largest, smallest = float(s[0]), float(s[k])
+    ratio = smallest / largest
+    rank = int((s > SINGULAR_BELOW * largest).sum())
+    status: Literal["regular", "near", "singular"] = "regular"
+    if ratio < SINGULAR_BELOW:
+        status = "singular"
+    elif ratio < NEAR_BELOW:
+        status = "near"
+    lost = U[:, k] * weigh
+    mover = robot.joints[int(np.argmax(np.abs(Vt[k])))].name
+    message = (
+        f"{status}: rank {rank} of {needed}, singular values {largest:.4g} … {smallest:.4g} (ratio {ratio:.3g}); "
+        f"the joint motion that moves the frame least is led by {mover!r}"
+    )
+    return Singularity(
+        status=status,
+        smallest=smallest,
+        largest=largest,
+        rank=rank,
+        determinant=float(np.linalg.det(J)) if J.shape[0] == J.shape[1] else None,
+        lost=lost / np.linalg.norm(lost),
+        free=Vt[k],
+        length=characteristic_length(robot),
+        message=message,
+    )

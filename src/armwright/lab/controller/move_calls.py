@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Literal script calls and register commands become motions; what cannot be obeyed is refused with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.lab.controller import controller as core
+from armwright.lab.controller.motions import (
+    JointMove,
+    JointServo,
+    JointSpeed,
+    LineMove,
+    Motion,
+    Stretch,
+    ToolSpeed,
+    brake,
+)
+from armwright.lab.controller.move_chains import Chain, Maker, ToolCourse
+from armwright.lab.wire.script_text import Call, Pose
+from armwright.motion.trajectory import Reference
+
+if TYPE_CHECKING:
+    from armwright.lab.controller.controller import Controller
+    from armwright.types import Array
+
+REACH = 3.0  # [m]: positions beyond are refused unseen
+MOST_ANGLE = 4.0 * np.pi
+LEAST_WAY = 1e-6  # between two points of a course [m]
+BACK = -0.985  # cosine between two legs of a course that are nearly opposite: no arc fits in
+MOST_RADIUS = 2.0  # of a blend [m]
+NEAR = 1e-6  # error of a pose that counts as reached [m, rad]
+TO_A_GOAL = ("movej", "movel", "movep")
+
+
+def six(numbers: Sequence[float], what: str, most: float) -> Array:
+    """Six finite numbers within ±most."""
+    values = np.array(numbers, dtype=np.float64)
+    if values.shape != (6,) or not np.isfinite(values).all() or np.abs(values).max() > most:
+        raise InputError(f"{what}: six numbers within ±{most:g} needed")
+    return values
+
+
+def pose_goal(goal: Sequence[float]) -> Array:
+    """A TCP pose that may be within reach."""
+    pose = six(goal, "pose", max(REACH, MOST_ANGLE))
+    if np.abs(pose[:3]).max() > REACH:
+        raise InputError(f"pose: no arm reaches {np.round(pose[:3], 3).tolist()}")
+    return pose
+
+
+def joint_goal(c: Controller, goal: Sequence[float]) -> Array:
+    """Joints within their range."""
+    q = six(goal, "joints", MOST_ANGLE)
+    robot = c.plant.robot
+    if (q > robot.upper).any() or (q < robot.lower).any():
+        raise InputError(f"joints {np.round(q, 3).tolist()} leave their range")
+    return q
+
+
+def reached(found: Array | None, pose: Array) -> Array:
+    """The configuration that was found.
+
+    Raises:
+        InputError: there is none.
+    """
+    if found is None:
+        raise InputError(f"no configuration reaches {np.round(pose, 4).tolist()}")
+    return found
+
+
+def rates(c: Controller, v: float, a: float, tool: bool) -> tuple[float, float]:
+    """Speed and acceleration within (0, limit]."""
+    most_v, most_a = (3.0, 150.0) if tool else (float(c.most_speed.min()), float(c.most_acceleration.max()))
+    if not (np.isfinite(v) and np.isfinite(a) and v > 0.0 and a > 0.0):
+        raise InputError(f"speed and acceleration must be > 0, got {v} and {a}")
+    return min(v, most_v), min(a, most_a)
+
+
+def joint_move(c: Controller, start: Reference, q: Array, v: float, a: float) -> JointMove:
+    """Movej."""
+    return JointMove(start.q, q, *rates(c, v, a, tool=False), lambda at: c.plant.pose_of(at)[:3])
+
+
+def line_move(c: Controller, start: Reference, pose: Array, v: float, a: float) -> LineMove:
+    """Movel."""
+    return LineMove(start, c.plant.pose_of(start.q), pose, *rates(c, v, a, tool=True), c.plant.towards)
+
+
+def tool_speed(c: Controller, start: Reference, speed: Sequence[float], a: float, time: float) -> ToolSpeed:
+    """Speedl; a time of 0 counts for a second."""
+    wanted, (_, a) = six(speed, "speed", 10.0), rates(c, 1.0, a, tool=True)
+    motion = ToolSpeed(start, c.plant.pose_of(start.q), wanted, a, time if time > 0.0 else 1.0, c.plant.towards)
+    motion.take_over(c.motion)
+    return motion
+
+
+def joint_speed(c: Controller, start: Reference, speed: Sequence[float], a: float, time: float) -> JointSpeed:
+    """Speedj; joints faster than their limit are limited, a time of 0 counts for a second."""
+    wanted = np.clip(six(speed, "speed", 100.0), -c.most_speed, c.most_speed)
+    return JointSpeed(start, wanted, rates(c, 1.0, a, tool=False)[1], time if time > 0.0 else 1.0)
+
+
+def servo_joints(c: Controller, goal: Array, time: float, lookahead: float, gain: float) -> None:
+    """Servoj: aim the servo that is under way, or begin one."""
+    motion = c.motion
+    if not (c.moving and isinstance(motion, JointServo)):
+        motion = JointServo(c.reference, c.most_speed, c.most_acceleration)
+        c.begin(motion)
+    motion.aim(goal, time if time > 0.0 else 0.008, lookahead, gain)
+
+
+def _first(call: Call) -> tuple[Sequence[float], bool]:
+    """The six numbers that come first, and whether they are a pose."""
+    first = call.values[0] if call.values else call.named.get("pose", call.named.get("q", call.named.get("qd", ())))
+    numbers = first.numbers if isinstance(first, Pose) else first
+    if not isinstance(numbers, tuple):
+        raise InputError(f"{call.name}: a list of six numbers must come first")
+    return numbers, isinstance(first, Pose)
+
+
+def servo_call(c: Controller, call: Call) -> None:
+    """A literal servoj that comes alone."""
+    servo_joints(c, *_servo_target(c, call))
+
+
+def _servo_target(c: Controller, call: Call) -> tuple[Array, float, float, float]:
+    numbers, is_pose = _first(call)
+    if is_pose:
+        raise InputError("servoj: joints needed, not a pose")
+    lookahead, gain = call.number(4, "lookahead_time", 0.1), call.number(5, "gain", 300.0)
+    return joint_goal(c, numbers), call.number(3, "t", 0.002), lookahead, gain
+
+
+def needs_inverse(calls: Sequence[Call]) -> bool:
+    """Whether joints have to be found for a pose before the moves can be made."""
+    return any(call.name == "movej" and _first(call)[1] for call in calls)
+
+
+def with_joints(c: Controller, calls: Sequence[Call], q: Array, tcp: Array) -> list[Call]:
+    """The same moves with joints in place of movej's poses, nearest to where the arm then is; q (6,): at first.
+
+    Raises:
+        InputError: a pose that cannot be reached.
+    """
+    out = []
+    for call in calls:
+        if call.name in TO_A_GOAL:
+            numbers, is_pose = _first(call)
+            pose = pose_goal(numbers) if is_pose else np.zeros(6)
+            found = c.plant.inverse(pose, q, tcp) if is_pose else joint_goal(c, numbers)
+            if call.name == "movej":
+                joints = tuple(reached(found, pose).tolist())
+                named = {name: value for name, value in call.named.items() if name not in ("pose", "q")}
+                call = Call(call.name, (joints, *call.values[1:]), named)
+            q = q if found is None else found
+        out.append(call)
+    return out
+
+
+def motion_of(c: Controller, call: Call, start: Reference) -> Motion:
+    """The motion of a literal call from where an earlier one ends; a pose of movej has become joints before."""
+    if call.name in ("stopj", "stopl"):
+        first = call.values[0] if call.values else None
+        a = first if isinstance(first, float) else call.number(0, "a", 2.0)
+        return brake(start, rates(c, 1.0, float(a), tool=False)[1])
+    if call.name == "servoj":
+        servo = JointServo(start, c.most_speed, c.most_acceleration)
+        servo.aim(*_servo_target(c, call))
+        return servo
+    numbers, is_pose = _first(call)
+    if call.name in ("speedj", "speedl"):
+        speed = joint_speed if call.name == "speedj" else tool_speed
+        return speed(c, start, numbers, call.number(1, "a", 1.4), call.number(2, "t", 1.0))
+    a, v = _rates_of(call)
+    if call.name == "movej":
+        move: Stretch = joint_move(c, start, joint_goal(c, numbers), v, a)
+    else:
+        move = line_move(c, start, _tool_goal(c, numbers, is_pose), v, a)
+    time = call.number(3, "t", 0.0) if call.name != "movep" else 0.0
+    if time > 0.0:
+        move.last(time, *rates(c, 100.0, 1000.0, tool=call.name != "movej"))
+    return move
+
+
+def _tool_goal(c: Controller, numbers: Sequence[float], is_pose: bool) -> Array:
+    """A TCP pose, or where joints bring the TCP."""
+    return pose_goal(numbers) if is_pose else c.plant.pose_of(joint_goal(c, numbers))
+
+
+def _rates_of(call: Call) -> tuple[float, float]:
+    tool = call.name != "movej"
+    a = call.number(1, "a", core.TOOL_ACCELERATION if tool else core.JOINT_ACCELERATION)
+    return a, call.number(2, "v", core.TOOL_SPEED if tool else core.JOINT_SPEED)
+
+
+def _radius(call: Call) -> float:
+    r = call.number(3 if call.name == "movep" else 4, "r", 0.0)
+    if not 0.0 <= r <= MOST_RADIUS:
+        raise InputError(f"{call.name}: a blend radius of 0 to {MOST_RADIUS:g} m, got {r}")
+    return r
+
+
+def _course(c: Controller, calls: Sequence[Call], start: Reference) -> Motion:
+    """Several movep as one way; v and a are those of the first."""
+    a, v = _rates_of(calls[0])
+    poses = np.array([c.plant.pose_of(start.q), *[_tool_goal(c, *_first(call)) for call in calls]])
+    legs = np.diff(poses[:, :3], axis=0)
+    ways = np.linalg.norm(legs, axis=1)
+    if ways.min() < LEAST_WAY or (np.sum(legs[:-1] * legs[1:], axis=1) < BACK * ways[:-1] * ways[1:]).any():
+        return Chain([partial(motion_of, c, call) for call in calls], start)  # it only turns, or turns back: stop there
+    return ToolCourse(start, poses, [_radius(k) for k in calls[:-1]], *rates(c, v, a, tool=True), c.plant.towards)
+
+
+def path(c: Controller, calls: Sequence[Call]) -> Chain:
+    """Literal moves one after the other, with their blends; several movep that blend are one way."""
+    makers: list[Maker] = []
+    radii: list[float] = []
+    firsts: list[int] = []
+    k = 0
+    while k < len(calls):
+        run = k  # the last of the movep that belong to the one at k
+        while calls[run].name == "movep" and run + 1 < len(calls) and calls[run + 1].name == "movep":
+            if not _radius(calls[run]) > 0.0:
+                break
+            run += 1
+        if run > k:
+            makers.append(partial(_course, c, calls[k : run + 1]))
+            radii.append(0.0)
+        else:
+            makers.append(partial(motion_of, c, calls[k]))
+            radii.append(_radius(calls[k]) if calls[k].name in TO_A_GOAL else 0.0)
+        firsts.append(k)
+        k = run + 1
+    return Chain(makers, Reference(c.reference.q, np.zeros(6), np.zeros(6)), radii, firsts)
+
+
+def setting(c: Controller, call: Call) -> None:
+    """set_tcp, set_payload and digital outputs."""
+    first = call.values[0] if call.values else None
+    if call.name == "set_tcp" and isinstance(first, Pose):
+        c.plant.tcp[...] = six(first.numbers, "tcp", max(1.0, 2.0 * np.pi))
+    elif call.name == "set_payload" and isinstance(first, float):
+        centre = call.values[1] if len(call.values) > 1 else (0.0, 0.0, 0.0)
+        c.plant.told(first, np.array(centre if isinstance(centre, tuple) and len(centre) == 3 else (0.0, 0.0, 0.0)))
+    elif isinstance(first, float) and 0 <= first < 8 and len(call.values) > 1:
+        bit = 1 << int(first)
+        c.registers.digital = c.registers.digital | bit if call.values[1] else c.registers.digital & ~bit

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole experiment: devices, runs, evaluation, report; it can be broken off at any time and gone on with."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from armwright.errors import InputError
+from armwright.lab.experiment.evaluate import Evaluated, evaluate, facts_of, write_json
+from armwright.lab.experiment.experiment_file import Experiment
+from armwright.lab.experiment.experiment_report import write_report
+from armwright.lab.experiment.experiment_runs import Tell, bench, is_finished, make_run
+from armwright.lab.mover import Command
+from armwright.packages import need
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Where everything is, what was found, and how long it took [s].
+
+    Attributes:
+        recorded: names of the runs that were made now; the others had been before.
+    """
+
+    folder: Path
+    report: Path
+    evaluated: Evaluated
+    facts: dict[str, Any]
+    seconds: float
+    recorded: tuple[str, ...]
+
+
+def conduct(
+    experiment: Experiment,
+    folder: str | Path,
+    *,
+    resume: bool = False,
+    tell: Tell = lambda text: None,
+    ready: Callable[[Command], None] = lambda command: None,
+) -> Outcome:
+    """Run an experiment.
+
+    Args:
+        experiment: from `read_experiment`.
+        folder: for recordings and results; made if it is not there.
+        resume: keep the recordings of runs that were finished; otherwise a folder with recordings is refused.
+        tell: takes lines of progress.
+        ready: called before each run with the first command; returns when the arm stands there.
+
+    Returns:
+        An `Outcome`. What was recorded stays in the folder, also when this raises.
+    """
+    for package, extra in (("mcap", "log"), ("pyarrow", "log"), ("matplotlib", "plot")):
+        need(package, extra, "a whole experiment")  # before anything moves
+    begun = time.monotonic()
+    out = _folder(experiment, Path(folder), resume)
+    todo = [run for run in experiment.runs if not is_finished(out / f"{run.name}.mcap", run)]
+    for run in experiment.runs:
+        if run not in todo:
+            tell(f"{run.name}: {run.name}.mcap is there")
+    if todo:
+        tell("starting the devices" if experiment.virtual is not None else "looking for the devices")
+        with bench(experiment) as devices:
+            for run in todo:
+                make_run(devices, run, out / f"{run.name}.mcap", tell, ready)
+    tell("evaluating")
+    done = evaluate(experiment, out, tell)
+    facts = {"title": experiment.title, "recorded_now": [run.name for run in todo], **facts_of(done)}
+    whole = time.monotonic() - begun if len(todo) == len(experiment.runs) else None
+    report = write_report(experiment, done, out / "report.html", whole)
+    seconds = time.monotonic() - begun
+    write_json(out / "report.json", facts | {"seconds": seconds})
+    return Outcome(out, report, done, facts, seconds, tuple(run.name for run in todo))
+
+
+def _folder(experiment: Experiment, out: Path, resume: bool) -> Path:
+    held = [run.name for run in experiment.runs if (out / f"{run.name}.mcap").exists()]
+    if held and not resume:
+        raise InputError(
+            f"{out}: has recordings of {', '.join(held)} already; go on with --resume, or choose another --out"
+        )
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for file in {experiment.path, *(run.moves for run in experiment.runs)}:
+            if file.resolve().parent != out.resolve():
+                shutil.copyfile(file, out / file.name)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written: {error.strerror or error}") from error
+    return out

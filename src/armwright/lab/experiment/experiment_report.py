@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of an experiment: one HTML page with its pictures inside, and the same as JSON.
+
+Pictures of an experiment: torque over current, wrenches against the sensor, a tap on two clocks.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.identify.drive_gains import CurrentMap, current_rows
+from armwright.lab.experiment.acceptance import Criterion, row
+from armwright.lab.experiment.compare_wrenches import COMPONENTS, CONTROLLER, FRICTION, NONE, Compared
+from armwright.lab.experiment.evaluate import Evaluated
+from armwright.packages import need
+from armwright.recording.pictures.html_page import escaped, html_table, write_html
+
+if TYPE_CHECKING:
+    from armwright.identify.current_log import Log
+    from armwright.lab.experiment.experiment_file import Experiment
+    from armwright.robot.model import Robot
+
+LINES = {NONE: ("0.75", 0.8), CONTROLLER: ("C1", 0.8), FRICTION: ("C0", 1.1)}
+
+
+def _figure(width: float, height: float) -> Any:
+    need("matplotlib", "plot", "drawing")
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def png(figure: Any) -> bytes:
+    """The picture's bytes."""
+    held = io.BytesIO()
+    figure.savefig(held, dpi=110, format="png")
+    return held.getvalue()
+
+
+def current_picture(logs: Sequence[Log], robot: Robot, found: CurrentMap) -> Any:
+    """Rigid-body torque over current, and with friction (004 figures 6.1 and 6.2), each joint."""
+    tau, _, dry, qd, current, moving = current_rows(logs, robot)
+    figure = _figure(11.0, 4.2)
+    axes = figure.subplots(2, robot.n)
+    friction = found.coulomb * dry + found.viscous * qd
+    for j, joint in enumerate(robot.joints):
+        use = moving[:, j]
+        for axis, torque, r2 in (
+            (axes[0, j], tau, found.r2_rigid[j]),
+            (axes[1, j], tau + friction, found.r2_friction[j]),
+        ):
+            axis.plot(current[use, j], torque[use, j], ".", ms=1.2, color="0.4")
+            axis.text(
+                0.04,
+                0.96,
+                f"R² {r2:.2f}",
+                transform=axis.transAxes,
+                va="top",
+                fontsize=8,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
+            )
+            axis.tick_params(labelsize=7)
+        ends = np.array([current[use, j].min(), current[use, j].max()])
+        style = "-" if found.determined[j] else ":"
+        axes[1, j].plot(ends, found.k[j] * ends + found.b[j], style, color="C3", lw=1.0)
+        axes[0, j].set_title(joint.name, fontsize=8)
+        axes[1, j].set_xlabel("current [A]", fontsize=8)
+    axes[0, 0].set_ylabel("rigid body [N m]", fontsize=8)
+    axes[1, 0].set_ylabel("with friction [N m]", fontsize=8)
+    return figure
+
+
+def wrench_picture(found: Compared, threshold: float) -> Any:
+    """The six components of one run: sensor, estimates, and the detector's threshold on F_z."""
+    figure = _figure(11.0, 8.0)
+    axes = figure.subplots(6, 1, sharex=True)
+    t = found.t - found.t[0]
+    for k, (axis, name) in enumerate(zip(axes, COMPONENTS, strict=True)):
+        axis.plot(t, found.sensor[:, k], color="k", lw=1.4, label="force sensor")
+        for estimate, (colour, width) in LINES.items():
+            axis.plot(t, found.estimates[estimate][:, k], color=colour, lw=width, label=estimate, zorder=1.9)
+        axis.set_ylabel(f"{name} [{'N' if k < 3 else 'N m'}]", fontsize=8)
+        axis.tick_params(labelsize=7)
+        size = 1.3 * max(
+            np.abs(found.sensor[:, k]).max(), np.abs(found.estimates[FRICTION][found.judged, k]).max(), 1.0
+        )
+        axis.set_ylim(-size, size)
+        for begin, end in _outside(found.judged):
+            axis.axvspan(t[begin], t[end], color="0.93", lw=0, zorder=0)
+    for level in (-threshold, threshold):
+        axes[2].axhline(level, color="C3", lw=0.7, ls=":")
+    axes[0].legend(loc="upper right", fontsize=7, ncols=4)
+    axes[-1].set_xlabel("time [s]; grey: not judged (no motion, or near a singularity)", fontsize=8)
+    return figure
+
+
+def _outside(judged: Any) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], ~judged, [False]]).astype(int)))
+    return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+WORDS = {True: "met", False: "NOT MET", None: "not judged"}
+
+
+def sentence(criteria: Sequence[Criterion]) -> str:
+    """The verdict in a sentence."""
+    met, failed, unknown = (sum(c.passed is value for c in criteria) for value in (True, False, None))
+    return f"{met} of 004's demands met, {failed} not met, {unknown} not judged."
+
+
+def write_report(experiment: Experiment, done: Evaluated, path: Path, seconds: float | None) -> Path:
+    """Write the page; seconds: what the whole took, None if some of it had been recorded before."""
+    lead = sentence(done.criteria)
+    if seconds is not None:
+        lead += f" From starting the devices to this page: {seconds:.0f} s."
+    body = [f"<h1>{escaped(experiment.title)}</h1>", f'<p class="lead">{escaped(lead)}</p>']
+    body.append("<h2>What 004 demands</h2>" + _acceptance(done.criteria))
+    body.append(f"<p>{escaped(_devices(experiment))}</p>")
+    free = [done.data[run.name].log for run in experiment.runs if not run.contact]
+    body.append("<h2>E5: currents and torques</h2>")
+    body.append(_picture(current_picture(free, done.robot, done.currents), _CURRENTS))
+    body.append(_currents(done))
+    for found in done.compared:
+        body.append(f"<h2>E6: {escaped(found.run)}</h2>")
+        body.append(_picture(wrench_picture(found, experiment.threshold), _WRENCH))
+        heads = ("mean | largest error", *COMPONENTS)
+        rows = [
+            (
+                name,
+                *(f"{a:.2f} | {b:.1f}" for a, b in zip(found.mean_error(name), found.largest_error(name), strict=True)),
+            )
+            for name in found.estimates
+        ]
+        body.append(html_table(heads, rows))
+    body.append("<h2>E7: the stand</h2>" + _stand(done))
+    return write_html(path, experiment.title, ["<style>td,th{text-align:left}</style>", *body])
+
+
+_CURRENTS = (
+    "Torque over motor current, moving rows of the runs without contact. Above: the rigid body alone. Below: with "
+    "friction, and the line τ = k i + b by regressing the current; dotted where k is undetermined."
+)
+_WRENCH = (
+    "Wrench on the arm at the flange, base axes, sensor and estimates behind the same low-pass of 8 Hz without delay. "
+    "Tool weight and bias are taken off the sensor. Where the arm rests, stiction hides part of a push."
+)
+
+
+def _acceptance(criteria: Sequence[Criterion]) -> str:
+    rows = [(c.experiment, c.what, c.limit, c.found, WORDS[c.passed]) for c in criteria]
+    table = html_table(("", "demand", "limit", "found", ""), rows)
+    for word, colour in (("NOT MET", "#b2182b"), ("met", "#1a7f37")):
+        table = table.replace(f"<td>{word}</td>", f'<td style="color:{colour};font-weight:600">{word}</td>')
+    return table
+
+
+def _devices(experiment: Experiment) -> str:
+    if experiment.virtual is None:
+        return "Real devices: what is true of them is not known, so that gains and clocks are not judged."
+    v = experiment.virtual
+    return (
+        f"Virtual devices with known truth, seed {v.seed}, {v.pace:g} times as fast as real ones; currents with "
+        f"{v.current_noise:g} A of noise. Inertias, rotors and friction law of the plant are those of the description "
+        "and 004: a real arm has others, and friction that drifts."
+    )
+
+
+def _currents(done: Evaluated) -> str:
+    found, truth = done.currents, next(iter(done.data.values())).facts.get("truth")
+    heads = ["joint", "k [N m/A]", "deviation", "b [N m]", "ν_c [N m]", "ν_v [N m s/rad]"]
+    heads += ["true k", "true b", "true ν_c = ν_v"] if truth else []
+    rows = []
+    for j, joint in enumerate(done.robot.joints):
+        known = f"{found.k[j]:.2f}" if found.determined[j] else "undetermined"
+        cells = [joint.name, known, f"{100 * found.share[j]:.0f} %"]
+        cells += [f"{x[j]:.2f}" for x in (found.b, found.coulomb, found.viscous)]
+        cells += [f"{truth[key][j]:.2f}" for key in ("k", "b", "coulomb")] if truth else []
+        rows.append(cells)
+    used = f"Where k is undetermined, that of the nearest joint is used for wrenches: {row(found.usable())} N m/A."
+    return f"{html_table(heads, rows)}<p>{escaped(used)}</p>"
+
+
+def _stand(done: Evaluated) -> str:
+    rows: list[tuple[Any, ...]] = []
+    for name, data in done.data.items():
+        for topic, counted in data.devices.items():
+            clock = done.clocks[name].get(topic)
+            told = ""
+            if clock is not None and clock.alignment is not None:
+                a = clock.alignment
+                told = (
+                    f"{a.offset:.4f} ± {a.offset_interval:.4f} s, drift {1e6 * a.drift:.0f} "
+                    f"± {1e6 * a.drift_interval:.0f} ppm, jitter {1e3 * a.jitter:.1f} ms"
+                )
+            elif clock is not None:
+                told = clock.said
+            rows.append((name, topic, counted["received"], counted["lost"], counted["connections"], told))
+    table = html_table(("run", "device", "received", "lost", "connections", "its clock on the robot's"), rows)
+    weight = ""
+    if done.weight is not None:
+        centre = row(1e3 * np.asarray(done.weight.centre), 1)
+        weight = (
+            f"Weighed by the sensor: {done.weight.mass:.3f} kg at {centre} mm; bias {row(done.weight.bias)} N, N m."
+        )
+    return f"{table}<p>{escaped(weight)}</p>"
+
+
+def _picture(figure: Any, caption: str) -> str:
+    data = base64.b64encode(png(figure)).decode()
+    text = escaped(caption)
+    return f'<figure><img alt="{text}" src="data:image/png;base64,{data}"><figcaption>{text}</figcaption></figure>'

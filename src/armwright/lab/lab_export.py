@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings as tables: one CSV or Parquet file a device, with the column names that `identify` knows."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.lab.packets import Recorded, read_packets, recipe_from
+from armwright.lab.sources import ASSUMED, scales
+from armwright.lab.wire import netft, xsens
+from armwright.packages import need
+
+if TYPE_CHECKING:
+    from armwright.types import Array
+
+NAMES = {
+    "actual_q": "q",
+    "actual_qd": "qd",
+    "actual_current": "current",
+    "target_moment": "target_torque",
+}
+"""RTDE fields that get the names of our own logs; others keep theirs."""
+
+
+def _vector(name: str, count: int) -> list[str]:
+    name = NAMES.get(name, name)
+    return [f"{name}_{k}" for k in range(count)]
+
+
+def _robot(recorded: Recorded) -> tuple[list[str], Array]:
+    channel = recorded.channels["/robot/rtde"]
+    recipe = recipe_from(channel.recipe)
+    head = 3 + ((channel.facts or {}).get("protocol", "2") == "2")
+    columns, rows = ["t_host", "t"], []
+    first = True
+    for packet in recorded.of("/robot/rtde"):
+        values = recipe.unpack(packet.data[head:])
+        row = [packet.host * 1e-9, values.get("timestamp", packet.device * 1e-9)]
+        for name in recipe.names:
+            if name == "timestamp":
+                continue
+            value = values[name]
+            vector = isinstance(value, tuple)
+            if first:
+                columns += _vector(name, len(value)) if vector else [NAMES.get(name, name)]
+            row += list(value) if vector else [value]
+        rows.append(row)
+        first = False
+    return columns, np.array(rows, dtype=np.float64)
+
+
+def _realtime(recorded: Recorded) -> tuple[list[str], Array]:
+    groups = ["target_q", "target_qd", "target_qdd", "target_current", "target_moment"]
+    groups += ["actual_q", "actual_qd", "actual_current"]
+    columns = ["t_host", "t", *(column for group in groups for column in _vector(group, 6))]
+    columns += ["acceleration_0", "acceleration_1", "acceleration_2"]
+    rows = []
+    for packet in recorded.of("/robot/realtime"):
+        numbers = struct.unpack_from(f">{(len(packet.data) - 4) // 8}d", packet.data, 4)
+        rows.append([packet.host * 1e-9, *numbers[:52]])
+    return columns, np.array(rows, dtype=np.float64)
+
+
+def _force(recorded: Recorded) -> tuple[list[str], Array]:
+    facts = recorded.channels["/ft"].facts or {}
+    try:
+        counts = scales({**ASSUMED, **facts})
+    except ValueError as error:
+        raise InputError(f"recording: calibration of the force sensor: {error}") from None
+    rows = []
+    for packet in recorded.of("/ft"):
+        record = netft.unpack(packet.data, counts)
+        rows.append([packet.host * 1e-9, packet.device * 1e-9, record.rdt_sequence, *record.wrench])
+    return ["t_host", "t", "sequence", "fx", "fy", "fz", "tx", "ty", "tz"], np.array(rows, dtype=np.float64)
+
+
+def _inertial(recorded: Recorded) -> tuple[list[str], Array]:
+    rows = []
+    for packet in recorded.of("/imu"):
+        s = xsens.unpack(packet.data[4:-1])
+        rows.append([packet.host * 1e-9, packet.device * 1e-9, s.counter, *s.acceleration, *s.rate, *s.field])
+    names = [f"{letter}{axis}" for letter in "awm" for axis in "xyz"]
+    return ["t_host", "t", "counter", *names], np.array(rows, dtype=np.float64)
+
+
+_TABLES = {"/robot/rtde": _robot, "/robot/realtime": _realtime, "/ft": _force, "/imu": _inertial}
+
+
+def table_of(recorded: Recorded, topic: str) -> tuple[list[str], Array]:
+    """Column names and rows of one device; times in seconds, host time first, device time second."""
+    return _TABLES[topic](recorded)
+
+
+def tables(path: str | Path | Recorded) -> dict[str, tuple[list[str], Array]]:
+    """Column names and rows by device ("robot-rtde", "robot-realtime", "ft", "imu"); times in seconds."""
+    recorded = path if isinstance(path, Recorded) else read_packets(path)
+    return {
+        topic.strip("/").replace("/", "-"): table_of(recorded, topic)
+        for topic in _TABLES
+        if topic in recorded.channels and recorded.of(topic)
+    }
+
+
+def export(path: str | Path | Recorded, folder: str | Path, kind: str = "csv") -> list[Path]:
+    """Write one table a device into `folder` as "csv" or "parquet"; return the files."""
+    if kind not in ("csv", "parquet"):
+        raise InputError(f"export: csv or parquet, got {kind!r}")
+    target, out = Path(folder), []
+    found = tables(path)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for name, (columns, rows) in found.items():
+            file = target / f"{name}.{kind}"
+            if kind == "csv":
+                np.savetxt(file, rows, delimiter=",", header=",".join(columns), comments="", fmt="%.17g")
+            else:
+                arrow, parquet = need("pyarrow", "log", "writing .parquet"), need("pyarrow.parquet", "log", "parquet")
+                parquet.write_table(arrow.table({c: rows[:, k] for k, c in enumerate(columns)}), file)
+            out.append(file)
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written: {error.strerror}") from error
+    return out

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recording played back *as the devices*: the same ports, the same bytes; fields not recorded are not known.
+
+The sensors of a recording on the wire again: an ATI Net F/T on UDP and HTTP, an Xsens MTi on a pseudo-terminal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.lab.lab_clock import Clock
+from armwright.lab.net import Network
+from armwright.lab.packets import Packet, Recorded, read_packets, recipe_from
+from armwright.lab.sources import ASSUMED
+from armwright.lab.virtual_sensors import Terminal
+from armwright.lab.wire import netft, xsens
+from armwright.lab.wire.dashboard import BANNER
+from armwright.lab.wire.rtde import RtdeConnection
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from armwright.lab.wire.rtde import Recipe
+
+MOST_LISTENERS = 8
+
+
+class ReplayedFt:
+    """Sends recorded RDT records, bit by bit, to whoever asked for a stream; its page is the recorded one.
+
+    Attributes:
+        rdt_port, http_port: numbers. sent: records so far.
+    """
+
+    def __init__(self, network: Network, host: str, rdt_port: int, http_port: int, facts: Mapping[str, str]) -> None:
+        page = facts.get("netftapi2.xml") or _page(facts)
+        self.http_port = network.listen(host, http_port, "ft http", lambda: (netft.HttpConnection(page.encode()), b""))
+        self._socket = network.datagrams(host, rdt_port, self._asked)
+        self.rdt_port = int(self._socket.getsockname()[1])
+        self._left: dict[Any, int] = {}  # address → records left, or -1
+        self.sent = 0
+
+    def _asked(self, data: bytes, address: Any) -> None:
+        if len(data) != netft.REQUEST.size:
+            return
+        magic, command, count = netft.REQUEST.unpack(data)
+        if magic != netft.MAGIC:
+            return
+        if command == netft.STOP:
+            self._left.pop(address, None)
+        may = address in self._left or len(self._left) < MOST_LISTENERS
+        if may and command in (netft.START, netft.START_BUFFERED, netft.START_MULTI):
+            self._left[address] = count or -1
+
+    @property
+    def heard(self) -> bool:
+        """Whether anybody listens."""
+        return bool(self._left)
+
+    def send(self, record: bytes) -> None:
+        """One record to all."""
+        for address, left in list(self._left.items()):
+            with contextlib.suppress(OSError):
+                self._socket.sendto(record, address)
+                self.sent += 1
+            if left == 1:
+                del self._left[address]
+            elif left > 0:
+                self._left[address] = left - 1
+
+
+def _page(facts: Mapping[str, str]) -> str:
+    """A page for a recording that holds none: what its channel says."""
+    said = {**ASSUMED, **facts}
+    return (
+        '<?xml version="1.0"?>\n<netftConfiguration><prodname>recording</prodname>'
+        f"<cfgcpf>{said['counts_per_force']}</cfgcpf><cfgcpt>{said['counts_per_torque']}</cfgcpt>"
+        f"<scfgfu>{said['force_unit']}</scfgfu><scfgtu>{said['torque_unit']}</scfgtu></netftConfiguration>\n"
+    )
+
+
+class ReplayedMti:
+    """Sends recorded MTData messages, bit by bit, on a pseudo-terminal; answers to configuration as the device does.
+
+    Attributes:
+        path: of the terminal. heard: whether a driver has sent anything. lost: bytes that nobody read.
+    """
+
+    def __init__(self, rate: float) -> None:
+        self._terminal = Terminal()
+        self.path, self.close = self._terminal.path, self._terminal.close
+        self._device, self.heard = xsens.Device(1.0 / rate), False
+
+    @property
+    def lost(self) -> int:
+        """Bytes that nobody read."""
+        return self._terminal.lost
+
+    def poll(self) -> None:
+        """Answer the driver."""
+        asked = self._terminal.read()
+        self.heard |= bool(asked)
+        self._terminal.write(self._device.receive(asked))
+
+    def send(self, message: bytes) -> None:
+        """One message, if the device measures."""
+        if self._device.measuring:
+            self._terminal.write(message)
+
+
+PORTS = {"realtime": 30003, "rtde": 30004, "dashboard": 29999, "rdt": netft.RDT_PORT, "ft http": netft.HTTP_PORT}
+ROBOT = ("/robot/rtde", "/robot/realtime")
+TICK = 0.002  # [s]
+
+
+class _Listener:
+    """A port that only tells."""
+
+    def receive(self, data: bytes) -> bytes:
+        """Nothing that is said to a recording has an effect."""
+        return b""
+
+
+class _Dashboard:
+    """Answers everything alike."""
+
+    def receive(self, data: bytes) -> bytes:
+        """One line for each."""
+        return b"This is a recording\n" * data.count(b"\n")
+
+
+class _Host:
+    """The controller that a recording can stand for: it tells, and takes no inputs."""
+
+    def __init__(self, version: tuple[int, int, int, int], rate: float) -> None:
+        self.version, self.rate, self.e_series = version, rate, version[0] >= 5
+
+    def claim(self, names: tuple[str, ...], owner: object) -> bool:
+        """No input is free."""
+        return False
+
+    def release(self, owner: object) -> None:
+        """Nothing is held."""
+
+    def write_inputs(self, values: Mapping[str, Any]) -> None:
+        """Nothing is taken."""
+
+
+class Replay:
+    """A recording on the wire, on the robot's time base: what came together comes together again.
+
+    Attributes:
+        ports: by name. samples: RTDE samples to come. sent: robot's steps so far. done: whether all has been.
+        ft, imu: the sensors that were recorded, else None.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        host: str = "127.0.0.1",
+        ports: dict[str, int] | None = None,
+        loop: bool = False,
+        wait: bool = True,
+        together: bool = False,
+    ) -> None:
+        """Open the ports.
+
+        Args:
+            path: of the recording.
+            host: to listen on.
+            ports: other numbers than the usual ones; 0 chooses a free one.
+            loop: begin again at the end.
+            wait: begin when the first client listens.
+            together: begin when one listens to every device.
+        """
+        recorded = read_packets(path)
+        if not recorded.packets:
+            raise InputError(f"{path}: holds nothing to replay")
+        self.recipe: Recipe | None = None
+        version, rate, head = (3, 15, 8, 0), 125.0, 4
+        channel = recorded.channels.get("/robot/rtde")
+        if channel is not None:
+            facts = channel.facts or {}
+            self.recipe = recipe_from(channel.recipe)
+            head = 3 + (facts.get("protocol", "2") == "2")
+            numbers = [int(part) for part in facts.get("version", "3.15.8.0").split(".")]
+            version = (numbers[0], numbers[1], numbers[2], numbers[3] if len(numbers) > 3 else 0)
+            rate = float(facts.get("rate", 125.0))
+        self._score = score(recorded)
+        self.samples = max(len(recorded.of(topic)) for topic in ROBOT) or len(self._score)
+        self._head, self._loop, self._wait, self._together = head, loop, wait, together
+        self.host, self._ticks, self._next, self._count, self.sent = host, 0, 0, 0, 0
+        self.network = Network()
+        self._controller = _Host(version, rate)
+        self.ft: ReplayedFt | None = None
+        self.imu: ReplayedMti | None = None
+        try:
+            self.ports = self._open(recorded, {**PORTS, **(ports or {})})
+        except BaseException:
+            self._close()
+            raise
+        self._begun = False
+        self.clock = Clock(self._tick, TICK, fifo=False)
+
+    def _open(self, recorded: Recorded, wanted: dict[str, int]) -> dict[str, int]:
+        listen, host = self.network.listen, self.host
+        out = {}
+        if any(topic in recorded.channels for topic in ROBOT):
+            out["rtde"] = listen(host, wanted["rtde"], "rtde", lambda: (self._connection(), b""))
+            out["realtime"] = listen(host, wanted["realtime"], "realtime", lambda: (_Listener(), b""))
+            out["dashboard"] = listen(host, wanted["dashboard"], "dashboard", lambda: (_Dashboard(), BANNER))
+        if "/ft" in recorded.channels:
+            facts = recorded.channels["/ft"].facts or {}
+            self.ft = ReplayedFt(self.network, host, wanted["rdt"], wanted["ft http"], facts)
+            out |= {"rdt": self.ft.rdt_port, "ft http": self.ft.http_port}
+        if "/imu" in recorded.channels:
+            self.imu = ReplayedMti(float((recorded.channels["/imu"].facts or {}).get("rate", 100.0)))
+        return out
+
+    def _connection(self) -> RtdeConnection:
+        connection = RtdeConnection(self._controller)
+        connection.known = dict(zip(self.recipe.names, self.recipe.kinds, strict=True)) if self.recipe else {}
+        return connection
+
+    @property
+    def done(self) -> bool:
+        """Whether it is at its end."""
+        return self._next >= len(self._score) and not self._loop
+
+    def _heard(self) -> list[bool]:
+        """Whether anybody listens, a device each."""
+        streams = any(getattr(c.talk, "streaming", False) for c in self.network.connections("rtde"))
+        out = [streams or bool(self.network.connections("realtime"))] if "rtde" in self.ports else []
+        out += [self.ft.heard] if self.ft is not None else []
+        return out + ([self.imu.heard] if self.imu is not None else [])
+
+    def _tick(self) -> None:
+        with self.network.lock:
+            if self.imu is not None:
+                self.imu.poll()
+            if not self._begun:
+                heard = self._heard()
+                self._begun = not self._wait or (all(heard) if self._together else any(heard))
+            if self._begun and not self.done:
+                self._play()
+        for connection in self.network.connections():
+            connection.flush()
+
+    def _play(self) -> None:
+        """Send what is due by now."""
+        if self._next >= len(self._score):
+            self._next = self._ticks = 0
+        due = self._ticks * TICK + 1e-9
+        self._ticks += 1
+        while self._next < len(self._score) and self._score[self._next][0] <= due:
+            _, packet = self._score[self._next]
+            self._next += 1
+            self._send(packet)
+
+    def _send(self, packet: Packet) -> None:
+        if packet.topic == "/robot/rtde":
+            assert self.recipe is not None
+            self.sent += 1
+            try:
+                sample = self.recipe.unpack(packet.data[self._head :])
+            except struct.error:
+                return
+            self._count += 1
+            for connection in self.network.connections("rtde"):
+                assert isinstance(connection.talk, RtdeConnection)
+                if connection.talk.streaming:
+                    connection.send(connection.talk.data(self._count, sample))
+        elif packet.topic == "/robot/realtime":
+            for connection in self.network.connections("realtime"):
+                connection.send(packet.data)
+        elif packet.topic == "/ft" and self.ft is not None:
+            self.ft.send(packet.data)
+        elif packet.topic == "/imu" and self.imu is not None:
+            self.imu.send(packet.data)
+
+    def _close(self) -> None:
+        self.network.close()
+        if self.imu is not None:
+            self.imu.close()
+
+    def __enter__(self) -> Replay:
+        self.network.start()
+        self.clock.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clock.stop()
+        self._close()
+
+
+def score(recorded: Recorded) -> list[tuple[float, Packet]]:
+    """Packets with the time [s] at which each is due, in that order.
+
+    The robot's packets are due by its own clock, so that jitter on their way is not played again; those of sensors
+    when the host received them, brought to the robot's clock by the packet of the robot that came before.
+    """
+    leader = next((topic for topic in ROBOT if recorded.of(topic)), None)
+    lead = recorded.of(leader) if leader is not None else recorded.packets
+    host = np.maximum.accumulate(np.array([p.host for p in lead], dtype=np.float64))
+    times = np.array([p.device if leader is not None else p.host for p in lead], dtype=np.float64)
+    times = np.concatenate([[0.0], np.cumsum(np.maximum(np.diff(times), 0.0))])  # a controller may have been restarted
+    slope = (times[-1] - times[0]) / max(host[-1] - host[0], 1.0)
+    out = []
+    for topic in dict.fromkeys(packet.topic for packet in recorded.packets):
+        own = recorded.of(topic)
+        came = np.array([packet.host for packet in own], dtype=np.float64)
+        if topic in ROBOT:
+            device = np.array([packet.device for packet in own], dtype=np.float64)
+            begin = float(np.interp(came[0], host, times))
+            due = begin + np.concatenate([[0.0], np.cumsum(np.maximum(np.diff(device), 0.0))])
+        else:
+            k = np.clip(np.searchsorted(host, came, side="right") - 1, 0, len(host) - 1)
+            due = np.maximum.accumulate(times[k] + slope * (came - host[k]))  # never out of order
+        out += list(zip(due.tolist(), own, strict=True))
+    earliest = min(due for due, _ in out)
+    return sorted(((1e-9 * (due - earliest), packet) for due, packet in out), key=lambda entry: entry[0])

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Virtual sensors on the arm of a `Stand`: an ATI Net F/T on UDP and HTTP, an Xsens MTi on a pseudo-terminal.
+
+A pseudo-terminal with a device at our end: what a driver of a serial device opens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.lab.flange_sensing import DeviceClock, Felt, Imperfect
+from armwright.lab.wire import netft, xsens
+
+if TYPE_CHECKING:
+    from armwright.lab.stand import Stand
+
+
+class Terminal:
+    """Never waits: what nobody reads is lost and counted.
+
+    Attributes:
+        path: that a driver opens. lost: bytes that nobody read.
+    """
+
+    def __init__(self) -> None:
+        """Open both ends, without echo and line editing."""
+        import tty  # not on Windows
+
+        self._own, self._other = os.openpty()
+        tty.setraw(self._own)
+        tty.setraw(self._other)
+        os.set_blocking(self._own, False)
+        self.path, self.lost = os.ttyname(self._other), 0
+
+    def read(self) -> bytes:
+        """Return what the driver has sent since the last time."""
+        try:
+            return os.read(self._own, 4096)
+        except OSError:  # nothing there, or nobody any more
+            return b""
+
+    def write(self, data: bytes) -> None:
+        """Send bytes to the driver."""
+        try:
+            self.lost += len(data) - os.write(self._own, data) if data else 0
+        except OSError:
+            self.lost += len(data)
+
+    def close(self) -> None:
+        """Close both ends."""
+        for handle in (self._own, self._other):
+            with contextlib.suppress(OSError):
+                os.close(handle)
+
+
+FT_NOISE, FT_BANDWIDTH = 0.05, 200.0  # [N, N m] a sample, [Hz]
+IMU_NOISE, IMU_BANDWIDTH = 0.002, 30.0  # [m/s², rad/s] a sample, [Hz]
+MOST_LISTENERS = 8
+
+
+class VirtualNetFt:
+    """An ATI sensor; every client that asked for a stream gets its datagrams.
+
+    Attributes:
+        clock: its own time. rate: of its samples [1/s]. sent: records so far, to all clients. skip: every so many
+            records one is not sent (0: none), which only the sequence numbers tell.
+    """
+
+    def __init__(
+        self,
+        stand: Stand,
+        *,
+        rate: float = 250.0,
+        http_port: int = netft.HTTP_PORT,
+        rdt_port: int = netft.RDT_PORT,
+        noise: float = FT_NOISE,
+        bias: Any = 0.0,
+        bandwidth: float = FT_BANDWIDTH,
+        clock: DeviceClock | None = None,
+        skip: int = 0,
+        seed: int = 1,
+    ) -> None:
+        """Open its ports on the stand's address."""
+        self._every = _every(rate, "F/T")
+        self.rate, self.clock, self.skip = rate, clock or DeviceClock(), skip
+        self._reading = Imperfect(6, noise=noise, bias=bias, bandwidth=bandwidth, seed=seed)
+        self._zero = np.zeros(6)
+        self._last = np.zeros(6)
+        self._streams: dict[Any, list[int]] = {}  # address → [records left or -1, sequence]
+        self.sent = self.skipped = 0
+        self._stand = stand
+        self.http_port = stand.network.listen(
+            stand.host, http_port, "ft http", lambda: (netft.HttpConnection(netft.configuration(rate)), b"")
+        )
+        self._socket = stand.network.datagrams(stand.host, rdt_port, self._asked)
+        self.rdt_port = int(self._socket.getsockname()[1])
+        stand.sensors.append(self.tick)
+
+    def _asked(self, data: bytes, address: Any) -> None:
+        if len(data) != netft.REQUEST.size:
+            return
+        magic, command, count = netft.REQUEST.unpack(data)
+        if magic != netft.MAGIC:
+            return
+        if command == netft.STOP:
+            self._streams.pop(address, None)
+        elif command in (netft.START, netft.START_BUFFERED, netft.START_MULTI):
+            if address in self._streams or len(self._streams) < MOST_LISTENERS:
+                self._streams[address] = [count or -1, 0]
+        elif command == netft.SET_BIAS:
+            self._zero = self._last.copy()
+
+    def tick(self, ticks: int, felt: Felt) -> None:
+        """Take a sample if one is due; send it."""
+        if ticks % self._every:
+            return
+        self._last = self._reading(np.asarray(felt.wrench), self._every * 0.002)
+        wrench = tuple((self._last - self._zero).tolist())
+        internal = int(self.clock.at(ticks * 0.002) * netft.INTERNAL_RATE)
+        for address, state in list(self._streams.items()):
+            state[1] += 1
+            state[0] -= state[0] > 0
+            lost = self.skip and state[1] % self.skip == 0
+            self.skipped += bool(lost)
+            if not lost:
+                with contextlib.suppress(OSError):
+                    self._socket.sendto(netft.pack(netft.Record(state[1], internal, 0, wrench)), address)
+                    self.sent += 1
+            if state[0] == 0:
+                del self._streams[address]
+
+
+class VirtualMti:
+    """An Xsens MTi on a pseudo-terminal; `path` is what a driver opens.
+
+    Attributes:
+        path: of the terminal. device: its protocol. samples: so far. lost: bytes that nobody read.
+    """
+
+    def __init__(
+        self,
+        stand: Stand,
+        *,
+        rate: float = 100.0,
+        noise: float = IMU_NOISE,
+        bias: Any = 0.0,
+        bandwidth: float = IMU_BANDWIDTH,
+        clock: DeviceClock | None = None,
+        seed: int = 2,
+    ) -> None:
+        """Open a pseudo-terminal."""
+        self._every, self.clock = _every(rate, "IMU"), clock or DeviceClock()
+        self._reading = Imperfect(9, noise=noise, bias=bias, bandwidth=bandwidth, seed=seed)
+        self._terminal = Terminal()
+        self.path = self._terminal.path
+        self.device, self.samples, self._counter = xsens.Device(1.0 / rate), 0, -1
+        stand.sensors.append(self.tick)
+        stand.closers.append(self._terminal.close)
+
+    @property
+    def lost(self) -> int:
+        """Bytes that nobody read."""
+        return self._terminal.lost
+
+    def tick(self, ticks: int, felt: Felt) -> None:
+        """Answer the driver; take a sample when the device's own clock says so, to the next tick."""
+        if ticks % 5 == 0:
+            self._terminal.write(self.device.receive(self._terminal.read()))
+        counter = int(self.clock.at(ticks * 0.002) / (self._every * 0.002) + 1e-6)
+        due, self._counter = counter != self._counter, counter
+        if not (due and self.device.measuring):
+            return
+        true = np.concatenate([felt.acceleration, felt.rate, felt.field])
+        reading = self._reading(true, self._every * 0.002).tolist()
+        self.samples += 1
+        sample = xsens.Sample(tuple(reading[:3]), tuple(reading[3:6]), tuple(reading[6:]), counter)
+        self._terminal.write(xsens.pack(sample))
+
+
+def _every(rate: float, what: str) -> int:
+    every = round(500.0 / rate) if rate > 0 else 0
+    if every < 1 or abs(500.0 / every - rate) > 1e-6:
+        raise InputError(f"{what}: the rate must divide 500 1/s (500, 250, 125, 100, 50, …), got {rate}")
+    return every

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program while it is being read: its moves and notes so far, and the checks that all languages share."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import ProgramError
+from armwright.programs.languages.scanner import Cursor, Token
+from armwright.programs.program import Joints, Move, Note, Pose, Program, Target
+from armwright.spatial import pose, rotation_from_euler, rotation_from_wxyz
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from armwright.types import Array
+
+MAX_MOVES = 100_000
+MAX_STEPS = 100_000  # statements carried out, loops included
+FARTHEST = 100.0  # m; no arm reaches a hundredth of it less
+MOST_TURNS = 4.0  # of a joint, before degrees are suspected where radians are meant
+MM, DEG, PERCENT = 1000.0, math.pi / 180.0, 100.0  # lengths and shares are divided by theirs: 350 mm is 0.35 m
+
+
+class Draft:
+    """What has been read so far; `cursor` gives the places."""
+
+    def __init__(self, cursor: Cursor, language: str) -> None:
+        """Begin without moves."""
+        self.cursor = cursor
+        self.language = language
+        self.moves: list[Move] = []
+        self.notes: dict[tuple[int, str], Note] = {}
+        self.steps = 0
+        self.name = ""
+        self.robot: str | None = None
+
+    def note(self, line: int, message: str, *, once: bool = False) -> None:
+        """Remember what was assumed; `once` keeps only the first line of each message."""
+        self.notes.setdefault((0 if once else line, message), Note(line, message))
+
+    def step(self, at: Token) -> None:
+        """Count a statement that is carried out; loops that do not end are found by this."""
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            self.cursor.fail(
+                f"endless loop? more than {MAX_STEPS} statements were carried out",
+                at=at,
+                valid="a loop that ends after a known number of passes",
+            )
+
+    def add(self, at: Token, **parts: Any) -> None:
+        """Add a move that was read at `at`; contradictions in it become errors there."""
+        if len(self.moves) >= MAX_MOVES:
+            self.cursor.fail(f"more than {MAX_MOVES} moves", at=at, valid="a shorter program")
+        for target in (parts.get("target"), parts.get("via")):
+            self.check_units(target, at)
+        if parts["kind"] == "wait" and self.moves:  # the arm waits with what it has in its hand
+            last = self.moves[-1]
+            parts |= {n: getattr(last, n) for n in ("T_base_frame", "T_flange_tool", "payload")}
+        text = self.cursor.text_of(at.line)
+        self.moves.append(self.cursor.located(at, Move, line=at.line, text=text, **parts))
+
+    def check_units(self, target: Target | None, at: Token) -> None:
+        """Refuse targets that are so far away that another unit must have been meant."""
+        if isinstance(target, Pose):
+            distance = float(np.abs(target.T[:3, 3]).max())
+            if distance > FARTHEST:
+                self.cursor.fail(
+                    f"a target {distance:.4g} m away: millimetres where metres are meant?",
+                    at=at,
+                    valid=f"targets within {FARTHEST:g} m; {self.language} counts in {UNITS[self.language]}",
+                )
+        elif isinstance(target, Joints) and float(np.abs(target.q).max()) > MOST_TURNS * 2.0 * math.pi:
+            turns = float(np.abs(target.q).max()) / (2.0 * math.pi)
+            self.cursor.fail(
+                f"a joint target of {turns:.4g} turns: degrees where radians are meant?",
+                at=at,
+                valid=f"joints within {MOST_TURNS:g} turns; {self.language} counts in {UNITS[self.language]}",
+            )
+
+    def finish(self) -> Program:
+        """Return the program; one without a move is an error."""
+        if not any(move.kind != "wait" for move in self.moves):
+            raise ProgramError("the program moves nowhere", file=self.cursor.file, valid="at least one move")
+        poses = [
+            m.target for m in self.moves if isinstance(m.target, Pose) and np.array_equal(m.T_base_frame, np.eye(4))
+        ]
+        if poses and max(float(np.abs(target.T[:3, 3]).max()) for target in poses) < 0.01:
+            self.note(
+                self.moves[0].line,
+                f"all targets lie within 10 mm of the base: {self.language} counts in "
+                f"{UNITS[self.language]}; were metres written?",
+            )
+        notes = tuple(sorted(self.notes.values(), key=lambda note: note.line))
+        return Program(
+            tuple(self.moves),
+            robot=self.robot,
+            name=self.name,
+            language=self.language,
+            file=self.cursor.file,
+            notes=notes,
+        )
+
+
+UNITS = {
+    "l-irl": "mm and degrees",
+    "urscript": "m and radians",
+    "rapid": "mm and degrees",
+    "krl": "mm and degrees",
+    "g-code": "mm or inches and degrees",
+}
+
+
+def joints_deg(degrees: Sequence[float], known: tuple[bool, ...] = (), name: str = "") -> Joints:
+    """Return a joint target given in degrees."""
+    return Joints(np.asarray(degrees, dtype=np.float64) * DEG, known, name)
+
+
+def pose_abc(xyz_mm: Sequence[float], abc_deg: Sequence[float]) -> Array:
+    """Return T (4, 4) from millimetres and the angles A, B, C in degrees: R = Rz(A) Ry(B) Rx(C) (L-IRL, KRL)."""
+    R = rotation_from_euler(np.asarray(abc_deg) * DEG, "zyx")
+    T: Array = pose(R, np.asarray(xyz_mm) / MM)
+    return T
+
+
+def pose_wxyz(cursor: Cursor, at: Token, xyz_mm: Sequence[float], wxyz: Sequence[float]) -> Array:
+    """Return T (4, 4) from millimetres and a quaternion w, x, y, z, which must be of unit length to 1e-3."""
+    length = math.sqrt(math.fsum(c * c for c in wxyz))
+    if not abs(length - 1.0) <= 1e-3:
+        cursor.fail(
+            f"a quaternion of length {length:.6g}; the order is w, x, y, z",
+            at=at,
+            valid="four numbers whose squares add up to 1",
+        )
+    T: Array = pose(rotation_from_wxyz(np.asarray(wxyz) / length), np.asarray(xyz_mm) / MM)
+    return T

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What would work: how fast, with which load, with which motors a planned program runs as it was meant.
+
+Where, when and why a motor could not follow: runs of flagged cycles, each with what its torque was wanted for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.dynamics.actuator_side import joint_side
+from armwright.errors import InputError, ProgramError
+from armwright.programs.motors import Override, feasible_override, largest_payload, needed_motors, sensitivity
+from armwright.programs.motors.motor_run import loaded_robot
+from armwright.programs.motors.what_works import LOOKS, flagged_any, least_flagged, sensitivity_to_cycle
+from armwright.programs.outcome.program_execution import Demands, demand_of, sampled
+from armwright.programs.outcome.program_run import Event, WhatWorks
+from armwright.programs.program_plan import plan_program
+from armwright.robot.tree import tree_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.programs.motors import Demand, MotorRun
+    from armwright.programs.outcome.program_run import ProgramRun
+    from armwright.types import Array
+
+APART = 3  # cycles without a flag that still belong to one event: motors at their limit flicker
+
+
+def events_of(outcome: ProgramRun) -> tuple[Event, ...]:
+    """Return the events of a run in order of time."""
+    run = outcome.motors
+    found = []
+    for j in range(run.robot.n):
+        for first, last in _stretches(run.saturated[:, j]):
+            found.append(_torque_event(outcome, j, first, last))
+        for first, last in _stretches(run.clipped[:, j]):
+            found.append(_speed_event(outcome, j, first, last))
+    return tuple(sorted(found, key=lambda event: (event.start, event.joint, event.cause)))
+
+
+def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """First and last index of every stretch of flags with gaps of at most `APART`."""
+    at = np.flatnonzero(flags)
+    if not at.size:
+        return []
+    cuts = np.flatnonzero(np.diff(at) > APART + 1)
+    return list(zip(at[np.r_[0, cuts + 1]].tolist(), at[np.r_[cuts, at.size - 1]].tolist(), strict=True))
+
+
+def _torque_event(outcome: ProgramRun, j: int, first: int, last: int) -> Event:
+    stretch = slice(first, last + 1)
+    wished = outcome.wished.torque_use[stretch, j]
+    own = bool(wished.max() > 1.0)  # asked too much by itself; else the arm only tries to make up for another event
+    run = outcome.wished if own else outcome.motors
+    worst = first + int(np.argmax(run.torque_use[stretch, j]))
+    return Event(
+        cause="torque",
+        asked=float(run.wanted[worst, j]),
+        limit=float(run.limit[worst, j]),
+        parts={name: float(value[j]) for name, value in torque_parts(run, worst).items()},
+        cycles=int(outcome.motors.saturated[stretch, j].sum()),
+        catching_up=not own,
+        **_common(outcome, j, first, last, worst),
+    )
+
+
+def _speed_event(outcome: ProgramRun, j: int, first: int, last: int) -> Event:
+    stretch = slice(first, last + 1)
+    use = outcome.wished.speed_use[stretch, j]
+    own = bool(use.max() > 1.0)
+    worst = first + int(np.argmax(use))
+    if own:
+        asked = float(outcome.wished.qd[worst, j])
+        limit = abs(asked) / float(use.max())
+    else:
+        run = outcome.motors
+        rates = (run.demand.q[1:] - run.starts[0])[stretch] / run.demand.dt
+        worst = first + int(np.argmax(np.abs(rates[:, j])))
+        asked = float(rates[worst - first, j])
+        limit = float(abs(run.drives.within_speeds(rates[worst - first])[j]))
+    return Event(
+        cause="speed",
+        asked=asked,
+        limit=limit,
+        parts={},
+        cycles=int(outcome.motors.clipped[stretch, j].sum()),
+        catching_up=not own,
+        **_common(outcome, j, first, last, worst),
+    )
+
+
+def _common(outcome: ProgramRun, j: int, first: int, last: int, worst: int) -> dict[str, Any]:
+    dt = outcome.motors.demand.dt
+    return {
+        "joint": j,
+        "move": int(outcome.motors.demand.moves[worst]),
+        "start": first * dt,
+        "end": (last + 1) * dt,
+        "worst": worst * dt,
+        "place": outcome.tool_positions[0][worst],
+    }
+
+
+def torque_parts(run: MotorRun, cycle: int) -> dict[str, Array]:
+    """Split the motor torques (n,) that a cycle wanted into what they were for [N m]; the parts sum up to `wanted`."""
+    demand, drives, dt = run.demand, run.drives, run.demand.dt
+    q, qd = (rows[cycle] for rows in run.starts)
+    asked = (demand.q[cycle + 1] - q) / dt
+    qdd = (drives.within_speeds(asked) if run.algorithm.clip else asked) - qd
+    qdd = np.asarray(qdd / dt, dtype=np.float64)
+    robot = run.robot if demand.payload is None else loaded_robot(run.robot, demand.payload[cycle])
+    tree = tree_of(robot, regroup=True)
+    wrench = None if demand.wrench is None else demand.wrench[cycle]
+    still = np.zeros_like(qd)
+    H, gravity = joint_side(tree, q, still)
+    moving = joint_side(tree, q, qd)[1]
+    loaded = moving if wrench is None else joint_side(tree, q, qd, wrench)[1]
+    if drives.reflected is not None:
+        H = H + drives.reflected
+    K = drives.actuators.gear
+    to_motor = np.linalg.inv(K).T
+    parts = {
+        "acceleration": to_motor @ (H @ qdd) + drives.actuators.rotor_inertia * (K @ qdd),
+        "gravity": to_motor @ gravity,
+        "motion": to_motor @ (moving - gravity),
+        "world": to_motor @ (loaded - moving),
+    }
+    parts["friction"] = run.wanted[cycle] - sum(parts.values())
+    return {name: np.asarray(value, dtype=np.float64) for name, value in parts.items()}
+
+
+PERIODS = (0.25, 0.5, 1.0, 2.0)  # of the cycle
+MASSES = (0.0, 1.0, 2.0, 5.0)  # [kg] more
+LEAST = 0.5  # of the time-optimal speed, below which it is not worth a figure
+MOST = 1000.0  # [kg]
+
+
+def override_of(outcome: ProgramRun) -> Override:
+    """How fast the program, and each of its moves, can be run."""
+    return feasible_override(outcome.robot, outcome.demand, outcome.basis, at=Demands(outcome.plan).at)
+
+
+def what_works(outcome: ProgramRun) -> WhatWorks:
+    """Ask all the questions."""
+    robot, demand, basis = outcome.robot, outcome.demand, outcome.basis
+    fastest, refused, clean = _fastest(outcome)
+    own = _own_load(demand)
+    com = _tool_point(demand) if own is None or demand.payload is None else demand.payload[own, 1:4]
+    more = largest_payload(robot, demand, com, basis, most=MOST)
+    return WhatWorks(
+        override=outcome.override,
+        fastest=fastest,
+        fastest_refused=refused,
+        fastest_clean=clean,
+        motors=needed_motors(robot, demand, basis),
+        torque=np.abs(outcome.wished.wanted).max(axis=0),
+        more_payload=float("inf") if more >= MOST else more,
+        payload_share=None if own is None else _payload_share(outcome),
+        sensitivity=(
+            *(sensitivity_to_cycle(robot, demand_of(sampled(outcome.plan, f * demand.dt)), basis) for f in PERIODS),
+            *sensitivity(robot, demand, periods=(), payloads=MASSES, com=com, basis=basis),
+        ),
+    )
+
+
+def _own_load(demand: Demand) -> int | None:
+    """First cycle in which the program carries something."""
+    if demand.payload is None or not demand.payload[:, 0].any():
+        return None
+    return int(np.argmax(demand.payload[:, 0] > 0.0))
+
+
+def _tool_point(demand: Demand) -> Array:
+    """Where a load would sit, tool frame of the arm (3,) [m]: at the tool point of the first move."""
+    return np.zeros(3) if demand.tool is None else np.asarray(demand.tool[0, :3, 3])
+
+
+def _payload_share(outcome: ProgramRun) -> float:
+    demand = outcome.demand
+    assert demand.payload is not None
+    rows = demand.payload
+
+    def flagged(shares: Array) -> NDArray[np.bool_]:
+        centre = np.isin(np.arange(rows.shape[1]), (1, 2, 3))  # stays where it is; mass and inertia shrink
+        lighter = [replace(demand, payload=np.where(centre, rows, share * rows)) for share in shares]
+        return flagged_any(outcome.robot, lighter, outcome.basis)
+
+    return least_flagged(flagged, np.linspace(0.0, 1.0, LOOKS + 2))
+
+
+def _fastest(outcome: ProgramRun) -> tuple[float | None, str, float | None]:
+    """Duration of the time-optimal program, or why there is none; and of one without a flagged cycle."""
+    robot, plan = outcome.robot, outcome.plan
+    if outcome.basis == "speeds":
+        return None, "the sheet knows no torques", None
+    try:
+        fast = plan_program(robot, plan.program, plan.cycle, start_q=plan.q[0], law="fastest")
+    except (ProgramError, InputError) as error:
+        return None, str(error), None
+    wish = Demands(fast)
+
+    def flagged(overrides: Array) -> NDArray[np.bool_]:
+        return flagged_any(robot, [wish.at(float(x)) for x in overrides], outcome.basis)
+
+    share = least_flagged(flagged, np.linspace(LEAST, 1.0, 2 * LOOKS))
+    return fast.duration, "", None if np.isnan(share) else wish.duration(share)

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a program to what its motors make of it: plan, demand, Algorithm 1 (001), all in one call.
+
+What of an arm can be checked: its motors, the efforts of its joints, or its joint speeds alone.
+
+A plan as a demand on the motors: positions, loads and tools of every cycle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from armwright.arguments import names_culprit
+from armwright.errors import InputError
+from armwright.programs.legs import tool_of
+from armwright.programs.motors import Demand, find_rule, run_motors
+from armwright.programs.motors.motor_cycle import point_mass
+from armwright.programs.motors.motor_limits import Basis
+from armwright.programs.outcome.program_run import ProgramRun
+from armwright.programs.program_plan import plan_program
+from armwright.programs.program_reader import check_program, read_program
+from armwright.programs.timing import flange_wrench
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.programs.motors import MotorRun
+    from armwright.programs.motors.motor_cycle import Rule
+    from armwright.programs.program import Payload, Program
+    from armwright.programs.program_plan import Law, Plan
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+
+def basis_of(robot: Robot, wanted: Basis | None = None) -> Basis:
+    """Return what a program of `robot` is checked against, the most telling first; or `wanted`, if it is a basis.
+
+    Raises:
+        InputError: if the sheet has nothing; the message says what would do.
+    """
+    if wanted is not None:
+        if wanted not in get_args(Basis):
+            raise InputError(f"basis: expected one of {', '.join(get_args(Basis))}, got {wanted!r}")
+        return wanted
+    if robot.actuators.curve_torque.size or np.isfinite(robot.actuators.torque_limit).all():
+        return "motors"
+    if all(np.isfinite(joint.limits.effort) for joint in robot.joints):
+        return "joints"
+    if all(np.isfinite(joint.limits.velocity) for joint in robot.joints):
+        return "speeds"
+    raise InputError(
+        f"robot {robot.name!r}: its sheet has neither motor torques (actuators.torque_limit) nor efforts nor speeds of "
+        "all its joints (limits.effort, limits.velocity): there is nothing to check a program against"
+    )
+
+
+AROUND = 3  # cycles before and behind a move: the first ones of a demand begin at rest
+
+
+def demand_of(plan: Plan) -> Demand:
+    """Return what a plan asks of the motors; see `Demands`."""
+    return Demands(plan).all()
+
+
+class Demands:
+    """What a plan asks of the motors, as it is or at another override.
+
+    A cycle belongs to the move under way at its end. Wrenches are those at its beginning, where its forces are taken.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        """Collect tools and loads of the moves."""
+        moves = plan.program.moves
+        self.plan = plan
+        moving = np.abs(plan.time.coefficients[:, 1:]).any(axis=(1, 2))
+        parts = np.diff(plan.time.breaks)
+        self.moved, self.waited = (
+            np.concatenate([[0.0], np.cumsum(np.where(which, parts, 0.0))]) for which in (moving, ~moving)
+        )
+        tools = np.array([tool_of(move) for move in moves])
+        self.tools = None if (tools == np.eye(4)).all() else tools
+        loads: Any = [move.payload for move in moves]
+        self.loads = (
+            np.array([payload_row(load) for load in loads]) if any(load is not None for load in loads) else None
+        )
+        self.pushed = any(move.wrench is not None and move.wrench.any() for move in moves)
+
+    def all(self) -> Demand:
+        """Return the whole program as it was planned."""
+        return self._demand(self.plan.q, self.plan.move)
+
+    def at(self, override: float, move: int | None = None) -> Demand:
+        """Return the whole program at another override, or the cycles of one move and a few around it.
+
+        It is what `plan_program` would plan with that override on top: everything runs faster, but for the waits.
+        """
+        plan, breaks = self.plan, self.plan.time.breaks
+        low, high = 0, breaks.size - 1  # breaks between which to look: the program may be long, and the move short
+        end = int(np.ceil(self.duration(override) / plan.cycle - 1e-9))
+        if move is not None:
+            margin = 2 * (AROUND + 1) * plan.cycle * max(1.0, override)
+            low = max(low, int(np.searchsorted(breaks, plan.moves[move].start - margin)) - 1)
+            high = min(high, int(np.searchsorted(breaks, plan.moves[move].end + margin)))
+        here = slice(low, high + 1)
+        faster = self.moved[here] / override + self.waited[here]
+        first, last = 0, end
+        if move is not None:
+            ends = np.interp([plan.moves[move].start, plan.moves[move].end], breaks[here], faster) / plan.cycle
+            first, last = max(0, int(ends[0]) - AROUND), min(end, int(ends[1]) + 1 + AROUND)
+        t = np.interp(plan.cycle * np.arange(first, last + 1), faster, breaks[here])
+        q, _, _, owner = plan.at(t)
+        return self._demand(q, owner)
+
+    def duration(self, override: float) -> float:
+        """How long the program takes at another override [s]."""
+        return float(self.moved[-1] / override + self.waited[-1])
+
+    def _demand(self, q: Array, owner: NDArray[np.int64]) -> Demand:
+        if len(q) < 2:
+            q, owner = np.repeat(q, 2, axis=0), np.repeat(owner, 2)
+        move, plan = owner[1:], self.plan
+        return Demand(
+            plan.cycle,
+            q,
+            wrench=flange_wrench(plan.robot, plan.program, q[:-1], move) if self.pushed else None,
+            payload=None if self.loads is None else self.loads[move],
+            move=move,
+            tool=None if self.tools is None else self.tools[move],
+        )
+
+
+def payload_row(load: Payload | None) -> Array:
+    """Return a load as the (10,) numbers of `programs.motors.payload`; the program's flange is the arm's tool frame."""
+    if load is None:
+        return np.zeros(10)
+    row: Array = point_mass(load.mass, load.com)
+    if load.inertia is not None:
+        J = load.inertia
+        row[4:] = J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]
+    return row
+
+
+def sampled(plan: Plan, cycle: float) -> Plan:
+    """Return the same motion in cycles of another length [s]."""
+    t = cycle * np.arange(int(np.ceil(plan.duration / cycle - 1e-9)) + 1, dtype=np.float64)
+    q, qd, qdd, move = plan.at(t)
+    return replace(plan, cycle=cycle, t=t, q=q, qd=qd, qdd=qdd, move=move)
+
+
+ARRIVED = 1e-9  # [rad or m]
+SETTLING = 2.0  # [s] in which an arm that fell behind may still arrive
+
+
+@names_culprit
+def run_program(
+    robot: Robot,
+    program: Program | str | Path,
+    cycle: float = 0.01,
+    *,
+    rule: str | Rule = "full",
+    basis: Basis | None = None,
+    override: float = 1.0,
+    payload: Payload | None = None,
+    tool: ArrayLike | None = None,
+    wrench: ArrayLike | None = None,
+    start_q: ArrayLike | None = None,
+    law: Law = "words",
+    share: float = 1.0,
+    acceleration: ArrayLike | None = None,
+    keep_acceleration: bool = False,
+    jerk: float | None = None,
+) -> ProgramRun:
+    """Plan a program and run it cycle by cycle through what the motors can do (001, Algorithm 1).
+
+    Args:
+        robot: the arm.
+        program: a `Program`, or a file or text that `read_program` reads.
+        cycle: length of a controller cycle Δt [s].
+        rule: what happens at a torque limit: "full" or "partitioned" (see `programs.motors`).
+        basis: "motors", "joints" (efforts) or "speeds"; default the first for which the sheet has the data.
+        override: how many times as fast as planned everything runs, but for the waits.
+        payload: what the arm carries in moves that do not say.
+        tool: (4, 4) T_flange_tool of moves that name none.
+        wrench: (6,) of the world on the tool in moves that do not say [N, N m], base axes.
+        start_q: (n,) where the arm stands at first.
+        law: "words" or "fastest"; this and the rest as in `plan_program`.
+        share: of the motor torques that "fastest" may use.
+        acceleration: rated joint accelerations instead of the sheet's.
+        keep_acceleration: keep them on tool moves, too.
+        jerk: bound on the third derivative of the travelled length [m/s³].
+
+    Raises:
+        ProgramError: text that cannot be read, or a move that cannot be made; with file, line and what would work.
+        InputError: a sheet without anything to check against, or an option without meaning.
+    """
+    find_rule(rule)
+    if isinstance(program, str | Path):
+        program = read_program(program)
+    chosen = basis_of(robot, basis)
+    check_program(program, robot)
+    plan = plan_program(
+        robot,
+        program,
+        cycle,
+        start_q=start_q,
+        override=override,
+        tool=tool,
+        payload=payload,
+        wrench=wrench,
+        law=law,
+        share=share,
+        acceleration=acceleration,
+        keep_acceleration=keep_acceleration,
+        jerk=jerk,
+    )
+    demand = demand_of(plan)
+    settings = {"rule": rule if isinstance(rule, str) else rule.__name__, "cycle": cycle, "override": override}
+
+    def done(wish: Demand) -> MotorRun:
+        return run_motors(robot, wish, rule, basis=chosen)
+
+    run = done(demand)
+    if not np.abs(run.lag[-1]).max() > ARRIVED:
+        return ProgramRun(plan, run, settings, 0.0)
+    hold = int(np.ceil(SETTLING / cycle))
+    behind = np.abs(done(demand.held(hold)).lag[demand.cycles :]).max(axis=1) > ARRIVED
+    more = hold if behind[-1] else int(np.flatnonzero(behind)[-1]) + 2 if behind.any() else 1
+    late = float("inf") if behind[-1] else more * cycle
+    return ProgramRun(plan, done(demand.held(more)), settings, late)

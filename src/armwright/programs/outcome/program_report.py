@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One HTML page about a program and its motors: replay, verdict, tables and pictures inside it.
+
+A program as a replay: the arm along its path, coloured by what it asks of the motors, cycle by cycle.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.programs.outcome.program_pictures import VIEWS, png, with_program_tool
+from armwright.programs.outcome.program_words import (
+    EVENT_HEADS,
+    MOTOR_HEADS,
+    MOVE_HEADS,
+    REACTION_HEADS,
+    event_cells,
+    motor_cells,
+    move_cells,
+    override_cell,
+    reaction_cells,
+    tidy,
+)
+from armwright.recording import Recording
+from armwright.recording.pictures.html_page import escaped, html_table, write_html
+from armwright.recording.recording import versions
+from armwright.recording.replay.replay_page import style
+from armwright.recording.replay.replay_stage import MOST_EVENTS, Coloured, Curves, Stage
+from armwright.recording.signals import Event, Signal
+
+if TYPE_CHECKING:
+    from armwright.programs.outcome.program_run import ProgramRun
+    from armwright.types import Array
+
+
+def program_stage(outcome: ProgramRun, title: str = "") -> Stage:
+    """Return what a page replays of a program: what the arm does, its motors, where they cannot follow."""
+    run, robot = outcome.motors, outcome.robot
+    names = tuple(joint.name for joint in robot.joints)
+    use = 100.0 * np.maximum(outcome.wished.torque_use, outcome.wished.speed_use)
+    what = "motor" if outcome.basis == "motors" else "joint"
+    slides = any(joint.kind == "prismatic" for joint in robot.joints)
+    plots = (
+        Curves(f"use of the {what}s, as asked", "%", names, _first(use)),
+        Curves("tool from where it should be", "mm", ("distance",), _first(1e3 * run.deviation.position[:, None])),
+        Curves("joint speeds", "rad/s, m/s" if slides else "rad/s", names, _first(run.qd)),
+        Curves(f"{what} torques", "N·m", names, _first(run.torque)),
+    )
+    largest = _first(use.max(axis=1))
+    return Stage(
+        with_program_tool(outcome),
+        np.concatenate([[0.0], run.time]),
+        np.concatenate([run.demand.q[:1], run.q]),
+        title,
+        events=_events(outcome),
+        plots=tuple(plot for plot in plots if np.isfinite(plot.values).any()),
+        path=Coloured(f"use of the most used {what}", "%", np.minimum(largest, 100.0), 0.0, 100.0),
+    )
+
+
+def _first(values: Array) -> Array:
+    """Values of cycles with one more for the start, before the first of them."""
+    return np.concatenate([values[:1], values])
+
+
+def _events(outcome: ProgramRun) -> tuple[Event, ...]:
+    """Begin of every move, and where a motor cannot follow; the latter first if there are too many."""
+    names = [joint.name for joint in outcome.robot.joints]
+    cannot = [Event(e.start, f"{names[e.joint]}: {e.cause} beyond its limit") for e in outcome.events]
+    moves = [Event(part.start, f"move {part.move + 1}") for part in outcome.plan.moves]
+    return tuple(sorted((cannot + moves)[:MOST_EVENTS], key=lambda event: event.time))
+
+
+FRAMES, FPS, SIZE = 120, 12.0, (640, 480)
+MOST_ROWS = 2000  # moves and events in a table
+STYLE = (
+    "p.verdict{border-left:.35rem solid var(--good);background:var(--panel);padding:.7rem 1rem;margin:.8rem 0}"
+    "p.verdict.no{border-color:var(--bad)}p.verdict.open{border-color:var(--warn)}"
+    "main{max-width:72rem}.named :is(th,td):nth-child(3){text-align:left}"
+)
+TITLES = {
+    "path": ("The path", "The tool's path as asked, coloured by the use of the most used motor."),
+    "speed": ("Tool speed", "Speed of the tool along its path, as asked and as achieved."),
+    "torque-speed": (
+        "Torque and speed",
+        "What every motor is asked for and gives, over its speed, in the box of its limits.",
+    ),
+    "torques": (
+        "With and without Algorithm 1: torques and accelerations",
+        "What the program asks (without) and what the motors can do (with Algorithm 1); dashed: limits (001, Fig. A6).",
+    ),
+    "motion": (
+        "With and without Algorithm 1: speeds and positions",
+        "The same for the motion of the joints (001, Fig. A7).",
+    ),
+    "reactions": ("Reactions", "Force and moment through every joint, with the accelerations that happen."),
+}
+
+
+def program_report(
+    outcome: ProgramRun,
+    path: str | Path,
+    *,
+    animation: bool = False,
+    progress: Callable[[float], Any] | None = None,
+) -> Path:
+    """Write a self-contained page.
+
+    Args:
+        outcome: the run.
+        path: of the page.
+        animation: draw a film as well, which other programs can show.
+        progress: called with the share that is done.
+    """
+    tell = progress or (lambda _: None)
+    name = outcome.program.name or outcome.program.file or "program"
+    head = f"{name} on {outcome.robot.name}"
+    colour = "no" if not outcome.feasible else "open" if outcome.basis == "speeds" else "yes"
+    body = [
+        f"<h1>{escaped(head)}</h1>",
+        f'<p class="verdict {colour}">{escaped(outcome.verdict)}</p>',
+        _cards(outcome),
+        "<h2>What would work</h2><ul>",
+        *(f"<li>{escaped(words)}</li>" for words in outcome.advice),
+        "</ul>",
+        "<h2>Moves</h2>",
+        _named(MOVE_HEADS, [move_cells(outcome, move, 60) for move in outcome.moves[:MOST_ROWS]]),
+        _left_out(len(outcome.moves), "moves"),
+    ]
+    if outcome.events:
+        rows = [event_cells(outcome, event) for event in outcome.events[:MOST_ROWS]]
+        body += ["<h2>Events</h2>", _named(EVENT_HEADS, rows), _left_out(len(outcome.events), "events")]
+    body += ["<h2>Motors</h2>" if outcome.basis == "motors" else "<h2>Joints</h2>"]
+    body += [html_table(MOTOR_HEADS, motor_cells(outcome))]
+    tell(0.05)
+    for k, view in enumerate(VIEWS, 1):
+        title, caption = TITLES[view]
+        body.append(f"<h2>{title}</h2>" + _image(png(outcome, view), "png", caption))
+        if view == "reactions":
+            body.append(html_table(REACTION_HEADS, reaction_cells(outcome)))
+        tell(0.05 + (0.35 if animation else 0.9) * k / len(VIEWS))
+    if animation:
+        body.append("<h2>Film</h2>" + _film(outcome, lambda share: tell(0.4 + 0.58 * share)))
+    body += ["<h2>Sensitivity</h2>", _sensitivity(outcome), _notes(outcome)]
+    made = {**outcome.settings, "basis": outcome.basis, **versions()}
+    body.append(f"<h2>Made with</h2><pre>{escaped(json.dumps(made, indent=2, ensure_ascii=False))}</pre>")
+    page = write_html(path, head, body, css=style() + STYLE, stage=program_stage(outcome, head))
+    tell(1.0)
+    return page
+
+
+def _cards(outcome: ProgramRun) -> str:
+    run, works = outcome.motors, outcome.works
+    flagged = int((run.saturated | run.clipped).any(axis=1).sum())
+    cards = [
+        ("duration as planned", f"{outcome.plan.duration:.3f} s"),
+        ("flagged cycles", f"{flagged} of {run.demand.cycles}"),
+        ("feasible override", override_cell(works.override.program)),
+        ("time-optimal", "–" if works.fastest is None else f"{works.fastest:.3f} s"),
+        ("from the path", f"{tidy(1e3 * run.deviation.path.max())} mm"),
+        ("work of the motors", f"{run.energy.sum():.4g} J"),
+        ("work that came back", f"{run.regenerated.sum():.4g} J"),
+    ]
+    inner = "".join(f'<div class="card"><b>{escaped(v)}</b><span>{escaped(k)}</span></div>' for k, v in cards)
+    return f'<div class="cards">{inner}</div>'
+
+
+def _named(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose third column is text."""
+    return f'<div class="named">{html_table(heads, rows)}</div>'
+
+
+def _left_out(count: int, what: str) -> str:
+    return f"<p>The first {MOST_ROWS} of {count} {what}; --json has all of them.</p>" if count > MOST_ROWS else ""
+
+
+def _image(data: bytes, kind: str, caption: str) -> str:
+    text = escaped(caption)
+    source = f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+    return f'<figure><img alt="{text}" src="{source}"><figcaption>{text}</figcaption></figure>'
+
+
+def _film(outcome: ProgramRun, tell: Callable[[float], Any]) -> str:
+    """The arm along its path, at most `FRAMES` pictures."""
+    run = outcome.motors
+    q = np.concatenate([run.demand.q[:1], run.q])
+    time = np.concatenate([[0.0], run.time])
+    recording = Recording(time, {"q": Signal(q, "rad")}, with_program_tool(outcome))
+    speed = max(1.0, recording.duration * FPS / (FRAMES - 1))
+    with tempfile.TemporaryDirectory() as folder:
+        film = recording.animate(
+            Path(folder) / "film.gif",
+            fps=FPS,
+            size=SIZE,
+            speed=speed,
+            title=outcome.robot.name,
+            progress=lambda done, of: tell(done / of),
+        )
+        data = film.read_bytes()
+    return _image(data, "gif", f"What the arm does, {speed:.2g} × real time.")
+
+
+def _sensitivity(outcome: ProgramRun) -> str:
+    rows = [
+        (
+            f"cycle {1e3 * row.value:.3g} ms" if row.what == "dt" else f"{row.value:+.3g} kg",
+            f"{100 * row.torque.max():.1f}",
+            f"{100 * row.speed.max():.1f}",
+            str(row.flagged),
+        )
+        for row in outcome.works.sensitivity
+    ]
+    told = (
+        "The arm exactly on its way, whatever it takes. What grows much as the cycle shrinks is a corner of the path, "
+        "not a load."
+    )
+    heads = ("changed", "largest torque [%]", "largest speed [%]", "flagged cycles")
+    return html_table(heads, rows) + f"<p>{escaped(told)}</p>"
+
+
+def _notes(outcome: ProgramRun) -> str:
+    if not outcome.plan.notes:
+        return ""
+    rows = [(str(note.line) if note.line else "–", note.message) for note in outcome.plan.notes[:MOST_ROWS]]
+    return (
+        "<h2>Notes</h2><ul>"
+        + "".join(
+            f"<li>{'line ' + escaped(line) + ': ' if line != '–' else ''}{escaped(text)}</li>" for line, text in rows
+        )
+        + "</ul>"
+    )

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program after its run: one object from which every question about it is answered, when it is asked.
+
+The parts of an answer about a program: a move, an event, what would work.
+
+A program move by move: how long, what limits it, how fast it could be, how far the tool was off.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from armwright.kinematics import fk
+from armwright.programs.motors import summarise
+from armwright.programs.program import Duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from armwright.programs.motors import Demand, MotorRun, MoveSummary, Override
+    from armwright.programs.motors.motor_limits import Basis
+    from armwright.programs.motors.what_works import Needed, Sensitivity
+    from armwright.programs.program import Program
+    from armwright.programs.program_plan import Plan
+    from armwright.recording import Recording
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """One motor that could not follow for a while.
+
+    Attributes:
+        joint: index of the joint that the motor drives before all others.
+        cause: "torque" or "speed".
+        move: index of the move in the program.
+        start, end: [s]. cycles: how many of them were flagged.
+        asked, limit: what the program asks at the worst cycle, and what there is: torque of the motor [N m] or speed of
+            the joint [rad/s, m/s].
+        worst: time of that cycle [s]. place: (3,) wished tool position there, base frame [m].
+        catching_up: the program itself asks no more than there is; the arm only makes up for what it missed before, and
+            `asked` is what that would take at once.
+        parts: for torques, what the worst cycle's torque was for [N m]: acceleration, gravity, motion (Coriolis and
+            centrifugal forces), world (the wrench on the tool), friction; they sum up to what was asked.
+    """
+
+    joint: int
+    cause: Literal["torque", "speed"]
+    move: int
+    start: float
+    end: float
+    cycles: int
+    asked: float
+    limit: float
+    worst: float
+    place: Array
+    catching_up: bool
+    parts: dict[str, float]
+
+    @property
+    def use(self) -> float:
+        """What was asked over what there was."""
+        return abs(self.asked) / self.limit if self.limit else float("inf")
+
+    @property
+    def mostly(self) -> str:
+        """What the larger part of a torque was for; empty for speeds."""
+        sense = np.sign(self.asked)
+        return max(self.parts, key=lambda name: sense * self.parts[name]) if self.parts else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MoveOutcome:
+    """What came of one move.
+
+    Attributes:
+        number: 1 for the first move of the program. line, text, kind: as it was read.
+        start, duration: as planned [s]. length: of the tool's path [m].
+        summary: of its cycles; None for a wait, or a move that was left out or is shorter than a cycle.
+        limiting: index of the joint whose motor the program, followed exactly, would use most; None without cycles.
+        cause: "torque" or "speed", whichever would be used more.
+        use: how much of it; above 1 the motor cannot follow.
+        override: how many times as fast the program could run before this move is flagged; None without cycles.
+    """
+
+    number: int
+    line: int
+    text: str
+    kind: str
+    start: float
+    duration: float
+    length: float
+    summary: MoveSummary | None
+    limiting: int | None
+    cause: str
+    use: float
+    override: float | None
+
+    @property
+    def flagged(self) -> int:
+        """Cycles at a torque limit and cycles in which a speed was cut, summed over the joints."""
+        return 0 if self.summary is None else int(self.summary.saturated.sum() + self.summary.clipped.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WhatWorks:
+    """What a program could do, and what it would take.
+
+    Attributes:
+        override: largest override of the program and of each move (by index); 1 is as it is run now.
+        fastest: duration of the time-optimal motion on the same path, motors at their limits [s], waits included; None
+            where there is none, and `fastest_refused` says why.
+        fastest_clean: the same, slowed down evenly until no cycle is flagged [s]; None if half its speed is too much.
+        motors: least torque and speed of every motor for the program as it is, as factors (n,) of the sheet's.
+        torque: (n,) largest torque that the program as it is wants of every motor [N m] (of every joint where the
+            motors are not known).
+        more_payload: point mass [kg] that may be added, at the load's centre or, without one, at the tool point;
+            NaN if the program is not feasible as it is, inf if it does not matter (`MOST` is reached).
+        payload_share: of the program's own loads that would be feasible, 1 if it is as it is, NaN if not even without
+            load; None if nothing is carried.
+        sensitivity: use of the motors at other cycle times and with other loads.
+    """
+
+    override: Override
+    fastest: float | None
+    fastest_refused: str
+    fastest_clean: float | None
+    motors: Needed
+    torque: Array
+    more_payload: float
+    payload_share: float | None
+    sensitivity: tuple[Sensitivity, ...]
+
+
+def moves_of(outcome: ProgramRun) -> tuple[MoveOutcome, ...]:
+    """Return one row a move, in the program's order."""
+    here = set(np.unique(outcome.motors.demand.moves).tolist())
+    rows = []
+    for k, (move, planned) in enumerate(zip(outcome.program.moves, outcome.plan.moves, strict=True)):
+        summary = summarise(outcome.motors, k) if k in here else None
+        wait = move.speed.seconds if move.kind == "wait" and isinstance(move.speed, Duration) else None
+        limiting, cause, use = (None, "", 0.0) if summary is None else limit_of(outcome.wished, k)
+        rows.append(
+            MoveOutcome(
+                number=k + 1,
+                line=move.line,
+                text=move.text,
+                kind=move.kind,
+                start=planned.start,
+                duration=wait if wait is not None else planned.end - planned.start,
+                length=planned.length,
+                summary=summary,
+                limiting=limiting,
+                cause=cause,
+                use=use,
+                override=outcome.override.moves.get(k) if summary is not None else None,
+            )
+        )
+    return tuple(rows)
+
+
+def limit_of(run: MotorRun, move: int | None = None) -> tuple[int, str, float]:
+    """Index of the motor that a move (or the whole program) uses most, by torque or by speed, and how much of it."""
+    rows = slice(None) if move is None else run.demand.moves == move
+    torque, speed = run.torque_use[rows].max(axis=0), run.speed_use[rows].max(axis=0)
+    k = int(np.argmax(np.maximum(torque, speed)))
+    return k, "torque" if torque[k] >= speed[k] else "speed", float(max(torque[k], speed[k]))
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramRun:
+    """A program, planned and run through Algorithm 1.
+
+    Attributes:
+        plan: what the program asks for.
+        motors: what the motors make of it, cycle by cycle; where the arm falls behind, the cycles in which it catches
+            up after the end are there, too.
+        settings: how it was run: rule, cycle, override.
+        late: how long after its end the arm arrives [s]; 0 if it follows, inf if it does not within two seconds.
+    """
+
+    plan: Plan
+    motors: MotorRun
+    settings: dict[str, Any]
+    late: float
+
+    @property
+    def robot(self) -> Robot:
+        """The arm."""
+        return self.plan.robot
+
+    @property
+    def program(self) -> Program:
+        """The program as it was planned."""
+        return self.plan.program
+
+    @property
+    def basis(self) -> Basis:
+        """What was checked: "motors", "joints" (efforts of the joints), or "speeds" alone."""
+        return self.motors.drives.basis
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every cycle can be done as it was meant."""
+        return self.motors.feasible
+
+    @cached_property
+    def verdict(self) -> str:
+        """The answer, for a person: one or two sentences."""
+        from armwright.programs.outcome.program_words import verdict
+
+        return verdict(self)
+
+    @cached_property
+    def demand(self) -> Demand:
+        """What the plan asks of the motors, without the cycles in which the arm catches up after its end."""
+        from armwright.programs.outcome.program_execution import demand_of
+
+        return demand_of(self.plan)
+
+    @cached_property
+    def wished(self) -> MotorRun:
+        """The same cycles without Algorithm 1: the arm follows its wish, whatever it takes."""
+        from armwright.programs.motors.what_works import exact
+
+        return exact(self.robot, self.motors.demand, self.basis)[0]
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        """Where, when and why a motor could not follow; in order of time."""
+        from armwright.programs.outcome.program_events import events_of
+
+        return events_of(self)
+
+    @cached_property
+    def override(self) -> Override:
+        """How fast the program, and each move of it, can be run on the same path; 1 is as it is now."""
+        from armwright.programs.outcome.program_events import override_of
+
+        return override_of(self)
+
+    @cached_property
+    def moves(self) -> tuple[MoveOutcome, ...]:
+        """One row a move of the program. The overrides in them take some hundred short runs, made on first use."""
+        from armwright.programs.outcome.program_run import moves_of
+
+        return moves_of(self)
+
+    @cached_property
+    def works(self) -> WhatWorks:
+        """What would work: override, shortest time, load, motors, and how much of it hangs on Δt and load."""
+        from armwright.programs.outcome.program_events import what_works
+
+        return what_works(self)
+
+    @cached_property
+    def advice(self) -> tuple[str, ...]:
+        """What would work, in sentences."""
+        from armwright.programs.outcome.program_words import works_words
+
+        return works_words(self)
+
+    @cached_property
+    def tool_positions(self) -> tuple[Array, Array]:
+        """Wished and achieved tool position at the end of each cycle, (T, 3) each [m]."""
+        tool = self.motors.demand.tool
+        tool = np.eye(4) if tool is None else tool
+        wished, got = (fk(self.robot, q) @ tool for q in (self.motors.demand.q[1:], self.motors.q))
+        return wished[:, :3, 3], got[:, :3, 3]
+
+    def figures(self) -> dict[str, Any]:
+        """Return everything but the cycles as plain numbers and texts, for JSON; SI units, radians."""
+        from armwright.programs.outcome.program_tables import figures
+
+        return figures(self)
+
+    @cached_property
+    def recording(self) -> Recording:
+        """The cycles as a recording, to be saved as .csv, .npz, .parquet or .mcap."""
+        from armwright.programs.outcome.program_tables import as_recording
+
+        return as_recording(self)
+
+    def report(
+        self, path: str | Path, *, animation: bool = False, progress: Callable[[float], Any] | None = None
+    ) -> Path:
+        """Write one HTML page with a replay, tables and pictures; needs matplotlib (`pip install armwright[plot]`)."""
+        from armwright.programs.outcome.program_report import program_report
+
+        return program_report(self, path, animation=animation, progress=progress)

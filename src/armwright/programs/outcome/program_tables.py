@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What came of a program as plain data: a dictionary for JSON, and a recording of its cycles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.programs.motors import summarise
+from armwright.recording import Recording
+from armwright.recording.signals import Signal
+from armwright.simulation.rows_to_recording import units
+
+if TYPE_CHECKING:
+    from armwright.programs.outcome.program_run import MoveOutcome, ProgramRun, WhatWorks
+
+COMPONENTS = ("fx", "fy", "fz", "nx", "ny", "nz")
+
+
+def figures(outcome: ProgramRun, *, works: bool = True) -> dict[str, Any]:
+    """Return verdict, moves, events, motors, reactions and what would work; SI units, radians, names with units."""
+    run, plan = outcome.motors, outcome.plan
+    off = run.deviation
+    out = {
+        "program": {name: getattr(plan.program, name) for name in ("name", "language", "file", "robot")},
+        "robot": outcome.robot.name,
+        "basis": outcome.basis,
+        "checked": run.drives.says,
+        "missing": list(run.drives.missing),
+        "feasible": outcome.feasible,
+        "verdict": outcome.verdict,
+        "rule": outcome.settings["rule"],
+        "cycle_s": plan.cycle,
+        "override": outcome.settings["override"],
+        "duration_s": plan.duration,
+        "late_s": outcome.late,
+        "cycles": run.demand.cycles,
+        "flagged_cycles": int((run.saturated | run.clipped).any(axis=1).sum()),
+        "deviation": {
+            "position_m": float(off.position.max()),
+            "angle_rad": float(off.angle.max()),
+            "path_m": float(off.path.max()),
+        },
+        "energy_j": float(run.energy.sum()),
+        "regenerated_j": float(run.regenerated.sum()),
+        "motors": motor_rows(outcome),
+        "reactions": reaction_rows(outcome),
+        "moves": [_move(outcome, move) for move in outcome.moves],
+        "events": [
+            {
+                **{name: getattr(event, name) for name in ("cause", "cycles", "asked", "limit", "use", "catching_up")},
+                "joint": outcome.robot.joints[event.joint].name,
+                "move": event.move + 1,
+                "line": plan.program.moves[event.move].line,
+                "start_s": event.start,
+                "end_s": event.end,
+                "worst_s": event.worst,
+                "place_m": event.place,
+                "parts_nm": event.parts,
+            }
+            for event in outcome.events
+        ],
+        "notes": [{"line": note.line, "message": note.message} for note in plan.notes],
+    }
+    return out | {"works": _works(outcome, outcome.works)} if works else out
+
+
+def motor_rows(outcome: ProgramRun) -> list[dict[str, Any]]:
+    """One row a motor (a joint, where the motors are not known): torque, speed, heat and work of the whole program."""
+    run, whole = outcome.motors, summarise(outcome.motors)
+    drives = run.drives
+    return [
+        {
+            "joint": joint.name,
+            "torque_peak_nm": whole.peak[j],
+            "torque_rms_nm": whole.rms[j],
+            "torque_limit_nm": float(run.limit[:, j].max()),
+            "continuous_torque_nm": float(1.0 / drives.per_continuous[j]) if drives.per_continuous[j] else None,
+            "torque_wanted_nm": float(np.abs(outcome.wished.wanted[:, j]).max()),
+            "torque_use": float(outcome.wished.torque_use[:, j].max()),
+            "speed_peak": float(np.abs(run.motor_speed[:, j]).max()),
+            "speed_limit": float(drives.actuators.speed_limit[j]),
+            "speed_use": float(outcome.wished.speed_use[:, j].max()),
+            "heat": whole.heat[j],
+            "energy_j": whole.energy[j],
+            "regenerated_j": whole.regenerated[j],
+            "lag": whole.lag[j],
+            "saturated_cycles": int(whole.saturated[j]),
+            "clipped_cycles": int(whole.clipped[j]),
+        }
+        for j, joint in enumerate(outcome.robot.joints)
+    ]
+
+
+def reaction_rows(outcome: ProgramRun) -> list[dict[str, Any]]:
+    """One row a body: what its joint must carry, with the accelerations that happened; joint frame [N, N m]."""
+    wrench = outcome.motors.reactions
+    force, moment = (np.linalg.norm(wrench[:, :, part], axis=2) for part in (slice(0, 3), slice(3, 6)))
+    return [
+        {
+            "body": body.name,
+            "force_n": float(force[:, k].max()),
+            "moment_nm": float(moment[:, k].max()),
+            "force_at_s": float(outcome.motors.time[int(np.argmax(force[:, k]))]),
+            "moment_at_s": float(outcome.motors.time[int(np.argmax(moment[:, k]))]),
+            **{name: [float(wrench[:, k, i].min()), float(wrench[:, k, i].max())] for i, name in enumerate(COMPONENTS)},
+        }
+        for k, body in enumerate(outcome.robot.bodies)
+    ]
+
+
+def _move(outcome: ProgramRun, move: MoveOutcome) -> dict[str, Any]:
+    summary = move.summary
+    return {
+        **{
+            name: getattr(move, name)
+            for name in ("number", "line", "text", "kind", "cause", "use", "override", "flagged")
+        },
+        "start_s": move.start,
+        "duration_s": move.duration,
+        "length_m": move.length,
+        "limiting": None if move.limiting is None else outcome.robot.joints[move.limiting].name,
+        "position_m": 0.0 if summary is None else summary.position,
+        "angle_rad": 0.0 if summary is None else summary.angle,
+        "path_m": 0.0 if summary is None else summary.path,
+        "energy_j": 0.0 if summary is None else float(summary.energy.sum()),
+        "regenerated_j": 0.0 if summary is None else float(summary.regenerated.sum()),
+        "rms_nm": None if summary is None else summary.rms,
+    }
+
+
+def _works(outcome: ProgramRun, works: WhatWorks) -> dict[str, Any]:
+    names = [joint.name for joint in outcome.robot.joints]
+    by = works.override.limited_by
+    return {
+        "advice": outcome.advice,
+        "override": works.override.program,
+        "override_limited_by": None if by is None else {"move": by[0] + 1, "joint": names[by[1]]},
+        "fastest_s": works.fastest,
+        "fastest_clean_s": works.fastest_clean,
+        "fastest_refused": works.fastest_refused,
+        "motor_torque_factors": dict(zip(names, works.motors.torque.tolist(), strict=True)),
+        "motor_speed_factors": dict(zip(names, works.motors.speed.tolist(), strict=True)),
+        "torque_needed_nm": dict(zip(names, works.torque.tolist(), strict=True)),
+        "more_payload_kg": works.more_payload,
+        "payload_share": works.payload_share,
+        "sensitivity": [row._asdict() for row in works.sensitivity],
+    }
+
+
+def as_recording(outcome: ProgramRun) -> Recording:
+    """Return the cycles as a recording: what was wished, what happened, flags, tool, reactions."""
+    run = outcome.motors
+    wished, got = outcome.tool_positions
+    q, qd, qdd, _ = units(outcome.robot)
+    lines = np.array([move.line for move in outcome.program.moves])
+    columns = {
+        "q": (run.q, q),
+        "q_ref": (run.demand.q[1:], q),
+        "qd": (run.qd, qd),
+        "qdd": (run.qdd, qdd),
+        "motor_torque": (run.torque, "N m"),
+        "motor_torque_wanted": (run.wanted, "N m"),
+        "motor_torque_limit": (run.limit, "N m"),
+        "motor_speed": (run.motor_speed, "rad/s"),
+        "saturated": (run.saturated, ""),
+        "clipped": (run.clipped, ""),
+        "heat": (np.where(run.drives.heat_is_known, run.heat, np.nan), ""),
+        "tool": (got, "m"),
+        "tool_ref": (wished, "m"),
+        "deviation": (run.deviation.position, "m"),
+        "deviation_angle": (run.deviation.angle, "rad"),
+        "deviation_path": (run.deviation.path, "m"),
+        "reaction": (run.reactions.reshape(run.demand.cycles, -1), "N, N m"),
+        "move": (run.demand.moves + 1, ""),
+        "line": (lines[run.demand.moves], ""),
+    }
+    labels = {"reaction": tuple(f"{body.name} {name}" for body in outcome.robot.bodies for name in COMPONENTS)}
+    signals = {
+        name: Signal(np.asarray(values, dtype=np.float64), unit, labels.get(name, ()))
+        for name, (values, unit) in columns.items()
+    }
+    settings = {"program": outcome.program.name, "file": outcome.program.file, **outcome.settings}
+    return Recording(run.time, signals, outcome.robot, settings, outcome=outcome.verdict)

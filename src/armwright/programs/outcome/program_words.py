@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of text for tables, the same in the terminal and in the report.
+
+What came of a program, in sentences for an engineer.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.programs.motors.what_works import FASTEST
+from armwright.programs.outcome.program_run import limit_of
+from armwright.programs.outcome.program_tables import COMPONENTS, motor_rows, reaction_rows
+
+if TYPE_CHECKING:
+    from armwright.programs.outcome.program_run import Event, MoveOutcome, ProgramRun
+
+LONG = 60  # characters of a move's text in a sentence
+FOR = {
+    "acceleration": "acceleration",
+    "gravity": "gravity",
+    "motion": "centrifugal and Coriolis forces",
+    "world": "the load on the tool",
+    "friction": "friction",
+}
+LIMITS = {"motors": "motor", "joints": "joint", "speeds": "joint"}
+
+
+def tidy(value: float, digits: int = 3) -> str:
+    """A number with some digits; what is left of rounding is none."""
+    return "0" if abs(value) < 1e-9 else f"{value:.{digits}g}"
+
+
+def verdict(outcome: ProgramRun) -> str:
+    """Whether the motors can follow; if not, which one first, where and why, and what the tool does then."""
+    name = outcome.program.name or outcome.program.file or "the program"
+    count, seconds = len(outcome.program.moves), outcome.plan.duration
+    what = f"{name} ({count} move{'s' if count != 1 else ''}, {seconds:.3f} s) on {outcome.robot.name}"
+    if outcome.feasible:
+        return f"{_kept(outcome, what)} {_basis(outcome)}"
+    first = outcome.events[0]
+    run = outcome.motors
+    flagged = (run.saturated | run.clipped).any(axis=1)
+    joints = sorted({event.joint for event in outcome.events})
+    names = ", ".join(outcome.robot.joints[j].name for j in joints)
+    drives = f"{LIMITS[outcome.basis]}{'s' if len(joints) > 1 else ''}"
+    off = run.deviation
+    arrives = (
+        "The arm arrives in time."
+        if outcome.late == 0.0
+        else "The arm does not arrive within two seconds after its end."
+        if math.isinf(outcome.late)
+        else f"The arm arrives {outcome.late:.3g} s late."
+    )
+    return (
+        f"Not feasible: {what} asks more than the {drives} of {names} can do, in {int(flagged.sum())} of "
+        f"{flagged.size} cycles. First {event_words(outcome, first)}. The tool leaves its path by up to "
+        f"{tidy(1e3 * off.path.max())} mm; at its worst it is {1e3 * off.position.max():.3g} mm and "
+        f"{np.degrees(off.angle.max()):.3g}° from where it should be. {arrives} {_basis(outcome)}"
+    )
+
+
+def _kept(outcome: ProgramRun, what: str) -> str:
+    k, cause, use = limit_of(outcome.motors)
+    uses = np.maximum(outcome.motors.torque_use, outcome.motors.speed_use)[:, k]
+    where = place_words(outcome, int(outcome.motors.demand.moves[int(np.argmax(uses))]))
+    joint = outcome.robot.joints[k].name
+    if outcome.basis == "speeds":
+        return (
+            f"Speeds kept, torques not decided: {what} keeps every joint speed (the most used is {joint}'s, at "
+            f"{100 * use:.3g} % in {where})."
+        )
+    drive = LIMITS[outcome.basis]
+    most = f"the most used is {joint}'s, at {100 * use:.3g} % of its {cause} in {where}"
+    return f"Feasible: every {drive} can follow {what}; {most}."
+
+
+def _basis(outcome: ProgramRun) -> str:
+    says = outcome.motors.drives.says
+    return says[:1].upper() + says[1:] + "."
+
+
+def place_words(outcome: ProgramRun, move: int) -> str:
+    """Name a move by number, line and text."""
+    told = outcome.program.moves[move]
+    text = " ".join(told.text.split())
+    text = text if len(text) <= LONG else text[: LONG - 1] + "…"
+    line = f"line {told.line}" if told.line else ""
+    inside = ": ".join(part for part in (line, text) if part)
+    return f"move {move + 1}" + (f" ({inside})" if inside else "")
+
+
+def event_words(outcome: ProgramRun, event: Event) -> str:
+    """When and where a motor could not follow, and what for."""
+    joint = outcome.robot.joints[event.joint]
+    where = f"at {event.start:.3f} s in {place_words(outcome, event.move)}"
+    if event.cause == "speed":
+        unit = "rad/s" if joint.kind == "revolute" else "m/s"
+        said = f"{joint.name} is asked for {abs(event.asked):.4g} {unit} and may do {event.limit:.4g}"
+        return f"{where}: {said}{_behind(event)}"
+    said = (
+        f"the {LIMITS[outcome.basis]} of {joint.name} is asked for {abs(event.asked):.4g} N·m and has {event.limit:.4g}"
+    )
+    return f"{where}: {said}, mostly for {FOR[event.mostly]}{_behind(event)}"
+
+
+def _behind(event: Event) -> str:
+    return ", to catch up with what it missed before" if event.catching_up else ""
+
+
+def works_words(outcome: ProgramRun) -> tuple[str, ...]:
+    """What would work, one sentence a line."""
+    works, drive = outcome.works, LIMITS[outcome.basis]
+    names = [joint.name for joint in outcome.robot.joints]
+    said = [_override_words(outcome)]
+    if works.fastest is not None:
+        clean = "" if works.fastest_clean is None else f"; {works.fastest_clean:.3f} s without a single flagged cycle"
+        said.append(
+            f"At its {drive}s' limits the same path would take {works.fastest:.3f} s (time-optimal, instead of "
+            f"{outcome.plan.duration:.3f} s{clean})."
+        )
+    else:
+        said.append(f"There is no time-optimal motion on this path: {works.fastest_refused}.")
+    weak = [
+        f"{names[j]} {factor:.3g} × its {what}"
+        for what, factors in (("torque", works.motors.torque), ("speed", works.motors.speed))
+        for j, factor in enumerate(factors)
+        if factor > 1.0
+    ]
+    if weak:
+        said.append(f"As it is, the program needs {drive}s with at least: {', '.join(weak)}.")
+    share = works.payload_share
+    if share is not None and not outcome.feasible:
+        said.append(
+            "Not even without its load would it be feasible at this speed."
+            if math.isnan(share)
+            else f"With {100 * share:.3g} % of its load it would be feasible at this speed."
+        )
+    if outcome.basis == "speeds":
+        needed = ", ".join(f"{name} {tidy(t, 4)}" for name, t in zip(names, works.torque, strict=True))
+        said.append(
+            f"The program needs joint torques of at least (N·m, friction of unknown gears not counted): {needed}."
+        )
+    elif outcome.feasible and not math.isnan(works.more_payload):
+        said.append(
+            "It could carry more than 1,000 kg more."
+            if math.isinf(works.more_payload)
+            else f"It could carry {works.more_payload:.3g} kg more (a point mass in the load's centre, or at the tool)."
+        )
+    corner = _corner(outcome)
+    return (*said, corner) if corner else tuple(said)
+
+
+def _override_words(outcome: ProgramRun) -> str:
+    found = outcome.works.override
+    if found.program <= 0.0:
+        return "At no speed is the program feasible: standing still alone asks too much somewhere on its path."
+    if found.limited_by is None:
+        return f"The program could run {found.program:.3g} times as fast and more."
+    move, j = found.limited_by
+    joint = outcome.robot.joints[j].name
+    verb = "can" if found.program >= 1.0 else "must not"
+    faster = "run at up to" if found.program >= 1.0 else "run faster than"
+    now = outcome.settings["override"]
+    total = "" if now == 1.0 else f" (override {now * found.program:.4g})"
+    return (
+        f"The program {verb} {faster} {100 * found.program:.4g} % of its present speed{total}; beyond, {joint} is the "
+        f"first to be at its limit, in {place_words(outcome, move)}."
+    )
+
+
+def _corner(outcome: ProgramRun) -> str:
+    """A hint where the torque hangs on Δt: what grows as the cycle shrinks is a corner of the path."""
+    rows = sorted((row for row in outcome.works.sensitivity if row.what == "dt"), key=lambda row: row.value)
+    if len(rows) < 2 or outcome.basis == "speeds":
+        return ""
+    short, now = rows[0], min(rows, key=lambda row: abs(row.value - outcome.demand.dt))
+    if short.torque.max() < 1.5 * max(now.torque.max(), 1e-12):
+        return ""
+    return (
+        f"With a cycle of {1e3 * short.value:.3g} ms instead of {1e3 * now.value:.3g} ms the largest torque grows from "
+        f"{100 * now.torque.max():.3g} % to {100 * short.torque.max():.3g} %: that is a corner of the path, not a "
+        "load; a blend there would help."
+    )
+
+
+MOVE_HEADS = (
+    "#",
+    "line",
+    "move",
+    "time [s]",
+    "limit",
+    "use [%]",
+    "override",
+    "off [mm]",
+    "off [°]",
+    "from path [mm]",
+    "flags",
+)
+MOTOR_HEADS = (
+    "joint",
+    "peak [N·m]",
+    "rms [N·m]",
+    "limit [N·m]",
+    "torque [%]",
+    "speed [%]",
+    "heat [%]",
+    "work [J]",
+    "returned [J]",
+    "lag [mrad, mm]",
+)
+EVENT_HEADS = ("from [s]", "to [s]", "move", "joint", "asked", "has", "mostly for", "tool at [mm]")
+REACTION_HEADS = ("body", "|f| [N]", "|n| [N·m]", *(f"{c} [{'N' if c[0] == 'f' else 'N·m'}]" for c in COMPONENTS))
+
+
+def move_cells(outcome: ProgramRun, move: MoveOutcome, width: int = 34) -> list[str]:
+    """One row of the table of moves."""
+    text = " ".join(move.text.split()) or move.kind
+    text = text if len(text) <= width else text[: width - 1] + "…"
+    head = [str(move.number), str(move.line) if move.line else "–", text]
+    if move.summary is None or move.limiting is None:
+        return [*head, f"{move.duration:.3f}", *["–"] * 7]
+    off, joint = move.summary, outcome.robot.joints[move.limiting].name
+    return [
+        *head,
+        f"{move.duration:.3f}",
+        f"{joint} {move.cause}",
+        f"{100 * move.use:.1f}",
+        override_cell(move.override),
+        *(tidy(value) for value in (1e3 * off.position, math.degrees(off.angle), 1e3 * off.path)),
+        str(move.flagged) if move.flagged else "–",
+    ]
+
+
+def plain(value: float) -> str:
+    """A force or moment: three digits, no powers of ten."""
+    return f"{value:.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
+
+
+def override_cell(value: float | None) -> str:
+    """An override; the search ends at `FASTEST`."""
+    return "–" if value is None else f"> {FASTEST:g}" if value >= FASTEST else f"{value:.3f}"
+
+
+def motor_cells(outcome: ProgramRun) -> list[list[str]]:
+    """One row a motor."""
+
+    def number(value: float | None, scale: float = 1.0) -> str:
+        return "–" if value is None or not np.isfinite(value) else tidy(scale * value, 4)
+
+    return [
+        [
+            row["joint"],
+            number(row["torque_peak_nm"]),
+            number(row["torque_rms_nm"]),
+            number(row["torque_limit_nm"]),
+            number(row["torque_use"] if np.isfinite(row["torque_limit_nm"]) else None, 100.0),
+            number(row["speed_use"], 100.0),
+            number(row["heat"], 100.0),
+            number(row["energy_j"]),
+            number(row["regenerated_j"]),
+            number(row["lag"], 1e3),
+        ]
+        for row in motor_rows(outcome)
+    ]
+
+
+def event_cells(outcome: ProgramRun, event: Event) -> list[str]:
+    """One row of the table of events."""
+    joint = outcome.robot.joints[event.joint]
+    unit = "N·m" if event.cause == "torque" else "rad/s" if joint.kind == "revolute" else "m/s"
+    why = FOR[event.mostly] if event.mostly else "speed"
+    return [
+        f"{event.start:.3f}",
+        f"{event.end:.3f}",
+        place_words(outcome, event.move),
+        joint.name,
+        f"{abs(event.asked):.4g} {unit}",
+        f"{event.limit:.4g} {unit}",
+        f"{why}{' (catching up)' if event.catching_up else ''}",
+        ", ".join(f"{1e3 * x:.0f}" for x in event.place),
+    ]
+
+
+def reaction_cells(outcome: ProgramRun) -> list[list[str]]:
+    """One row a body: largest force and moment, and the range of every component."""
+    return [
+        [
+            row["body"],
+            plain(row["force_n"]),
+            plain(row["moment_nm"]),
+            *(f"{plain(row[name][0])} … {plain(row[name][1])}" for name in COMPONENTS),
+        ]
+        for row in reaction_rows(outcome)
+    ]

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading ROS 2 bags (MCAP): the joint states of one topic as a recording.
+
+ROS 2 bags: MCAP files whose messages are ``sensor_msgs/JointState`` in CDR, the wire format of ROS 2.
+
+CDR aligns every number to its own size, counted from behind the four bytes that say its byte order; a text has its
+length in front, with the zero byte at its end.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from armwright.arguments import names_culprit
+from armwright.errors import InputError
+from armwright.files import open_regular
+from armwright.packages import need
+from armwright.recording.formats import file_header as meta
+from armwright.recording.formats import written
+from armwright.recording.formats.mcap_read import (
+    CHANNEL,
+    CHUNK,
+    MAGIC,
+    MESSAGE,
+    packed_chunk,
+    records,
+    unpacked,
+)
+from armwright.recording.formats.mcap_read import (
+    SCHEMA as SCHEMA_RECORD,
+)
+from armwright.recording.recording import Recording
+from armwright.recording.signals import Signal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+SCHEMA = "sensor_msgs/msg/JointState"
+DEFINITION = """std_msgs/Header header
+string[] name
+float64[] position
+float64[] velocity
+float64[] effort
+================================================================================
+MSG: std_msgs/Header
+builtin_interfaces/Time stamp
+string frame_id
+================================================================================
+MSG: builtin_interfaces/Time
+int32 sec
+uint32 nanosec
+"""
+FIELDS = {"position": "q", "velocity": "qd", "effort": "tau"}
+_LITTLE_ENDIAN = b"\x00\x01\x00\x00"
+_MOST = 10_000  # joints of one message; a larger number is damage
+
+
+def encode(stamp: int, names: Sequence[str], values: Sequence[Array]) -> bytes:
+    """Return one message in CDR: its time [ns], joint names, and position, velocity and effort, each (n,) or (0,)."""
+    out = bytearray(struct.pack("<iI", *divmod(stamp, 10**9)))
+    _text(out, "")  # frame_id
+    _pad(out, 4)
+    out += struct.pack("<I", len(names))
+    for name in names:
+        _text(out, name)
+    for array in values:
+        _pad(out, 4)
+        out += struct.pack("<I", len(array))
+        if len(array):
+            _pad(out, 8)
+            out += np.asarray(array, dtype="<f8").tobytes()
+    return _LITTLE_ENDIAN + bytes(out)
+
+
+def _pad(out: bytearray, size: int) -> None:
+    out += bytes(-len(out) % size)
+
+
+def _text(out: bytearray, text: str) -> None:
+    _pad(out, 4)
+    content = text.encode() + b"\0"
+    out += struct.pack("<I", len(content)) + content
+
+
+class _Cursor:
+    """Where reading stands in one message; every length is checked before it is believed."""
+
+    def __init__(self, message: bytes, where: str) -> None:
+        if len(message) < 4 or message[0] or message[1] > 1:
+            raise InputError(f"{where}: not a CDR message (its first bytes are {message[:4].hex(' ')})")
+        self.order = "<" if message[1] else ">"
+        self.body, self.at, self.where = message[4:], 0, where
+
+    def number(self, kind: str) -> int:
+        size = struct.calcsize(kind)
+        start = self.at + -self.at % size
+        self._room(start, size)
+        self.at = start + size
+        return int(struct.unpack_from(self.order + kind, self.body, start)[0])
+
+    def text(self) -> str:
+        size = self.number("I")
+        self._room(self.at, size)
+        self.at += size
+        try:
+            return self.body[self.at - size : self.at].rstrip(b"\0").decode()
+        except UnicodeDecodeError:
+            raise InputError(f"{self.where}: a text that is not UTF-8") from None
+
+    def count(self) -> int:
+        count = self.number("I")
+        if count > _MOST:
+            raise InputError(f"{self.where}: damaged, {count} joints in one message")
+        return count
+
+    def doubles(self) -> Array:
+        count = self.count()
+        start = self.at + (-self.at % 8 if count else 0)
+        self._room(start, 8 * count)
+        self.at = start + 8 * count
+        return np.frombuffer(self.body, f"{self.order}f8", count, start).astype(np.float64)
+
+    def _room(self, start: int, size: int) -> None:
+        if start + size > len(self.body):
+            raise InputError(f"{self.where}: damaged, the message ends after {len(self.body) + 4} bytes")
+
+
+def decode(message: bytes, where: str) -> tuple[int, tuple[str, ...], tuple[Array, Array, Array]]:
+    """Return time [ns], names, and position, velocity, effort of one message; an `InputError` names `where`."""
+    cursor = _Cursor(message, where)
+    stamp = cursor.number("i") * 10**9 + cursor.number("I")
+    cursor.text()  # frame_id
+    names = tuple(cursor.text() for _ in range(cursor.count()))
+    values = (cursor.doubles(), cursor.doubles(), cursor.doubles())
+    for field, array in zip(FIELDS, values, strict=True):
+        if len(array) not in (0, len(names)):
+            raise InputError(f"{where}: {len(array)} numbers of {field} for {len(names)} joints")
+    return stamp, names, values
+
+
+@names_culprit
+def write_bag(recording: Recording, path: str | Path, topic: str = "/joint_states") -> Path:
+    """Write q, qd and tau of a recording, as far as it has them, as a ROS 2 bag of one topic; return the path.
+
+    ``ros2 bag play FILE.mcap`` plays it. An existing file is replaced at once, when the new one is complete.
+    """
+    file = Path(path)
+    if file.suffix.lower() != ".mcap":
+        raise InputError(f"{file}: a ROS 2 bag is an .mcap file")
+    if len(recording) and recording.time[0] < 0.0:
+        raise InputError(f"{file}: a ROS 2 bag has no times before 0, the recording begins at {recording.time[0]} s")
+    return written(file, lambda draft: _write(recording, draft, topic))
+
+
+def _write(recording: Recording, path: Path, topic: str) -> None:
+    writer = need("mcap.writer", "log", "writing a ROS 2 bag")
+    names = recording.labels("q")
+    blocks = [recording[name] if name in recording else np.empty((len(recording), 0)) for name in FIELDS.values()]
+    with path.open("wb") as stream:
+        out: Any = writer.Writer(stream)
+        out.start(profile="ros2", library="armwright")
+        channel = out.register_channel(topic, "cdr", out.register_schema(SCHEMA, "ros2msg", DEFINITION.encode()))
+        for k, stamp in enumerate(np.round(recording.time * 1e9).astype(np.int64).tolist()):
+            data = encode(stamp, names, [block[k] for block in blocks])
+            out.add_message(channel, log_time=stamp, publish_time=stamp, sequence=k, data=data)
+        out.finish()
+
+
+JOINT_STATE = SCHEMA
+
+
+UNITS = {"q": "rad", "qd": "rad/s", "tau": "N m"}
+USUAL = "/joint_states"
+MOST = 8 * 2**30
+
+
+class _Message(NamedTuple):
+    topic: str
+    stamp: int
+    data: bytes
+    where: str
+
+
+def read_bag(path: str | Path, topic: str | None = None, *, robot: Robot | None = None) -> Recording:
+    """Read the joint states of a ROS 2 bag (the .mcap file) as q, qd and tau over the time since the first of them.
+
+    Args:
+        path: the file; chunks may be packed with zstd or lz4.
+        topic: of ``sensor_msgs/JointState``; "/joint_states", or the only one, by default.
+        robot: the arm. Its joints are picked out by name; without it the joints of the first message are.
+
+    Returns:
+        A `Recording`; ``settings["first_stamp_ns"]`` is the time of the first message. Messages that lack one of the
+        joints (several nodes may publish on one topic) are left out, and the outcome counts them.
+    """
+    file = Path(path)
+    try:
+        with open_regular(file, MOST) as stream:
+            if stream.read(len(MAGIC)) != MAGIC:
+                raise InputError(f"{file}, byte 0: not an MCAP file (its first eight bytes are not the magic ones)")
+            with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                messages = list(_joint_states(file, data))
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from error
+    chosen = _topic(file, sorted({message.topic for message in messages}), topic)
+    return _recording(file, [message for message in messages if message.topic == chosen], chosen, robot)
+
+
+def _topic(path: Path, topics: list[str], wanted: str | None) -> str:
+    if not topics:
+        raise InputError(f"{path}: neither an Armwright recording nor a bag with messages of {JOINT_STATE} in CDR")
+    if wanted is None and (USUAL in topics or len(topics) == 1):
+        return USUAL if USUAL in topics else topics[0]
+    if wanted in topics:
+        return str(wanted)
+    raise InputError(f"{path}: topic {wanted!r} is not one of its joint states; valid: {', '.join(topics)}")
+
+
+def _recording(path: Path, messages: list[_Message], topic: str, robot: Robot | None) -> Recording:
+    names: tuple[str, ...] = tuple(joint.name for joint in robot.joints) if robot is not None else ()
+    rows, missing = [], 0
+    seen: set[str] = set()
+    for message in messages:
+        stamp, joints, values = decode(message.data, message.where)
+        names = names or joints
+        seen.update(joints)
+        if not set(names) <= set(joints):
+            missing += 1
+            continue
+        order = [joints.index(name) for name in names]
+        filled = [array[order] if len(array) else np.full(len(names), np.nan) for array in values]
+        rows.append((stamp or message.stamp, np.stack(filled)))
+    if not rows:
+        raise InputError(f"{path}: no message of {topic!r} has all of {', '.join(names)}; its joints: {sorted(seen)}")
+    rows.sort(key=lambda row: row[0])
+    stamps, table = np.array([stamp for stamp, _ in rows]), np.stack([values for _, values in rows])
+    signals = {
+        name: Signal(np.ascontiguousarray(table[:, k]), UNITS[name], names)
+        for k, name in enumerate(FIELDS.values())
+        if not np.isnan(table[:, k]).all()
+    }
+    outcome = f"{missing} messages without all joints were left out" if missing else ""
+    settings = {"bag": path.name, "topic": topic, "first_stamp_ns": int(stamps[0])}
+    return Recording((stamps - stamps[0]) * 1e-9, signals, robot=robot, settings=settings, outcome=outcome)
+
+
+def _joint_states(path: Path, data: Any) -> Iterator[_Message]:
+    """Yield the messages of all topics of joint states."""
+    schemas: dict[int, str] = {}
+    topics: dict[int, str] = {}
+    left = max(64 * 2**20, 64 * len(data))
+    for at, kind, length in records(path, data):
+        where, body = f"{path}, byte {at}", data[at + 9 : at + 9 + length]
+        if kind == CHUNK:
+            chunk = packed_chunk(body, where)
+            left -= chunk.uncompressed_size
+            if left < 0:
+                raise InputError(f"{where}: chunk of {chunk.uncompressed_size} bytes; {meta.TOO_MUCH}")
+            inner = _inner(where, unpacked(chunk, where))
+        else:
+            inner = iter([(kind, body)])
+        for sort, content in inner:
+            try:
+                if sort == SCHEMA_RECORD:
+                    number, name = _texts(content, 2, 1)
+                    schemas[number] = name[0]
+                elif sort == CHANNEL:
+                    number, (topic, encoding) = _texts(content, 4, 2)
+                    if schemas.get(struct.unpack_from("<H", content, 2)[0]) == JOINT_STATE and encoding == "cdr":
+                        topics[number] = topic
+                elif sort == MESSAGE:
+                    channel, sequence, stamp = struct.unpack_from("<HIQ", content)
+                    if channel in topics:
+                        yield _Message(topics[channel], stamp, content[22:], f"{where}, message {sequence}")
+            except (struct.error, UnicodeDecodeError) as error:
+                raise InputError(f"{where}: damaged record of kind {sort} ({error})") from None
+
+
+def _texts(content: bytes, at: int, count: int) -> tuple[int, list[str]]:
+    """Return the number at the beginning of a record, and the texts from `at` on."""
+    out = []
+    for _ in range(count):
+        (size,) = struct.unpack_from("<I", content, at)
+        out.append(content[at + 4 : at + 4 + size].decode())
+        at += 4 + size
+    return struct.unpack_from("<H", content)[0], out
+
+
+def _inner(where: str, data: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at + 9 <= len(data):
+        kind, length = struct.unpack_from("<BQ", data, at)
+        if at + 9 + length > len(data):
+            raise InputError(f"{where}: damaged chunk, a record of {length} bytes runs past its end")
+        yield kind, data[at + 9 : at + 9 + length]
+        at += 9 + length

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Appendix D and Algorithm 1: motor torques, saturation, and what the arm does then (X4, X5, X11–X13).
+
+The motor side and the saturation rule as 001 prints them (001 §3.10, 3.11), for comparison only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from armwright.dynamics.actuator_side import ActuatorSide, Motors, Side, actuator_side, consistent, friction_sense
+from armwright.programs.motors.motor_cycle import Algorithm, Limited, Rule
+from armwright.programs.motors.motor_demand import Demand
+from armwright.programs.motors.motor_loop import run_motors
+from armwright.programs.motors.motor_run import MotorRun
+from armwright.studies.doc001_erfd import demo
+from armwright.studies.doc001_erfd.setting import DT, QD, QDD, Q, arm, rated_move
+from armwright.studies.study import Claim, Formula, Item, Picture, Undetermined
+from armwright.studies.study_pictures import curves, joint_panels
+from armwright.types import Array
+
+
+def as_published(motors: Motors, H: Any, u: Any, qd: Any, qdd: Any, dt: float) -> ActuatorSide:
+    """(D.3): Λ⁻¹ in the place of K^-T, and friction μ sign(q̇) u, frozen at the load that the wish would take.
+
+    It drops what motors 3, 5 and 6 do to the joints before theirs, and where u < 0 friction *drives* the joint.
+    """
+    K = np.asarray(motors.gear)
+    per_gear = 1.0 / np.diag(K)
+    inertia = motors.rotor_inertia + dt * motors.viscous
+    friction = motors.load_friction * np.sign(qd) * (H @ qdd + u)
+    return ActuatorSide(
+        per_gear[:, None] * H + inertia[:, None] * K, per_gear * (u + friction) + motors.viscous * (K @ qd)
+    )
+
+
+def opposing_friction(motors: Motors, H: Any, u: Any, qd: Any, qdd: Any, dt: float) -> ActuatorSide:
+    """(D.3) with friction that opposes the motion and follows the load (S-form), the coupling Λ⁻¹ kept."""
+    K = np.asarray(motors.gear)
+    per_gear = 1.0 / np.diag(K)
+    speed = K @ qd
+    S = 1.0 + motors.load_friction * friction_sense(speed, per_gear * (H @ qdd + u))
+    inertia = motors.rotor_inertia + dt * motors.viscous
+    return ActuatorSide((S * per_gear)[:, None] * H + inertia[:, None] * K, S * per_gear * u + motors.viscous * speed)
+
+
+def literal(side: ActuatorSide, qdd: Any, limit: Any) -> Limited:
+    """Step 6 to the letter: solve the clipped system, take the new q̈ of flagged axes only.
+
+    Torques are those that the mixture really needs; nothing keeps them within the limits.
+    """
+    wanted = side.torque(qdd)
+    over = np.abs(wanted) > limit
+    happens = np.where(over, side.accelerations(np.clip(wanted, -limit, limit)), qdd)
+    return Limited(happens, side.torque(happens), wanted, np.where(over, 1.0, 0.0))
+
+
+HOLD = 100  # cycles after the move in which the arm may catch up
+
+
+@cache
+def run(move: str, rule: str | Rule, side: Side = opposing_friction, *, catch_up: bool = True) -> MotorRun:
+    """Run one of the test motions: "rated" (X11), "fast" (X12, accelerations × 4, then held), "demo" (X13).
+
+    Joint speeds are clipped, motor speeds are not, as in the document.
+    """
+    demand = {"rated": rated_move(), "fast": rated_move(4.0).held(HOLD), "demo": demo.demand()}[move]
+    algorithm = Algorithm(side=side, motor_speed=False, catch_up=catch_up)
+    return run_motors(arm(), demand, rule, algorithm=algorithm)
+
+
+def motor_torque(side: Side, qdd: Array = QDD, *, friction: bool = True) -> Array:
+    """u_a at the golden state."""
+    robot = arm()
+    if not friction:
+        robot = replace(robot, actuators=replace(robot.actuators, load_friction=np.zeros(6)))
+    return np.asarray(actuator_side(robot, Q, QD, qdd, DT, side=side).torque)
+
+
+PUSH = np.array([0.0, -20.0, 0.0, 0.0, 0.0, 0.0])
+"""Accelerations under which joint 2 is driven downwards: u_2 < 0 while q̇_2 < 0."""
+
+
+def end_by_the_printed_index() -> Array:
+    """Where a move ends if the wish of step 7 is q̇(t_k) = (q(t_k+1) − q(t_k))/Δt, one cycle ahead."""
+    q = rated_move().q
+    ahead = np.concatenate([q[:1], q[0] + q[2:] - q[1]])
+    return np.asarray(run_motors(arm(), Demand(DT, ahead), "unlimited").q[-1])
+
+
+def within_torque(move: str, rule: str | Rule) -> bool:
+    """Whether the motion that comes out takes no more torque than the motors have, in every cycle."""
+    found = run(move, rule)
+    return bool((np.abs(found.torque) <= found.limit * (1.0 + 1e-9)).all())
+
+
+def within_speed(move: str, rule: str | Rule) -> bool:
+    """Whether no joint is faster than its limit in any cycle."""
+    found = run(move, rule)
+    return bool((np.abs(found.qd) <= found.drives.speed * (1.0 + 1e-9)).all())
+
+
+def settles(side: Side) -> bool:
+    """Whether the arm is back on its way HOLD cycles after the fast move, to 0.01°."""
+    return bool(np.abs(np.rad2deg(run("fast", "full", side).lag[-1])).max() < 0.01)
+
+
+def _listed(values: Any, digits: int = 3) -> str:
+    return "(" + ", ".join(f"{x:.{digits}g}" for x in np.atleast_1d(values)) + ")"
+
+
+def _degrees(found: MotorRun) -> str:
+    return _listed(np.rad2deg(np.abs(found.lag).max(axis=0)))
+
+
+def _rated_notes() -> list[str]:
+    found = run("rated", "unlimited", as_published)
+    return [
+        f"X11, rated point-to-point move: {rated_move().cycles} cycles, demand as published "
+        f"{_listed(np.abs(found.wanted).max(axis=0), 4)} N m: no motor at its limit",
+        *_fast_notes(),
+    ]
+
+
+def _fast_notes() -> list[str]:
+    wanted = _listed(np.abs(run("fast", "unlimited").wanted).max(axis=0))
+    return [
+        f"X12, accelerations × 4: {rated_move(4.0).cycles} cycles, demand {wanted} N m",
+        f"Full: largest lag {_degrees(run('fast', 'full'))}°, Partitioned: {_degrees(run('fast', 'partitioned'))}°, "
+        f"left at the end {np.rad2deg(np.abs(run('fast', 'full').lag[-1]).max()):.1g}°",
+        f"Literal: torques up to {_listed(np.abs(run('fast', literal).torque).max(axis=0))} N m",
+        "as published (friction of D.3), Full: left at the end "
+        f"{_listed(np.rad2deg(run('fast', 'full', as_published).lag[-1]))}°",
+    ]
+
+
+def _demo_notes() -> list[str]:
+    free, kept = run("demo", "unlimited"), run("demo", "full")
+    speed, off = np.abs(kept.qd / kept.drives.speed).max(axis=0), kept.deviation
+    return [
+        f"X13: moves 2–10 without blending take {demo.law()[1]:.4f} s, {free.demand.cycles} cycles",
+        f"cycles beyond the torque of motors 1–6: {_listed(free.saturated.sum(axis=0))}; axis 4 asks for "
+        f"{np.abs(np.diff(free.demand.q[:, 3])).max() / DT:.2f} rad/s of 2.66",
+        f"largest demand {_listed(np.abs(free.wanted).max(axis=0))} N m",
+        f"with Algorithm 1 (Full): largest lag {_degrees(kept)}°, left at the end "
+        f"{np.rad2deg(np.abs(kept.lag[-1]).max()):.1g}°; tool up to {1000 * off.position.max():.1f} mm behind, "
+        f"{1000 * off.path.max():.1f} mm off its path and {np.rad2deg(off.angle.max()):.1f}° turned",
+        f"largest |q̇|/limit, Full: {_listed(speed, 4)}; Partitioned stays within",
+        f"with friction and coupling consistent: largest lag "
+        f"{_degrees(run_motors(arm(), demo.demand(), 'full', algorithm=Algorithm(motor_speed=False)))}°",
+    ]
+
+
+def _torque_picture() -> Any:
+    free, kept = run("demo", "unlimited"), run("demo", "full")
+    limit = kept.drives.actuators.torque_limit
+    shown = {"without": np.clip(free.wanted, -2.2 * limit, 2.2 * limit), "with Algorithm 1": kept.torque}
+    return joint_panels(free.time, shown, arm(), quantity="motor torque [N m]", limits=(-limit, limit))
+
+
+def _lag_picture() -> Any:
+    kept = run("demo", "full")
+    return curves([(f"axis {i + 1}", kept.time, np.rad2deg(kept.lag[:, i])) for i in range(6)], "time [s]", "lag [°]")
+
+
+def _settling_picture() -> Any:
+    one, other = run("fast", "full"), run("fast", "full", as_published)
+    return curves(
+        [
+            ("axis 2, friction opposes", one.time, np.rad2deg(one.lag[:, 1])),
+            ("axis 3, friction opposes", one.time, np.rad2deg(one.lag[:, 2])),
+            ("axis 2, as published", other.time, np.rad2deg(other.lag[:, 1])),
+            ("axis 3, as published", other.time, np.rad2deg(other.lag[:, 2])),
+        ],
+        "time [s]",
+        "lag [°]",
+    )
+
+
+_PLAIN = "moves 2–10 by our plainest reading of the program, without blending; the document's planner is not printed"
+
+ITEMS: tuple[Item, ...] = (
+    Item(
+        "D.3a",
+        "motor torques from joint torques, without dry friction",
+        Formula("Λ⁻¹ u in the place of K^-T u", "N m"),
+        lambda: motor_torque(as_published, friction=False),
+        lambda: motor_torque(consistent, friction=False),
+        reason="virtual work asks for u = Kᵀτ: motors 5 and 6 load joint 4, motor 6 joint 5, motor 3 joint 2",
+        faults=("(D.3): coupling of the gears without its reaction",),
+    ),
+    Item(
+        "D.3b",
+        "dry friction in the motor torques",
+        Formula("μ_s sign(q̇) u", "N m"),
+        lambda: motor_torque(as_published, PUSH),
+        lambda: motor_torque(opposing_friction, PUSH),
+        reason="where u < 0 it pushes the joint on: |u| is meant; and it stays at the wished load after the torque was "
+        "cut",
+        faults=("(D.3): sign of dry friction",),
+        notes=lambda: [
+            "golden state, as published " + _listed(motor_torque(as_published), 10),
+            "golden state, consistent " + _listed(motor_torque(consistent), 10),
+        ],
+    ),
+    Item(
+        "Alg1a",
+        "end of a move by the printed index of the wished speed",
+        Formula("q̇(t_k) = (q(t_k+1) − q(t_k))/Δt", "rad"),
+        end_by_the_printed_index,
+        lambda: rated_move().q[-1],
+        reason="step 7 goes from t_k to t_k+1 with the speed of t_k+1: the wish is the backward difference; with the "
+        "printed index the first increment is lost",
+        faults=("Algorithm 1: index of the wished speed",),
+    ),
+    Item(
+        "Alg1b",
+        "Algorithm 1 asks for torques that the motors have",
+        Claim("only attainable set-points go to the drives"),
+        lambda: within_torque("fast", literal),
+        lambda: within_torque("fast", "full") and within_torque("fast", "partitioned"),
+        reason="step 6 to the letter, new accelerations for flagged axes only, needs ten times the torque on axis 2; "
+        "taking all of them from the clipped system (Full), or solving for the flagged ones (Partitioned), keeps it",
+        notes=_rated_notes,
+    ),
+    Item(
+        "Alg1c",
+        "the arm returns to its way after a saturation",
+        Claim("delays, then the programmed end"),
+        lambda: settles(as_published),
+        lambda: settles(opposing_friction),
+        reason="with friction as printed 34° and 38° are left on axes 2 and 3 a second after the move",
+        rule="accelerations four times the rated ones, then 100 cycles to catch up (dead beat), 0.01°",
+        pictures=(
+            Picture("X12: lag of axes 2 and 3, with friction that opposes and as published.", _settling_picture),
+        ),
+    ),
+    Item(
+        "A6a",
+        "motors cannot follow in some cycles of the program (Fig. A6a)",
+        Claim("the torques exceed the limits in places"),
+        None,
+        lambda: bool(run("demo", "unlimited").saturated.any()),
+        rule=_PLAIN,
+        notes=_demo_notes,
+        pictures=(
+            Picture("X13: motor torques without (cut off beyond 2.2 limits) and with Algorithm 1.", _torque_picture),
+        ),
+    ),
+    Item(
+        "A7a",
+        "joint speeds stay within their limits (Fig. A7)",
+        Claim("only attainable speeds are returned"),
+        lambda: within_speed("demo", literal),
+        lambda: within_speed("demo", "partitioned"),
+        rule=_PLAIN,
+        notes=lambda: ["the clip of step 1 binds the wish alone: under Full axis 4 passes its limit by 2 %"],
+    ),
+    Item(
+        "A7b",
+        "deviation of the path (Fig. A7)",
+        Undetermined("deviates slightly"),
+        reason="no number is printed and the planner is not defined",
+        notes=lambda: [f"ours without blending: {1000 * run('demo', 'full').deviation.position.max():.1f} mm"],
+        pictures=(Picture("X13: wished minus achieved position of each axis, Full.", _lag_picture),),
+    ),
+    Item(
+        "10",
+        "plots and three-dimensional view (Figs. 10, 11)",
+        Undetermined("screenshots"),
+        reason="pictures of a user interface without numbers",
+    ),
+)

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chapter 5, open loop: the stretched arm held by u_des (OL1), the hanging arm under it (OL2) (002 §5.1)."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from armwright.dynamics import dynamics_derivatives, energy, forward_dynamics, gravity_torque
+from armwright.kinematics import fk
+from armwright.recording.batch import Recordings
+from armwright.recording.recording import Recording
+from armwright.simulation import simulate
+from armwright.studies.doc002_irb140.kinematics import wrist
+from armwright.studies.doc002_irb140.setting import PI, arm, joint_curves, q_des, q_down, row_of_panels
+from armwright.studies.doc002_irb140.twin import run_twin
+from armwright.studies.study import Claim, Item, Picture
+from armwright.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NUDGE = 1e-9
+GROWN = 1e-3  # beyond this a perturbation is no longer small
+
+
+def u_des() -> Array:
+    """Holding torque of the stretched arm [N m]."""
+    return np.asarray(gravity_torque(arm(), q_des))
+
+
+def _constant(u: Array) -> Any:
+    return lambda q: u + 0.0 * q
+
+
+@cache
+def stretched() -> Recording:
+    """OL1: ten seconds under u_des."""
+    return simulate(arm(), _constant(u_des()), None, 10.0, q0=q_des, every=10)
+
+
+@cache
+def falling() -> Recording:
+    """OL1 as listed, without torque."""
+    return simulate(arm(), None, None, 1.0, q0=q_des, substeps=4)
+
+
+@cache
+def hanging() -> Recordings:
+    """OL2 for six seconds: the run itself, and six neighbours a NUDGE away in one joint each (a batch)."""
+    starts = q_down + np.concatenate([np.zeros((1, 6)), NUDGE * np.eye(6)])
+    return simulate(arm(), _constant(u_des()), None, 6.0, q0=starts, count=len(starts), substeps=8)
+
+
+def drift(recording: Recording) -> float:
+    """Largest distance of a joint from its start [rad]."""
+    return float(np.abs(recording["q"] - recording["q"][0]).max())
+
+
+class Escape(NamedTuple):
+    """Time [s] until some joint is 1 rad from q_des, after joint `joint` was offset by `offset` [rad]."""
+
+    joint: int
+    offset: float
+    time: float
+
+
+@cache
+def escapes() -> tuple[Escape, ...]:
+    """How the degenerate equilibrium is left."""
+    cases = [(j, d) for d in (-0.01, -0.1) for j in (2, 3, 5)] + [(2, 0.01)]
+    starts = np.array([q_des + d * np.eye(6)[j - 1] for j, d in cases])
+    run = simulate(arm(), _constant(u_des()), None, 14.0, q0=starts, count=len(starts), every=5)
+    away = np.abs(run["q"] - q_des).max(axis=2) > 1.0
+    return tuple(Escape(j, d, float(run[0].time[np.argmax(row)])) for (j, d), row in zip(cases, away, strict=True))
+
+
+def modes(q: Array, u: Array) -> Array:
+    """Eigenvalues (12,) of the arm at rest at q under constant torque u, the fastest growing first."""
+    dq, dqd, _ = dynamics_derivatives(arm(), q, np.zeros(6), u)
+    A = np.block([[np.zeros((6, 6)), np.eye(6)], [dq, dqd]])
+    found = np.linalg.eigvals(A)
+    return np.asarray(found[np.argsort(-found.real)])
+
+
+def controllability_rank(q: Array) -> int:
+    """Rank of (B, AB) at rest: 12 means that joint torques reach every state."""
+    dq, dqd, dtau = dynamics_derivatives(arm(), q, np.zeros(6), np.zeros(6))
+    A = np.block([[np.zeros((6, 6)), np.eye(6)], [dq, dqd]])
+    B = np.vstack([np.zeros((6, 6)), dtau])
+    return int(np.linalg.matrix_rank(np.hstack([B, A @ B])))
+
+
+@cache
+def sensitivity() -> tuple[Array, Array]:
+    """Time and largest growth ‖δq(t)‖/NUDGE of the six neighbours of OL2."""
+    run = hanging()
+    return np.asarray(run[0].time), np.linalg.norm(run["q"][1:] - run["q"][0], axis=2).max(axis=0) / NUDGE
+
+
+def finite_time_exponent(start: float, end: float) -> float:
+    """Growth rate [1/s] of small perturbations of OL2 between two instants: log of their growth over the time."""
+    t, growth = sensitivity()
+    first, last = np.searchsorted(t, (start - 1e-9, end - 1e-9))
+    return float(np.log(growth[last] / growth[first]) / (t[last] - t[first]))
+
+
+def chaos() -> tuple[float, float]:
+    """Start [s] and rate [1/s] of the half second of fastest growth, while perturbations are small."""
+    t, growth = sensitivity()
+    small = t[: int(np.argmax(NUDGE * growth > GROWN))]
+    starts = small[(small >= 1.0) & (small <= small[-1] - 0.5)][::10]
+    rates = [finite_time_exponent(s, s + 0.5) for s in starts]
+    best = int(np.argmax(rates))
+    return float(starts[best]), rates[best]
+
+
+def parting_time(distance: float = 1e-6) -> float:
+    """When Newton–Euler and exponentials are `distance` [rad] apart in OL2, rounding being the only difference."""
+    t, apart = formulations_apart()
+    return float(t[np.argmax(apart > distance)])
+
+
+@cache
+def formulations_apart() -> tuple[Array, Array]:
+    """Time and largest |q_NE − q_PoE| of OL2 up to 6 s, same integrator."""
+    runs = [run_twin(kind, q_down[None], u_des()[None], 6.0, closed=False) for kind in ("Newton–Euler", "exponentials")]
+    return runs[0].time, np.abs(runs[0].q[0] - runs[1].q[0]).max(axis=1)
+
+
+def power_balance() -> float:
+    """Largest |E(t) − E(0) − u_desᵀ(q − q(0))| of OL2 up to 2 s, relative to the largest work."""
+    run = hanging()[0]
+    first = run.time <= 2.0
+    q, qd = run["q"][first], run["qd"][first]
+    E = energy(arm(), q, qd)
+    total, work = E.kinetic + E.potential, (q - q[0]) @ u_des()
+    return float(np.abs(total - total[0] - work).max() / np.abs(work).max())
+
+
+def inverted() -> bool:
+    """Whether at the stated angles of OL2 the forearm stands above the elbow."""
+    elbow, end = fk(arm(), q_down, frame=2)[:3, 3], wrist(arm(), q_down)
+    return bool(end[2] > elbow[2])
+
+
+def _ol1_notes() -> list[str]:
+    lines = [
+        f"drift under u_des over 10 s: {drift(stretched()):.0e} rad; without torque, as listed, "
+        f"{drift(falling()):.1f} rad in 1 s",
+        f"largest eigenvalue at q_des {np.abs(modes(q_des, u_des())).max():.0e} 1/s: the gravity Hessian is "
+        "zero, escape is algebraic",
+    ]
+    lines += [f"joint {e.joint} offset by {e.offset:+g} rad: 1 rad away after {e.time:.2f} s" for e in escapes()]
+    E = energy(arm(), falling()["q"], falling()["qd"])
+    total = E.kinetic + E.potential
+    lines.append(f"free fall: energy {total[0]:.1f} J, drift {np.abs(total - total[0]).max():.0e} J")
+    return lines
+
+
+def _ol2_notes() -> list[str]:
+    run = hanging()[0]
+    t, apart = formulations_apart()
+    lines = [
+        f"q({s:g} s) = (" + ", ".join(f"{x:.4f}" for x in run["q"][round(1000 * s)]) + ") rad"
+        for s in (0.25, 0.5, 1.0, 2.0)
+    ]
+    lines.append(
+        "q̈(0) = (" + ", ".join(f"{x:.4f}" for x in forward_dynamics(arm(), q_down, np.zeros(6), u_des())) + ") rad/s²"
+    )
+    lines.append(f"Newton–Euler and exponentials: |Δq| ≤ {apart[t <= 2.0].max():.0e} rad up to 2 s")
+    begin, rate = chaos()
+    lines.append(
+        f"a perturbation grows {sensitivity()[1][2000]:.0f}-fold by 2 s (exponent "
+        f"{finite_time_exponent(1.0, 3.5):.1f} 1/s from 1 to "
+        f"3.5 s), then at {rate:.0f} 1/s from {begin:.1f} s: rounding alone parts the formulations by 1e-6 rad at "
+        f"{parting_time():.2f} s, and by whole turns at 5 s"
+    )
+    lines.append(f"work of u_des equals the energy gained to {power_balance():.0e} (relative)")
+    return lines
+
+
+def _posture_notes() -> list[str]:
+    up = np.array([0.0, PI, PI / 2, 0.0, 0.0, 0.0])
+    return [
+        "the inverted posture is q3 = +π/2; its fastest mode grows at "
+        f"{modes(up, gravity_torque(arm(), up)).real[0]:.1f} 1/s",
+        f"hanging, without torque: fastest growth {max(modes(q_down, np.zeros(6)).real[0], 0.0):.1e} 1/s",
+    ]
+
+
+def _draw_sensitivity() -> Figure:
+    figure, (left, right) = row_of_panels(["OL2 under u_des", "how far neighbours and formulations part"], height=2.9)
+    run = hanging()[0]
+    seen = run.time <= 2.0
+    joint_curves(left, run.time[seen], run["q"][seen], label=True)
+    left.set_xlabel("time [s]")
+    left.set_ylabel("position [rad]")
+    left.legend(loc="lower left", handlelength=1.2)
+    t, growth = sensitivity()
+    right.semilogy(t[1:], NUDGE * growth[1:], color="#0072b2", label="start 1e-9 rad away")
+    s, apart = formulations_apart()
+    right.semilogy(s, np.maximum(apart, 1e-17), color="#d55e00", label="Newton–Euler − exponentials")
+    begin, rate = chaos()
+    for start, slope, length in ((1.0, finite_time_exponent(1.0, 3.5), 2.5), (begin, rate, 0.5)):
+        base = NUDGE * growth[round(1000 * start)] * 30.0
+        line = np.array([start, start + length])
+        right.semilogy(
+            line, base * np.exp(slope * (line - start)), color="#4d4d4d", linestyle=(0, (4, 2)), linewidth=1.0
+        )
+        right.annotate(
+            f"exp({slope:.1f} t)" if slope < 10.0 else f"exp({slope:.0f} t)",
+            (line.mean(), base * np.exp(slope * length / 2)),
+            xytext=(-6, 6),
+            textcoords="offset points",
+            ha="right",
+            fontsize=7.5,
+            color="#4d4d4d",
+        )
+    right.axvline(2.0, color="#b2182b", linewidth=0.8)
+    right.set_ylim(1e-17, 1e3)
+    right.set_xlabel("time [s]")
+    right.set_ylabel("distance [rad]")
+    right.legend(loc="lower right", handlelength=1.4)
+    return figure
+
+
+ITEMS: tuple[Item, ...] = (
+    Item(
+        "OL1",
+        "stretched arm under u_des",
+        Claim("stays in place"),
+        lambda: drift(falling()) < 1e-6,
+        lambda: drift(stretched()) < 1e-6,
+        reason="under u_des, of which the text speaks; with the listed τ = 0 (6.3) it falls",
+        rule="no joint moves by 1e-6 rad in 10 s",
+        notes=_ol1_notes,
+    ),
+    Item(
+        "OL2",
+        "hanging arm under u_des",
+        Claim("unstable"),
+        None,
+        lambda: bool(np.abs(hanging()[0]["q"][2000]).max() > PI),
+        rule="some joint is more than half a turn from zero after 2 s",
+        notes=_ol2_notes,
+        pictures=(
+            Picture(
+                "OL2: the run to 2 s; right, the distance of a neighbour that starts 1e-9 rad away and that "
+                "between the two formulations. The red line marks 2 s, up to where runs can be compared.",
+                _draw_sensitivity,
+            ),
+        ),
+    ),
+    Item(
+        "OL2a",
+        "a slight disturbance ends in a motion that u_des does not control",
+        Claim("the slightest disturbance leads to a completely uncontrollable motion"),
+        None,
+        lambda: all(e.time > 0.0 for e in escapes()),
+        rule="q_des under u_des, one joint moved by 0.01 or 0.1 rad: in every case some joint is 1 rad away within "
+        "14 s",
+        notes=lambda: [
+            "meant is the constant input; with feedback nothing is uncontrollable: rank of (B, AB) "
+            f"{controllability_rank(q_down)} of 12"
+        ],
+    ),
+    Item(
+        "OL2b",
+        "posture of OL2",
+        Claim("link 2 down, links 4 and 6 an inverted double pendulum on it"),
+        None,
+        inverted,
+        reason="at q2 = π, q3 = −π/2 the whole arm hangs straight down, a stable equilibrium for τ = 0, as listed",
+        faults=("simulation 2: an inverted pendulum described, a hanging arm given",),
+        notes=_posture_notes,
+    ),
+    Item(
+        "OL2c",
+        "OL2 with the listed τ = 0",
+        Claim("runs away"),
+        None,
+        lambda: bool(np.abs(gravity_torque(arm(), q_down)).max() > 1e-9),
+        reason="the hanging arm needs no torque and stays; only u_des, of which the text speaks, moves it",
+        faults=("(6.3)–(6.12): τ = 0 listed where u_des acts",),
+    ),
+)

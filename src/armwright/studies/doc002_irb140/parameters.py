@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chapter 3: masses, cylinders and inertias (Table 3.1; 002 §4.3–4.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from armwright.kinematics import fk_all
+from armwright.spatial import cylinder_inertia, is_physical, triangle_gap
+from armwright.studies.doc002_irb140.kinematics import home_centres
+from armwright.studies.doc002_irb140.setting import BASE_AXES, BASE_MASS, CYLINDERS, MASSES, arm
+from armwright.studies.study import Formula, Item, Numbers
+from armwright.types import Array
+
+GUESSED_DENSITY = 1500.0
+DH_AXES = {1: "y", 2: "x", 4: "y", 6: "z"}
+
+
+def densities() -> Array:
+    """Mass over volume of the four cylinders [kg/m³]."""
+    return np.array([MASSES[link] / (np.pi * r * r * h) for link, (r, h) in CYLINDERS.items()])
+
+
+def inertias_as_published() -> Array:
+    """Cylinders in DH axes: ½ m r² along, m h²/12 + m r²/4 across (4, 3, 3)."""
+    return np.array([_cylinder(link, DH_AXES[link]) for link in MASSES])
+
+
+def _cylinder(link: int, axis: str) -> Array:
+    m, (r, h) = MASSES[link], CYLINDERS[link]
+    diagonal = [m * h * h / 12.0 + m * r * r / 4.0] * 3
+    diagonal["xyz".index(axis)] = 0.5 * m * r * r
+    return np.diag(diagonal)
+
+
+def base_inertias() -> Array:
+    """Inertias of the arm's links turned to base axes in the home pose (4, 3, 3), as the screw part wants them."""
+    frames = fk_all(arm(), np.zeros(6))[:, :3, :3]
+    return np.array([frames[k - 1] @ arm().bodies[k - 1].inertia @ frames[k - 1].T for k in MASSES])
+
+
+def _notes() -> list[str]:
+    out = []
+    for link, rho in zip(MASSES, densities(), strict=True):
+        J = cylinder_inertia(MASSES[link], *CYLINDERS[link], "z")
+        out.append(f"link {link}: density {rho:.0f} kg/m³, axial {J[2, 2]:.6f}, across {J[0, 0]:.6f} kg m²")
+    real = all(
+        is_physical(arm().bodies[k - 1].inertia) and triangle_gap(arm().bodies[k - 1].inertia) > 0.0 for k in MASSES
+    )
+    out.append(f"the inertias are {'' if real else 'not '}those of bodies: positive definite, triangle inequality")
+    weight = GUESSED_DENSITY * sum(float(np.pi * r * r * h) for r, h in CYLINDERS.values())
+    out.append(f"cylinders of this size at 1500 kg/m³ would weigh {weight:.0f} kg without the base")
+    return out
+
+
+def _centre(link: int, text: str, **options: Any) -> Item:
+    return Item(
+        f"A3.p{link}",
+        f"home centre of mass of link {link}",
+        Numbers(text, "m"),
+        None,
+        lambda: home_centres()[link],
+        **options,
+    )
+
+
+ITEMS: tuple[Item, ...] = (
+    Item(
+        "T3.1",
+        "total mass with base",
+        Numbers("98", "kg"),
+        None,
+        lambda: sum(body.mass for body in arm().bodies) + BASE_MASS,
+    ),
+    Item(
+        "T3.1a",
+        "one common density",
+        Numbers("(1500, 1500, 1500, 1500)", "kg/m³"),
+        None,
+        densities,
+        reason="only link 6 is near it; masses and cylinder sizes of Table 3.1 give 596 to 1537",
+        faults=("§3.5: one density of 1500 kg/m³",),
+        notes=_notes,
+    ),
+    Item(
+        "T3.1b",
+        "inertias of the cylinders, DH axes",
+        Formula("½ m r², m h²/12 + m r²/4", "kg m²"),
+        inertias_as_published,
+        lambda: np.array([arm().bodies[k - 1].inertia for k in MASSES]),
+    ),
+    Item(
+        "T3.1c",
+        "the same in base axes, home pose",
+        Formula("cylinders along z, z, x, x", "kg m²"),
+        lambda: np.array([_cylinder(link, BASE_AXES[link]) for link in MASSES]),
+        base_inertias,
+    ),
+    _centre(1, "(0.014, 0.067, 0.264)"),
+    _centre(4, "(0.150, 0, 0.712)"),
+    _centre(6, "(0.479, 0, 0.712)"),
+)

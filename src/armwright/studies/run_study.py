@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts on record: what every item is known to come out as, so that a change is noticed.
+
+The verdict on an item, computed from the printed digits and the computed values. Only the reason is prose.
+
+Running a study: item after item, surviving failures and interruption.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from armwright.errors import ArmwrightError
+from armwright.studies.printed_numbers import match, write_value
+from armwright.studies.study import Claim, Formula, Item, Numbers, Span, Study
+
+Kind = Literal["agrees", "agrees when corrected", "document in error", "cannot be determined", "not run", "failed"]
+OWN_WAY = "the document's own way does not give it"
+
+
+class Verdict(NamedTuple):
+    """What an item comes out as.
+
+    Attributes:
+        kind: "agrees when corrected" is said of a print that is right though the document's own way contradicts it.
+        reason: prose; empty for plain agreement.
+        reproduced: whether the document's own way gives the print (None: no way).
+        rule: what we chose in order to judge (`Item.rule`).
+    """
+
+    kind: Kind
+    reason: str = ""
+    reproduced: bool | None = None
+    rule: str = ""
+
+    @property
+    def text(self) -> str:
+        """As the table shows it."""
+        plain = self.kind == "agrees"
+        text = (
+            (f"{self.kind} ({self.reason})" if plain else f"{self.kind}: {self.reason}") if self.reason else self.kind
+        )
+        return f"{text} [judged by: {self.rule}]" if self.rule else text
+
+
+def judge(item: Item, as_published: Any, correct: Any) -> Verdict:
+    """Compare what is printed with what was computed.
+
+    Args:
+        item: with its print.
+        as_published: value computed the document's way, None if there is none.
+        correct: the right value, None if there is none.
+    """
+    return _judge(item, as_published, correct)._replace(rule=item.rule)
+
+
+def _judge(item: Item, as_published: Any, correct: Any) -> Verdict:
+    printed = item.printed
+    if isinstance(printed, Numbers):
+        own = None if as_published is None else _digits(printed, as_published)
+        reproduced = None if own is None else own != "no"
+        if correct is None:
+            return Verdict("cannot be determined", item.reason, reproduced)
+        way = _digits(printed, correct)
+        # digits that the document's own way rounds to were not cut off from another value
+        if way == "no" or (way == "truncated" and own == "rounded"):
+            return Verdict("document in error", item.reason, reproduced)
+        return _right(item, reproduced, "last place cut off, not rounded" if way == "truncated" else "")
+    if isinstance(printed, Claim | Span):
+        holds = _covers if isinstance(printed, Span) else _same
+        reproduced = None if as_published is None else holds(printed, as_published)
+        if correct is None:
+            return Verdict("cannot be determined", item.reason, reproduced)
+        if not holds(printed, correct):
+            return Verdict("document in error", item.reason, reproduced)
+        return _right(item, reproduced)
+    if isinstance(printed, Formula) and as_published is not None and correct is not None:
+        x, y = np.asarray(as_published, dtype=np.float64), np.asarray(correct, dtype=np.float64)
+        scale = float(np.max(np.abs(y), initial=1e-300))
+        near = x.shape == y.shape and float(np.max(np.abs(x - y), initial=0.0)) <= printed.tolerance * scale
+        return Verdict("agrees" if near else "document in error", "" if near else item.reason, None)
+    return Verdict("cannot be determined", item.reason, None)
+
+
+def _right(item: Item, reproduced: bool | None, how: str = "") -> Verdict:
+    """The print is right; say so if the document's own way contradicts it."""
+    if reproduced is False:
+        return Verdict("agrees when corrected", item.reason or OWN_WAY, reproduced)
+    return Verdict("agrees", how, reproduced)
+
+
+def _digits(printed: Numbers, value: Any) -> str:
+    return match(printed.numbers, value, up_to_sign=printed.up_to_sign)
+
+
+def _same(printed: Any, value: Any) -> bool:
+    return bool(printed.value == value)
+
+
+def _covers(printed: Any, value: Any) -> bool:
+    (low, high), (unit, _) = printed.numbers
+    lowest, highest = value
+    return bool(lowest <= low + 0.5 * unit and highest >= high - 0.5 * unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What came of one item."""
+
+    item: Item
+    verdict: Verdict
+    as_published: Any = None
+    correct: Any = None
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    def write(self, value: Any) -> str:
+        """Write one of the values with digits that suit the print."""
+        printed = self.item.printed
+        unit = float(np.min(printed.numbers.units)) if isinstance(printed, Numbers | Span) else None
+        return write_value(value, unit)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "item": self.item.id,
+            "title": self.item.title,
+            "printed": self.item.printed.text,
+            "unit": self.item.printed.unit,
+            "as_published": _plain(self.as_published),
+            "correct": _plain(self.correct),
+            "verdict": self.verdict.kind,
+            "reason": self.verdict.reason,
+            "reproduced": self.verdict.reproduced,
+            "rule": self.verdict.rule,
+            "faults": list(self.item.faults) if self.verdict.kind == "document in error" else [],
+            "notes": list(self.notes),
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came of a study. `interrupted` tells that items at the end were not run."""
+
+    study: Study
+    results: tuple[Result, ...]
+    interrupted: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """Time of all items."""
+        return sum(result.seconds for result in self.results)
+
+    def counts(self) -> dict[str, int]:
+        """Number of items of each kind of verdict."""
+        kinds = [result.verdict.kind for result in self.results]
+        return {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+
+    def faults(self) -> dict[str, tuple[str, ...]]:
+        """Distinct faults of the document → the items that show them; an item that names none is its own fault."""
+        found: dict[str, tuple[str, ...]] = {}
+        for result in self.results:
+            if result.verdict.kind == "document in error":
+                for fault in result.item.faults or (result.item.title,):
+                    found[fault] = (*found.get(fault, ()), result.item.id)
+        return found
+
+
+def run_item(item: Item) -> Result:
+    """Compute both values of an item and judge them; an error on the way becomes the verdict "failed"."""
+    start = time.perf_counter()
+    try:
+        as_published = item.as_published() if item.as_published is not None else None
+        correct = item.correct() if item.correct is not None else None
+        notes = tuple(item.notes()) if item.notes is not None else ()
+        verdict = judge(item, as_published, correct)
+    except ArmwrightError as error:
+        return Result(item, Verdict("failed", str(error)), seconds=time.perf_counter() - start)
+    except Exception as error:  # noqa: BLE001 - one broken item must not take the others with it; exit code 1 tells
+        return Result(item, Verdict("failed", f"{type(error).__name__}: {error}"), seconds=time.perf_counter() - start)
+    return Result(item, verdict, as_published, correct, notes, time.perf_counter() - start)
+
+
+def run_study(study: Study, only: Sequence[str] = (), tell: Callable[[Result], None] | None = None) -> Outcome:
+    """Run all items, or those named; after Ctrl-C the rest is marked as not run.
+
+    Args:
+        study: the study.
+        only: ids of items; a prefix up to the letter names all of a question ("Q8" for Q8a, Q8b, …).
+        tell: called with every result.
+    """
+    items = choose(study, only)
+    results: list[Result] = []
+    interrupted = False
+    for item in items:
+        if not interrupted:
+            try:
+                results.append(run_item(item))
+                if tell is not None:
+                    tell(results[-1])
+                continue
+            except KeyboardInterrupt:
+                interrupted = True
+        results = results[: items.index(item)]
+        results.append(Result(item, Verdict("not run", "interrupted")))
+    return Outcome(study, tuple(results), interrupted)
+
+
+def choose(study: Study, only: Sequence[str]) -> tuple[Item, ...]:
+    """Return the items that `only` names, in the document's order; all if it is empty."""
+    if not only:
+        return study.items
+    wanted: set[str] = set()
+    for name in only:
+        family = [i.id for i in study.items if i.id.rstrip(ascii_lowercase).lower() == name.lower()]
+        wanted.update(family or [study.item(name).id])
+    return tuple(item for item in study.items if item.id in wanted)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return value
+
+
+class Change(NamedTuple):
+    """An item whose verdict is not the recorded one ("" where none is recorded)."""
+
+    item: str
+    recorded: str
+    now: str
+
+
+def recorded(study: str) -> dict[str, str]:
+    """Return item → recorded verdict of a study; empty if none was ever recorded."""
+    file = resources.files("armwright.studies").joinpath("records", f"{study}.json")
+    if not file.is_file():
+        return {}
+    found = json.loads(file.read_text(encoding="utf-8"))
+    return {str(key): str(value) for key, value in found.items()}
+
+
+def changes(outcome: Outcome, known: Mapping[str, str] | None = None) -> list[Change]:
+    """List the items that came out other than recorded; items that were not run do not count."""
+    before = recorded(outcome.study.id) if known is None else known
+    out = []
+    for result in outcome.results:
+        now = result.verdict.kind
+        if now != "not run" and before.get(result.item.id, "") != now:
+            out.append(Change(result.item.id, before.get(result.item.id, ""), now))
+    return out
+
+
+def record(outcome: Outcome) -> Path:
+    """Write the verdicts of a complete run into the package (for developers)."""
+    if outcome.interrupted or len(outcome.results) != len(outcome.study.items):
+        raise ArmwrightError(f"study {outcome.study.id}: only a complete run can be recorded")
+    folder = Path(str(resources.files("armwright.studies"))) / "records"
+    file = folder / f"{outcome.study.id}.json"
+    text = json.dumps({result.item.id: result.verdict.kind for result in outcome.results}, indent=1) + "\n"
+    try:
+        folder.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ArmwrightError(f"{file}: the verdicts could not be recorded ({error.strerror or error})") from error
+    return file

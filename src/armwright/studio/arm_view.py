@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is shown of an arm: its plausibility, and at a configuration its Jacobian, ellipsoids, M, g and reactions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.dynamics import gravity_torque, joint_reactions, mass_matrix
+from armwright.errors import InputError
+from armwright.kinematics import IKResult, fk, ik, jacobian, manipulability, singularity
+from armwright.recording.replay.scene_spec import robot_spec
+from armwright.robot.check import check
+from armwright.robot.inertia_needed import has_inertia
+from armwright.spatial.rotations import exp_so3, log_so3
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+SMALL = 1e-9
+
+
+def describe(robot: Robot) -> dict[str, Any]:
+    """The arm as the page needs it, with what the plausibility check found."""
+    findings = [{"severity": f.severity, "where": f.place, "text": f.reason, "rule": f.rule} for f in check(robot)]
+    return {"spec": robot_spec(robot), "findings": findings, "mass": sum(body.mass for body in robot.bodies)}
+
+
+def configuration(robot: Robot, q: list[float]) -> Array:
+    """Check the number of joints."""
+    if len(q) != robot.n:
+        raise InputError(f"q: {robot.name!r} has {robot.n} joints, got {len(q)} numbers")
+    return np.array(q)
+
+
+def look(robot: Robot, q: Array) -> dict[str, Any]:
+    """Everything about one configuration, units as in the library; directions and forces in base axes."""
+    T = fk(robot, q)
+    J = jacobian(robot, q)
+    near = singularity(robot, q)
+    ellipsoid = manipulability(robot, q, "linear")
+    zero, known = np.zeros(robot.n), has_inertia(robot)  # an arm for kinematics alone has no M and no g
+    half = ellipsoid.half_lengths
+    return {
+        "q": q.tolist(),
+        "tool": T[:3, 3].tolist(),
+        "rotation": log_so3(T[:3, :3]).tolist(),
+        "T": T.ravel().tolist(),
+        "J": J.tolist(),
+        "M": mass_matrix(robot, q).tolist() if known else None,
+        "g": gravity_torque(robot, q).tolist() if known else None,
+        "reactions": joint_reactions(robot, q, zero, zero).tolist() if known else None,
+        "manipulability": float(ellipsoid.W),
+        "axes": ellipsoid.axes.tolist(),
+        "half_lengths": half.tolist(),
+        # τᵀτ ≤ 1 and τ = JᵀF: same axes, reciprocal lengths (003 §4.3)
+        "force_half_lengths": [1.0 / h if h > SMALL else None for h in half.tolist()],
+        "singularity": {
+            "status": near.status,
+            "ratio": near.smallest / near.largest,
+            "smallest": near.smallest,
+            "message": near.message,
+        },
+    }
+
+
+def branches(robot: Robot, position: list[float], rotation: list[float], seed: Array) -> dict[str, Any]:
+    """All configurations with the tool at position [m], turned by a rotation vector [rad]."""
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = exp_so3(np.array(rotation)), position
+    found = ik(robot, T, seed=seed)
+    assert isinstance(found, IKResult)  # one target
+    return {
+        "status": found.status,
+        "message": found.message,
+        "method": found.method,
+        "solutions": found.solutions.tolist(),
+        "within": [bool(x) for x in found.within_limits],
+        "singular": [bool(x) for x in found.singular],
+        "closest": found.closest.tolist(),
+    }

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arm in real time: one thread that steps the plant, whoever watches.
+
+Nobody who watches can slow it down. Orders come in through a queue and are done between two ticks; a frame goes out
+every 16 ms as bytes, and whoever is not ready for it gets a later one (`armwright.studio.hub`).
+
+A frame is float32, little endian: t [s], speed (0 paused), level and alarm of the detector, link that is held, n,
+then q (n), felt torque (n), true torque (n), true force (3), its point (3), target of the spring (3).
+
+What the live arm keeps when it is told to record: rows at 100 Hz, ten minutes at most.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.errors import ArmwrightError, InputError
+from armwright.recording.recording import Recording
+from armwright.recording.signals import Signal
+from armwright.studio.pulled_arm import RATE, Choice, Plant, inside, posture
+from armwright.studio.touch_beliefs import Moment
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+EVERY = 5  # ticks
+MOST = 60_000  # rows
+
+
+class Rows:
+    """Rows of a running arm."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot, self._tick = robot, 0
+        self._kept: list[tuple[np.ndarray, ...]] = []
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def add(self, plant: Plant) -> None:
+        """Keep the present, every `EVERY`-th time."""
+        self._tick += 1
+        if self._tick % EVERY or len(self._kept) >= MOST:
+            return
+        live, truth = plant.live, plant.truth()
+        row = ([live.time], live.q, live.qd, live.tau, live.outputs["tau_ext"], truth.torque, truth.force)
+        self._kept.append(tuple(np.array(part) for part in row))
+
+    def recording(self, plant: Plant) -> Recording:
+        """Everything that was kept."""
+        n = self.robot.n
+        widths = (1, n, n, n, n, n, 3)
+        if self._kept:
+            columns = [np.array([row[k] for row in self._kept]) for k in range(7)]
+        else:
+            columns = [np.zeros((0, width)) for width in widths]
+        units = {"q": "rad", "qd": "rad/s", "tau": "N m", "tau_ext": "N m", "tau_ext_true": "N m", "push": "N"}
+        signals = {name: Signal(values, unit) for (name, unit), values in zip(units.items(), columns[1:], strict=True)}
+        settings = {"law": plant.choice.law, "knows": plant.choice.knows}
+        return Recording(columns[0][:, 0], signals, self.robot, settings, outcome="recorded in the studio")
+
+
+WAKE = 0.008  # [s] between two looks at the clock: four ticks
+FRAME = 2  # looks between two frames
+BEHIND = 0.1  # [s] of simulation that is made up for; what is later than that is dropped
+SOFT = 4.0  # [rad/s] of the filter that leads the reference to a goal
+SWAY, SWAY_RATE = 0.25, 0.8  # [rad], [rad/s] of the motion "sway"
+
+
+class LiveArm:
+    """A running plant. All methods but `close` may be called from any thread.
+
+    Attributes:
+        plant: the present one. speed: simulated over real time, 0 when paused. goal: where the law takes the arm (n,).
+        motion: "hold" or "sway". late: how often time was dropped. ticks: since the beginning.
+    """
+
+    def __init__(self, robot: Robot, publish: Callable[[bytes], None], choice: Choice | None = None) -> None:
+        self._publish = publish
+        self.plant = Plant(robot, choice or Choice(), posture(robot))
+        self.speed, self.motion = 1.0, "hold"
+        self.goal: Array = np.array(self.plant.live.q)
+        self._begin()
+        self.late, self.ticks = 0, 0
+        self.error = ""
+        self._orders: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self._rows: Rows | None = None
+        self._end, self._watched = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, name="studio simulation", daemon=True)
+        self._thread.start()
+
+    def _begin(self) -> None:
+        self._ref, self._ref_speed = np.array(self.plant.live.q), np.zeros(self.plant.robot.n)
+        self._frame, self._middle = 0, self.goal.copy()
+
+    def watched(self, by_anybody: bool) -> None:
+        """Run only while somebody watches: an open tab elsewhere costs nothing."""
+        (self._watched.set if by_anybody else self._watched.clear)()
+
+    def order(self, action: Callable[[], Any]) -> Future[Any]:
+        """Do something between two ticks; the future has its result."""
+        future: Future[Any] = Future()
+        self._orders.append((action, future))
+        return future
+
+    def close(self) -> None:
+        """End the thread."""
+        self._end.set()
+        self._watched.set()
+        self._thread.join()
+
+    # -- orders, done by the thread ------------------------------------------------------------------------------
+
+    def replace(self, plant: Plant) -> None:
+        """Go on with another plant, which was compiled elsewhere."""
+        before = self.plant
+        self.plant = plant
+        if before.robot.name == plant.robot.name and before.robot.n == plant.robot.n:
+            plant.live.reset(np.array(before.live.q))
+            plant.become(friction=before.friction, payload=before.payload)
+        self.goal = np.array(plant.live.q)
+        self.error, self._rows = "", None
+        self._begin()
+
+    def go_to(self, q: Array) -> None:
+        """Lead the reference to q (n,), within the limits."""
+        if len(q) != self.plant.robot.n:
+            raise InputError(f"goal: the arm has {self.plant.robot.n} joints, got {len(q)} numbers")
+        self.goal = inside(self.plant.robot, q)
+        self._middle = self.goal.copy()
+
+    def let_go(self) -> None:
+        """Pull no more."""
+        self.plant.let_go()
+
+    def move(self, motion: str) -> None:
+        """Hold, or sway about the last goal."""
+        self.motion = motion
+        self.go_to(self._middle)
+
+    def reset(self) -> None:
+        """Put the arm back to where it began, at rest."""
+        self.plant.let_go()
+        self.plant.live.reset(posture(self.plant.robot))
+        self.goal = np.array(self.plant.live.q)
+        self.error = ""
+        self._begin()
+
+    def pause(self, speed: float) -> None:
+        """Simulated over real time; 0 stands still."""
+        self.speed = speed
+
+    def step(self, ticks: int) -> None:
+        """Go on by some ticks while paused."""
+        for _ in range(ticks):
+            self._tick()
+        self._send()
+
+    def record(self, wanted: bool) -> Recording | None:
+        """Begin to keep rows, or end and return what was kept."""
+        if wanted:
+            self._rows = Rows(self.plant.robot)
+            return None
+        rows, self._rows = self._rows, None
+        return None if rows is None else rows.recording(self.plant)
+
+    @property
+    def recording(self) -> bool:
+        """Whether rows are kept."""
+        return self._rows is not None
+
+    def moment(self) -> Moment:
+        """A copy of the present."""
+        p, live = self.plant, self.plant.live
+        truth = p.truth()
+        return Moment(
+            live.time,
+            np.array(live.q),
+            np.array(live.qd),
+            np.array(live.outputs["tau_ext"]),
+            np.array(truth.torque),
+            p.dry,
+            np.array(truth.point),
+            np.array(truth.force),
+            p.body,
+            bool(live.outputs["alarm"][0] >= 0.0),
+        )
+
+    # -- the thread ------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        due, owed, looks = time.monotonic(), 0.0, 0
+        while not self._end.is_set():
+            self._work()
+            if not self._watched.is_set() and not self._orders:
+                self._watched.wait(0.05)
+                due = time.monotonic()
+                continue
+            now = time.monotonic()
+            if now < due + WAKE:
+                time.sleep(due + WAKE - now)
+                now = time.monotonic()
+            passed, due = now - due, now
+            if passed > BEHIND:
+                self.late += 1
+                passed = BEHIND
+            owed += passed * self.speed
+            while owed > 0.5 / RATE and not self.error:
+                owed -= 1.0 / RATE
+                self._tick()
+            owed = min(owed, 1.0 / RATE)
+            looks += 1
+            if looks % FRAME == 0 and self._watched.is_set():
+                self._send()
+
+    def _work(self) -> None:
+        while self._orders:
+            action, future = self._orders.popleft()
+            try:
+                future.set_result(action())
+            except Exception as error:  # noqa: BLE001 - whoever gave the order is told
+                future.set_exception(error)
+
+    def _tick(self) -> None:
+        """Lead the reference on and step."""
+        dt = 1.0 / RATE
+        if self.motion == "sway":
+            phase = SWAY_RATE * self.plant.live.time + np.arange(self.plant.robot.n)
+            self.goal = inside(self.plant.robot, self._middle + SWAY * np.sin(phase))
+        pull = SOFT * SOFT * (self.goal - self._ref) - 2.0 * SOFT * self._ref_speed
+        self._ref_speed = self._ref_speed + dt * pull
+        self._ref = self._ref + dt * self._ref_speed
+        try:
+            self.plant.live.step(self._ref, self._ref_speed, pull)
+        except ArmwrightError as error:
+            self.error = str(error)
+            return
+        self.ticks += 1
+        if self._rows is not None:
+            self._rows.add(self.plant)
+
+    def _send(self) -> None:
+        p, live = self.plant, self.plant.live
+        truth = p.truth()
+        head = [live.time, self.speed, live.outputs["level"][0], live.outputs["alarm"][0], p.body, p.robot.n]
+        parts = (head, live.q, live.outputs["tau_ext"], truth.torque, truth.force, truth.point, live.inputs["target"])
+        self._publish(np.concatenate(parts).astype("<f4").tobytes())

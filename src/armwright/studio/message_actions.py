@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pages may ask for: a checked message in, an action, an answer out. Viewers may only look."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from armwright.errors import ArmwrightError, InputError
+from armwright.schema.checks import Shape, read_message
+from armwright.studio import orders, views
+
+if TYPE_CHECKING:
+    from armwright.studio.hub import Client
+    from armwright.studio.studio_state import Studio
+
+Handler = Callable[..., Awaitable[dict[str, Any] | None]]
+
+
+class Action(NamedTuple):
+    """The fields of a message, what to do with them, and whether those who only look may ask for it."""
+
+    shape: Shape
+    do: Handler
+    viewers: bool
+
+
+def actions() -> dict[str, Action]:
+    """Everything that can be asked for, by name."""
+    table = {name: Action(shape, do, True) for part in LOOK for name, (shape, do) in part.items()}
+    return table | {name: Action(shape, do, False) for part in CHANGE for name, (shape, do) in part.items()}
+
+
+LOOK = (views.VIEWS, orders.VIEWS, views.LIBRARY_VIEWS)
+CHANGE = (orders.ORDERS, orders.EXPLORE_ORDERS, views.ORDERS, orders.PROGRAM_ORDERS)
+ACTIONS = actions()
+SHAPES = {name: action.shape for name, action in ACTIONS.items()}
+
+
+async def answer(studio: Studio, client: Client, raw: str) -> None:
+    """Do what one message asks for, and answer it; whatever is wrong with it is said, and nothing else happens."""
+    ident = 0
+    try:
+        name, ident, fields = read_message(raw, SHAPES)
+        action = ACTIONS[name]
+        if not (client.owner or action.viewers):
+            raise InputError(f"{name}: this page may only look; open the address with the owner's token to do that")
+        result = await action.do(studio, client, **fields)
+    except (ArmwrightError, np.linalg.LinAlgError) as error:
+        client.tell({"re": ident, "error": str(error)})
+        return
+    if ident:
+        client.tell({"re": ident, "ok": result or {}})

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the arm believes about a touch, beside the truth: link, place and its uncertainty, and where friction hides it.
+
+A tool wrench is shown only where the tool's link is what was touched. A push elsewhere has no tool wrench: inverting
+the Jacobian would still give one, and it would be wrong.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from armwright.contact.isolation.isolate import isolate
+from armwright.contact.isolation.torque_change import torque_covariance
+from armwright.contact.wrench_estimate import tool_wrench
+from armwright.errors import ArmwrightError
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+SENSOR = 0.3  # [N m] standard deviation that is granted to the observer
+STANDING = 0.01  # [rad/s]
+HIDDEN = 0.8  # share of the true torque below which friction is said to hide force
+WITHIN = 0.68  # probability of the radius that is drawn
+
+
+class Moment(NamedTuple):
+    """A copy of what is needed to judge one moment.
+
+    Joint arrays are (n,): q, qd, the felt and the true torque, dry friction [N m]. point and force (3,) are the truth,
+    body the link that is held (−1: none).
+    """
+
+    time: float
+    q: Array
+    qd: Array
+    felt: Array
+    true: Array
+    dry: Array
+    point: Array
+    force: Array
+    body: int
+    alarm: bool
+
+
+def warm_up(robot: Robot) -> None:
+    """Isolate something once: what that imports and compiles takes longer than all that follow."""
+    with suppress(ArmwrightError):  # an arm about which nothing can be said
+        isolate(robot, robot.neutral(), np.full(robot.n, 10.0), SENSOR)
+
+
+def judge(robot: Robot, now: Moment) -> dict[str, Any]:
+    """Return the belief and the truth as plain data for the page."""
+    out: dict[str, Any] = {"time": now.time, "alarm": now.alarm, "true": _truth(robot, now)}
+    out["hidden"] = hidden_force(now)
+    if not now.alarm:
+        return out | {"outcome": "no contact", "reason": "no joint feels more than its threshold"}
+    standing = np.abs(now.qd) < STANDING
+    S = torque_covariance(
+        robot, now.q, now.qd, sensor=SENSOR, friction=1.0, friction_torque=np.where(standing, now.dry, 0.2 * now.dry)
+    )
+    found = isolate(robot, now.q, now.felt, S)
+    out |= {"outcome": found.outcome, "reason": found.reason}
+    out["candidates"] = [{"link": c.link, "body": c.body, "probability": c.probability} for c in found.candidates]
+    if found.point is not None and found.patches is not None and found.force is not None:
+        out |= {"point": found.point.tolist(), "force": found.force.tolist()}
+        out["radius"] = radius_of(found.patches.points, found.patches.probability, found.point)
+    if found.body == robot.tip and found.outcome in ("link", "located"):
+        wrench = tool_wrench(robot, now.q, now.felt, force_only=True)
+        out["tool_force"] = wrench.wrench[:3].tolist()
+        out["tool_reliable"] = bool(wrench.reliable)
+    return out
+
+
+def radius_of(points: Array, probability: Array, centre: Array) -> float:
+    """Radius [m] about a point within which a contact lies with a probability of `WITHIN`."""
+    far = np.linalg.norm(points - centre, axis=1)
+    order = np.argsort(far)
+    total = np.cumsum(probability[order])
+    return float(far[order][min(int(np.searchsorted(total, WITHIN * total[-1])), len(far) - 1)])
+
+
+def hidden_force(now: Moment) -> dict[str, float] | None:
+    """What friction hides: force applied and felt [N], if the arm stands and feels less than `HIDDEN` of it.
+
+    Felt is the share of the true torque that the estimate has along it, times the force.
+    """
+    size = float(now.true @ now.true)
+    applied = float(np.linalg.norm(now.force))
+    if now.body < 0 or applied < 1.0 or size < 1e-6 or not now.dry.any() or np.abs(now.qd).max() > STANDING:
+        return None
+    share = float(now.felt @ now.true) / size
+    return {"applied": applied, "felt": share * applied} if share < HIDDEN else None
+
+
+def _truth(robot: Robot, now: Moment) -> dict[str, Any] | None:
+    if now.body < 0:
+        return None
+    return {"link": robot.bodies[now.body].name, "body": now.body, "point": now.point.tolist()} | {
+        "force": now.force.tolist()
+    }

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Triangle meshes: files, and distances from them."""

@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faces of boxes that are no surface because another shape stands against them.
+
+A point inside a box is pushed out through the nearest face. Where two boxes share a face, or overlap a little, that
+face leads into the other box and not out: each would push the point towards the seam, where neither is felt, and a tool
+without width would pass through a wall of two boxes. So a face does not count where another shape lies behind it.
+
+Signed distance and outward normal of a shape at a point: positive outside, negative inside, traceable.
+
+Where the nearest surface point is not unique (centres, axes, medial planes) one of the nearest is chosen by a fixed
+rule; no point gives a NaN.
+
+Where a segment (the axis of a link's capsule) comes nearest to a shape, traceable.
+
+The signed distance of a convex shape is a convex function along a segment, so there is one minimum.
+
+| shape | method | accuracy |
+|---|---|---|
+| sphere, capsule, infinite cylinder | closed form | exact |
+| half-space | both ends (a lying link rests on two points) | exact |
+| box | slope of the squared distance at the planes | exact while the axis is outside, else the middle of the chord |
+| finite cylinder | `STEPS` tangent and secant steps | 0.7 mm at worst, 0.1 mm in 99 of 100 (links up to 0.6 m) |
+| mesh | coal, floats only | coal's |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache, reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from armwright.graph.tape import Tape
+from armwright.graph.traced_program import trace
+from armwright.spatial.linear import dot
+from armwright.types import Traced
+from armwright.world.segments import TINY, UP, clamp, direction, nearest_pair, nearest_to_box, nearest_to_point
+from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere, kind_of
+
+
+def distance_and_normal(shape: Shape, point: Traced) -> tuple[Any, Any]:
+    """Return signed distance [m] and outward unit normal (3,) of `shape` at `point` (3,), base frame.
+
+    The normal is the gradient of the distance wherever that exists.
+    """
+    if isinstance(shape, Sphere):
+        far, n = direction(point - np.array(shape.centre), UP)
+        return far - shape.radius, n
+    if isinstance(shape, Capsule):
+        start, along = np.array(shape.start), np.array(shape.end) - np.array(shape.start)
+        s = nearest_to_point(start, along, point)
+        far, n = direction(point - (start + s * along), _across(along))
+        return far - shape.radius, n
+    if isinstance(shape, HalfSpace):
+        n = np.array(shape.normal)
+        return dot(point - np.array(shape.point), n), n
+    if isinstance(shape, Cylinder):
+        return _cylinder(shape, point)
+    if isinstance(shape, Box):
+        R = np.array(shape.rotation)
+        far, n = _box(R.T @ (point - np.array(shape.centre)), 0.5 * np.array(shape.size))
+        return far, R @ n
+    if isinstance(shape, Mesh):
+        from armwright.world.mesh_distance import mesh_distance
+
+        return mesh_distance(shape, point)
+    raise AssertionError(kind_of(shape))
+
+
+def signed_distance(shape: Shape, point: Traced) -> Traced:
+    """Return the signed distance [m] of `shape` at `point` (3,): positive outside, negative inside."""
+    return distance_and_normal(shape, point)[0]
+
+
+def normal(shape: Shape, point: Traced) -> Traced:
+    """Return the outward unit normal (3,) of `shape` at `point` (3,)."""
+    return distance_and_normal(shape, point)[1]
+
+
+def _across(along: Traced) -> Traced:
+    """Return a unit vector at right angles to a constant vector."""
+    across = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
+    size = float(np.linalg.norm(across))
+    return across / size if size > 0.0 else np.array(UP)
+
+
+def _cylinder(shape: Cylinder, point: Traced) -> tuple[Any, Any]:
+    axis = np.array(shape.axis)
+    r = point - np.array(shape.centre)
+    z = dot(r, axis)
+    rho, across = direction(r - z * axis, _across(axis))
+    side = rho - shape.radius
+    if math.isinf(shape.height):
+        return side, across
+    cap = np.abs(z) - 0.5 * shape.height
+    (far, (along_side, along_cap)) = _corner((side, cap))
+    return far, along_side * across + (along_cap * np.where(z >= 0.0, 1.0, -1.0)) * axis
+
+
+def _box(p: Traced, half: Traced) -> tuple[Any, Any]:
+    far, n = _corner([np.abs(p[k]) - half[k] for k in range(3)])
+    return far, np.array([n[k] * np.where(p[k] >= 0.0, 1.0, -1.0) for k in range(3)])
+
+
+def _corner(beyond: Any) -> tuple[Any, Any]:
+    """Return distance and normal from the overhangs beyond each pair of faces: all ≤ 0 inside.
+
+    Outside the overhangs > 0 form a vector to the nearest edge or corner; inside, the nearest face counts (the first
+    one if several are equally near).
+    """
+    out = np.array([np.maximum(x, 0.0) for x in beyond])
+    nearest = beyond[0]
+    for x in beyond[1:]:
+        nearest = np.maximum(nearest, x)
+    inner: list[Any] = []
+    free: Any = 1.0
+    for x in beyond:
+        here = np.where(x >= nearest, free, 0.0)
+        inner.append(here)
+        free = free - here
+    far, outer = direction(out, [1.0] + [0.0] * (len(beyond) - 1))
+    n = np.array([np.where(far > 0.0, o, i) for o, i in zip(outer, inner, strict=True)])
+    return far + np.minimum(nearest, 0.0), n
+
+
+STEPS = 8
+"""Evaluations of the slope between the ends, for finite cylinders: the accuracy above."""
+FLAT = 1e-12
+"""Slope of the distance [-] along a box's face that counts as level: far above rounding, 1 pm on a metre."""
+
+
+def nearest_parameters(shape: Shape, a: Traced, d: Traced) -> list[Any]:
+    """Return the values of s in 0…1 at which contact between the segment a + s·d and `shape` is to be looked for.
+
+    Args:
+        shape: any but a mesh (which `nearest_to_mesh` handles on floats).
+        a: start of the segment (3,), base frame [m].
+        d: end minus start (3,) [m].
+
+    Returns:
+        One value; two (both ends) for a half-space.
+    """
+    if isinstance(shape, HalfSpace):
+        return [0.0, 1.0]
+    if isinstance(shape, Sphere):
+        return [nearest_to_point(a, d, np.array(shape.centre))]
+    if isinstance(shape, Capsule):
+        start = np.array(shape.start)
+        return [nearest_pair(a, d, start, np.array(shape.end) - start)[0]]
+    if isinstance(shape, Cylinder) and math.isinf(shape.height):
+        axis = np.array(shape.axis)
+        upright = [k for k in range(3) if shape.axis[k] == 0.0]
+        if len(upright) == 2:  # along a base axis: plane geometry
+            centre = np.array([shape.centre[k] for k in upright])
+            return [nearest_to_point(np.array([a[k] for k in upright]), np.array([d[k] for k in upright]), centre)]
+        r = a - np.array(shape.centre)
+        flat, across = r - dot(r, axis) * axis, d - dot(d, axis) * axis
+        return [nearest_to_point(flat, across, np.zeros(3))]
+    if isinstance(shape, Mesh):
+        from armwright.world.mesh_distance import nearest_to_mesh
+
+        return [nearest_to_mesh(shape, a, d)]
+    if isinstance(shape, Box):
+        R = np.array(shape.rotation)
+        return [nearest_to_box(R.T @ (a - np.array(shape.centre)), R.T @ d, 0.5 * np.array(shape.size), FLAT)]
+    return [_least(shape, a, d)]
+
+
+def _least(shape: Shape, a: Traced, d: Traced) -> Traced:
+    """Find where the distance is least, by turns with the tangents at the bracket's ends and with secants of the slope.
+
+    Tangents settle stretches on which the distance is straight (far away, and inside a box), secants the round ones
+    (past an edge). What was tried and lay lowest is returned.
+    """
+
+    def look(s: Traced) -> tuple[Any, Any]:
+        far, n = distance_and_normal(shape, a + s * d)
+        return far, dot(n, d)
+
+    low: Any = 0.0
+    high: Any = 1.0
+    (far_low, at_low), (far_high, at_high) = look(0.0), look(1.0)
+    bracket = (at_low < 0.0) & (at_high > 0.0)
+    best = np.where(far_low < far_high, 0.0, 1.0)
+    least = np.minimum(far_low, far_high)
+    for k in range(STEPS):
+        span = high - low
+        inner = -at_low if k % 2 else (far_low - far_high) / np.where(span > TINY, span, 1.0) + at_high
+        s = low + span * clamp(inner / np.where(bracket, at_high - at_low, 1.0), 0.01, 0.99)
+        far, here = look(s)
+        lower, left = far < least, here < 0.0
+        best, least = np.where(lower, s, best), np.where(lower, far, least)
+        low, far_low, at_low = (np.where(left, x, y) for x, y in ((s, low), (far, far_low), (here, at_low)))
+        high, far_high, at_high = (np.where(left, y, x) for x, y in ((s, high), (far, far_high), (here, at_high)))
+    return best
+
+
+WELD = 1e-6
+"""Gaps up to this are none [m]."""
+GRID = 33  # points along a face's edges at which a round shape is looked for
+CORNERS = [0, GRID - 1, -GRID, -1]
+ROUNDING = 1e-9  # [m]
+
+
+class Cover(NamedTuple):
+    """What stands against a face of a box: `axis` 0…2, `side` ±1; nothing in `shapes` if all of it is covered."""
+
+    axis: int
+    side: float
+    shapes: tuple[Shape, ...]
+
+
+@lru_cache(maxsize=4096)
+def covers_of(box: Box, others: tuple[Shape, ...]) -> tuple[Cover, ...]:
+    """Return the faces of a box that other shapes (any but meshes) stand against or reach over, in part or in all."""
+    near = [shape for shape in others if shape != box and _near(box, shape)]
+    out = []
+    for axis in range(3 if near else 0):
+        for side in (-1.0, 1.0):
+            points = _face(box, axis, side)
+            if any(_distances(shape, points[CORNERS]).max() <= ROUNDING for shape in near):  # convex: all between, too
+                out.append(Cover(axis, side, ()))
+            elif partly := tuple(shape for shape in near if _may_cover(shape, points)):
+                out.append(Cover(axis, side, partly))
+    return tuple(out)
+
+
+@lru_cache(maxsize=1024)
+def _tape(shape: Shape) -> Tape:
+    return Tape(trace(lambda point: np.array([signed_distance(shape, point)]), {"point": (3,)}))
+
+
+def _distances(shape: Shape, points: Traced) -> Traced:
+    """Signed distances (m,) of a shape at points (m, 3)."""
+    out = np.empty((len(points), 1))
+    _tape(shape).run([np.ascontiguousarray(points)], [out])
+    return out[:, 0]
+
+
+def _may_cover(shape: Shape, face: Any) -> bool:
+    """Whether a shape may reach over a point of a face; False is certain."""
+    if isinstance(shape, Box):
+        return _meet(face[CORNERS], shape)
+    if isinstance(shape, HalfSpace):
+        return bool(_distances(shape, face[CORNERS]).min() < -ROUNDING)
+    apart = float(np.linalg.norm(face[GRID + 1] - face[0]))
+    return bool(_distances(shape, face).min() < 0.5 * apart)  # no point of the face is farther from one of these
+
+
+def _near(box: Box, shape: Shape) -> bool:
+    if isinstance(shape, Mesh):
+        return False
+    reach = 0.5 * float(np.linalg.norm(box.size)) + 2.0 * WELD
+    return bool(signed_distance(shape, np.array(box.centre)) <= reach)
+
+
+def _face(box: Box, axis: int, side: float) -> Any:
+    """Points (GRID², 3) just outside a face, base frame, row by row."""
+    half = 0.5 * np.array(box.size)
+    t = np.linspace(-1.0, 1.0, GRID)
+    first, second = (k for k in range(3) if k != axis)
+    local = np.zeros((GRID, GRID, 3))
+    local[..., axis] = side * (half[axis] + WELD)
+    local[..., first], local[..., second] = t[:, None] * half[first], t * half[second]
+    return np.array(box.centre) + local.reshape(-1, 3) @ np.array(box.rotation).T
+
+
+def _meet(corners: Any, box: Box) -> bool:
+    """Whether a rectangle and a box have a point in common: no axis separates them."""
+    edges, R = [corners[1] - corners[0], corners[2] - corners[0]], np.array(box.rotation)
+    axes = [*R.T, np.cross(*edges), *(np.cross(e, x) for e in edges for x in R.T)]
+    for axis in axes:
+        size = float(np.linalg.norm(axis))
+        if size < ROUNDING * float(np.linalg.norm(edges[0]) + np.linalg.norm(edges[1])):
+            continue
+        along = axis / size
+        mine, middle = corners @ along, float(along @ np.array(box.centre))
+        reach = 0.5 * float(np.abs(R.T @ along) @ np.array(box.size))
+        if max(mine.min() - middle, middle - mine.max()) - reach > -ROUNDING:
+            return False
+    return True
+
+
+def covered_distance(box: Box, point: Traced, covers: Sequence[Cover]) -> tuple[Any, Any]:
+    """Return signed distance [m] and outward normal (3,) of a box at a point (3,), base frame, through open faces only.
+
+    As `distance_and_normal`; inside, the nearest face that is open at the point's foot on it counts, or the nearest of
+    all if none is. A covered face is felt `WELD` beyond itself, so that a seam belongs to both sides.
+    """
+    R, centre, half = np.array(box.rotation), np.array(box.centre), 0.5 * np.array(box.size)
+    p = R.T @ (point - centre)
+    shut: dict[tuple[int, float], Any] = {}
+    for cover in covers:
+        foot = np.array([p[k] if k != cover.axis else cover.side * (half[k] + WELD) + 0.0 * p[k] for k in range(3)])
+        here: Any = 0.0 if cover.shapes else 1.0
+        for shape in cover.shapes:
+            here = np.where(signed_distance(shape, centre + R @ foot) < 0.0, 1.0, here)
+        shut[cover.axis, cover.side] = here
+    places = [(axis, side) for axis in range(3) for side in (-1.0, 1.0)]
+    enclosed: Any = 1.0
+    for place in places:
+        enclosed = enclosed * shut.get(place, 0.0)
+    beyond: dict[tuple[int, float], Any] = {}
+    ways: dict[tuple[int, float], Any] = {}  # the same of faces that lead out
+    for axis, side in places:
+        here = shut.get((axis, side), 0.0)
+        beyond[axis, side] = side * p[axis] - half[axis] - WELD * here
+        ways[axis, side] = np.where(here * (1.0 - enclosed) > 0.5, -np.inf, beyond[axis, side])
+    nearest: Any = reduce(np.maximum, ways.values())
+    inner: list[Any] = [0.0, 0.0, 0.0]
+    free: Any = 1.0
+    for axis, side in places:
+        chosen = np.where(ways[axis, side] >= nearest, free, 0.0)
+        inner[axis] = inner[axis] + side * chosen
+        free = free - chosen
+    out = [np.maximum(beyond[k, 1.0], 0.0) - np.maximum(beyond[k, -1.0], 0.0) for k in range(3)]
+    far, outer = direction(np.array(out), (1.0, 0.0, 0.0))
+    n = np.array([np.where(far > 0.0, o, i) for o, i in zip(outer, inner, strict=True)])
+    return far + np.where(far > 0.0, 0.0, np.minimum(nearest, 0.0)), R @ n
