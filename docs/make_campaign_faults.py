@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from armwright.bench.bench_figures import insert
-from armwright.campaigns import Kind, Plan, StoreError, item_rng, open_store, resume_campaign, run_campaign
+from armwright.campaigns import CampaignPlan, Kind, StoreError, item_rng, open_store, resume_campaign, run_campaign
 
 ITEMS, CHUNK, SEED = 96, 8, 5
 STAY = 10.0  # [s] after which no process may be left
@@ -45,7 +45,7 @@ def _start(plan, prepared):
 
 
 KIND = Kind("faults", {"value": "float64"}, _start, chunk=CHUNK)
-SLOW = Plan("make_campaign_faults:KIND", ITEMS, SEED, {"seconds": 0.02}, chunk=CHUNK)
+SLOW = CampaignPlan("make_campaign_faults:KIND", ITEMS, SEED, {"seconds": 0.02}, chunk=CHUNK)
 
 
 def content(folder):
@@ -175,14 +175,14 @@ def engines(place, alone):
         store = run_campaign(SLOW, place / "shards", workers=1, shard=(k, 3))
     same += content(store.folder) == alone
     yield "serial against processes 1, 2, 4, dask, three shards", len(ways) + 1, f"{same} with the same bytes", ""
-    quick = [Plan(SLOW.kind, 1000, SEED, chunk=chunk) for chunk in (1, 3, 8, 100, 1000)]
+    quick = [CampaignPlan(SLOW.kind, 1000, SEED, chunk=chunk) for chunk in (1, 3, 8, 100, 1000)]
     found = [rows(run_campaign(plan, place / f"chunk{plan.chunk}", engine="serial").folder) for plan in quick]
     yield "chunks of 1, 3, 8, 100, 1,000", 5, f"{sum(r == found[0] for r in found)} with the same rows", ""
 
 
 def bad_items(place):
     """One item that raises, one that crashes, one that hangs."""
-    plan = Plan(SLOW.kind, 400, SEED, {"raises": 17, "crashes": 130, "hangs": 311}, chunk=50, limit=2.0)
+    plan = CampaignPlan(SLOW.kind, 400, SEED, {"raises": 17, "crashes": 130, "hangs": 311}, chunk=50, limit=2.0)
     found = {}
     for engine in ("processes", "dask"):
         store = run_campaign(plan, place / f"bad-{engine}", engine=engine, workers=2)
@@ -194,8 +194,8 @@ def bad_items(place):
 
 def damage(place, trials):
     """Files cut, flipped, foreign, missing."""
-    store = run_campaign(Plan(SLOW.kind, ITEMS, SEED, chunk=CHUNK), place / "damage", engine="serial")
-    other = run_campaign(Plan(SLOW.kind, ITEMS, SEED + 1, chunk=CHUNK), place / "other", engine="serial")
+    store = run_campaign(CampaignPlan(SLOW.kind, ITEMS, SEED, chunk=CHUNK), place / "damage", engine="serial")
+    other = run_campaign(CampaignPlan(SLOW.kind, ITEMS, SEED + 1, chunk=CHUNK), place / "other", engine="serial")
     whole = content(store.folder)
 
     def spoil(path, how):
@@ -227,7 +227,7 @@ def full_disk(place):
     """A file system that is too small."""
     disk = place / "disk"
     disk.mkdir()
-    plan = Plan(SLOW.kind, 400_000, SEED, chunk=20_000)
+    plan = CampaignPlan(SLOW.kind, 400_000, SEED, chunk=20_000)
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", disk]
     if os.geteuid() != 0 or subprocess.run(mount, check=False).returncode != 0:
         yield "full disk", 0, "not tried: no right to mount", ""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from armwright.studies.run_study import Outcome, run_study
+from armwright.studies.run_study import StudyOutcome, run_study
 from armwright.studies.study import available, load_study
 
 BEGIN, END = "<!-- verdicts: begin -->", "<!-- verdicts: end -->"
@@ -27,12 +27,12 @@ FIGURES = {
 """Study → prefix of item ids → name of the figure: the last picture of these items."""
 
 
-def counts(outcome: Outcome) -> str:
+def counts(outcome: StudyOutcome) -> str:
     """Return the line that counts the verdicts."""
     return " · ".join(f"{count} {kind}" for kind, count in sorted(outcome.counts().items()))
 
 
-def markdown(outcome: Outcome) -> str:
+def markdown(outcome: StudyOutcome) -> str:
     """Return the counts, the faults, the table of everything that does not simply agree, and what else was used."""
     faults = outcome.faults()
     wrong = outcome.counts().get("document in error", 0)

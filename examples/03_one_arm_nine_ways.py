@@ -22,6 +22,6 @@ for name, method in aw.METHODS.items():
         print(f"  {name:14} gives back q̈ to {np.abs(back - qdd).max():.1e}")
 
 # What a formulation costs is counted on the code that runs.
-for row in aw.compare(robot, states=10, naive=False, batch=0):
+for row in aw.dynamics.compare(robot, states=10, naive=False, batch=0):
     if row.forward is not None:
         print(f"  {row.method:14} {row.forward.compiled.mul:5} mul {row.forward.compiled.add:5} add")

@@ -8,8 +8,8 @@ import armwright as aw
 robot = aw.load("cea")
 lower, upper = robot.lower.copy(), robot.upper.copy()  # change them: a smaller workspace has better bounds
 
-inertia = aw.mass_matrix_bounds(robot, lower, upper)  # of the eigenvalues of M(q) [kg m²]
-gravity = aw.gravity_bound(robot, lower, upper)  # of ‖g(q)‖₁ [N m]
+inertia = aw.dynamics.mass_matrix_bounds(robot, lower, upper)  # of the eigenvalues of M(q) [kg m²]
+gravity = aw.dynamics.gravity_bound(robot, lower, upper)  # of ‖g(q)‖₁ [N m]
 
 q = np.random.default_rng(0).uniform(lower, upper, (20_000, robot.n))
 eigenvalues = np.linalg.eigvalsh(aw.mass_matrix(robot, q))

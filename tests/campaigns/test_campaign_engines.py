@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from armwright.campaigns import Plan, resume_campaign, run_campaign
+from armwright.campaigns import CampaignPlan, resume_campaign, run_campaign
 from armwright.campaigns.chunk_file import Chunk, chunk_from
 from armwright.campaigns.store import ProcessError, accepted, refusal
 from armwright.errors import DescriptionError, InputError, SimulationError
 from support.places import TESTS
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
-GOOD = Plan("support.campaign_kinds:KIND", 47, 3, chunk=10)
+GOOD = CampaignPlan("support.campaign_kinds:KIND", 47, 3, chunk=10)
 
 
 @pytest.fixture(autouse=True)
@@ -57,13 +57,13 @@ def test_dask_writes_the_same_bytes(tmp_path):
 @pytest.mark.parametrize("chunk", [1, 3, 8, 100, 1000])
 def test_rows_do_not_depend_on_the_chunk(chunk, tmp_path):
     one = run_campaign(GOOD, tmp_path / "a", engine="serial")
-    other = run_campaign(Plan(GOOD.kind, 47, 3, chunk=chunk), tmp_path / "b", engine="serial")
+    other = run_campaign(CampaignPlan(GOOD.kind, 47, 3, chunk=chunk), tmp_path / "b", engine="serial")
     assert rows(one) == rows(other)
-    assert rows(one) != rows(run_campaign(Plan(GOOD.kind, 47, 4), tmp_path / "c", engine="serial"))
+    assert rows(one) != rows(run_campaign(CampaignPlan(GOOD.kind, 47, 4), tmp_path / "c", engine="serial"))
 
 
 def test_what_raises_crashes_or_hangs_costs_one_row_each(tmp_path):
-    bad = Plan(GOOD.kind, 16, 3, {"raises": 3, "crashes": 7, "hangs": 14}, chunk=2, limit=8.0)
+    bad = CampaignPlan(GOOD.kind, 16, 3, {"raises": 3, "crashes": 7, "hangs": 14}, chunk=2, limit=8.0)
     store = run_campaign(bad, tmp_path / "bad", workers=2)
     found = rows(store)
     marked = {row["item"]: row["status"] for row in found if row["status"] != "done"}
@@ -78,14 +78,14 @@ def test_what_raises_crashes_or_hangs_costs_one_row_each(tmp_path):
 @pytest.mark.slow
 def test_dask_marks_the_same_rows(tmp_path):
     pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
-    bad = Plan(GOOD.kind, 16, 3, {"raises": 3, "crashes": 7, "hangs": 14}, chunk=2, limit=5.0)
+    bad = CampaignPlan(GOOD.kind, 16, 3, {"raises": 3, "crashes": 7, "hangs": 14}, chunk=2, limit=5.0)
     one = run_campaign(bad, tmp_path / "processes", workers=2)
     assert content(run_campaign(bad, tmp_path / "dask", engine="dask", workers=2)) == content(one)
 
 
 def test_an_item_whose_worker_somebody_killed_is_computed_again(tmp_path):
     settings = {"killed once": 1, "mark": str(tmp_path / "mark")}
-    found = rows(run_campaign(Plan(GOOD.kind, 3, 3, settings, chunk=1), tmp_path / "c", workers=1))
+    found = rows(run_campaign(CampaignPlan(GOOD.kind, 3, 3, settings, chunk=1), tmp_path / "c", workers=1))
     assert (tmp_path / "mark").exists()
     assert [row["status"] for row in found] == ["done"] * 3
 
@@ -93,7 +93,7 @@ def test_an_item_whose_worker_somebody_killed_is_computed_again(tmp_path):
 @pytest.mark.parametrize("engine", ["serial", "processes"])
 def test_a_kind_that_cannot_start_says_why(engine, tmp_path):
     with pytest.raises((ProcessError, ValueError), match="wrong is 5"):
-        run_campaign(Plan(GOOD.kind, 3, 3, {"wrong": 5}), tmp_path / "c", engine=engine, workers=1)
+        run_campaign(CampaignPlan(GOOD.kind, 3, 3, {"wrong": 5}), tmp_path / "c", engine=engine, workers=1)
     assert not (tmp_path / "c" / "campaign.json").exists()  # the settings may still be mended
 
 
@@ -108,7 +108,7 @@ def test_a_kind_that_cannot_start_says_why(engine, tmp_path):
 def test_what_goes_wrong_while_preparing_is_said_and_nothing_stays(how, error, said, tmp_path):
     """Preparing has a process of its own; the user's mistakes stay the user's mistakes."""
     with pytest.raises(error, match=said):
-        run_campaign(Plan(GOOD.kind, 3, 3, {"prepare": how}), tmp_path / "c", workers=1)
+        run_campaign(CampaignPlan(GOOD.kind, 3, 3, {"prepare": how}), tmp_path / "c", workers=1)
     assert not (tmp_path / "c" / "campaign.json").exists()
 
 
@@ -132,20 +132,20 @@ def test_an_answer_that_is_not_the_chunk_that_was_asked_for_is_not_put_away():
 
 
 def test_preparing_may_have_processes_of_its_own(tmp_path):
-    store = run_campaign(Plan(GOOD.kind, 3, 3, {"prepare": "pool"}), tmp_path / "c", workers=1)
+    store = run_campaign(CampaignPlan(GOOD.kind, 3, 3, {"prepare": "pool"}), tmp_path / "c", workers=1)
     assert store.prepared == b"12"
 
 
 def test_a_campaign_can_grow(tmp_path):
-    run_campaign(Plan(GOOD.kind, 20, 3, chunk=10), tmp_path, engine="serial")
+    run_campaign(CampaignPlan(GOOD.kind, 20, 3, chunk=10), tmp_path, engine="serial")
     kept = content(run_campaign(GOOD, tmp_path, engine="serial", shard=(1, 2)))
     assert len(kept) == 4
     store = resume_campaign(tmp_path, engine="serial")
     assert not store.missing()
     with pytest.raises(InputError, match="has 47 items already"):
-        run_campaign(Plan(GOOD.kind, 20, 3, chunk=10), tmp_path, engine="serial")
+        run_campaign(CampaignPlan(GOOD.kind, 20, 3, chunk=10), tmp_path, engine="serial")
     with pytest.raises(InputError, match="another campaign"):
-        run_campaign(Plan(GOOD.kind, 47, 4, chunk=10), tmp_path, engine="serial")
+        run_campaign(CampaignPlan(GOOD.kind, 47, 4, chunk=10), tmp_path, engine="serial")
 
 
 COORDINATOR = """
@@ -160,7 +160,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("victim", ["worker", "coordinator", "Ctrl-C"])
 def test_kill_and_resume_gives_the_bytes_of_an_undisturbed_run(victim, tmp_path):
-    slow = Plan(GOOD.kind, 47, 3, {"seconds": 0.02}, chunk=5)
+    slow = CampaignPlan(GOOD.kind, 47, 3, {"seconds": 0.02}, chunk=5)
     alone = content(run_campaign(slow, tmp_path / "alone", engine="serial"))
     script = tmp_path / "coordinator.py"
     script.write_text(COORDINATOR.format(kind=GOOD.kind, folder=str(tmp_path / "killed")))

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from armwright.campaigns import Plan, run_campaign
+from armwright.campaigns import CampaignPlan, run_campaign
 from support.network_hosts import Hosts, certificates, skip_without_hosts
 from support.places import ROOT, TESTS
 
 pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
 skip_without_hosts()
 KIND = "support.campaign_kinds:KIND"
-PLAN = Plan(KIND, 96, 3, {"seconds": 0.03}, chunk=4)
+PLAN = CampaignPlan(KIND, 96, 3, {"seconds": 0.03}, chunk=4)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.campaigns import Plan, run_campaign
+from armwright.campaigns import CampaignPlan, run_campaign
 from armwright.cli.app import run as command
 from armwright.control import computed_torque
 from armwright.motion import quintic
@@ -19,7 +19,7 @@ pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
 
 def test_a_row_of_montecarlo_is_the_simulation_of_that_payload(tmp_path):
     settings = {"duration": 0.2, "friction": [1.0, 1.0], "payload": [1.0, 2.0]}
-    store = run_campaign(Plan("montecarlo", 5, 2, settings, chunk=5), tmp_path, engine="serial")
+    store = run_campaign(CampaignPlan("montecarlo", 5, 2, settings, chunk=5), tmp_path, engine="serial")
     for row in store.read(0, 5).to_pylist():
         assert 1.0 <= row["payload"] <= 2.0
         robot = aw.load("ur5")

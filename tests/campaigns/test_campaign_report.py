@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from armwright.campaigns import Plan, Progress, run_campaign
+from armwright.campaigns import CampaignPlan, Progress, run_campaign
 from armwright.campaigns.campaign_report import campaign_report
 from armwright.campaigns.engines.dask_engine import check_address, security_of
 from armwright.cli.app import run as command
@@ -21,7 +21,7 @@ pytest.importorskip("matplotlib", reason="reports need matplotlib (extra 'plot')
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    plan = Plan("support.campaign_kinds:JUDGED", 100, 3, {"note": "<script>"})
+    plan = CampaignPlan("support.campaign_kinds:JUDGED", 100, 3, {"note": "<script>"})
     return run_campaign(plan, tmp_path_factory.mktemp("judged") / "c", engine="serial").folder
 
 
@@ -109,4 +109,4 @@ def test_certificates_are_asked_for_and_looked_for(tmp_path, capsys):
 
 def test_a_scheduler_needs_dask(tmp_path):
     with pytest.raises(InputError, match="a scheduler needs the engine dask"):
-        run_campaign(Plan("support.campaign_kinds:JUDGED", 3), tmp_path, scheduler="tcp://127.0.0.1:1")
+        run_campaign(CampaignPlan("support.campaign_kinds:JUDGED", 3), tmp_path, scheduler="tcp://127.0.0.1:1")

@@ -12,13 +12,13 @@ import sys
 import numpy as np
 import pytest
 
-from armwright.campaigns import Plan, StoreError, open_store, read_plan, resume_campaign, run_campaign
+from armwright.campaigns import CampaignPlan, StoreError, open_store, read_plan, resume_campaign, run_campaign
 from armwright.campaigns.summary import ask, record_item
 from armwright.errors import DescriptionError, InputError
 from armwright.statistics import quantile, rate, share
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
-PLAN = Plan("support.campaign_kinds:KIND", 40, 3, chunk=10)
+PLAN = CampaignPlan("support.campaign_kinds:KIND", 40, 3, chunk=10)
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def store(tmp_path):
 
 def test_every_flipped_byte_is_found(tmp_path):
     """Also beside the rows."""
-    store = run_campaign(Plan(PLAN.kind, 10, 3, chunk=10), tmp_path, engine="serial")
+    store = run_campaign(CampaignPlan(PLAN.kind, 10, 3, chunk=10), tmp_path, engine="serial")
     path = store.file(0, 10)
     data = path.read_bytes()
     for place in range(len(data)):
@@ -48,7 +48,7 @@ def test_what_is_damaged_is_set_aside_and_done_again(damage, store, tmp_path):
     elif damage == "empty":
         victim.write_bytes(b"")
     elif damage == "foreign":
-        other = run_campaign(Plan(PLAN.kind, 40, 9, chunk=10), tmp_path / "other", engine="serial")
+        other = run_campaign(CampaignPlan(PLAN.kind, 40, 9, chunk=10), tmp_path / "other", engine="serial")
         shutil.copy(other.file(10, 20), victim)
     elif damage == "moved":
         shutil.copy(store.file(0, 10), victim)
@@ -133,7 +133,7 @@ def test_kinds_that_do_not_exist(tmp_path):
         ("support.places:ROOT", "must be an armwright.campaigns.Kind"),
     ):
         with pytest.raises(InputError, match=said):
-            run_campaign(Plan(kind, 3), tmp_path, engine="serial")
+            run_campaign(CampaignPlan(kind, 3), tmp_path, engine="serial")
     with pytest.raises(InputError, match="engine must be one of serial, processes, dask"):
         run_campaign(PLAN, tmp_path, engine="magic")
 

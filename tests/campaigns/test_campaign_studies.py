@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.campaigns import Plan, read_plan
+from armwright.campaigns import CampaignPlan, read_plan
 from armwright.campaigns.kind import KINDS, find_kind
 from armwright.campaigns.kinds.isolation_kind import on_link
 from armwright.campaigns.work import Worker
@@ -21,7 +21,7 @@ from armwright.contact.detectors.two_speed import channel_runs, two_speed_from
 from armwright.contact.observers import momentum_observer
 from armwright.detection.detection_settings import experiment
 from armwright.detection.study_contacts import study_law, tool_moves, ur5_sensors
-from armwright.detection.study_runs import Bench, Spread
+from armwright.detection.study_runs import Spread, StudyBench
 from armwright.detection.threshold_rehearsal import rehearse
 from armwright.errors import InputError
 from armwright.motion import Reference
@@ -41,7 +41,7 @@ def chunked(worker, items, chunk):
 
 @pytest.fixture(scope="module")
 def detection():
-    plan = Plan("detection", 20, 5, SMALL)
+    plan = CampaignPlan("detection", 20, 5, SMALL)
     worker = Worker(plan, find_kind("detection").prepare(plan))
     return worker, worker.table(0, 20).to_pylist()
 
@@ -75,7 +75,9 @@ def test_an_item_has_a_seed_of_its_own(detection):
     assert study.trial(4) == (4, 0, False) and study.trial(3) == (3, 1, True)
     batch = study.bench.run(study.moves[0], [np.random.SeedSequence(5, spawn_key=(4,))] * 2, None, 0.0)
     assert rows[4]["seconds"] == pytest.approx(len(batch.time) / 1000.0, abs=1e-9)
-    other = Worker(Plan("detection", 20, 6, SMALL), find_kind("detection").prepare(Plan("detection", 20, 6, SMALL)))
+    other = Worker(
+        CampaignPlan("detection", 20, 6, SMALL), find_kind("detection").prepare(CampaignPlan("detection", 20, 6, SMALL))
+    )
     assert other.table(4, 5).to_pylist() != [rows[4]]
 
 
@@ -118,7 +120,7 @@ def test_merged_runs_teach_the_same_thresholds():
 def test_memory_of_learning_does_not_grow_with_its_runs():
     arm = aw.load("ur5-kufieta-c")
     omega = np.array([22.5, 22.5, 75.0, 75.0, 75.0, 75.0])
-    bench = Bench(arm, study_law(omega**2, 2.0 * omega), ur5_sensors(), Spread())
+    bench = StudyBench(arm, study_law(omega**2, 2.0 * omega), ur5_sensors(), Spread())
     moves, chains = tool_moves(arm, 4, speed=1.0, seed=2), {"momentum": (momentum_observer(100.0),)}
     peaks = []
     for runs in (512, 512, 1536):  # the first compiles; 64 are simulated at once
@@ -132,7 +134,7 @@ def test_memory_of_learning_does_not_grow_with_its_runs():
 
 def test_rows_of_worlds_are_explorations_of_their_worlds():
     names = ["closed-loop, back off", "closed-loop, slide"]
-    worker = Worker(Plan("worlds", 4, 7, {"variants": names}), b"")
+    worker = Worker(CampaignPlan("worlds", 4, 7, {"variants": names}), b"")
     table = worker.table(1, 3)
     rows = table.to_pylist()
     assert [row["variant"] for row in rows] == names[::-1]
@@ -146,23 +148,23 @@ def test_rows_of_worlds_are_explorations_of_their_worlds():
 
 
 def test_rows_of_isolation_are_pushes_of_their_own():
-    worker = Worker(Plan("isolation", 6, 11), b"")
+    worker = Worker(CampaignPlan("isolation", 6, 11), b"")
     rows = worker.table(1, 3).to_pylist()
     assert rows[:1] == worker.table(1, 2).to_pylist()
     seed = np.random.SeedSequence(11, spawn_key=(2,))
     met, first, second = on_link(aw.load("ur5"), np.random.default_rng(seed))
     assert (rows[1]["body"], rows[1]["first_body"], rows[1]["second_outcome"]) == (met.body, first.body, second.outcome)
     plants = {"plants": ["2 kg payload", "two contacts"], "per_plant": 2}
-    worker = Worker(Plan("isolation", 6, 11, plants), b"")
+    worker = Worker(CampaignPlan("isolation", 6, 11, plants), b"")
     rows = worker.table(0, 4).to_pylist()
     assert [row["plant"] for row in rows] == [*["2 kg payload"] * 2, *["two contacts"] * 2]
-    assert rows[3:] == Worker(Plan("isolation", 6, 11, plants), b"").table(3, 4).to_pylist()
+    assert rows[3:] == Worker(CampaignPlan("isolation", 6, 11, plants), b"").table(3, 4).to_pylist()
     assert json.dumps(worker.kind.summary(worker.table(0, 1)))
 
 
 def test_rows_of_programs_are_runs_with_their_load_and_speed():
     settings = {"robot": "ur5", "program": WELD, "payload": [1.0, 4.0], "override": [0.8, 1.6]}
-    worker = Worker(Plan("programs", 4, 2, settings), b"")
+    worker = Worker(CampaignPlan("programs", 4, 2, settings), b"")
     table = worker.table(0, 4)
     rows = table.to_pylist()
     assert rows[2:3] == worker.table(2, 3).to_pylist()
@@ -184,7 +186,7 @@ def test_rows_of_bootstrap_are_fits_of_other_stretches(tmp_path):
     rows = np.column_stack([log.t, log.q, log.qd, log.current])
     np.savetxt(tmp_path / "log.csv", rows, delimiter=",", header=",".join(head), comments="")
     settings = {"logs": [str(tmp_path / "log.csv")], "gains": gains.tolist()}
-    worker = Worker(Plan("bootstrap", 2, 4, settings), b"")
+    worker = Worker(CampaignPlan("bootstrap", 2, 4, settings), b"")
     table = worker.table(0, 2)
     assert (
         table["status"].to_pylist() == ["done", "done"] and table.slice(1).to_pylist() == worker.table(1, 2).to_pylist()
@@ -197,13 +199,13 @@ def test_rows_of_bootstrap_are_fits_of_other_stretches(tmp_path):
 
 def test_learnings_are_judged_by_moves_inside_and_outside_of_what_they_rehearsed():
     small = {"moves": 12, "free": 2, "learning_moves": 8, "learning_runs": 16, "observers": ["momentum"]}
-    worker = Worker(Plan("learning", 2, 5, small), b"")
+    worker = Worker(CampaignPlan("learning", 2, 5, small), b"")
     table = worker.table(0, 2)
     rows = table.to_pylist()
     assert rows[1:] == worker.table(1, 2).to_pylist() and rows[0]["hours"] != rows[1]["hours"]
     assert all(row["inside"] + row["outside"] == 12 and row["inside"] and row["outside"] for row in rows)
     assert {row["momentum_absolute_inside"] for row in rows} == {0} and rows[0]["kalman_absolute_inside"] is None
-    careless = Worker(Plan("learning", 2, 5, small | {"false_alarms": 1e9}), b"").table(0, 2)
+    careless = Worker(CampaignPlan("learning", 2, 5, small | {"false_alarms": 1e9}), b"").table(0, 2)
     (inside,) = [
         row
         for row in worker.kind.summary(careless)["learnings"]
@@ -215,7 +217,7 @@ def test_learnings_are_judged_by_moves_inside_and_outside_of_what_they_rehearsed
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_unknown_settings_are_named(name):
     with pytest.raises(InputError, match=f"{name}: unknown setting 'colour'; valid: "):
-        find_kind(name).start(Plan(name, 1, 0, {"colour": "red"}), b"{}")
+        find_kind(name).start(CampaignPlan(name, 1, 0, {"colour": "red"}), b"{}")
 
 
 @pytest.mark.parametrize(
@@ -234,7 +236,7 @@ def test_unknown_settings_are_named(name):
 )
 def test_settings_that_cannot_be_are_refused(name, settings, words):
     with pytest.raises(InputError, match=words):
-        find_kind(name).start(Plan(name, 1, 0, settings), b"{}")
+        find_kind(name).start(CampaignPlan(name, 1, 0, settings), b"{}")
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "docs" / "campaigns").glob("*.toml")), ids=lambda path: path.stem)

@@ -19,7 +19,7 @@ from armwright.contact.detectors import (
     norm_detector,
 )
 from armwright.contact.detectors.threshold_learning import tail_margin
-from armwright.contact.monitor import Monitor, evaluate, with_gains
+from armwright.contact.monitor import Monitor, evaluate_monitor, with_gains
 from armwright.contact.monitor_run import rising_edges, run_monitors
 from armwright.contact.observers import momentum_observer
 from armwright.contact.wrench_estimate import tool_wrench, wrench_observer
@@ -137,7 +137,7 @@ def test_offline_equals_tick_by_tick(ur5):
                     "qd_ref": qd[k],
                     "qdd_ref": 3.0 * qd[k],
                 }
-                slow, memory = evaluate(monitors, ur5, signals, memory)
+                slow, memory = evaluate_monitor(monitors, ur5, signals, memory)
                 for name, value in slow.items():
                     np.testing.assert_allclose(fast[name][k], value, rtol=1e-7, atol=1e-7)
 

@@ -9,7 +9,7 @@ from scipy.linalg import solve_discrete_lyapunov
 
 import armwright as aw
 from armwright.contact.detectors import joint_detector
-from armwright.contact.monitor import Monitor, as_chain, evaluate
+from armwright.contact.monitor import Monitor, as_chain, evaluate_monitor
 from armwright.contact.monitor_run import rising_edges, run_monitors
 from armwright.contact.observers import (
     CurrentMap,
@@ -28,7 +28,7 @@ from armwright.control import computed_torque
 from armwright.dynamics import crba, rnea
 from armwright.dynamics.coriolis import coriolis
 from armwright.errors import InputError
-from armwright.graph import jacobian
+from armwright.graph import derivative_matrix
 from armwright.kinematics.jacobians import frame_jacobian
 from armwright.motion import Reference, quintic
 from armwright.robot.kernels import compile as compile_for
@@ -74,7 +74,7 @@ def test_momentum_needs_no_coriolis_matrix(name):
     np.testing.assert_allclose(transport, coriolis(robot, q, qd).T @ qd, rtol=1e-10, atol=1e-11)
 
     def gradient(arm, q, qd):
-        return jacobian(0.5 * (qd @ (crba(arm, q) @ qd)), q)
+        return derivative_matrix(0.5 * (qd @ (crba(arm, q) @ qd)), q)
 
     np.testing.assert_allclose(transport, compile_for(gradient, robot)(q, qd), rtol=1e-10, atol=1e-11)
 
@@ -272,7 +272,7 @@ def test_offline_equals_tick_by_tick(ur5):
     memory = None
     for k in range(len(rec.time)):
         signals = {"t": rec.time[k], "dt": 1e-3, "q": q[k], "qd": qd[k], "tau": tau[k], "q_ref": ref.q[k]}
-        slow, memory = evaluate(chain, ur5, signals, memory)
+        slow, memory = evaluate_monitor(chain, ur5, signals, memory)
         for name in fast:
             np.testing.assert_allclose(fast[name][k], slow[name], rtol=1e-8, atol=1e-8)
 

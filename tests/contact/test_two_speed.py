@@ -14,7 +14,7 @@ from armwright.contact.monitor_run import rising_edges, run_monitors
 from armwright.contact.observers import momentum_observer
 from armwright.detection.contact_study import detection_study
 from armwright.detection.study_contacts import study_law, tool_moves
-from armwright.detection.study_runs import Push, Wall
+from armwright.detection.study_runs import StudyPush, Wall
 from armwright.errors import InputError
 from armwright.motion import Reference
 
@@ -88,7 +88,11 @@ def test_ramps_and_soft_contacts_are_noticed_sooner_and_impacts_no_later():
     """A ramp of 20 N/s and a contact of 1 kN/m, against learned absolute thresholds at the same stated rate."""
     arm = aw.load("ur5-kufieta-c")
     found = {}
-    for name, contact, horizon in (("impact", Wall(), 0.1), ("ramp", Push(40.0, 2.0), 1.0), ("soft", Wall(1e3), 0.3)):
+    for name, contact, horizon in (
+        ("impact", Wall(), 0.1),
+        ("ramp", StudyPush(40.0, 2.0), 1.0),
+        ("soft", Wall(1e3), 0.3),
+    ):
         study = detection_study(
             arm,
             study_law(W**2, 2.0 * W),

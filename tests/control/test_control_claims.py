@@ -41,7 +41,7 @@ def rates(law, robot, reference, q=Q, qd=QD, memory=None, wrench=None, measured=
     """dV/dt along the arm's own motion by central differences, the acceleration and the torque."""
     model = model or robot
     memory = dict(control.initial_memory(law, robot.n), **(memory or {}))
-    action = control.evaluate(
+    action = control.evaluate_law(
         law, model, 0.4, q, qd, reference(0.4), memory, dt=1.0, wrench=wrench if measured else None
     )
     qdd = aw.forward_dynamics(robot, q, qd, action.tau, wrench)
@@ -70,12 +70,12 @@ def test_zero_torque_and_damping_lose_energy_as_they_say():
 def test_drop_test_gain_of_000():
     law = control.damping()
     for t, k in ((0.0, 1.0), (5.0, 0.5), (9.8, 0.02), (9.9, 0.02), (60.0, 0.02)):
-        np.testing.assert_allclose(control.evaluate(law, UR5, t, Q, QD, resting(0)).tau, -k * QD, rtol=1e-12)
+        np.testing.assert_allclose(control.evaluate_law(law, UR5, t, Q, QD, resting(0)).tau, -k * QD, rtol=1e-12)
     written = control.damping(lambda t: np.where(t <= 9.8, 1.0 - 0.1 * t, 0.02))
     kernel = control.law_kernel(written, UR5)
     for t in (0.0, 3.3, 9.79, 12.0):
         ref = resting(0)
-        expected = control.evaluate(law, UR5, t, Q, QD, ref).tau
+        expected = control.evaluate_law(law, UR5, t, Q, QD, ref).tau
         np.testing.assert_allclose(kernel(t, Q, QD, *ref), expected, rtol=1e-12)
 
 
@@ -90,9 +90,9 @@ def test_pd_laws_dissipate_what_damping_and_friction_take(robot, law):
 
 def test_pd_gravity_rests_at_the_target_and_pd_sags_below_it():
     ref = Reference(Q, np.zeros(6), np.zeros(6))
-    held = control.evaluate(control.pd_gravity(50.0, 20.0), UR5, 0.0, Q, np.zeros(6), ref).tau
+    held = control.evaluate_law(control.pd_gravity(50.0, 20.0), UR5, 0.0, Q, np.zeros(6), ref).tau
     np.testing.assert_allclose(aw.forward_dynamics(UR5, Q, np.zeros(6), held), 0.0, atol=1e-11)
-    free = control.evaluate(control.pd(50.0, 20.0), UR5, 0.0, Q, np.zeros(6), ref).tau
+    free = control.evaluate_law(control.pd(50.0, 20.0), UR5, 0.0, Q, np.zeros(6), ref).tau
     assert np.abs(aw.forward_dynamics(UR5, Q, np.zeros(6), free)).max() > 1.0
     np.testing.assert_array_equal(free, 0.0)
 
@@ -100,7 +100,7 @@ def test_pd_gravity_rests_at_the_target_and_pd_sags_below_it():
 def test_feedforward_is_exact_on_the_reference():
     ref = moving(0.7)
     law = control.feedforward(100.0, 20.0)
-    qdd = aw.forward_dynamics(CEA, ref.q, ref.qd, control.evaluate(law, CEA, 0.7, ref.q, ref.qd, ref).tau)
+    qdd = aw.forward_dynamics(CEA, ref.q, ref.qd, control.evaluate_law(law, CEA, 0.7, ref.q, ref.qd, ref).tau)
     np.testing.assert_allclose(qdd, ref.qdd, atol=1e-10)
 
 
@@ -116,7 +116,7 @@ def test_computed_torque_makes_the_error_linear(robot):
 
 
 def tool_acceleration(robot, qdd):
-    return aw.acceleration(robot, Q, QD, qdd)
+    return aw.kinematics.acceleration(robot, Q, QD, qdd)
 
 
 def test_task_space_makes_the_tool_error_linear():
@@ -126,7 +126,7 @@ def test_task_space_makes_the_tool_error_linear():
     T, T_d = aw.fk(CEA, Q), aw.fk(CEA, ref.q)
     e = np.concatenate([T_d[:3, 3] - T[:3, 3], log_so3(T_d[:3, :3] @ T[:3, :3].T)])
     ed = aw.twist(CEA, ref.q, ref.qd) - aw.twist(CEA, Q, QD)
-    wanted = aw.acceleration(CEA, ref.q, ref.qd, ref.qdd) + law.gains["kp"] * e + law.gains["kd"] * ed
+    wanted = aw.kinematics.acceleration(CEA, ref.q, ref.qd, ref.qdd) + law.gains["kp"] * e + law.gains["kd"] * ed
     np.testing.assert_allclose(tool_acceleration(CEA, qdd), wanted, rtol=1e-10, atol=1e-10)
     assert Vd == pytest.approx(-ed @ (law.gains["kd"] * ed), rel=1e-6)
 
@@ -135,8 +135,8 @@ def test_task_space_in_euler_angles_as_in_004():
     law = control.task_space(40.0, 12.0, orientation="zyz")
     Vd, qdd, _ = rates(law, UR5, moving)
     ref = moving(0.4)
-    J, Jd = aw.analytic_jacobian(UR5, Q, "zyz"), _analytic_dot(UR5, Q, QD)
-    J_d, Jd_d = aw.analytic_jacobian(UR5, ref.q, "zyz"), _analytic_dot(UR5, ref.q, ref.qd)
+    J, Jd = aw.kinematics.analytic_jacobian(UR5, Q, "zyz"), _analytic_dot(UR5, Q, QD)
+    J_d, Jd_d = aw.kinematics.analytic_jacobian(UR5, ref.q, "zyz"), _analytic_dot(UR5, ref.q, ref.qd)
     ed = J_d @ ref.qd - J @ QD
     edd = J_d @ ref.qdd + Jd_d @ ref.qd - J @ qdd - Jd @ QD
     e = -(edd + 12.0 * ed) / 40.0  # what the linear error equation says the error is
@@ -156,25 +156,25 @@ def test_task_space_of_few_axes_and_of_a_redundant_arm():
     T = aw.fk(planar, q)
     rows = [k for k in range(3) if np.abs(aw.jacobian(planar, q)[k]).max() > 1e-6]
     law = control.task_space(30.0, 11.0, axes=rows)
-    qdd = aw.forward_dynamics(planar, q, qd, control.evaluate(law, planar, 0.0, q, qd, ref).tau)
+    qdd = aw.forward_dynamics(planar, q, qd, control.evaluate_law(law, planar, 0.0, q, qd, ref).tau)
     wanted = 30.0 * (aw.fk(planar, ref.q) - T)[rows, 3] - 11.0 * aw.twist(planar, q, qd)[rows]
-    np.testing.assert_allclose(aw.acceleration(planar, q, qd, qdd)[rows], wanted, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(aw.kinematics.acceleration(planar, q, qd, qdd)[rows], wanted, rtol=1e-10, atol=1e-10)
     with pytest.raises(aw.InputError, match="at least 6 joints"):
-        control.evaluate(control.task_space(30.0, 11.0), planar, 0.0, q, qd, ref)
+        control.evaluate_law(control.task_space(30.0, 11.0), planar, 0.0, q, qd, ref)
     panda = load("panda")
     q = np.array([0.1, -0.4, 0.2, -1.9, 0.3, 1.6, 0.2])
     qd = aw.jacobian(panda, q)
     null = np.linalg.svd(qd)[2][-1]  # a self-motion: the tool stands still, only the null-space term acts
     ref = Reference(q, np.zeros(7), np.zeros(7))
     law = control.task_space(30.0, 11.0, kp_null=4.0, kd_null=3.0)
-    tau = control.evaluate(law, panda, 0.0, q, null, ref).tau
+    tau = control.evaluate_law(law, panda, 0.0, q, null, ref).tau
     assert null @ aw.forward_dynamics(panda, q, null, tau) == pytest.approx(-3.0, rel=1e-9)
 
 
 def test_task_space_stays_bounded_in_a_singularity():
     q = np.array([0.0, -1.0, 0.0, 0.3, 0.0, 0.0])  # elbow straight and wrist aligned
     ref = Reference(q + 0.01, np.zeros(6), np.zeros(6))
-    tau = control.evaluate(control.task_space(100.0, 20.0), UR5, 0.0, q, np.zeros(6), ref).tau
+    tau = control.evaluate_law(control.task_space(100.0, 20.0), UR5, 0.0, q, np.zeros(6), ref).tau
     assert np.abs(aw.forward_dynamics(UR5, q, np.zeros(6), tau)).max() < 100.0 * 0.5 * np.sqrt(6) / (2 * 0.02)
 
 
@@ -186,7 +186,7 @@ def test_impedance_is_passive_towards_the_world(stiffness):
     assert Vd == pytest.approx(-xd @ (30.0 * xd) - QD @ (0.5 * QD) + xd @ WRENCH, rel=1e-6)
     fixed = control.impedance(stiffness, 30.0, joint_damping=0.5, goal=aw.fk(CEA, resting(0).q))
     np.testing.assert_allclose(
-        *(control.evaluate(x, CEA, 0.0, Q, QD, resting(0)).tau for x in (law, fixed)), rtol=1e-9, atol=1e-9
+        *(control.evaluate_law(x, CEA, 0.0, Q, QD, resting(0)).tau for x in (law, fixed)), rtol=1e-9, atol=1e-9
     )
 
 
@@ -198,7 +198,7 @@ def test_impedance_with_chosen_inertia_meets_the_wrench_with_it():
     T, T_d = aw.fk(CEA, Q), aw.fk(CEA, ref.q)
     e = np.concatenate([T_d[:3, 3] - T[:3, 3], log_so3(T_d[:3, :3] @ T[:3, :3].T)])
     ed = aw.twist(CEA, ref.q, ref.qd) - aw.twist(CEA, Q, QD)
-    edd = aw.acceleration(CEA, ref.q, ref.qd, ref.qdd) - aw.acceleration(CEA, Q, QD, qdd)
+    edd = aw.kinematics.acceleration(CEA, ref.q, ref.qd, ref.qdd) - aw.kinematics.acceleration(CEA, Q, QD, qdd)
     np.testing.assert_allclose(
         M_d * edd + 30.0 * ed + np.array([300.0] * 3 + [20.0] * 3) * e, -WRENCH, rtol=1e-9, atol=1e-9
     )
@@ -251,7 +251,7 @@ def test_lyapunov_redesign_adds_its_term_to_computed_torque():
     kp, kd = control.frequency_gains([8.0, 9.0, 10.0, 11.0, 12.0, 13.0])
     plain, same = control.computed_torque(kp, kd), control.lyapunov_redesign(kp, kd, 0.0, 0.01)
     ref = moving(0.4)
-    np.testing.assert_array_equal(*(control.evaluate(x, CEA, 0.4, Q, QD, ref).tau for x in (plain, same)))
+    np.testing.assert_array_equal(*(control.evaluate_law(x, CEA, 0.4, Q, QD, ref).tau for x in (plain, same)))
     loaded = add_payload(CEA, 0.5)
     e, ed = Q - ref.q, QD - ref.qd
     w = 0.5 * e + ed / kd
@@ -285,8 +285,8 @@ def test_adaptive_law_never_raises_its_storage(form, friction):
     s = sliding(q, qd, reference(0.4), 4.0)[0]
     Vd, _, tau = rates(law, robot, reference, q, qd)
     assert Vd == pytest.approx(-s @ (5.0 * s), rel=1e-6)
-    exact = control.evaluate(law, robot, 0.4, q, qd, reference(0.4), {"estimate": true}, dt=1e-3)
-    passive = control.evaluate(control.sliding_mode(5.0, 4.0, 0.0, 1.0), robot, 0.4, q, qd, reference(0.4)).tau
+    exact = control.evaluate_law(law, robot, 0.4, q, qd, reference(0.4), {"estimate": true}, dt=1e-3)
+    passive = control.evaluate_law(control.sliding_mode(5.0, 4.0, 0.0, 1.0), robot, 0.4, q, qd, reference(0.4)).tau
     np.testing.assert_allclose(exact.tau, passive, rtol=1e-9)
     assert np.abs(tau - exact.tau).max() > 1e-3
 

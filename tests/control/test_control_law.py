@@ -20,7 +20,7 @@ from support.laws import CEA, EVERY, QD, REF, SIX, UR5, Q
 def test_floats_and_compiled_code_agree(make):
     law = make()
     memory = {k: v + 0.01 * np.arange(v.size) for k, v in control.initial_memory(law, 6).items()}
-    action = control.evaluate(law, CEA, 2.0, Q, QD, REF, memory, dt=1e-3)
+    action = control.evaluate_law(law, CEA, 2.0, Q, QD, REF, memory, dt=1e-3)
     out = control.law_kernel(law, CEA, dt=1e-3)(2.0, Q, QD, *REF, *memory.values())
     tau, *kept = out if isinstance(out, tuple) else (out,)
     scale = max(1.0, np.abs(action.tau).max())
@@ -38,7 +38,7 @@ def test_a_law_compiled_takes_batches():
     kernel = control.law_kernel(control.computed_torque(SIX, 2.0), UR5)
     q = Q + 0.1 * np.random.default_rng(0).normal(size=(5, 6))
     tau = kernel(0.0, q, QD, *REF)
-    one = control.evaluate(control.computed_torque(SIX, 2.0), UR5, 0.0, q[3], QD, REF).tau
+    one = control.evaluate_law(control.computed_torque(SIX, 2.0), UR5, 0.0, q[3], QD, REF).tau
     np.testing.assert_allclose(tau[3], one, rtol=1e-9, atol=1e-10)
 
 
@@ -50,11 +50,11 @@ def test_a_users_function_becomes_a_law():
     assert law.name == "mine"
     assert dict(law.gains) == {"kp": 100.0}
     expected = 100.0 * (REF.q - Q) - 20.0 * QD
-    np.testing.assert_allclose(control.evaluate(law, UR5, 0.0, Q, QD, REF).tau, expected)
+    np.testing.assert_allclose(control.evaluate_law(law, UR5, 0.0, Q, QD, REF).tau, expected)
     np.testing.assert_allclose(control.law_kernel(law, UR5)(0.0, Q, QD, *REF), expected, rtol=1e-14, atol=1e-14)
     softer = control.as_law(law, kp=np.full(6, 50.0), name="softer")
-    np.testing.assert_allclose(control.evaluate(softer, UR5, 0.0, Q, QD, REF).tau, expected - 50.0 * (REF.q - Q))
-    plain = control.evaluate(lambda q, ref: ref.q - q, UR5, 0.0, Q, QD, REF)
+    np.testing.assert_allclose(control.evaluate_law(softer, UR5, 0.0, Q, QD, REF).tau, expected - 50.0 * (REF.q - Q))
+    plain = control.evaluate_law(lambda q, ref: ref.q - q, UR5, 0.0, Q, QD, REF)
     np.testing.assert_allclose(plain.tau, REF.q - Q)
 
 
@@ -66,7 +66,7 @@ def test_a_users_memory_is_kept():
     law = control.as_law(filtered, memory={"speed": 0.0}, cutoff=100.0)
     memory = None
     for _ in range(3):
-        tau, memory = control.evaluate(law, UR5, 0.0, Q, QD, REF, memory, dt=1e-3)
+        tau, memory = control.evaluate_law(law, UR5, 0.0, Q, QD, REF, memory, dt=1e-3)
     np.testing.assert_allclose(tau, -(1.0 - 0.9**3) * QD)
 
 
@@ -82,7 +82,7 @@ def test_pid_does_not_wind_up():
         law = control.pid(200.0, 400.0, 40.0, limit=limit, anti_windup=mode, tracking_time=0.05)
         memory = control.initial_memory(law, 2)
         for _ in range(400):  # two seconds against the limit
-            tau, memory = control.evaluate(law, robot, 0.0, q, qd, far, memory, dt=dt)
+            tau, memory = control.evaluate_law(law, robot, 0.0, q, qd, far, memory, dt=dt)
             assert (np.abs(tau) <= limit).all()
         bound[mode] = np.abs(memory["integral"]).max()
     assert bound["conditional"] == 0.0  # it was beyond the limit from the start
@@ -200,7 +200,7 @@ def test_held_loop_grows_as_the_radius_says():
 )
 def test_bad_input_is_named(make, message):
     with pytest.raises(aw.InputError, match=message):
-        control.evaluate(make(), UR5, 0.0, Q, QD, REF)
+        control.evaluate_law(make(), UR5, 0.0, Q, QD, REF)
 
 
 def test_batches_of_gains_are_checked_against_the_batch():
@@ -213,12 +213,12 @@ def test_batches_of_gains_are_checked_against_the_batch():
 def test_wrong_instants_are_named():
     law = control.pd(1.0, 1.0)
     with pytest.raises(aw.InputError, match=r"q: expected shape \(6,\), got \(5,\)"):
-        control.evaluate(law, UR5, 0.0, Q[:5], QD, REF)
+        control.evaluate_law(law, UR5, 0.0, Q[:5], QD, REF)
     with pytest.raises(aw.InputError, match="qd: every entry must be finite"):
-        control.evaluate(law, UR5, 0.0, Q, QD * np.nan, REF)
+        control.evaluate_law(law, UR5, 0.0, Q, QD * np.nan, REF)
     with pytest.raises(aw.InputError, match=r"ref.qd: expected shape \(6,\)"):
-        control.evaluate(law, UR5, 0.0, Q, QD, Reference(Q, 0.0, Q))
+        control.evaluate_law(law, UR5, 0.0, Q, QD, Reference(Q, 0.0, Q))
     with pytest.raises(aw.InputError, match="no memory z; it has"):
-        control.evaluate(law, UR5, 0.0, Q, QD, REF, {"z": 1.0})
+        control.evaluate_law(law, UR5, 0.0, Q, QD, REF, {"z": 1.0})
     with pytest.raises(aw.InputError, match="has no storage function"):
         control.storage(control.feedforward(1.0, 1.0), UR5, 0.0, Q, QD, REF)

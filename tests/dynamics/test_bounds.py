@@ -82,8 +82,8 @@ def interpret(program, q):
 def certified_bounds(robot, lower=None, upper=None, what="largest inertia", **options):
     """One of the three certificates, by its name in `KNOWN`."""
     if what == "gravity":
-        return aw.gravity_bound(robot, lower, upper, **options)
-    found = aw.mass_matrix_bounds(robot, lower, upper, **options)
+        return aw.dynamics.gravity_bound(robot, lower, upper, **options)
+    found = aw.dynamics.mass_matrix_bounds(robot, lower, upper, **options)
     return found.smallest if what == "smallest inertia" else found.largest
 
 
@@ -154,11 +154,11 @@ def test_smaller_boxes_have_smaller_bounds(cea):
 )
 def test_bad_input(cea, options):
     with pytest.raises(InputError, match="mass_matrix_bounds"):
-        aw.mass_matrix_bounds(cea, **options)
+        aw.dynamics.mass_matrix_bounds(cea, **options)
     with pytest.raises(InputError, match="gravity_bound"):
-        aw.gravity_bound(cea, **options)
+        aw.dynamics.gravity_bound(cea, **options)
     with pytest.raises(InputError, match="norm must be 1, 2 or inf"):
-        aw.gravity_bound(cea, norm=3)
+        aw.dynamics.gravity_bound(cea, norm=3)
 
 
 def test_revolute_joints_without_limits_turn_once():
@@ -167,7 +167,7 @@ def test_revolute_joints_without_limits_turn_once():
     arm = aw.Robot.from_dh(dh, masses=[1.0, 1.0], coms=[[-0.25, 0.0, 0.0]] * 2, gravity=(0.0, -9.81, 0.0))
     assert np.isinf(arm.upper).all()
     q = np.random.default_rng(6).uniform(-20.0, 20.0, (5000, 2))
-    bound = aw.gravity_bound(arm, norm=np.inf)
+    bound = aw.dynamics.gravity_bound(arm, norm=np.inf)
     assert np.abs(aw.gravity_torque(arm, q)).max() <= bound.proved
     assert bound.attained == pytest.approx(9.81 * (0.25 + 0.75), rel=1e-9)
 

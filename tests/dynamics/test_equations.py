@@ -13,7 +13,7 @@ from armwright.dynamics.equations import KINDS, equations
 from armwright.dynamics.newton_euler import bias, gravity_torque
 from armwright.errors import InputError
 from armwright.graph.collect import collect
-from armwright.graph.derive import jacobian as derivative
+from armwright.graph.derive import derivative_matrix as derivative
 from armwright.graph.ops import Op
 from armwright.graph.simplify import cost
 from armwright.graph.traced_program import trace
@@ -146,7 +146,7 @@ def test_the_regressor_of_symbols_is_linear_in_the_parameters_of_the_bodies():
     robot, state = arm.robot(values), np.random.default_rng(1).uniform(-2, 2, (3, 2))
     kernel = equations(arm, "Y").kernel("Y")
     Y = kernel(*state, *(values[signal.name] for signal in kernel.program.inputs[3:]))
-    np.testing.assert_allclose(Y @ aw.parameters(robot)[:20], aw.inverse_dynamics(robot, *state), rtol=1e-12)
+    np.testing.assert_allclose(Y @ aw.dynamics.parameters(robot)[:20], aw.inverse_dynamics(robot, *state), rtol=1e-12)
 
 
 def program_of(arm, function, *labels):

@@ -28,7 +28,7 @@ from armwright.planning.joint.whole_arm import KnownArm
 from armwright.planning.obstacles import contact_capsules
 from armwright.robot.load import load
 from armwright.world.shapes import Sphere
-from armwright.world.world import Task, ToolTask, World, load_world
+from armwright.world.world import JointTask, ToolTask, World, load_world
 from armwright.world.world_file import world_from_text, world_text
 
 START = np.array([2.14, -1.2, 1.6, -0.4, 1.57, 0.0])
@@ -224,7 +224,7 @@ def test_tasks_in_world_files():
         with pytest.raises(DescriptionError, match="task"):
             world_from_text(head + f"goal = {goal}\n")
     with pytest.raises(InputError, match="finite"):
-        Task("ur5", (0.0,), (float("nan"),))
+        JointTask("ur5", (0.0,), (float("nan"),))
 
 
 TOOL_TASK = """name = "x"

@@ -11,7 +11,7 @@ import pytest
 from armwright.exploration import ArmTask, GridTask, Rules, explore
 from armwright.exploration.arm.arm_run import ArmRun
 from armwright.exploration.exploration import planner_space, space_of
-from armwright.exploration.exploration_run import Run
+from armwright.exploration.exploration_run import ExplorationRun
 from armwright.exploration.grid.grid_run import GridRun
 from armwright.planning import GRID_PLANNERS, JOINT_PLANNERS, AStar, RRTConnect
 from armwright.robot.load import load
@@ -27,9 +27,11 @@ ORDER = ("drive", "leg", "watch", "touched", "end", "out_of_time", "tell")
 def test_what_a_run_is_stands_once():
     """Both sides answer questions; neither changes the order of things."""
     for side in (GridRun, ArmRun):
-        assert issubclass(side, Run)
+        assert issubclass(side, ExplorationRun)
         assert not [name for name in ORDER if name in vars(side)]
-        assert all(getattr(side, name) is not getattr(Run, name) for name in Run.__abstractmethods__)
+        assert all(
+            getattr(side, name) is not getattr(ExplorationRun, name) for name in ExplorationRun.__abstractmethods__
+        )
 
 
 def test_functions_are_short_and_files_have_names_of_their_own():

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 
 from armwright.errors import TraceError
-from armwright.graph.derive import jacobian
+from armwright.graph.derive import derivative_matrix
 from armwright.graph.expr import Graph
 from armwright.graph.ops import Op
-from armwright.graph.traced_program import Program, trace
+from armwright.graph.traced_program import TracedProgram, trace
 from support.emit import SAMPLES, interpret, programs, split
 
 RNG = np.random.default_rng(11)
 X = RNG.uniform(0.2, 1.5, (5, 3))
 
 
-def rows(program: Program, x: np.ndarray) -> list[np.ndarray]:
+def rows(program: TracedProgram, x: np.ndarray) -> list[np.ndarray]:
     outputs = interpret(program, [x])
     return [out.reshape((len(x), *signal.shape)) for out, signal in zip(outputs, program.outputs, strict=True)]
 
@@ -190,7 +190,7 @@ SMOOTH = {
 @pytest.mark.parametrize("name", SMOOTH)
 def test_derivatives_against_central_differences(name, mode):
     function = SMOOTH[name]
-    (derivative,) = rows(trace(lambda x: jacobian(function(x), x, mode=mode), {"x": (3,)}), X)
+    (derivative,) = rows(trace(lambda x: derivative_matrix(function(x), x, mode=mode), {"x": (3,)}), X)
     step = 1e-6
     for actual, x in zip(derivative, X, strict=True):
         columns = [
@@ -217,7 +217,7 @@ def test_forward_and_reverse_derivatives_of_random_programs_agree(program):
                 operands = [values[a] for a in args]
                 values.append(build(*operands) if build else graph.apply(op, *operands))
         tau = np.array([values[k] for k in program.results[0]])
-        return jacobian(tau, q, mode=mode)
+        return derivative_matrix(tau, q, mode=mode)
 
     shapes = {signal.name: signal.shape for signal in program.inputs}
     forward, reverse = (trace(rebuild, shapes, constants={"mode": mode}) for mode in ("forward", "reverse"))
@@ -231,14 +231,14 @@ def test_the_alternative_not_chosen_spoils_no_derivative(mode):
         return np.where(x > 0.0, np.sqrt(x) * np.log(x) + 2.0 / np.sqrt(x), 0.5 * x)
 
     (derivative,) = rows(
-        trace(lambda x: jacobian(f(x), x, mode=mode), {"x": (2,)}), np.array([[-1.0, 1.0], [0.0, -2.0]])
+        trace(lambda x: derivative_matrix(f(x), x, mode=mode), {"x": (2,)}), np.array([[-1.0, 1.0], [0.0, -2.0]])
     )
     np.testing.assert_allclose(derivative, [[[0.5, 0.0], [0.0, 0.0]], [[0.5, 0.0], [0.0, 0.5]]], atol=1e-15)
 
 
 def test_second_derivatives_and_values_held_constant():
     def hessian(x):
-        return jacobian(jacobian(np.sin(x[0]) * x[1] ** 2 + x[2], x), x)
+        return derivative_matrix(derivative_matrix(np.sin(x[0]) * x[1] ** 2 + x[2], x), x)
 
     (H,) = rows(trace(hessian, {"x": (3,)}), X)
     s, c, y = np.sin(X[:, 0]), np.cos(X[:, 0]), X[:, 1]
@@ -247,11 +247,11 @@ def test_second_derivatives_and_values_held_constant():
 
     def partial(x, mode):
         inner = np.sin(x)
-        return jacobian(inner * x, x, held=inner, mode=mode), jacobian(inner * x, inner, mode=mode)
+        return derivative_matrix(inner * x, x, held=inner, mode=mode), derivative_matrix(inner * x, inner, mode=mode)
 
     for mode in ("forward", "reverse"):
         by_x, by_inner = rows(trace(partial, {"x": (3,)}, constants={"mode": mode}), X)
         np.testing.assert_allclose(by_x, np.sin(X)[:, None, :] * np.eye(3), rtol=1e-14)
         np.testing.assert_allclose(by_inner, X[:, None, :] * np.eye(3), rtol=1e-14)
     with pytest.raises(TraceError, match="no constants"):
-        trace(lambda x: jacobian(x, 0.0 * x), {"x": (3,)})
+        trace(lambda x: derivative_matrix(x, 0.0 * x), {"x": (3,)})

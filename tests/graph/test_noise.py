@@ -14,7 +14,7 @@ from armwright.errors import InputError
 from armwright.graph import jit
 from armwright.graph import normals as noise
 from armwright.graph.emit import llvm_normals as llvm_noise
-from armwright.graph.emit.llvm_math import Writer
+from armwright.graph.emit.llvm_math import LaneWriter
 from armwright.graph.thread_pool import set_threads, threads
 from armwright.robot.load import load
 from armwright.simulation import JointSensors, prepare
@@ -35,7 +35,7 @@ _made = iter(range(1000))
 
 def compiled(build, width, inputs, outputs, *, fma=None):
     """A function of vectors of words: `build` turns loaded registers into registers to be stored."""
-    w = Writer(width, fma=jit.host().fma if fma is None else fma)
+    w = LaneWriter(width, fma=jit.host().fma if fma is None else fma)
     given = [w.emit(f"load {w.integer}, ptr {w.offset('%x', k * width)}, align 8") for k in range(inputs)]
     for k, (kind, value) in enumerate(build(w, given)):
         w.line(f"store {kind} {value}, ptr {w.offset('%y', k * width)}, align 8")
@@ -128,7 +128,7 @@ def test_any_cut_gives_the_same_bits():
 @pytest.mark.parametrize("width", [2, 14])
 @pytest.mark.parametrize("side", [1, 2, 4, 8])
 def test_groups_of_lanes_get_the_same_bits(side, width):
-    source = noise.Source(range(100, 109), width)
+    source = noise.NormalSource(range(100, 109), width)
     for first, ticks in ((0, 16), (5, 9), (2, 1), (3, 1)):
         table = source.table(first, ticks)
         fill = source.filler(first, ticks, side)
@@ -159,7 +159,7 @@ def test_the_width_of_the_machine_does_not_matter():
 def test_numpy_gives_the_same_numbers(monkeypatch):
     seeds = [3, 2**63, 12345]
     ours = noise.normals(seeds, 7, 5000, 6)
-    source = noise.Source(seeds, 6)
+    source = noise.NormalSource(seeds, 6)
     group, again = np.empty((2, 6, 4)), np.empty((2, 6, 4))
     source.filler(7, 2, 4)(0, group.ctypes.data)
     monkeypatch.setenv("ARMWRIGHT_BACKEND", "numpy")
@@ -220,7 +220,7 @@ def test_one_bit_of_seed_or_tick_changes_half_of_the_bits():
 
 
 def test_row_by_row_is_the_table():
-    source = noise.Source([9, 10], 6)
+    source = noise.NormalSource([9, 10], 6)
     table = source.table(0, 700).copy()
     for tick in (0, 1, 255, 256, 257, 699, 3):
         assert (source.row(tick) == table[0, tick]).all()

@@ -24,7 +24,7 @@ from armwright.identify import (
     validate,
 )
 from armwright.identify.consistent_bodies import consistent_parameters, pseudo_inertia
-from armwright.identify.filtered_log import prepare
+from armwright.identify.filtered_log import even_samples
 from armwright.identify.gear_friction import GearFriction, hysteresis
 from armwright.identify.gram_matrices import accumulate
 from armwright.identify.identifiable import structure
@@ -84,7 +84,7 @@ def test_deviations_cover_the_truth_at_their_nominal_rate():
 def test_pseudo_inertias_are_positive_definite_and_predict_almost_as_well():
     found = fit(log_of(0, noise=0.2), SHEET, gains=Known(GAINS))
     for body in found.robot.bodies:
-        p = aw.parameters(found.robot)[: 10 * found.n].reshape(-1, 10)
+        p = aw.dynamics.parameters(found.robot)[: 10 * found.n].reshape(-1, 10)
         assert (np.linalg.eigvalsh(pseudo_inertia(p)) > 0.0).all()
         assert body.mass > 0.0
     assert 0.0 <= found.misfit < 0.05
@@ -126,7 +126,7 @@ def _parameters(P):
 
 
 def test_grams_do_not_depend_on_how_the_log_is_cut_into_chunks(monkeypatch):
-    prepared = prepare(log_of(0))
+    prepared = even_samples(log_of(0))
     model = structure(SHEET)
     whole = accumulate(prepared, model, truth())
     monkeypatch.setattr("armwright.identify.gram_matrices.CHUNK", 300)
@@ -307,8 +307,8 @@ def test_bad_requests_are_refused_in_words():
 
 
 def test_parameters_of_a_robot_come_back():
-    p = aw.parameters(ARM) * 1.1
-    np.testing.assert_allclose(aw.parameters(ARM.with_parameters(p)), p, atol=1e-12)
+    p = aw.dynamics.parameters(ARM) * 1.1
+    np.testing.assert_allclose(aw.dynamics.parameters(ARM.with_parameters(p)), p, atol=1e-12)
     with pytest.raises(InputError, match="mass"):
         ARM.with_parameters(-p)
 

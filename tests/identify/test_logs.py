@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from armwright.errors import InputError
-from armwright.identify import Columns, Log, prepare, read_log
+from armwright.identify import Columns, Log, even_samples, read_log
 from armwright.identify.current_log import in_order
 from armwright.identify.filtered_log import derivative, low_pass
 from armwright.recording.recording import Recording
@@ -201,7 +201,7 @@ def test_pauses_cut_a_log_and_short_pieces_are_said():
     keep = (np.arange(len(t)) < 500) | (np.arange(len(t)) > 540)
     keep &= (np.arange(len(t)) < 580) | (np.arange(len(t)) > 600)
     log = Log(t[keep], q[keep], qd[keep], q[keep])
-    prepared = prepare(log)
+    prepared = even_samples(log)
     assert len(prepared.pieces) == 2 and len(prepared.left_out) == 1
     assert "Hz" in prepared.kept
 
@@ -242,7 +242,7 @@ def test_derivatives_are_of_high_order():
 def test_wrong_units_are_suspected_and_said(tmp_path, spoil, said):
     log = read_log(lines_of(tmp_path, [text_of(spoil(table()))]))
     with pytest.raises(InputError, match=said):
-        prepare(log)
+        even_samples(log)
 
 
 def test_shuffled_time_and_files_without_rows_are_refused(tmp_path):
@@ -256,4 +256,4 @@ def test_shuffled_time_and_files_without_rows_are_refused(tmp_path):
     with pytest.raises(InputError, match="rise"):
         Log([0.0, 2.0, 1.0], np.zeros((3, 1)), np.zeros((3, 1)), np.zeros((3, 1)))
     with pytest.raises(InputError, match="longer log"):
-        prepare(Log(np.arange(50) * 0.01, np.zeros((50, 1)), np.zeros((50, 1)), np.zeros((50, 1))))
+        even_samples(Log(np.arange(50) * 0.01, np.zeros((50, 1)), np.zeros((50, 1)), np.zeros((50, 1))))

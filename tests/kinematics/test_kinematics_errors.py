@@ -24,8 +24,11 @@ SIDE = Robot("side", (Joint("j"),), (Body("b", -1, 0, np.eye(4)),), Actuators.no
         (lambda: aw.ik("ur5", np.eye(4), frame="tool"), "robot must be .*Robot, got 'ur5'"),
         (lambda: aw.fk(3.0, np.zeros(6), "forearm"), "robot must be a Robot, got 3.0"),
         (lambda: aw.ik(UR5, aw.fk(UR5, np.zeros((4, 6))))[1:3], r"must name one target of shape \(4,\)"),
-        (lambda: aw.com_jacobian(GHOST, [0.0]), "'ghost' has no mass, so it has no centre of mass"),
-        (lambda: aw.com_jacobian(UR5, np.zeros(6), "tool"), "the tool has no mass of its own; name a link of 'ur5'"),
+        (lambda: aw.kinematics.com_jacobian(GHOST, [0.0]), "'ghost' has no mass, so it has no centre of mass"),
+        (
+            lambda: aw.kinematics.com_jacobian(UR5, np.zeros(6), "tool"),
+            "the tool has no mass of its own; name a link of 'ur5'",
+        ),
         (lambda: aw.singularity(SIDE, [0.0]), "no joint of 'side' moves this frame"),
         (lambda: aw.singularity(UR5, np.zeros((2, 6))), r"one configuration of shape \(6,\), got \(2, 6\)"),
         (lambda: aw.manipulability(UR5, np.zeros(6), "rotary"), "part must be 'linear', 'angular' or 'full'"),

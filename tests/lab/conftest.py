@@ -4,7 +4,7 @@
 import pytest
 
 import armwright as aw
-from armwright.lab.controller.controller import State
+from armwright.lab.controller.controller import ControllerState
 from armwright.lab.stand import HOME, Faults, Stand
 from support.lab import PORTS, address
 
@@ -21,7 +21,7 @@ def fresh(stand):
     with c.lock:
         c.plant.live.inputs["push"][...] = 0.0
         c.plant.live.reset(HOME)
-        c.state, c.program = State.READY, None
+        c.state, c.program = ControllerState.READY, None
         c.plant.tcp[...] = 0.0
         c.settle()
         c.messages.clear()

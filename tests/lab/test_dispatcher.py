@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.lab.controller.controller import Controller, Event, State
+from armwright.lab.controller.controller import Controller, ControllerEvent, ControllerState
 from armwright.lab.controller.script_programs import COMMANDS, Dispatcher, run_text
-from armwright.lab.lab_plant import Plant
+from armwright.lab.lab_plant import LabPlant
 from armwright.lab.wire.script_text import parse, parse_call
 from support.lab import SCRIPT, command, run_for
 
@@ -16,7 +16,7 @@ HOME = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])
 
 @pytest.fixture(scope="module")
 def compiled():
-    return Plant(aw.load("ur5"), q0=HOME)
+    return LabPlant(aw.load("ur5"), q0=HOME)
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def c(compiled):
 
 
 def test_the_script_starts_the_dispatcher_with_its_path(c):
-    assert isinstance(c.program, Dispatcher) and c.state is State.PLAYING
+    assert isinstance(c.program, Dispatcher) and c.state is ControllerState.PLAYING
     assert c.registers.out_ints[0] == 1 and len(c.program.path) == 2
 
 
@@ -80,13 +80,13 @@ def test_an_asynchronous_move_is_done_at_once_and_tells_its_progress(c):
 
 def test_a_goal_out_of_range_ends_the_program(c):
     command(c, 1, [9.0, 0, 0, 0, 0, 0, 1.0, 1.0])
-    assert c.state is State.READY and any("leave their range" in m for m in c.messages)
+    assert c.state is ControllerState.READY and any("leave their range" in m for m in c.messages)
 
 
 def test_a_line_out_of_reach_is_a_protective_stop(c):
     goal = c.target_pose() + np.array([-2.0, 0, 0, 0, 0, 0])
     command(c, 3, [*goal, 0.5, 2.0])
-    assert c.state is State.STOPPED
+    assert c.state is ControllerState.STOPPED
 
 
 def test_speed_and_stop(c):
@@ -116,7 +116,7 @@ def test_servo_joints_reaches_its_target_and_holds_when_nothing_more_comes(c):
     assert np.allclose(c.plant.live.q, goal, atol=2e-3)
     c.registers.ints[0] = 0
     run_for(c, 0.5)
-    assert not c.moving and c.state is State.PLAYING
+    assert not c.moving and c.state is ControllerState.PLAYING
 
 
 def test_kinematics(c):
@@ -146,7 +146,7 @@ def test_settings(c):
 def test_the_watchdog_stops_a_program_whose_client_is_silent(c):
     command(c, 35, [10.0])
     run_for(c, 0.2)
-    assert c.state is State.READY and any("watchdog" in m for m in c.messages)
+    assert c.state is ControllerState.READY and any("watchdog" in m for m in c.messages)
 
 
 def test_force_mode_gives_way_along_the_chosen_axis_only(c):
@@ -173,7 +173,7 @@ def test_free_drive_follows_the_hand(c):
     c.plant.live.inputs["push"][...] = 0.0
     command(c, 53)
     run_for(c, 0.5)
-    assert np.abs(c.plant.live.qd).max() < 1e-3 and c.state is State.PLAYING
+    assert np.abs(c.plant.live.qd).max() < 1e-3 and c.state is ControllerState.PLAYING
 
 
 def test_jogging_goes_on_until_it_is_stopped(c):
@@ -191,7 +191,7 @@ def test_a_move_until_contact_stops_at_one(c):
     assert c.moving and c.registers.out_ints[0] == 0
     c.plant.push(5, np.array([0, 0, 60.0, 0, 0, 0]))
     run_for(c, 0.6)
-    assert not c.moving and c.registers.out_ints[0] == 2 and c.state is State.PLAYING
+    assert not c.moving and c.registers.out_ints[0] == 2 and c.state is ControllerState.PLAYING
 
 
 def test_contact_detection_can_be_read(c):
@@ -206,11 +206,11 @@ def test_contact_detection_can_be_read(c):
 
 def test_a_program_can_stop_itself_and_ask_for_a_protective_stop(c):
     command(c, 31)
-    assert c.state is State.STOPPED
-    c.handle(Event.UNLOCK)
+    assert c.state is ControllerState.STOPPED
+    c.handle(ControllerEvent.UNLOCK)
     run_text(c, SCRIPT)
     command(c, 255)
-    assert c.state is State.READY and c.program is None
+    assert c.state is ControllerState.READY and c.program is None
 
 
 def test_an_unknown_command_is_answered_and_named(c):

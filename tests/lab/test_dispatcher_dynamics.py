@@ -7,9 +7,9 @@ import pytest
 import armwright as aw
 from armwright.kinematics import jacobian
 from armwright.lab.controller.compliant_motions import force_axes
-from armwright.lab.controller.controller import HISTORY, Controller, State
+from armwright.lab.controller.controller import HISTORY, Controller, ControllerState
 from armwright.lab.controller.script_programs import COMMANDS, run_text
-from armwright.lab.lab_plant import Plant
+from armwright.lab.lab_plant import LabPlant
 from armwright.spatial.rotations import exp_so3
 from support.lab import SCRIPT, command, run_for
 
@@ -18,7 +18,7 @@ HOME = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])
 
 @pytest.fixture(scope="module")
 def compiled():
-    return Plant(aw.load("ur5"), q0=HOME)
+    return LabPlant(aw.load("ur5"), q0=HOME)
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_servoc_goes_at_its_speed_and_turns_to_a_new_target_in_an_arc(c):
     points = np.array(points)
     steps = np.diff(points, axis=0) / 0.002
     assert np.linalg.norm(np.diff(steps, axis=0), axis=1).max() / 0.002 < 0.5 * 1.05  # acceleration kept
-    assert np.allclose(points[-1], second[:3], atol=1e-6) and c.state is State.PLAYING
+    assert np.allclose(points[-1], second[:3], atol=1e-6) and c.state is ControllerState.PLAYING
 
 
 def test_direct_torque_moves_the_arm_as_the_model_says(c):
@@ -136,7 +136,7 @@ def test_the_arm_brakes_when_no_torque_comes(c):
     hold(c, 66, 0.15, [20.0, 0, 0, 0, 0, 0] + [0.9] * 12)
     assert c.plant.live.qd[0] > 0.05
     run_for(c, 0.5)
-    assert np.abs(c.plant.live.qd).max() < 1e-3 and not c.moving and c.state is State.PLAYING
+    assert np.abs(c.plant.live.qd).max() < 1e-3 and not c.moving and c.state is ControllerState.PLAYING
 
 
 # modes that give way
@@ -201,7 +201,7 @@ def test_free_drive_along_one_axis_gives_way_along_that_only(c, frame):
     c.plant.live.inputs["push"][...] = 0.0
     command(c, 53)
     run_for(c, 0.6)
-    assert np.abs(c.plant.live.qd).max() < 1e-3 and c.state is State.PLAYING
+    assert np.abs(c.plant.live.qd).max() < 1e-3 and c.state is ControllerState.PLAYING
 
 
 def test_free_drive_knows_how_near_a_singularity_is(c):

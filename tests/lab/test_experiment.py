@@ -15,10 +15,10 @@ from armwright.lab.experiment.compare_wrenches import CONTROLLER, FRICTION, NONE
 from armwright.lab.experiment.experiment_file import FILES, read_experiment
 from armwright.lab.experiment.experiment_procedure import conduct
 from armwright.lab.experiment.run_data import WEIGHING_RATE as RATE
-from armwright.lab.experiment.run_data import Data, Sensor, weigh
+from armwright.lab.experiment.run_data import Data, SensorSamples, weigh
 from armwright.lab.flange_sensing import FT_AT
 from armwright.lab.hand import Hand, push, push_of
-from armwright.lab.lab_plant import Plant
+from armwright.lab.lab_plant import LabPlant
 from armwright.lab.stand import HOME
 from support.lab import address
 
@@ -94,7 +94,7 @@ def test_no_such_experiment():
 
 
 def test_a_push_acts_at_the_sensor_without_moment():
-    plant = Plant(aw.load("ur5"), q0=HOME)
+    plant = LabPlant(aw.load("ur5"), q0=HOME)
     hand = Hand(plant)
     hand.add(push(1.0, 2.0, 10.0, -20.0, 30.0))
     hand(400, plant.feel())  # 0.8 s
@@ -179,7 +179,7 @@ def test_the_sensor_weighs_its_tool():
     centre, bias = np.array([0.01, -0.02, 0.03]), np.array([3.0, -2.0, 5.0, 0.1, -0.2, 0.05])
     reading = bias + np.concatenate([-0.4 * s, np.cross(centre, -0.4 * s)], axis=1)
     log = Log(t, q, qd, np.zeros_like(q))
-    data = Data("free", log, t, reading, np.ones(len(t), dtype=bool), Sensor(t, t, reading), None, t, {})
+    data = Data("free", log, t, reading, np.ones(len(t), dtype=bool), SensorSamples(t, t, reading), None, t, {})
     found = weigh(data, t, robot)
     assert found.mass == pytest.approx(0.4, rel=2e-3)
     assert np.allclose(found.centre, centre, atol=2e-4) and np.allclose(found.bias, bias, atol=2e-2)

@@ -14,7 +14,7 @@ import pytest
 
 import armwright as aw
 from armwright.errors import InputError
-from armwright.lab.controller.controller import Event
+from armwright.lab.controller.controller import ControllerEvent
 from armwright.lab.net import MOST_PENDING
 from armwright.lab.stand import Faults, Stand
 from armwright.lab.wire import rtde
@@ -77,7 +77,7 @@ def test_fuzzed_packets_neither_crash_nor_hang(fresh, port):
     wait_for(lambda: fresh.controller.ticks > ticks + 5, "the clock goes on")
     assert fresh.clock.running and fresh.clock.error is None
     assert "Robotmode" in ask(fresh, "robotmode")
-    fresh.controller.handle(Event.RESTART)
+    fresh.controller.handle(ControllerEvent.RESTART)
 
 
 @pytest.mark.slow

@@ -311,7 +311,7 @@ def test_protocol_vectors_of_the_inertial_unit():
     device = xsens.Device(0.01)
     assert device.receive(bytes.fromhex("FAFF3000D1")) == bytes.fromhex("FAFF3100D0")
     assert device.receive(xsens.message(0x00))[2] == 0x01
-    garbage = bytearray(b"\xfa\xff\x32\x05abc" + xsens.pack(xsens.Sample((1, 2, 3), (4, 5, 6), (7, 8, 9), 77)))
+    garbage = bytearray(b"\xfa\xff\x32\x05abc" + xsens.pack(xsens.ImuSample((1, 2, 3), (4, 5, 6), (7, 8, 9), 77)))
     (kind, body), *_ = list(xsens.messages(garbage))
     assert kind == xsens.MT_DATA and xsens.unpack(body).counter == 77
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.lab.controller.controller import Controller, State
+from armwright.lab.controller.controller import Controller, ControllerState
 from armwright.lab.controller.script_programs import run_text
-from armwright.lab.lab_plant import Plant
+from armwright.lab.lab_plant import LabPlant
 
 HOME = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])
 DT = 0.002
@@ -15,7 +15,7 @@ DT = 0.002
 
 @pytest.fixture(scope="module")
 def compiled():
-    return Plant(aw.load("ur5"), q0=HOME)
+    return LabPlant(aw.load("ur5"), q0=HOME)
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def run(c, text):
     for _ in range(20_000):
         c.tick()
         rows.append(c.reference.q.copy())
-        if c.state is not State.PLAYING and not c.solver.busy:
+        if c.state is not ControllerState.PLAYING and not c.solver.busy:
             break
-    assert c.state is State.READY, c.messages
+    assert c.state is ControllerState.READY, c.messages
     q = np.array(rows)
     return q, np.array([c.plant.pose_of(row)[:3] for row in q])
 
@@ -157,12 +157,12 @@ def test_servoj_is_followed_while_it_comes_and_the_arm_stops_when_it_does_not(c)
         run_text(c, f"servoj({goal.tolist()}, 0, 0, 0.008, 0.05, 500)")
         for _ in range(4):
             c.tick()
-    assert c.state is State.PLAYING and c.ignored == 0
+    assert c.state is ControllerState.PLAYING and c.ignored == 0
     lag = goal[0] - c.plant.live.q[0]
     assert 0.0 < lag < 0.25 * 0.1  # the filter is behind by about its look-ahead time
     for _ in range(300):
         c.tick()
-    assert c.state is State.READY and np.allclose(c.plant.live.q, goal, atol=2e-3)
+    assert c.state is ControllerState.READY and np.allclose(c.plant.live.q, goal, atol=2e-3)
 
 
 def test_a_program_of_servoj_and_speedj_runs_in_order(c):
@@ -185,7 +185,7 @@ def test_a_program_of_servoj_and_speedj_runs_in_order(c):
 def test_what_cannot_be_is_refused_with_words(c, line):
     run_text(c, line)
     c.tick()
-    assert not c.moving and c.state is State.READY and any("refused" in m for m in c.messages)
+    assert not c.moving and c.state is ControllerState.READY and any("refused" in m for m in c.messages)
 
 
 def test_movej_to_a_pose_takes_joints_near_those_before_it(c):
@@ -202,7 +202,7 @@ def test_a_pose_out_of_reach_is_refused_without_holding_up_a_tick(c):
     while c.solver.busy and ticks < 1_000_000:
         c.tick()
         ticks += 1
-    assert any("no configuration reaches" in m for m in c.messages) and c.state is State.READY
+    assert any("no configuration reaches" in m for m in c.messages) and c.state is ControllerState.READY
 
 
 def test_a_stop_forgets_what_was_being_solved(c):
@@ -212,4 +212,4 @@ def test_a_stop_forgets_what_was_being_solved(c):
     c.solver.close()
     for _ in range(50):
         c.tick()
-    assert c.state is State.STOPPED and np.allclose(c.plant.live.q, HOME, atol=1e-3)
+    assert c.state is ControllerState.STOPPED and np.allclose(c.plant.live.q, HOME, atol=1e-3)

@@ -7,7 +7,7 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError
 from armwright.kinematics import fk
-from armwright.lab.lab_plant import Plant
+from armwright.lab.lab_plant import LabPlant
 from armwright.robot.measured import ASSUMED_ROTORS
 from armwright.spatial.rotations import exp_so3
 
@@ -17,7 +17,7 @@ ZERO = np.zeros(6)
 
 @pytest.fixture(scope="module")
 def compiled():
-    return Plant(aw.load("ur5"), q0=Q0)
+    return LabPlant(aw.load("ur5"), q0=Q0)
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_rotors_cannot_be_negative(inertia):
 
 def test_a_ur_controller_has_six_joints():
     with pytest.raises(InputError, match="six joints"):
-        Plant(aw.load("panda"), q0=np.zeros(7))
+        LabPlant(aw.load("panda"), q0=np.zeros(7))
 
 
 def test_targets_are_the_model_without_friction_and_show_the_drive_gain(plant):
@@ -137,7 +137,7 @@ def test_targets_are_the_model_without_friction_and_show_the_drive_gain(plant):
 @pytest.mark.parametrize("start", [[0.0] * 6, [0.1, -0.9, 0.9, -0.8, -0.9, 0.1]])
 def test_the_servo_is_stable_wherever_the_arm_begins(start):
     """Dry friction fed forward must not become a gain that ticks of 2 ms cannot hold."""
-    plant = Plant(aw.load("ur5"), q0=np.array(start))
+    plant = LabPlant(aw.load("ur5"), q0=np.array(start))
     plant.live.qd[...] = 0.3  # a kick
     for _ in range(400):
         plant.step(np.array(start), ZERO, ZERO)
@@ -147,10 +147,10 @@ def test_the_servo_is_stable_wherever_the_arm_begins(start):
 def test_measured_currents_have_the_noise_that_was_asked_for_and_the_same_seed_gives_the_same():
     rows = []
     for _ in range(2):
-        plant = Plant(aw.load("ur5"), q0=Q0, current_noise=0.05, seed=3)
+        plant = LabPlant(aw.load("ur5"), q0=Q0, current_noise=0.05, seed=3)
         rows.append(np.array([plant.measured_current() for _ in range(2000)]))
     exact = plant.map.current(plant.live.tau)
     assert np.array_equal(*rows)
     assert np.allclose(rows[0].mean(axis=0), exact, atol=0.006) and np.allclose(rows[0].std(axis=0), 0.05, rtol=0.08)
     with pytest.raises(InputError, match="current noise"):
-        Plant(aw.load("ur5"), q0=Q0, current_noise=-1.0)
+        LabPlant(aw.load("ur5"), q0=Q0, current_noise=-1.0)

@@ -11,7 +11,7 @@ import pytest
 
 import armwright as aw
 from armwright.errors import InputError
-from armwright.lab.controller.controller import EDGES, Event, State, after, version_of
+from armwright.lab.controller.controller import EDGES, ControllerEvent, ControllerState, after, version_of
 from armwright.lab.controller.script_programs import run_text
 from armwright.lab.stand import HOME, Faults, Stand
 from armwright.lab.wire import rtde
@@ -24,8 +24,8 @@ from support.lab import PORTS, address, ask, call, dial, read_packet, read_strea
 # the state machine
 
 
-@pytest.mark.parametrize("state", State)
-@pytest.mark.parametrize("event", Event)
+@pytest.mark.parametrize("state", ControllerState)
+@pytest.mark.parametrize("event", ControllerEvent)
 def test_every_edge(fresh, state, event):
     c = fresh.controller
     with c.lock:
@@ -37,10 +37,10 @@ def test_every_edge(fresh, state, event):
 
 def test_states_that_a_person_can_always_leave():
     """From every state some sequence of dashboard events leads back to READY."""
-    reached = {State.READY}
-    for _ in State:
+    reached = {ControllerState.READY}
+    for _ in ControllerState:
         reached |= {a for (a, _), b in EDGES.items() if b in reached}
-    assert reached == set(State)
+    assert reached == set(ControllerState)
 
 
 # RTDE
@@ -130,8 +130,8 @@ end
 """
     with dial(fresh, "primary") as script:
         script.sendall(text.encode())
-        wait_for(lambda: c.state is State.PLAYING, "the program runs")
-        wait_for(lambda: c.state is not State.PLAYING, "it ends")
+        wait_for(lambda: c.state is ControllerState.PLAYING, "the program runs")
+        wait_for(lambda: c.state is not ControllerState.PLAYING, "it ends")
     assert not canary.exists()
 
 
@@ -175,7 +175,7 @@ def test_a_blow_stops_the_arm_and_the_unmodified_client_is_told():
         with c.lock:
             c.plant.push(5, np.array([0.0, 0.0, 150.0, 0, 0, 0]))
         assert process.stdout.readline() == "False\n"
-        assert c.state is State.STOPPED and c.collisions == 1 and "collision" in c.why
+        assert c.state is ControllerState.STOPPED and c.collisions == 1 and "collision" in c.why
         process.wait(timeout=60)
         process.stdout.close()
         with c.lock:
@@ -194,9 +194,9 @@ def test_the_collision_is_seen_within_a_tenth_of_a_second_of_the_device(fresh):
         c.plant.push(5, np.array([0.0, 0.0, 150.0, 0, 0, 0]))
         for _ in range(50):
             c.tick()
-            if c.state is State.STOPPED:
+            if c.state is ControllerState.STOPPED:
                 break
-        assert c.state is State.STOPPED
+        assert c.state is ControllerState.STOPPED
 
 
 def test_driving_into_the_world_is_a_collision():
@@ -207,9 +207,9 @@ def test_driving_into_the_world_is_a_collision():
         run_text(c, f"movej({[0.0, 0.6, 0.0, -1.57, -1.57, 0.0]}, a=2, v=1.5)")
         for _ in range(4000):
             c.tick()
-            if c.state is State.STOPPED:
+            if c.state is ControllerState.STOPPED:
                 break
-        assert c.state is State.STOPPED
+        assert c.state is ControllerState.STOPPED
     finally:
         stand.close()
 
@@ -224,7 +224,7 @@ def test_brakes_hold_the_arm(fresh):
         assert np.allclose(c.plant.live.q, HOME, atol=2e-3)
         c.plant.live.inputs["push"][...] = 0.0
     assert "Brake releasing" in ask(fresh, "brake release")
-    assert c.state is State.READY
+    assert c.state is ControllerState.READY
 
 
 def test_dashboard_says_what_it_cannot(fresh):
@@ -250,7 +250,7 @@ def test_another_six_axis_arm_can_be_behind_the_protocol(arm, tmp_path):
         run_text(c, f"movej({(start + 0.2).tolist()}, a=2, v=1)")
         for _ in range(1000):
             c.tick()
-        assert c.state is State.READY and np.allclose(c.plant.live.q, start + 0.2, atol=1e-3)
+        assert c.state is ControllerState.READY and np.allclose(c.plant.live.q, start + 0.2, atol=1e-3)
     finally:
         stand.close()
 
@@ -266,7 +266,7 @@ def test_mounting_and_load_decide_what_the_motors_carry():
             c.tick()
         loaded = arm.with_gravity(wall).with_payload(2.0, (0.0, 0.0, 0.05))
         expected = aw.inverse_dynamics(loaded, q, 0 * q, 0 * q)
-        assert np.allclose(c.plant.look().torque, expected, atol=0.05) and c.state is State.READY
+        assert np.allclose(c.plant.look().torque, expected, atol=0.05) and c.state is ControllerState.READY
         assert np.abs(expected - aw.inverse_dynamics(arm, q, 0 * q, 0 * q)).max() > 10.0
     finally:
         stand.close()

@@ -107,7 +107,7 @@ def test_knots_carry_exact_acceleration(ur5):
     q, qd, qdd = m.trajectory.evaluate(t)
     s, sd, sdd = (x for x in m.law.evaluate(t))
     want = p.at(np.clip(s[:, 0], 0, 1))
-    np.testing.assert_allclose(aw.acceleration(ur5, q, qd, qdd), want.ddX * sd**2 + want.dX * sdd, atol=1e-8)
+    np.testing.assert_allclose(aw.kinematics.acceleration(ur5, q, qd, qdd), want.ddX * sd**2 + want.dX * sdd, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["panda", "cea", "puma560", "rl15", "planar3"])
@@ -197,7 +197,7 @@ def test_unreachable_point_is_named(ur5):
 def test_a_joint_keeps_turning_until_its_limit():
     """Past ±180° the nearest turn is taken, not the one that inverse kinematics happens to return."""
     free = aw.load("planar2")
-    limits = aw.Limits(lower=-3.5, upper=3.5)
+    limits = aw.robot.Limits(lower=-3.5, upper=3.5)
     bounded = replace(free, joints=tuple(replace(joint, limits=limits) for joint in free.joints))
     q0 = np.array([3.0, 0.5])
     p = motion.circle_about(aw.fk(free, q0), np.zeros(3), aw.jacobian(free, q0)[3:, 0], 1.0, "turn")

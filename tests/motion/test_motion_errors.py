@@ -25,7 +25,7 @@ FREE = replace(PLANAR, gravity=np.zeros(3))
 
 def without_limits(effort):
     joints = tuple(replace(j, limits=replace(j.limits, effort=effort)) for j in PLANAR.joints)
-    return replace(PLANAR, joints=joints, actuators=aw.Actuators.none(2))
+    return replace(PLANAR, joints=joints, actuators=aw.robot.Actuators.none(2))
 
 
 def rows(a, b, c):

@@ -28,7 +28,7 @@ def rubbed(viscous, coulomb, dead_zone=0.0):
     """A UR5 with friction in its joints."""
     robot = aw.load("ur5")
     joints = [
-        replace(j, friction=aw.Friction(float(v), float(c), dead_zone))
+        replace(j, friction=aw.robot.Friction(float(v), float(c), dead_zone))
         for j, v, c in zip(robot.joints, viscous, coulomb, strict=True)
     ]
     return replace(robot, joints=tuple(joints))

@@ -17,7 +17,7 @@ CALLS = [
     (aw.fk, POSITION, {"frame": 0}),
     (aw.jacobian, POSITION, {}),
     (aw.jacobian, POSITION, {"point": [0.0, 0.0, 0.1]}),
-    (aw.com_jacobian, POSITION, {}),
+    (aw.kinematics.com_jacobian, POSITION, {}),
     (jacobian_dot, MOTION, {}),
     (jacobian_dot, MOTION, {"point": [0.0, 0.0, 0.1]}),
     (analytic_jacobian, POSITION, {}),
@@ -35,10 +35,10 @@ CALLS = [
     (aw.bias, MOTION, {}),
     (aw.gravity_torque, POSITION, {}),
     (aw.energy, MOTION, {}),
-    (aw.joint_reactions, ACTION, {}),
+    (aw.dynamics.joint_reactions, ACTION, {}),
     (aw.regressor, ACTION, {}),
-    (aw.dynamics_derivatives, ACTION, {}),
-    (aw.inverse_dynamics_derivatives, ACTION, {}),
+    (aw.dynamics.dynamics_derivatives, ACTION, {}),
+    (aw.dynamics.inverse_dynamics_derivatives, ACTION, {}),
 ]
 
 

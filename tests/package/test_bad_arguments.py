@@ -84,7 +84,7 @@ def test_a_law_that_returns_nan_is_named_with_joint_and_time(options):
         ({"qd0": [0.0, 1e200]}, "qd0 of joint joint_2 is 1e.200"),
         ({"q0": [1e200, 0.0]}, "q0 of joint joint_1 is 1e.200"),
         ({"robot": "ur5"}, r"robot must be a Robot .* got 'ur5'.*armwright.load"),
-        ({"robot": aw.Robot("stone", (), (), aw.Actuators.none(0))}, "'stone' has no joints"),
+        ({"robot": aw.Robot("stone", (), (), aw.robot.Actuators.none(0))}, "'stone' has no joints"),
         ({"friction": 0.1}, "friction must be a FrictionModel, got 0.1"),
         ({"friction": simulation.Stribeck([0.1] * 3, 0.1, 0.2, 0.1)}, r"friction.viscous must have shape .*\(2,\)"),
         ({"sensors": simulation.JointSensors([0.1] * 3)}, r"sensors.position_noise must have shape .*\(2,\)"),
@@ -117,7 +117,9 @@ def test_friction_parameters_may_be_lists():
     np.testing.assert_array_equal(runs[0]["q"], runs[1]["q"])
 
 
-@pytest.mark.parametrize("call", [lambda: aw.check(PLANAR, samples=10**12), lambda: aw.compare(PLANAR, states=10**12)])
+@pytest.mark.parametrize(
+    "call", [lambda: aw.check(PLANAR, samples=10**12), lambda: aw.dynamics.compare(PLANAR, states=10**12)]
+)
 def test_counts_beyond_any_memory_are_refused(call):
     with pytest.raises(aw.InputError, match=r"(samples|states) .*100000000000"):
         call()

@@ -36,7 +36,7 @@ def test_an_error_in_a_call_of_a_users_function_keeps_its_name():
         return aw.fk(UR5, np.zeros(3))[0, :2]
 
     with pytest.raises(aw.ArmwrightError, match="fk: q"):
-        control.evaluate(mine, PLANAR, 0.0, TWO, TWO, aw.Reference(TWO, TWO, TWO))
+        control.evaluate_law(mine, PLANAR, 0.0, TWO, TWO, aw.Reference(TWO, TWO, TWO))
 
 
 def test_errors_about_options_speak_of_simulate_whatever_the_law():

@@ -10,6 +10,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import armwright as aw
 from armwright.cli import main
 from support.places import ROOT
@@ -69,3 +71,26 @@ def test_public_functions_say_what_they_take_and_return():
         if inspect.signature(function).return_annotation in ("Any", inspect.Signature.empty):
             untyped.append(name)
     assert untyped == []
+
+
+@pytest.mark.parametrize(
+    ("room", "former", "now"),
+    [(aw, "condition_number", aw.kinematics.condition_number), (aw.programs, "Plan", aw.programs.ProgramPlan)],
+)
+def test_former_names_are_found_with_a_warning(room, former, now):
+    with pytest.warns(DeprecationWarning, match=former):
+        assert getattr(room, former) is now
+    assert former not in dir(aw)
+
+
+def test_the_stub_is_made_from_the_table():
+    made = subprocess.run(
+        [sys.executable, "-c", "import make_stub; print(make_stub.stub(), end='')"],
+        cwd=ROOT / "tools",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert made.stdout == (ROOT / "src/armwright/__init__.pyi").read_text(encoding="utf-8"), (
+        "run python tools/make_stub.py"
+    )

@@ -93,8 +93,8 @@ def test_every_law_can_be_sent(make, copied):
     again = copied(law)
     for used in (law, again):
         control.law_kernel(used, CEA, dt=1e-3)
-    expected = control.evaluate(law, CEA, 2.0, Q, QD, REF, dt=1e-3)
-    found = control.evaluate(copied(again), CEA, 2.0, Q, QD, REF, dt=1e-3)
+    expected = control.evaluate_law(law, CEA, 2.0, Q, QD, REF, dt=1e-3)
+    found = control.evaluate_law(copied(again), CEA, 2.0, Q, QD, REF, dt=1e-3)
     np.testing.assert_array_equal(found.tau, expected.tau)
     assert dict(again.sizes) == dict(law.sizes)
     if law.storage is not None:
@@ -110,8 +110,8 @@ def test_every_observer_can_be_sent(make):
     signals = {"t": 0.0, "dt": 1e-3, "q": Q, "qd": QD, "tau": 3.0 * QD, "q_ref": Q, "qd_ref": QD, "qdd_ref": QD}
     if "tau_ext" in monitor.wants:
         monitor, signals = [observers.momentum_observer(5.0), monitor], signals
-    expected, _ = contact.evaluate(monitor, CEA, signals)
-    found, _ = contact.evaluate(sent(monitor), CEA, signals)
+    expected, _ = contact.evaluate_monitor(monitor, CEA, signals)
+    found, _ = contact.evaluate_monitor(sent(monitor), CEA, signals)
     assert set(found) == set(expected)
     for name, value in expected.items():
         np.testing.assert_array_equal(found[name], value)
@@ -124,7 +124,7 @@ def test_functions_inside_functions_travel_by_reference_and_others_are_named():
         return kp * (ref.q - q) * stiffness
 
     again = sent(control.as_law(spring, kp=2.0))
-    np.testing.assert_array_equal(control.evaluate(again, CEA, 0.0, Q, QD, REF).tau, 2.0 * (REF.q - Q) * 30.0)
+    np.testing.assert_array_equal(control.evaluate_law(again, CEA, 0.0, Q, QD, REF).tau, 2.0 * (REF.q - Q) * 30.0)
     space = {}
     exec("typed = lambda q: -q", space)  # as in a notebook or at the prompt: there is no module to import it from
     law = control.as_law(space["typed"], name="typed in")

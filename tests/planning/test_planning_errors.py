@@ -42,12 +42,12 @@ def free(q):
 
 def sliding():
     """A turning base with a rail without ends on it."""
-    joints = (PLANAR.joints[0], replace(PLANAR.joints[1], kind="prismatic", limits=aw.Limits()))
+    joints = (PLANAR.joints[0], replace(PLANAR.joints[1], kind="prismatic", limits=aw.robot.Limits()))
     return replace(PLANAR, joints=joints)
 
 
 def unlimited():
-    return replace(PLANAR, joints=tuple(replace(joint, limits=aw.Limits()) for joint in PLANAR.joints))
+    return replace(PLANAR, joints=tuple(replace(joint, limits=aw.robot.Limits()) for joint in PLANAR.joints))
 
 
 @pytest.mark.parametrize(

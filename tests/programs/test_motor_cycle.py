@@ -13,7 +13,7 @@ import pytest
 import armwright as aw
 from armwright.dynamics.actuator_side import actuator_side
 from armwright.errors import InputError
-from armwright.programs.motors.motor_cycle import Algorithm, State, cycle, full, partitioned, point_mass
+from armwright.programs.motors.motor_cycle import Algorithm, MotorState, cycle, full, partitioned, point_mass
 from armwright.programs.motors.motor_demand import Demand
 from armwright.programs.motors.motor_limits import drives_of
 from armwright.programs.motors.motor_loop import cycle_kernel, run_motors, run_variants
@@ -296,7 +296,7 @@ def test_kernel_loop_and_floats_agree(rule):
     kernel, drives = cycle_kernel(robot, DT, algorithm, inputs=("wrench",)), drives_of(robot)
     for k in range(0, run.demand.cycles, 9):
         q, qd = run.starts[0][k], run.starts[1][k]
-        state = State(q, qd, np.zeros(6), run.demand.q[k])
+        state = MotorState(q, qd, np.zeros(6), run.demand.q[k])
         floats = cycle(robot, drives, algorithm, DT, state, run.demand.q[k + 1], run.demand.wrench[k])
         compiled = kernel(*state, run.demand.q[k + 1], run.demand.wrench[k])
         for name, a, b in zip(floats._fields, floats, compiled, strict=True):

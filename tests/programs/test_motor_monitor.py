@@ -16,7 +16,7 @@ from armwright.programs.motors.motor_loop import run_motors
 from armwright.programs.motors.motor_monitor import (
     DONE,
     MotorMonitor,
-    Sample,
+    MotorSample,
     monitor_stream,
     sample_of_message,
     samples_of_demand,
@@ -199,7 +199,7 @@ def test_messages_and_recordings():
         sample_of_message({"timestamp": 0.0})
     with pytest.raises(InputError, match="no signal 'wish'; it has q_ref"):
         next(samples_of_recording(recording, "wish"))
-    assert Sample(0.0, demand.q[0]).arrived is None
+    assert MotorSample(0.0, demand.q[0]).arrived is None
 
 
 def test_refusals():

@@ -107,7 +107,7 @@ def mutated(text: str, language: str, random_: random.Random) -> str:
     return text
 
 
-def answered(text: str, language: str) -> aw.Program | aw.ProgramError:
+def answered(text: str, language: str) -> aw.programs.Program | aw.ProgramError:
     try:
         return aw.read_program(text, language)
     except aw.ProgramError as error:

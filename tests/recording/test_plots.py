@@ -21,7 +21,7 @@ from armwright.errors import ArmwrightError, InputError, NotSupportedError
 from armwright.recording.pictures.animation import draw_frames, ffmpeg
 from armwright.recording.pictures.skeleton import Camera, band, camera_for, capsules, upright
 from armwright.recording.recording import Recording
-from armwright.recording.signals import Event, Signal
+from armwright.recording.signals import RecordedEvent, Signal
 from support.recording import awkward, falling
 
 
@@ -223,7 +223,7 @@ def test_the_report_is_one_page_without_anything_from_elsewhere(tmp_path: Path) 
         rec.with_signals(q=Signal(rec["q"], "rad", names), tau=Signal(rec["tau"], evil, names)),
         outcome=evil,
         settings={"law": evil, evil: [evil]},
-        events=(Event(0.3, evil, {"x": evil}),),
+        events=(RecordedEvent(0.3, evil, {"x": evil}),),
         versions={evil: evil},
     )
     text = nasty.report(tmp_path / "run.html", views=["errors"]).read_text()

@@ -10,7 +10,7 @@ import armwright as aw
 from armwright.errors import InputError
 from armwright.recording.batch import Recordings
 from armwright.recording.recording import Recording
-from armwright.recording.signals import Event, Signal
+from armwright.recording.signals import RecordedEvent, Signal
 from support.recording import awkward, falling
 
 
@@ -100,8 +100,8 @@ def test_settings_and_events_must_be_plain() -> None:
     loop["self"] = loop
     with pytest.raises(InputError, match="nested deeper"):
         Recording([0.0], {}, settings=loop)
-    rec = Recording([0.0], {}, events=((0.5, "a"), {"t": 1, "name": "b", "joint": 2}, Event(2.0, "c")))  # type: ignore[arg-type]
-    assert rec.events == (Event(0.5, "a"), Event(1.0, "b", {"joint": 2}), Event(2.0, "c"))
+    rec = Recording([0.0], {}, events=((0.5, "a"), {"t": 1, "name": "b", "joint": 2}, RecordedEvent(2.0, "c")))  # type: ignore[arg-type]
+    assert rec.events == (RecordedEvent(0.5, "a"), RecordedEvent(1.0, "b", {"joint": 2}), RecordedEvent(2.0, "c"))
     with pytest.raises(InputError, match="a time and a name"):
         Recording([0.0], {}, events=("crash",))  # type: ignore[arg-type]
 

@@ -11,7 +11,7 @@ import pytest
 
 from armwright.errors import ArmwrightError, ArmwrightWarning
 from armwright.recording.recording import Recording
-from armwright.recording.signals import Event, Signal
+from armwright.recording.signals import RecordedEvent, Signal
 from armwright.recording.writer import RecordingWriter
 
 SUFFIXES = ("mcap", "parquet", "csv", "npz")
@@ -27,7 +27,9 @@ def need(suffix: str) -> None:
 def small() -> Recording:
     time = np.arange(3) * 0.5
     signals = {"q": Signal(np.sin([time, time + 1.0]).T, "rad", ("a", "b")), "e": Signal(time**2, "J")}
-    return Recording(time, signals, None, {"law": "pd"}, (Event(0.5, "touch"),), "finished", 7, {"armwright": "0"})
+    return Recording(
+        time, signals, None, {"law": "pd"}, (RecordedEvent(0.5, "touch"),), "finished", 7, {"armwright": "0"}
+    )
 
 
 def facts(rec: Recording) -> tuple[object, ...]:

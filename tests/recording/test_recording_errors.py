@@ -11,7 +11,7 @@ import pytest
 
 import armwright as aw
 from armwright.errors import InputError
-from armwright.recording import Event, Recording, Recordings, RecordingWriter, Signal
+from armwright.recording import RecordedEvent, Recording, Recordings, RecordingWriter, Signal
 from armwright.recording.formats import file_header as meta
 from support.recording import awkward
 
@@ -21,7 +21,7 @@ ONE = {"x": Signal(np.zeros((3, 2)), "m")}
 MANY = {"x": Signal(np.zeros((2, 3, 2)), "m")}
 BATCH = Recordings(T, MANY)
 RUN = Recording(T, {"q": Signal(np.zeros((3, 2)), "rad")}, robot=ARM)
-STONE = aw.Robot("stone", (), (), aw.Actuators.none(0))
+STONE = aw.Robot("stone", (), (), aw.robot.Actuators.none(0))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ STONE = aw.Robot("stone", (), (), aw.Actuators.none(0))
         (lambda: Recording(T, ONE)["y"], "no signal 'y' in this recording; it has: x"),
         (lambda: Signal(3.0, "m"), r"expected values of shape \(T, ...\), got a single number"),
         (lambda: Recording(T, {"x": Signal(np.zeros((3, 2)), "m", ("a",))}), "1 labels for 2 components"),
-        (lambda: Recording(T, ONE, events=(Event("soon", "x"),)), "time must be a number"),
+        (lambda: Recording(T, ONE, events=(RecordedEvent("soon", "x"),)), "time must be a number"),
         (lambda: RecordingWriter("x.mcap", ONE, chunk=0), "chunk: expected at least 1 sample, got 0"),
     ],
 )

@@ -17,7 +17,7 @@ import pytest
 
 import armwright as aw
 from armwright.errors import ArmwrightError, InputError
-from armwright.recording import Event, Recording, Signal
+from armwright.recording import RecordedEvent, Recording, Signal
 from armwright.recording.replay.replay_page import MODULES, html_page, page_file, policy, style
 from armwright.recording.replay.replay_stage import MOST_ROWS, stage_of, thinned
 from armwright.recording.replay.scene_spec import MOST_TRIANGLES, robot_spec, world_spec
@@ -33,7 +33,7 @@ def run(samples=30_001):
     q = 0.5 * np.sin(t)[:, None] + np.arange(6)
     force = np.zeros((samples, 3))
     force[2 * samples // 5] = [0.0, 30.0, 40.0]
-    events = tuple(Event(t[k], "push") for k in range(0, samples, 1 + samples // 40))
+    events = tuple(RecordedEvent(t[k], "push") for k in range(0, samples, 1 + samples // 40))
     return Recording(t, {"q": Signal(q, "rad"), "force": Signal(force, "N")}, aw.load("ur5"), events=events)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import armwright as aw
 from armwright.kinematics.forward import link_poses
-from armwright.recording import Event, Recording, Signal
+from armwright.recording import RecordedEvent, Recording, Signal
 from armwright.recording.replay.replay_page import notebook_frame, write_replay
 from armwright.recording.replay.replay_stage import Growing, stage_of
 from armwright.recording.replay.scene_spec import robot_spec
@@ -42,7 +42,7 @@ def swing(name="</script><b>ur5", samples=401):
         "force": Signal(force, "N"),
         "force_felt": Signal(0.9 * force, "N"),
     }
-    return Recording(t, signals, robot, events=(Event(1.0, "push"), Event(1.5, name)))
+    return Recording(t, signals, robot, events=(RecordedEvent(1.0, "push"), RecordedEvent(1.5, name)))
 
 
 @pytest.fixture(scope="module")

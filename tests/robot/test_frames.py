@@ -64,7 +64,7 @@ def test_compiled_kinematics_take_any_name(arm):
     with pytest.raises(InputError, match=r"did you mean 'sleeve'.*valid: tool, upper"):
         aw.fk(arm, Q, "sleve")
     with pytest.raises(InputError, match="no mass of its own"):
-        aw.com_jacobian(arm, Q, "sleeve")
+        aw.kinematics.com_jacobian(arm, Q, "sleeve")
 
 
 def test_inverse_kinematics_reach_a_camera_on_the_wrist():

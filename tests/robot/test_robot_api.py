@@ -19,8 +19,8 @@ UR5 = aw.load("ur5")
 
 
 def with_limits(kind, lower=-np.inf, upper=np.inf):
-    joint = aw.Joint("j", kind=kind, limits=aw.Limits(lower, upper))
-    return Robot("one", (joint,), (aw.Body("link", -1, 0, np.eye(4)),), aw.Actuators.none(1), tip=0)
+    joint = aw.robot.Joint("j", kind=kind, limits=aw.robot.Limits(lower, upper))
+    return Robot("one", (joint,), (aw.robot.Body("link", -1, 0, np.eye(4)),), aw.robot.Actuators.none(1), tip=0)
 
 
 @pytest.mark.parametrize("name", [e.name for e in aw.robots() if not e.name.endswith("published")])

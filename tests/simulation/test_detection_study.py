@@ -16,7 +16,7 @@ from armwright.contact.observers import closed_loop_error_observer, momentum_obs
 from armwright.detection.contact_study import detection_study
 from armwright.detection.detection_presets import CONTACTS, PRESETS, preset
 from armwright.detection.study_contacts import study_law, tool_moves, ur5_sensors
-from armwright.detection.study_runs import Bench, Population, Push, Spread, Wall
+from armwright.detection.study_runs import Population, Spread, StudyBench, StudyPush, Wall
 from armwright.errors import InputError
 from armwright.kinematics import fk
 from armwright.kinematics.jacobians import frame_jacobian
@@ -70,7 +70,7 @@ def test_lanes_are_the_perturbed_arms(arm):
 
 def test_bench_equals_simulate(arm, moves):
     """A lane of the bench is the run that `simulate` makes of the same arm against the same wall."""
-    bench = Bench(arm, LAW, JointSensors(position_resolution=1e-9), Spread(0.1, 0.2))
+    bench = StudyBench(arm, LAW, JointSensors(position_resolution=1e-9), Spread(0.1, 0.2))
     batch = bench.run(moves[0], range(9), Wall(1e5), 0.1)
     rngs = [np.random.default_rng(k) for k in range(9)]
     contacts, _ = bench.contacts(Wall(1e5), moves[0], rngs)
@@ -107,7 +107,7 @@ def test_drift_of_friction_and_sticking_act_as_said(arm, moves):
     """Drift that is complete is the arm with more friction; sticking takes more torque near standstill alone."""
 
     def run(**spread):
-        bench = Bench(arm, LAW, JointSensors(position_resolution=1e-9), Spread(0.0, 0.0, **spread), substeps=5)
+        bench = StudyBench(arm, LAW, JointSensors(position_resolution=1e-9), Spread(0.0, 0.0, **spread), substeps=5)
         return bench.run(moves[0], [0], None, 0.0)
 
     drifted, plain = run(drift=(1.3, 1.3)), run()
@@ -125,7 +125,7 @@ def test_drift_of_friction_and_sticking_act_as_said(arm, moves):
 
 def test_torque_noise_reaches_the_observers_and_not_the_arm(arm, moves):
     quiet, noisy = (
-        Bench(arm, LAW, ur5_sensors(), Spread(), torque_noise=noise).run(moves[0], [3, 4], None, 0.0)
+        StudyBench(arm, LAW, ur5_sensors(), Spread(), torque_noise=noise).run(moves[0], [3, 4], None, 0.0)
         for noise in (0.0, np.arange(1.0, 7.0))
     )
     np.testing.assert_array_equal(quiet.q, noisy.q)
@@ -137,18 +137,20 @@ def test_force_at_the_alarm(arm, moves):
     observers, detectors = {"momentum": momentum_observer(100.0)}, {"joints": joint_detector(4.0)}
     options = {"runs": 24, "free_runs": 8, "learning_runs": 12, "scales": [1.0], "spread": Spread(0.0, 0.0)}
     (curve,) = detection_study(
-        arm, LAW, moves, observers, detectors, contact=Push(40.0, 2.0), horizon=0.5, **options
+        arm, LAW, moves, observers, detectors, contact=StudyPush(40.0, 2.0), horizon=0.5, **options
     ).curves
     found = np.isfinite(curve.delays)
     assert found.any()
     np.testing.assert_allclose(curve.forces[found], 20.0 * curve.delays[found], rtol=1e-6)
-    batch = Bench(arm, LAW, ur5_sensors(), Spread(0.0, 0.0)).run(moves[0], range(4), Push(60.0, 0.01, link=2), 0.1)
+    batch = StudyBench(arm, LAW, ur5_sensors(), Spread(0.0, 0.0)).run(
+        moves[0], range(4), StudyPush(60.0, 0.01, link=2), 0.1
+    )
     said = run_monitors(momentum_observer(100.0), arm, batch.time, batch.q, batch.qd, batch.tau)["tau_ext"]
     at = np.array([np.searchsorted(batch.time, t + 0.08) for t in batch.touched])
     felt = np.abs(said[np.arange(4), at])
     assert (felt[:, :3].max(axis=1) > 5.0).all() and (felt[:, 3:] < 2.0).all()
     with pytest.raises(InputError, match="link 9"):
-        Bench(arm, LAW, ur5_sensors(), Spread()).run(moves[0], [0], Push(link=9), 0.1)
+        StudyBench(arm, LAW, ur5_sensors(), Spread()).run(moves[0], [0], StudyPush(link=9), 0.1)
 
 
 def test_a_short_study_gives_limits(study):
@@ -205,14 +207,14 @@ def test_momentum_is_quick_and_the_error_estimate_is_not(study):
 
 
 def test_same_seed_same_study(arm, moves):
-    options = {"runs": 16, "free_runs": 16, "learning_runs": 12, "contact": Push(60.0)}
+    options = {"runs": 16, "free_runs": 16, "learning_runs": 12, "contact": StudyPush(60.0)}
     args = (arm, LAW, moves[:1], {"momentum": momentum_observer(80.0)}, {"adaptive": lambda fit: fit.detector()})
     one, two, three = (detection_study(*args, seed=s, **options) for s in (1, 1, 2))
     np.testing.assert_array_equal(one.curves[0].delays, two.curves[0].delays)
     assert not np.array_equal(one.curves[0].delays, three.curves[0].delays)
 
 
-@pytest.mark.parametrize("contact", [Wall(), Push(60.0)], ids=["wall", "push"])
+@pytest.mark.parametrize("contact", [Wall(), StudyPush(60.0)], ids=["wall", "push"])
 def test_figures_do_not_depend_on_how_runs_share_batches(arm, moves, monkeypatch, contact):
     """A run is what its own seed makes of it: in chunks of seven, of all, and among more runs."""
     options = {"free_runs": 30, "learning_runs": 12, "contact": contact, "seed": 4, "scales": [0.3, 0.5, 1.0]}
@@ -255,7 +257,7 @@ def test_bad_studies_are_refused_before_running(arm, moves):
     with pytest.raises(InputError, match="stiffness"):
         Wall(-1.0)
     with pytest.raises(InputError, match="force"):
-        Push(0.0)
+        StudyPush(0.0)
 
 
 def test_interrupted_study_keeps_what_it_has(arm, moves, monkeypatch):

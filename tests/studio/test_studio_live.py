@@ -13,7 +13,7 @@ import armwright as aw
 from armwright.errors import InputError
 from armwright.robot.load import robots
 from armwright.studio.arm_view import look
-from armwright.studio.pulled_arm import LAWS, RATE, Choice, Plant, posture
+from armwright.studio.pulled_arm import LAWS, RATE, Choice, PulledArm, posture
 from armwright.studio.studio_state import MOST, Jobs
 from armwright.studio.touch_beliefs import Moment, hidden_force, judge, radius_of
 
@@ -27,7 +27,7 @@ def robot():
 
 @pytest.fixture(scope="module")
 def plants(robot):
-    return {law: Plant(robot, Choice(law), posture(robot)) for law in LAWS}
+    return {law: PulledArm(robot, Choice(law), posture(robot)) for law in LAWS}
 
 
 def run(plant, seconds):
@@ -92,7 +92,7 @@ def test_gains_change_while_it_runs(plants, robot):
 
 
 def test_payload_is_felt_where_the_controller_does_not_know_it(robot):
-    plant = Plant(robot, Choice("PD + gravity", knows=False), posture(robot))
+    plant = PulledArm(robot, Choice("PD + gravity", knows=False), posture(robot))
     plant.become(payload=2.0)
     run(plant, 4.0)
     q = np.array(plant.live.q)

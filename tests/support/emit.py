@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import armwright.graph.array  # noqa: F401 - lets NumPy's functions take expressions
 from armwright.graph.expr import Graph, NaiveGraph
 from armwright.graph.ops import MEANING, Op
-from armwright.graph.traced_program import Program, Signal, finish
+from armwright.graph.traced_program import ProgramSignal, TracedProgram, finish
 
-INPUTS = (Signal("q", (3,)), Signal("T", (2, 2)), Signal("x", ()))
+INPUTS = (ProgramSignal("q", (3,)), ProgramSignal("T", (2, 2)), ProgramSignal("x", ()))
 SIZES = [signal.size for signal in INPUTS]
 SAMPLES = np.random.default_rng(7).uniform(-2.0, 2.0, (6, sum(SIZES)))
 CONSTANTS = (0.5, -0.75, 2.0, 1.0, -1e-5, math.pi, 0.1)
@@ -41,7 +41,7 @@ def split(rows):
     return [np.ascontiguousarray(part) for part in np.split(rows, np.cumsum(SIZES)[:-1], axis=-1)]
 
 
-def interpret(program: Program, inputs) -> list[np.ndarray]:
+def interpret(program: TracedProgram, inputs) -> list[np.ndarray]:
     """Evaluate row by row with the meanings of the operations alone."""
     outputs = [np.empty((len(inputs[0]), signal.size)) for signal in program.outputs]
     for row in range(len(inputs[0])):
@@ -70,7 +70,7 @@ def _harmless(op, columns, values):
 
 
 @st.composite
-def programs(draw) -> Program:
+def programs(draw) -> TracedProgram:
     """Random programs over every operation, with folding or as written; every node is finite on SAMPLES."""
     graph = NaiveGraph() if draw(st.booleans()) else Graph()
     numbers, truths, values = [], [], {}

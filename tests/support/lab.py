@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from armwright.lab.controller.controller import State
+from armwright.lab.controller.controller import ControllerState
 from armwright.lab.wire import rtde
 
 _counter = itertools.count(1)
@@ -130,7 +130,7 @@ def command(c, number, doubles=(), ints=()):
     begun = c.time
     for _ in range(20_000):
         c.tick()
-        if c.registers.out_ints[0] == 2 or c.state is not State.PLAYING:
+        if c.registers.out_ints[0] == 2 or c.state is not ControllerState.PLAYING:
             break
     else:
         raise AssertionError(f"command {number} never ended")

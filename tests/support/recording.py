@@ -12,7 +12,7 @@ import numpy as np
 import armwright as aw
 from armwright.dynamics import energy, forward_dynamics, mass_matrix
 from armwright.recording.recording import Recording
-from armwright.recording.signals import Event, Signal
+from armwright.recording.signals import RecordedEvent, Signal
 
 
 @functools.cache
@@ -31,7 +31,7 @@ def awkward(samples: int = 257, robot: str = "planar2") -> Recording:
         "one": Signal(rng.normal(size=(samples, 1)), "A", ("2nd",)),
     }
     settings = {"law": "pd", "note": 'line\nbreak, "quotes" # ∞', "gains": np.eye(2), "horizon": np.inf, "on": True}
-    events = (Event(0.004, "touch", {"force": 1.5}), Event(0.1, "stop"))
+    events = (RecordedEvent(0.004, "touch", {"force": 1.5}), RecordedEvent(0.1, "stop"))
     return Recording(np.arange(samples) / 1000.0, signals, arm, settings, events, "finished: ok", 2**40 + 1)
 
 
@@ -82,7 +82,7 @@ def falling(robot: str = "ur5", seconds: float = 1.0, step: float = 2e-3) -> Rec
         "energy": Signal(kinetic + potential, "J"),
     }
     settings = {"law": "viscous damping", "step": step, "integrator": "rk4", "gains": {"Kd": 2.0}}
-    events = (Event(0.5, "reference ends"),)
+    events = (RecordedEvent(0.5, "reference ends"),)
     return Recording(time, signals, arm, settings, events, f"finished after {seconds:g} s", 1)
 
 

@@ -38,7 +38,7 @@ def true_arm(name: str = "ur5", seed: int = 1):
         k = 1.0 + 0.1 * rng.uniform(-1.0, 1.0)
         bodies.append(replace(body, mass=k * body.mass, inertia=k * body.inertia + 0.01 * k * np.eye(3)))
     gear = replace(robot.actuators, gear=np.eye(robot.n), rotor_inertia=rng.uniform(0.3, 1.0, robot.n))
-    joints = tuple(replace(j, friction=aw.Friction()) for j in robot.joints)
+    joints = tuple(replace(j, friction=aw.robot.Friction()) for j in robot.joints)
     return replace(robot, bodies=tuple(bodies), actuators=gear, joints=joints)
 
 

@@ -16,7 +16,7 @@ from armwright.world import mesh_files as faces
 from armwright.world import mesh_files as files
 from armwright.world import mesh_files as ply
 from armwright.world.mesh_files import read_mesh_file
-from armwright.world.world import Task
+from armwright.world.world import JointTask
 
 UR5 = aw.load("ur5")
 POINT = Robot("point", (Joint("j"),), (Body("b", -1, 0, np.eye(4)),), Actuators.none(1), tip=0)
@@ -44,8 +44,8 @@ BALL = Sphere(name="ball", centre=(1.0, 0.0, 0.0), radius=0.1)
             lambda: Mesh(name="m", vertices=((0, 0),), triangles=()),
             "'m': vertices and triangles must be lists",
         ),
-        (lambda: Task("ur5", (0.0, 1.0), (0.0,)), "start has 2 joint coordinates, goal 1"),
-        (lambda: Task("ur5", (0.0, np.nan), (0.0, 1.0)), "task: joint coordinates of start must be finite"),
+        (lambda: JointTask("ur5", (0.0, 1.0), (0.0,)), "start has 2 joint coordinates, goal 1"),
+        (lambda: JointTask("ur5", (0.0, np.nan), (0.0, 1.0)), "task: joint coordinates of start must be finite"),
         (lambda: World(3), "shapes must be a sequence of shapes, got 3"),
         (lambda: World((BALL,)).with_surface(colour=1.0), "unknown 'colour'; valid: stiffness, damping, friction"),
         (lambda: World((BALL,))["wall"], "no shape 'wall'; it has: ball"),

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from armwright.bench.bench_figures import figure, insert
-from armwright.campaigns import Kind, Plan, item_rng, open_store
+from armwright.campaigns import CampaignPlan, Kind, item_rng, open_store
 from armwright.campaigns.chunk_file import arrow, chunk_of
 from armwright.campaigns.store import Store, create_store
 from armwright.campaigns.summary import ask
@@ -33,8 +33,10 @@ from armwright.campaigns.work import START
 
 WORKERS = 2
 FEW, MANY = 100, 2100  # empty chunks: their difference is free of what starting costs
-DETECTIONS = Plan("detection", 1, 131, {"learning_runs": 400, "observers": ["momentum", "closed-loop"]}, chunk=1000)
-EXPLORATIONS = Plan("worlds", 1, 20000, chunk=4)
+DETECTIONS = CampaignPlan(
+    "detection", 1, 131, {"learning_runs": 400, "observers": ["momentum", "closed-loop"]}, chunk=1000
+)
+EXPLORATIONS = CampaignPlan("worlds", 1, 20000, chunk=4)
 EMPTY = "armwright.bench.campaign_costs:NOTHING"
 
 
@@ -73,7 +75,9 @@ def campaign_figures(
 
 def empty_chunks(place: Path) -> dict[str, float]:
     """CPU [s] of one empty chunk by engine, and of it the scheduler's where that is a process of its own."""
-    stores = [create_store(place / f"empty-{count}", Plan(EMPTY, count, 0, chunk=1)).folder for count in (FEW, MANY)]
+    stores = [
+        create_store(place / f"empty-{count}", CampaignPlan(EMPTY, count, 0, chunk=1)).folder for count in (FEW, MANY)
+    ]
 
     def each(used: list[float]) -> float:
         return (used[1] - used[0]) / (MANY - FEW)
@@ -109,13 +113,13 @@ def drain(engine: str, folder: str, address: str | None) -> None:
         raise RuntimeError(f"{engine}: items were lost")
 
 
-def growth(place: Path, plan: Plan, items: int, name: str) -> list[dict[str, Any]]:
+def growth(place: Path, plan: CampaignPlan, items: int, name: str) -> list[dict[str, Any]]:
     """CPU [s], memory [MB] and files [MB] of one campaign by every engine; what is learned is learned once before."""
     first, out = create_store(place / f"{name}-prepared", plan), []
     for engine in ("serial", "processes", "dask"):
         folder = place / f"{name}-{items}-{engine}"
         shutil.copytree(first.folder, folder)
-        create_store(folder, Plan(plan.kind, items, plan.seed, plan.settings, plan.chunk))
+        create_store(folder, CampaignPlan(plan.kind, items, plan.seed, plan.settings, plan.chunk))
         words = ("campaign", "resume", folder, "--engine", engine, "--workers", WORKERS)
         found = measured("-m", "armwright.cli", *words)
         out.append({"what": name, "items": items, "engine": engine, **found, "files": _size(folder)})
@@ -136,7 +140,7 @@ def learning(place: Path, runs: int) -> dict[str, float]:
 def questions(place: Path, source: Path) -> dict[str, float]:
     """10⁶ rows, made of a smaller campaign's over and over: size [MB], time to an answer [s]; 10⁴ chunks: CPU [s]."""
     small = open_store(source)  # of at least one whole chunk
-    plan = Plan(small.plan.kind, 1_000_000, small.plan.seed, small.plan.settings, small.plan.chunk)
+    plan = CampaignPlan(small.plan.kind, 1_000_000, small.plan.seed, small.plan.settings, small.plan.chunk)
     folder = place / "million"
     shutil.copytree(source, folder, ignore=shutil.ignore_patterns("*.parquet"))
     big = Store(folder, plan, small.kind, small.prepared, small.canary)
@@ -149,7 +153,7 @@ def questions(place: Path, source: Path) -> dict[str, float]:
     begin = time.perf_counter()
     ask(folder, "select move, median(momentum_absolute_delay) from rows group by move")
     asked = time.perf_counter() - begin
-    many = create_store(place / "many", Plan(EMPTY, 10_000, 0, chunk=1))
+    many = create_store(place / "many", CampaignPlan(EMPTY, 10_000, 0, chunk=1))
     measured("-m", "armwright.cli", "campaign", "resume", many.folder, "--engine", "serial")
     status = measured("-m", "armwright.cli", "campaign", "status", many.folder)["cpu"]
     return {"rows_mb": _size(folder), "median_s": asked, "status_s": status}

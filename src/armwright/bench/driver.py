@@ -26,7 +26,7 @@ ONE_THREAD = dict.fromkeys(THREADS, "1")
 
 
 @dataclass
-class Worker:
+class PeerProcess:
     name: str
     process: subprocess.Popen[str]
     log: Path
@@ -46,7 +46,7 @@ class Worker:
         return json.loads(answer) if answer else None
 
 
-def start(peer: str, folder: Path) -> Worker | None:
+def start(peer: str, folder: Path) -> PeerProcess | None:
     """Start one worker and wait until its cases are checked; None if the peer is not installed or fails."""
     log = folder / f"{peer}.log"
     path = [LIBRARY, *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -59,7 +59,7 @@ def start(peer: str, folder: Path) -> Worker | None:
             text=True,
             env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(path)},
         )
-    worker = Worker(peer, process, log)
+    worker = PeerProcess(peer, process, log)
     assert process.stdout is not None
     hello = process.stdout.readline()
     if not hello:
@@ -85,7 +85,7 @@ def measure(
     Returns:
         {"peers": {peer: version or None}, "skipped": {peer: reason}, "cases": {case: {peer: {...}}}}.
     """
-    workers: list[Worker] = []
+    workers: list[PeerProcess] = []
     skipped: dict[str, str] = {}
     try:
         for peer in peers:
@@ -123,7 +123,7 @@ def measure(
     return {"peers": versions, "skipped": skipped, "cases": cases}
 
 
-def _stop(worker: Worker) -> None:
+def _stop(worker: PeerProcess) -> None:
     process = worker.process
     with process:  # closes the pipes and waits
         assert process.stdin is not None

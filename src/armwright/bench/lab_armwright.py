@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.bench.prepare_arms import arm
 from armwright.bench.protocol import case
-from armwright.lab.lab_plant import Plant
+from armwright.lab.lab_plant import LabPlant
 from armwright.lab.stand import HOME
 from armwright.world import load_world
 
@@ -21,7 +21,7 @@ def register() -> None:
     """Register all cases of the lab."""
     zero = np.zeros(6)
     for name, world in (("loop/lab_tick", None), ("loop/lab_tick_bench", load_world("bench"))):
-        plant = Plant(arm("ur5"), q0=HOME, world=world)
+        plant = LabPlant(arm("ur5"), q0=HOME, world=world)
 
         def tick(plant: Any = plant) -> None:
             plant.step(HOME, zero, zero)

@@ -23,7 +23,7 @@ CHECKED = 64  # configurations of each batch that are compared with the referenc
 
 
 @dataclass
-class Case:
+class TimedCase:
     run: Callable[[], Any]
     items: int
     error: float
@@ -31,7 +31,7 @@ class Case:
     inner: int = 0
 
 
-cases: dict[str, Case] = {}
+cases: dict[str, TimedCase] = {}
 _channel: Any = None  # the driver listens there, once `setup` has run
 
 
@@ -73,10 +73,10 @@ def case(
     if error > tolerance:
         print(f"{name}: relative error {error:.1e}, not timed", file=sys.stderr)
         return
-    cases[name] = Case(run, items, error, note)
+    cases[name] = TimedCase(run, items, error, note)
 
 
-def _measure(entry: Case, budget: float) -> tuple[float, int]:
+def _measure(entry: TimedCase, budget: float) -> tuple[float, int]:
     clock, run = time.perf_counter, entry.run
     if entry.inner == 0:
         run()

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many runs: items with seeds of their own, in chunks, by engines, into a store that can be gone on with."""
 
-from armwright.campaigns.campaign_plan import Plan, item_rng, read_plan
+from armwright.campaigns.campaign_plan import CampaignPlan, item_rng, read_plan
 from armwright.campaigns.campaign_run import Progress, resume_campaign, run_campaign
 from armwright.campaigns.kind import Kind
 from armwright.campaigns.store import Store, StoreError, open_store
+from armwright.packages import former_names
 
 __all__ = [
+    "CampaignPlan",
     "Kind",
-    "Plan",
     "Progress",
     "Store",
     "StoreError",
@@ -18,3 +19,5 @@ __all__ = [
     "resume_campaign",
     "run_campaign",
 ]
+
+__getattr__ = former_names(__name__, {"Plan": "CampaignPlan"})

@@ -34,7 +34,7 @@ KEYS = ("kind", "seed", "items", "chunk", "limit", "settings")
 
 
 @dataclass(frozen=True)
-class Plan:
+class CampaignPlan:
     """A campaign.
 
     Attributes:
@@ -92,9 +92,9 @@ class Plan:
         return hashlib.blake2b(json.dumps(decides, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
-def plan_of(text: str) -> Plan:
-    """Return the plan that `Plan.text` wrote."""
-    return Plan(**json.loads(text))
+def plan_of(text: str) -> CampaignPlan:
+    """Return the plan that `CampaignPlan.text` wrote."""
+    return CampaignPlan(**json.loads(text))
 
 
 def item_rng(seed: int, item: int) -> np.random.Generator:
@@ -102,7 +102,7 @@ def item_rng(seed: int, item: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(item,)))
 
 
-def read_plan(path: str | Path) -> Plan:
+def read_plan(path: str | Path) -> CampaignPlan:
     """Read a campaign file, or raise `DescriptionError` with file and key."""
     file = Path(path)
     try:
@@ -120,6 +120,6 @@ def read_plan(path: str | Path) -> Plan:
     if missing:
         raise DescriptionError(f"missing key {missing[0]!r}", where=str(file), rule="required key")
     try:
-        return Plan(**content)
+        return CampaignPlan(**content)
     except InputError as error:
         raise DescriptionError(str(error).removeprefix("campaign: "), where=str(file), rule="value") from None

@@ -14,11 +14,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from armwright.campaigns.campaign_plan import Plan
+from armwright.campaigns.campaign_plan import CampaignPlan
 from armwright.campaigns.chunk_file import Chunk
 from armwright.campaigns.kind import find_kind, nothing
 from armwright.campaigns.store import Store, create_store, open_store
-from armwright.campaigns.work import Prepared, prepared_here, worker_of
+from armwright.campaigns.work import PreparedWork, prepared_here, worker_of
 from armwright.errors import InputError
 
 
@@ -52,7 +52,7 @@ class Progress:
 
 
 def run_campaign(
-    plan: Plan,
+    plan: CampaignPlan,
     folder: str | Path,
     *,
     engine: str = "processes",
@@ -87,7 +87,7 @@ def run_campaign(
         raise InputError(f"a scheduler needs the engine dask, got {engine!r}")
     report = progress or (lambda now: None)
 
-    def prepare(plan: Plan) -> Prepared:
+    def prepare(plan: CampaignPlan) -> PreparedWork:
         if find_kind(plan.kind).prepare is not nothing:
             report(Progress(0, plan.items, 0, plan.items, preparing=True))
         return _prepare(engine)(plan)
@@ -116,7 +116,7 @@ def _items(chunks: Sequence[tuple[int, int]]) -> int:
     return sum(last - first for first, last in chunks)
 
 
-def _prepare(engine: str) -> Callable[[Plan], Prepared]:
+def _prepare(engine: str) -> Callable[[CampaignPlan], PreparedWork]:
     if engine == "serial":
         return prepared_here
     from armwright.campaigns.engines.processes import prepared_apart

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from armwright.campaigns.campaign_plan import Plan
+from armwright.campaigns.campaign_plan import CampaignPlan
 from armwright.errors import InputError
 
 Rows: TypeAlias = Callable[[int, int], Mapping[str, Any]]
@@ -22,7 +22,7 @@ KINDS = {
 }
 
 
-def nothing(plan: Plan) -> bytes:
+def nothing(plan: CampaignPlan) -> bytes:
     """Prepare nothing: items share no more than the plan."""
     return b""
 
@@ -44,12 +44,12 @@ class Kind:
 
     name: str
     schema: Mapping[str, str]
-    start: Callable[[Plan, bytes], Rows]
+    start: Callable[[CampaignPlan, bytes], Rows]
     version: int = 1
     chunk: int = 100
-    prepare: Callable[[Plan], bytes] = nothing
+    prepare: Callable[[CampaignPlan], bytes] = nothing
     summary: Callable[[Any], Mapping[str, list[dict[str, Any]]]] | None = None
-    record: Callable[[Plan, bytes, int], Any] | None = None
+    record: Callable[[CampaignPlan, bytes, int], Any] | None = None
 
     def __post_init__(self) -> None:
         """Check the schema."""
@@ -61,7 +61,7 @@ class Kind:
                 )
 
 
-def settings_of(plan: Plan, defaults: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of(plan: CampaignPlan, defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Return a plan's settings with a kind's defaults, or raise `InputError` for one that it does not know."""
     unknown = sorted(set(plan.settings) - set(defaults))
     if unknown:

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from armwright import errors
-from armwright.campaigns.campaign_plan import Plan, plan_of
+from armwright.campaigns.campaign_plan import CampaignPlan, plan_of
 from armwright.campaigns.chunk_file import Chunk, ChunkError, check_bytes, rows_of
 from armwright.campaigns.kind import Kind, find_kind
-from armwright.campaigns.work import Prepared, prepared_here
+from armwright.campaigns.work import PreparedWork, prepared_here
 from armwright.errors import ArmwrightError, InputError
 
 REFUSED = b"!"  # first byte of an answer that is none
@@ -81,14 +81,14 @@ class Store:
     """A folder with a campaign in it."""
 
     folder: Path
-    plan: Plan
+    plan: CampaignPlan
     kind: Kind
     prepared: bytes
     canary: str
 
     @property
     def digest(self) -> str:
-        """What decides the rows; see `Plan.digest`."""
+        """What decides the rows; see `CampaignPlan.digest`."""
         return self.plan.digest(self.kind.version)
 
     @property
@@ -219,7 +219,9 @@ def open_store(folder: str | Path) -> Store:
     return store
 
 
-def create_store(folder: str | Path, plan: Plan, *, prepare: Callable[[Plan], Prepared] = prepared_here) -> Store:
+def create_store(
+    folder: str | Path, plan: CampaignPlan, *, prepare: Callable[[CampaignPlan], PreparedWork] = prepared_here
+) -> Store:
     """Make the folder of a campaign, or open it if the same campaign is there already, perhaps with fewer items."""
     place, kind = Path(folder), find_kind(plan.kind)
     if (place / "campaign.json").exists():

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armwright.campaigns.campaign_plan import Plan, plan_of
+from armwright.campaigns.campaign_plan import CampaignPlan, plan_of
 from armwright.campaigns.chunk_file import RAISED, Chunk, chunk_of, good_rows, joined, marked_row, writer
 from armwright.campaigns.kind import Kind, Rows, find_kind
 from armwright.errors import InputError, SimulationError
@@ -44,28 +44,28 @@ def canary() -> str:
 START = 120.0  # [s] in which a worker has to be ready: it may compile loops on a busy machine
 
 
-class Prepared(NamedTuple):
+class PreparedWork(NamedTuple):
     """What a kind prepared for all items, and a fingerprint of the arithmetic it was done with."""
 
     data: bytes
     canary: str
 
 
-def prepared_here(plan: Plan) -> Prepared:
+def prepared_here(plan: CampaignPlan) -> PreparedWork:
     """Prepare a campaign in this process, and start its kind once: what cannot start shall occupy no folder."""
     mark = canary()  # first: it needs the same packages as the rows
     kind = find_kind(plan.kind)
     data = kind.prepare(plan)
     kind.start(plan, data)
-    return Prepared(data, mark)
+    return PreparedWork(data, mark)
 
 
 class Worker:
     """A kind started for a plan; it keeps robots, kernels and loops from chunk to chunk."""
 
-    def __init__(self, plan: Plan, prepared: bytes) -> None:
+    def __init__(self, plan: CampaignPlan, prepared: bytes) -> None:
         """Start the kind."""
-        self.plan: Plan = plan
+        self.plan: CampaignPlan = plan
         self.kind: Kind = find_kind(plan.kind)
         self._digest = plan.digest(self.kind.version)
         self._rows: Rows = self.kind.start(plan, prepared)

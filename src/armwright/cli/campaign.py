@@ -23,7 +23,7 @@ from armwright.cli.failures import fail, guarded
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table, tell
 
 if TYPE_CHECKING:
-    from armwright.campaigns import Plan, Progress, Store
+    from armwright.campaigns import CampaignPlan, Progress, Store
 
 IN_LOG, ON_TERMINAL = 5.0, 0.2  # [s] between lines
 
@@ -83,7 +83,7 @@ def shown() -> Iterator[Callable[[Progress], None]]:
             tell("")
 
 
-def campaign_rows(plan: Plan, out: Path | None, jobs: int | None) -> tuple[Any, bool]:
+def campaign_rows(plan: CampaignPlan, out: Path | None, jobs: int | None) -> tuple[Any, bool]:
     """Run a campaign; return a table of the rows with a result (None without any), and whether it was interrupted."""
     from armwright.campaigns import open_store, run_campaign
     from armwright.campaigns.chunk_file import arrow
@@ -315,7 +315,7 @@ def _options(
     }
 
 
-def _drive(plan: Plan, folder: Path, options: dict[str, Any], json: bool) -> None:
+def _drive(plan: CampaignPlan, folder: Path, options: dict[str, Any], json: bool) -> None:
     from armwright.campaigns import run_campaign
 
     failed = 0

@@ -14,7 +14,7 @@ from armwright.cli.option_words import Base, Implausible, RobotName, Tip, load_a
 from armwright.cli.output import NEGATIVE, Json, say, say_json, table
 
 if TYPE_CHECKING:
-    from armwright.dynamics.compare_methods import Row
+    from armwright.dynamics.compare_methods import MethodRow
     from armwright.graph.traced_program import Counts
 
 TOLERANCE = 1e-10
@@ -55,7 +55,7 @@ def compare(
         raise typer.Exit(NEGATIVE)
 
 
-def listing(rows: list[Row]) -> list[dict[str, Any]]:
+def listing(rows: list[MethodRow]) -> list[dict[str, Any]]:
     """The rows, ready for JSON."""
     out = []
     for row in rows:
@@ -67,7 +67,7 @@ def listing(rows: list[Row]) -> list[dict[str, Any]]:
     return out
 
 
-def print_rows(name: str, rows: list[Row]) -> None:
+def print_rows(name: str, rows: list[MethodRow]) -> None:
     """Print one table per direction."""
     for kind, reference in (("inverse", "rnea"), ("forward", "crba")):
         cells = []

@@ -15,7 +15,7 @@ from armwright.cli.output import Json, Open, say, say_json, show_page, table, te
 if TYPE_CHECKING:
     from armwright.identify.current_log import Log
     from armwright.identify.drive_gains import Gains
-    from armwright.identify.feeling import Felt
+    from armwright.identify.feeling import FeltLog
     from armwright.identify.identified import Identified, Load, PayloadEstimate
     from armwright.identify.validation import Held
     from armwright.types import Array
@@ -215,7 +215,7 @@ def _force(contact: Any) -> str:
     return "near a singularity" if contact.wrench is not None else "not at the tool"
 
 
-def _felt(felt: Felt) -> dict[str, Any]:
+def _felt(felt: FeltLog) -> dict[str, Any]:
     out = []
     begin = felt.ticks.t[0]
     for c in felt.contacts:

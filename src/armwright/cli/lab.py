@@ -23,7 +23,7 @@ from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, tab
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from armwright.lab.experiment.experiment_procedure import Outcome
+    from armwright.lab.experiment.experiment_procedure import ExperimentOutcome
     from armwright.lab.mover import Command
     from armwright.robot.model import Robot
 
@@ -75,7 +75,7 @@ def run(
         raise typer.Exit(NEGATIVE)
 
 
-def _print(done: Outcome) -> None:
+def _print(done: ExperimentOutcome) -> None:
     from armwright.lab.experiment.experiment_report import WORDS, sentence
 
     criteria = done.evaluated.criteria
@@ -277,11 +277,11 @@ def record(
 ) -> None:
     """Record packets exactly as they come, until Ctrl-C; devices that are missing are waited for."""
     from armwright.lab.recorder import Recorder
-    from armwright.lab.sources import FtSource, ImuSource, RealtimeSource, RtdeSource, Source
+    from armwright.lab.sources import FtSource, ImuSource, PacketSource, RealtimeSource, RtdeSource
 
     if stream not in ("rtde", "realtime", "both"):
         fail(f"--stream {stream}: must be rtde, realtime or both")
-    sources: list[Source] = []
+    sources: list[PacketSource] = []
     if robot is not None:
         sources += [RtdeSource(robot)] if stream != "realtime" else []
         sources += [RealtimeSource(robot)] if stream != "rtde" else []

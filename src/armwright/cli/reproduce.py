@@ -15,7 +15,7 @@ from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, console, safe, say
 from armwright.cli.output import tell as on_stderr
 
 if TYPE_CHECKING:
-    from armwright.studies.run_study import Outcome
+    from armwright.studies.run_study import StudyOutcome
 
 Items = Annotated[list[str] | None, typer.Option("--item", "-i", help="Only this item (Q8a) or question (Q8).")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the HTML reports.")]
@@ -60,7 +60,7 @@ def reproduce(
         raise typer.Exit(NEGATIVE)
 
 
-def _one(study: Any, items: list[str], out: Path | None, record: bool, json: bool) -> tuple[Outcome, list[Any]]:
+def _one(study: Any, items: list[str], out: Path | None, record: bool, json: bool) -> tuple[StudyOutcome, list[Any]]:
     from armwright.studies.run_study import changes, run_study
     from armwright.studies.run_study import record as put_on_record
     from armwright.studies.study_page import write_page
@@ -90,7 +90,7 @@ def _one(study: Any, items: list[str], out: Path | None, record: bool, json: boo
     return outcome, changed
 
 
-def _print(outcome: Outcome) -> None:
+def _print(outcome: StudyOutcome) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -133,7 +133,7 @@ def _print(outcome: Outcome) -> None:
         say(": the rest was not run", lead="interrupted")
 
 
-def _as_dict(outcome: Outcome) -> dict[str, Any]:
+def _as_dict(outcome: StudyOutcome) -> dict[str, Any]:
     from armwright.studies.run_study import changes
 
     return {

@@ -39,7 +39,7 @@ def detection(
     json: Json = False,
 ) -> None:
     """Learn thresholds on some moves, then meet contacts on others: delay, force at the alarm, false alarms."""
-    from armwright.campaigns import Plan
+    from armwright.campaigns import CampaignPlan
     from armwright.campaigns.kinds.detection_kind import study_of
     from armwright.detection.detection_presets import CONTACTS, PRESETS
     from armwright.detection.detection_settings import experiment
@@ -64,7 +64,7 @@ def detection(
         "load": load_options(implausible, base, tip),
     }
     bench = experiment(settings, seed).bench  # what is wrong with it shows here, not in every process
-    done, interrupted = campaign_rows(Plan("detection", count * (1 + FREE), seed, settings), out, jobs)
+    done, interrupted = campaign_rows(CampaignPlan("detection", count * (1 + FREE), seed, settings), out, jobs)
     if done is None:
         fail("interrupted before anything was done", INTERRUPTED, kind="Interrupted")
     told = {**settings, "robot": bench.robot.name, "rate": bench.rate, "spread": bench.spread._asdict(), "seed": seed}

@@ -44,7 +44,7 @@ def worlds(
     json: Json = False,
 ) -> None:
     """Explore random worlds in several ways; compare with oracles that see everything, and with each other."""
-    from armwright.campaigns import Plan
+    from armwright.campaigns import CampaignPlan
     from armwright.campaigns.compare_explorations import check_task, comparison_of
     from armwright.exploration.explore_options import GridTask
     from armwright.exploration.grid.compare_worlds import VARIANTS
@@ -63,7 +63,7 @@ def worlds(
     check_task(load_arm(robot, implausible, base, tip), GridTask(near=place))  # here, not in every run
     settings: dict[str, Any] = {"robot": robot, "load": load_options(implausible, base, tip), "variants": chosen}
     settings |= {"learn_seed": learn_seed, "near": None if place is None else list(place)}
-    done, interrupted = campaign_rows(Plan("worlds", count * len(chosen), seed, settings), out, jobs)
+    done, interrupted = campaign_rows(CampaignPlan("worlds", count * len(chosen), seed, settings), out, jobs)
     rows = [] if done is None else done.to_pylist()
     found = comparison_of(rows, interrupted)
     if json:

@@ -6,9 +6,10 @@ from armwright.contact.ground_truth import ContactReport, clearance, contact_rep
 from armwright.contact.isolation.contact_patches import Patches, contact_patches
 from armwright.contact.isolation.isolate import Isolation, isolate, moved_towards
 from armwright.contact.isolation.torque_change import change_covariance, level_before, torque_covariance
-from armwright.contact.monitor import Monitor, evaluate, with_gains
+from armwright.contact.monitor import Monitor, evaluate_monitor, with_gains
 from armwright.contact.monitor_run import run_monitors
 from armwright.contact.wrench_estimate import WrenchEstimate, tool_wrench, wrench_observer
+from armwright.packages import former_names
 
 __all__ = [
     "ContactReport",
@@ -21,7 +22,7 @@ __all__ = [
     "contact_patches",
     "contact_report",
     "contact_wrench",
-    "evaluate",
+    "evaluate_monitor",
     "isolate",
     "level_before",
     "moved_towards",
@@ -35,3 +36,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+__getattr__ = former_names(__name__, {"evaluate": "evaluate_monitor"})

@@ -165,7 +165,7 @@ def run_chain(
 
 
 @names_culprit
-def evaluate(
+def evaluate_monitor(
     monitors: Monitor | Sequence[Monitor],
     arm: Robot | Tree,
     signals: Mapping[str, Any],

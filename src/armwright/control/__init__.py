@@ -15,7 +15,7 @@ from armwright.control.gains import (
     spectral_radius,
 )
 from armwright.control.impedance import impedance
-from armwright.control.law import Action, Law, as_law, check_gains, evaluate, law_kernel, run, run_storage, storage
+from armwright.control.law import Action, Law, as_law, check_gains, evaluate_law, law_kernel, run, run_storage, storage
 from armwright.control.lyapunov_redesign import acceleration_mismatch, lyapunov_redesign
 from armwright.control.pd import pd
 from armwright.control.pd_gravity import pd_gravity
@@ -24,6 +24,7 @@ from armwright.control.simple_laws import damping, feedforward, zero
 from armwright.control.sliding_mode import sliding_mode, torque_mismatch
 from armwright.control.task_space import task_space
 from armwright.control.tick_function import initial_memory
+from armwright.packages import former_names
 
 LAWS = {
     "zero": zero,
@@ -54,7 +55,7 @@ __all__ = [
     "check_gains",
     "computed_torque",
     "damping",
-    "evaluate",
+    "evaluate_law",
     "feedforward",
     "frequency_gains",
     "hold_limit",
@@ -79,3 +80,5 @@ __all__ = [
     "torque_mismatch",
     "zero",
 ]
+
+__getattr__ = former_names(__name__, {"evaluate": "evaluate_law"})

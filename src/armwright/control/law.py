@@ -210,7 +210,7 @@ def _sized(value: Any, size: int, what: str) -> Traced:
 
 
 @names_culprit
-def evaluate(
+def evaluate_law(
     law: Law | Callable[..., Any],
     arm: Robot | Tree,
     t: float,
@@ -252,7 +252,7 @@ def storage(
     ref: Reference,
     memory: Mapping[str, Any] | None = None,
 ) -> float:
-    """Evaluate the law's Lyapunov or storage function on floats; arguments as in `evaluate`."""
+    """Evaluate the law's Lyapunov or storage function on floats; arguments as in `evaluate_law`."""
     return float(run_storage(law, *_instant(law, arm, {"t": t, "q": q, "qd": qd}, ref, memory)))
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROTATION_VECTOR = "rotation vector"
 
 
-class Task(NamedTuple):
+class TaskError(NamedTuple):
     """Tool against reference, base axes: errors e and ed (6,), desired acceleration a (6,), J (6, n), drift J̇q̇ (6,)."""
 
     e: Any
@@ -36,7 +36,7 @@ class Task(NamedTuple):
     drift: Any
 
 
-def rotation_vector_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, goal: Traced = None) -> Task:
+def rotation_vector_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, goal: Traced = None) -> TaskError:
     """Errors e = [p_d − p; log(R_d Rᵀ)], ed = difference of the twists, J geometric.
 
     The rotation error is the vector φ about which R must turn to reach R_d; φ·d φ/dt = φ·(ω_d − ω), without the
@@ -50,10 +50,10 @@ def rotation_vector_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, goal
     else:
         T_d, twist, a = goal, np.zeros(6), np.zeros(6)
     e = np.concatenate([T_d[:3, 3] - T[:3, 3], log_so3(T_d[:3, :3] @ T[:3, :3].T)])
-    return Task(e, twist - J @ qd, a, J, drift)
+    return TaskError(e, twist - J @ qd, a, J, drift)
 
 
-def euler_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, euler: str, goal: Traced = None) -> Task:
+def euler_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, euler: str, goal: Traced = None) -> TaskError:
     """X = [p; angles] of a named Euler set, J_a analytic (004 eq. 2.77–2.79); angle errors in (−π, π]."""
     T = frame_pose(tree, q)
     J, Jd = euler_jacobian(tree, q, None, euler)[0], euler_jacobian_dot(tree, q, qd, None, euler)[0]
@@ -65,7 +65,7 @@ def euler_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, euler: str, go
         T_d, rate, a = goal, np.zeros(6), np.zeros(6)
     turn = euler_from_rotation(T_d[:3, :3], euler).angles - euler_from_rotation(T[:3, :3], euler).angles
     e = np.concatenate([T_d[:3, 3] - T[:3, 3], np.arctan2(np.sin(turn), np.cos(turn))])
-    return Task(e, rate - J @ qd, a, J, Jd @ qd)
+    return TaskError(e, rate - J @ qd, a, J, Jd @ qd)
 
 
 def damped_inverse(J: Traced, threshold: float, damping: float) -> Traced:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from armwright.arguments import names_culprit
 from armwright.control.law import Law
-from armwright.control.task_error import ROTATION_VECTOR, Task, damped_inverse, euler_task, rotation_vector_task
+from armwright.control.task_error import ROTATION_VECTOR, TaskError, damped_inverse, euler_task, rotation_vector_task
 from armwright.control.tick_function import choice, gain
 from armwright.dynamics.newton_euler import rnea
 from armwright.errors import InputError
@@ -79,7 +79,7 @@ def task_space(
     gains["kp_null"] = gain(gains["kp"].min() if kp_null is None else kp_null, "kp_null")
     gains["kd_null"] = gain(gains["kd"].min() if kd_null is None else kd_null, "kd_null")
 
-    def state(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference) -> Task:
+    def state(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference) -> TaskError:
         tree = as_tree(arm)
         if tree.n < size:
             raise InputError(
@@ -89,7 +89,7 @@ def task_space(
             task = rotation_vector_task(tree, q, qd, ref, fixed)
         else:
             task = euler_task(tree, q, qd, ref, orientation, fixed)
-        return task if size == 6 and rows == sorted(rows) else Task(*(part[rows] for part in task))
+        return task if size == 6 and rows == sorted(rows) else TaskError(*(part[rows] for part in task))
 
     def task_torque(
         arm: Robot | Tree,

@@ -4,7 +4,7 @@
 from armwright.detection.contact_study import detection_study
 from armwright.detection.detection_presets import PRESETS, Preset, preset
 from armwright.detection.detection_result import DetectionStudy, DetectorCurve, OperatingPoint
-from armwright.detection.study_contacts import Push, Wall, study_law, tool_moves, ur5_sensors
+from armwright.detection.study_contacts import StudyPush, Wall, study_law, tool_moves, ur5_sensors
 from armwright.detection.varied_arms import Spread
 
 __all__ = [
@@ -13,8 +13,8 @@ __all__ = [
     "DetectorCurve",
     "OperatingPoint",
     "Preset",
-    "Push",
     "Spread",
+    "StudyPush",
     "Wall",
     "detection_study",
     "preset",

@@ -22,7 +22,7 @@ from armwright.contact.monitor import Monitor
 from armwright.control.law import Law
 from armwright.detection.detection_result import DetectionStudy, DetectorCurve
 from armwright.detection.study_contacts import Contact, Wall, ur5_sensors
-from armwright.detection.study_runs import Bench, Trial, Trials, Verdicts
+from armwright.detection.study_runs import StudyBench, Trial, Trials, Verdicts
 from armwright.detection.threshold_rehearsal import rehearse
 from armwright.detection.varied_arms import Spread
 from armwright.errors import InputError
@@ -141,8 +141,8 @@ def detection_study(
     begin = time.perf_counter()
     kind = contact or Wall()
     arms, seen = spread or Spread(), sensors or ur5_sensors()
-    bench = Bench(robot, law, seen, arms, rate, substeps, torque_noise)
-    before = Bench(robot, law, seen, arms.rehearsal(), rate, substeps, torque_noise)
+    bench = StudyBench(robot, law, seen, arms, rate, substeps, torque_noise)
+    before = StudyBench(robot, law, seen, arms.rehearsal(), rate, substeps, torque_noise)
     chains = {name: (chain,) if isinstance(chain, Monitor) else tuple(chain) for name, chain in observers.items()}
     for detector in detectors.values():
         if isinstance(detector, Monitor):
@@ -230,7 +230,7 @@ def curves_of(
 
 
 def _check_noise(
-    chains: Mapping[str, Any], detector: Monitor, bench: Bench, trajectories: Sequence[Trajectory]
+    chains: Mapping[str, Any], detector: Monitor, bench: StudyBench, trajectories: Sequence[Trajectory]
 ) -> None:
     names = ("position_noise", "velocity_noise", "position_resolution", "velocity_resolution")
     values = {name: getattr(bench.sensors, name) for name in names}

@@ -17,7 +17,7 @@ from armwright.contact.observers import (
     momentum_observer,
     ur5_current_map,
 )
-from armwright.detection.study_contacts import Contact, Push, Wall
+from armwright.detection.study_contacts import Contact, StudyPush, Wall
 from armwright.detection.varied_arms import Spread
 from armwright.errors import InputError
 from armwright.simulation.sensors import JointSensors
@@ -29,8 +29,8 @@ INERTIA = np.array([2.0, 2.0, 1.0, 0.1, 0.1, 0.05])  # [kg m²] typical diagonal
 CONTACTS: dict[str, tuple[Contact, float, float]] = {
     "wall": (Wall(1e5), 0.1, 0.15),
     "soft": (Wall(1e3), 0.3, 0.35),
-    "ramp": (Push(40.0, 2.0), 1.0, 0.35),
-    "link": (Push(60.0, 0.01, link=2), 0.3, 0.15),
+    "ramp": (StudyPush(40.0, 2.0), 1.0, 0.35),
+    "link": (StudyPush(60.0, 0.01, link=2), 0.3, 0.15),
 }
 """Name → contact, horizon [s], travel of the tool in a move [m]: slow contacts need time."""
 

@@ -13,7 +13,7 @@ from armwright.contact.detectors import TwoSpeed, adaptive_detector, two_speed_d
 from armwright.contact.detectors.threshold_learning import RATE
 from armwright.detection.detection_presets import CONTACTS, preset
 from armwright.detection.study_contacts import study_law, tool_moves
-from armwright.detection.study_runs import Bench, Trial, Trials
+from armwright.detection.study_runs import StudyBench, Trial, Trials
 from armwright.detection.threshold_rehearsal import rehearse
 from armwright.errors import InputError
 from armwright.robot.load import load
@@ -43,13 +43,13 @@ OTHERS = 1_000_003  # from the seed of the moves to that of the moves that thres
 
 
 @dataclass(frozen=True, eq=False)
-class Experiment:
+class DetectionSettings:
     """A study that can begin: settings with defaults, benches with and without payload and drift, moves."""
 
     settings: Mapping[str, Any]
     seed: int
-    bench: Bench
-    before: Bench
+    bench: StudyBench
+    before: StudyBench
     chains: Mapping[str, tuple[Monitor, ...]]
 
     @property
@@ -100,7 +100,7 @@ class Experiment:
         return Trials(self.bench, self.moves, contact, self.chains, made, np.ones(1), horizon, self.seed)
 
 
-def experiment(settings: Mapping[str, Any], seed: int, name: str = "detection") -> Experiment:
+def experiment(settings: Mapping[str, Any], seed: int, name: str = "detection") -> DetectionSettings:
     """Check settings, load the arm and prepare what all runs share; errors begin with the name."""
     s = {**DEFAULTS, **settings}
     _check(s, name)
@@ -119,9 +119,9 @@ def experiment(settings: Mapping[str, Any], seed: int, name: str = "detection") 
         raise InputError(f"{name}: spread: {error}") from None
     law = study_law(chosen.omega**2, 2.0 * chosen.omega)
     common = (chosen.rate, chosen.substeps, chosen.torque_noise)
-    bench, before = (Bench(arm, law, chosen.sensors, x, *common) for x in (spread, spread.rehearsal()))
+    bench, before = (StudyBench(arm, law, chosen.sensors, x, *common) for x in (spread, spread.rehearsal()))
     chains = {name: (monitor,) for name, monitor in chosen.observers().items() if name in s["observers"]}
-    return Experiment(s, seed, bench, before, chains)
+    return DetectionSettings(s, seed, bench, before, chains)
 
 
 def _check(s: Mapping[str, Any], kind: str) -> None:

@@ -46,8 +46,8 @@ class Wall:
 
 
 @dataclass(frozen=True)
-class Push:
-    """A force in a random direction: rises linearly within `rise` seconds and stays. `Push(40, 2)` ramps by 20 N/s.
+class StudyPush:
+    """A force in a random direction: rises linearly within `rise` seconds and stays. `StudyPush(40, 2)`: 20 N/s.
 
     Attributes:
         force: [N].
@@ -67,7 +67,7 @@ class Push:
             raise InputError(f"push: link must be the number of a body, from 0; got {self.link}")
 
 
-Contact = Wall | Push
+Contact = Wall | StudyPush
 LATE = 0.05  # [s] after the planned time, by which an arm that lags must have met its wall
 
 

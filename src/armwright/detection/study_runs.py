@@ -17,7 +17,7 @@ import numpy as np
 
 from armwright.contact.monitor_run import run_monitors
 from armwright.control.law import Law, as_law
-from armwright.detection.study_contacts import LATE, Contact, Push, Wall, pushing, walling
+from armwright.detection.study_contacts import LATE, Contact, StudyPush, Wall, pushing, walling
 from armwright.detection.varied_arms import Population, Spread, disturbance
 from armwright.errors import InputError
 from armwright.kinematics import fk
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 LANES = 64  # runs simulated at once: enough to fill the lanes of any processor, few enough to keep memory small
 
-__all__ = ["Batch", "Bench", "Contact", "Population", "Push", "Spread", "Wall"]
+__all__ = ["Batch", "Contact", "Population", "Spread", "StudyBench", "StudyPush", "Wall"]
 
 
 class Batch(NamedTuple):
@@ -57,7 +57,7 @@ class Batch(NamedTuple):
 
 
 @dataclass(eq=False)
-class Bench:
+class StudyBench:
     """Runs batches of one robot under one law."""
 
     robot: Robot
@@ -89,7 +89,7 @@ class Bench:
         chosen = np.array([rng.choice(fast) for rng in rngs])
         late = np.array([rng.uniform(0.0, 1.0 / self.rate) for rng in rngs])  # anywhere between two ticks, as in life
         out = np.zeros((len(rngs), 6))
-        if isinstance(kind, Push):
+        if isinstance(kind, StudyPush):
             direction = np.array([rng.normal(size=3) for rng in rngs])
             out[:, :3] = kind.force * direction / np.linalg.norm(direction, axis=1, keepdims=True)
             out[:, 3], out[:, 4] = t[chosen] + late, 1.0 / kind.rise
@@ -223,7 +223,7 @@ class Trials:
         seed: of the study.
     """
 
-    bench: Bench
+    bench: StudyBench
     moves: Sequence[Trajectory]
     contact: Contact
     chains: Mapping[str, tuple[Monitor, ...]]

@@ -21,7 +21,7 @@ from armwright.contact.detectors.threshold_learning import (
 )
 from armwright.contact.detectors.two_speed import TwoSpeedFit, channel_runs, two_speed_from
 from armwright.contact.monitor_run import run_monitors
-from armwright.detection.study_runs import LANES, Bench
+from armwright.detection.study_runs import LANES, StudyBench
 
 if TYPE_CHECKING:
     from armwright.contact.monitor import Monitor
@@ -44,7 +44,7 @@ class Learned:
 
 
 def rehearse(
-    bench: Bench,
+    bench: StudyBench,
     trajectories: Sequence[Trajectory],
     chains: Mapping[str, tuple[Monitor, ...]],
     kinds: Mapping[str, TwoSpeed],
@@ -94,7 +94,7 @@ def rehearse(
 
 
 def _said(
-    bench: Bench,
+    bench: StudyBench,
     trajectory: Trajectory,
     seeds: Sequence[np.random.SeedSequence],
     chains: Mapping[str, tuple[Monitor, ...]],

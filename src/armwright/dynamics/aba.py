@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from armwright.types import Traced
 
 
-class Joint(NamedTuple):
+class ArticulatedJoint(NamedTuple):
     """What the sweeps need of one joint: U = (Uw, Uv), 1/D, reduced blocks in body axes and the same in parent axes."""
 
     Uw: Any
@@ -66,7 +66,7 @@ def _reduced(S: Traced, u: Traced, b: Traced, zero: int | None) -> Traced:
     return _symmetric(entry(0, 0), entry(0, 1), entry(0, 2), entry(1, 1), entry(1, 2), entry(2, 2))
 
 
-def _articulate(tree: Tree, st: list[Step], rotor: Traced) -> list[Joint]:
+def _articulate(tree: Tree, st: list[Step], rotor: Traced) -> list[ArticulatedJoint]:
     """Backward pass over the inertias."""
     eye = np.eye(3)
     I: list[Any] = [tree.J[i] for i in range(tree.nb)]  # noqa: E741
@@ -79,7 +79,7 @@ def _articulate(tree: Tree, st: list[Step], rotor: Traced) -> list[Joint]:
         D_inverse = 1.0 / ((Uw[2] if turns else Uv[2]) + rotor[i])
         k = tree.parent[i]
         if k < 0:
-            joints[i] = Joint(Uw, Uv, D_inverse, locked, None, None, None, None, None)
+            joints[i] = ArticulatedJoint(Uw, Uv, D_inverse, locked, None, None, None, None, None)
             continue
         bw, bv = Uw * D_inverse, Uv * D_inverse
         Ir = _reduced(I[i], Uw, bw, 2 if turns and locked else None)
@@ -91,7 +91,7 @@ def _articulate(tree: Tree, st: list[Step], rotor: Traced) -> list[Joint]:
         Hp = np.array([step.up(half[r]) for r in range(3)])  # R H Rᵀ
         Wp = step.up_symmetric(Wr)
         Wp = _symmetric(Wp[0, 0], Wp[0, 1], Wp[0, 2], Wp[1, 1], Wp[1, 2], Wp[2, 2])
-        joints[i] = Joint(Uw, Uv, D_inverse, locked, Ir, Hr, Wr, Hp, Wp)
+        joints[i] = ArticulatedJoint(Uw, Uv, D_inverse, locked, Ir, Hr, Wr, Hp, Wp)
         P = skew(step.p)
         H_shifted = Hp + P @ Wp
         turned = step.up_symmetric(Ir)
@@ -139,7 +139,9 @@ def _still(tree: Tree) -> Drift:
     return Drift(none, none, none, list(none), list(none))
 
 
-def _sweep(tree: Tree, st: list[Step], joints: list[Joint], drift: Drift, tau: Traced, gravity: Traced) -> Traced:
+def _sweep(
+    tree: Tree, st: list[Step], joints: list[ArticulatedJoint], drift: Drift, tau: Traced, gravity: Traced
+) -> Traced:
     """Backward pass over the forces, forward pass over the accelerations; joint accelerations (n,)."""
     force, moment, u = list(drift.force), list(drift.moment), [0.0] * tree.nb
     for i in range(tree.nb - 1, -1, -1):

@@ -36,9 +36,9 @@ from armwright.dynamics.crba import crba
 from armwright.dynamics.interval import Enclosure, rounding_bound
 from armwright.dynamics.newton_euler import gravity_torque
 from armwright.errors import InputError, NotSupportedError
-from armwright.graph.derive import jacobian
+from armwright.graph.derive import derivative_matrix
 from armwright.graph.kernel import make_kernel
-from armwright.graph.traced_program import Program, trace
+from armwright.graph.traced_program import TracedProgram, trace
 from armwright.robot.tree import tree_of
 from armwright.types import Array
 
@@ -159,17 +159,17 @@ class _Quantity:
 
         def value_and_slope(q: Traced) -> tuple[Traced, Traced]:
             value = function(tree, q)
-            return value, jacobian(value, q, mode="forward")
+            return value, derivative_matrix(value, q, mode="forward")
 
         def slope(q: Traced) -> Traced:
-            return jacobian(function(tree, q), q, mode="forward")
+            return derivative_matrix(function(tree, q), q, mode="forward")
 
         shape = {"q": (robot.n,)}
         both = trace(value_and_slope, shape)
         self.at = make_kernel(both)
         # rounding of a value at a point, every entry together
         self.slack = float(rounding_bound(both, largest)[: both.outputs[0].size].sum())
-        program: Program = trace(slope, shape)
+        program: TracedProgram = trace(slope, shape)
         self.slopes = Enclosure(program, largest)
         self.shape = program.outputs[0].shape
         self.depends = np.asarray(self.slopes.depends.reshape(-1, robot.n).any(axis=0))

@@ -43,7 +43,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MethodRow:
     """One formulation: its name, the document it follows, and what it can do (None: no such form, see `note`)."""
 
     method: str
@@ -105,7 +105,7 @@ def compare(
     methods: Iterable[str] | None = None,
     naive: bool = True,
     batch: int = 4096,
-) -> list[Row]:
+) -> list[MethodRow]:
     """Run the formulations on random states and compare them with `rnea` (torques) and `crba` (accelerations).
 
     Args:
@@ -123,14 +123,16 @@ def compare(
     for name in methods if methods is not None else METHODS:
         method = METHODS[name]
         if not method.mimic and not is_plain(robot.tree):
-            rows.append(Row(name, method.title, method.document, None, None, "not for joints that mimic each other"))
+            rows.append(
+                MethodRow(name, method.title, method.document, None, None, "not for joints that mimic each other")
+            )
             continue
         inverse = _job(robot, method, "inverse", (q, qd, qdd), tau, naive=naive, batch=batch)
         forward = _job(robot, method, "forward", (q, qd, tau), back, naive=naive, batch=batch)
-        rows.append(Row(name, method.title, method.document, inverse, forward))
+        rows.append(MethodRow(name, method.title, method.document, inverse, forward))
     return rows
 
 
-def worst_disagreement(rows: Iterable[Row]) -> float:
+def worst_disagreement(rows: Iterable[MethodRow]) -> float:
     """Largest relative error over all formulations and directions."""
     return max((job.error for row in rows for job in (row.inverse, row.forward) if job is not None), default=0.0)

@@ -18,7 +18,7 @@ import numpy as np
 from armwright.dynamics.crba import crba
 from armwright.dynamics.newton_euler import bias, rnea
 from armwright.errors import TraceError
-from armwright.graph import jacobian
+from armwright.graph import derivative_matrix
 from armwright.graph.expr import Expr
 from armwright.robot.tree import as_tree
 from armwright.spatial.linear import ldl_inverse, ltdl_solve
@@ -47,7 +47,7 @@ class ForwardDerivatives(NamedTuple):
 
 def _symbols(q: Traced) -> None:
     if not any(isinstance(x, Expr) for x in np.ravel(np.asarray(q, dtype=object))):
-        raise TraceError("dynamics derivatives are made by tracing: call armwright.dynamics_derivatives")
+        raise TraceError("dynamics derivatives are made by tracing: call armwright.dynamics.dynamics_derivatives")
 
 
 def inverse_derivatives(
@@ -67,7 +67,7 @@ def inverse_derivatives(
         return InverseDerivatives(*[np.zeros((0, 0))] * 3)
     _symbols(q)
     tau = rnea(tree, q, qd, qdd, wrench, wrenches, friction=friction, rotors=rotors)
-    return InverseDerivatives(jacobian(tau, q), jacobian(tau, qd), crba(tree, q, rotors=rotors))
+    return InverseDerivatives(derivative_matrix(tau, q), derivative_matrix(tau, qd), crba(tree, q, rotors=rotors))
 
 
 def forward_derivatives(
@@ -90,6 +90,6 @@ def forward_derivatives(
     rest = bias(tree, q, qd, wrench, wrenches, friction=friction)
     qdd = ltdl_solve(M, tau - rest)
     needed = rnea(tree, q, qd, qdd, wrench, wrenches, friction=friction, rotors=rotors)
-    slopes = [jacobian(needed, x, mode="forward", held=qdd) for x in (q, qd)]
+    slopes = [derivative_matrix(needed, x, mode="forward", held=qdd) for x in (q, qd)]
     solved = -ltdl_solve(M, np.concatenate(slopes, axis=1))
     return ForwardDerivatives(solved[:, :n], solved[:, n:], ldl_inverse(M))

@@ -22,7 +22,7 @@ from armwright.graph.emit.printing import renamed
 from armwright.graph.kernel import Kernel, make_kernel
 from armwright.graph.ops import Op
 from armwright.graph.simplify import cheapest, readable, without_idle
-from armwright.graph.traced_program import Program, Signal, trace
+from armwright.graph.traced_program import ProgramSignal, TracedProgram, trace
 from armwright.kinematics.forward import tool_pose
 from armwright.kinematics.jacobians import frame_jacobian, pose_jacobian
 from armwright.robot.kernels import kernel
@@ -41,7 +41,7 @@ def energies(arm: Robot | Tree, q: Traced, qd: Traced) -> tuple[Traced, Traced]:
     return kinetic_energy(arm, q, qd), potential_energy(arm, q)
 
 
-class Kind(NamedTuple):
+class EquationKind(NamedTuple):
     """One kind of equation: function, what authors call its outputs, arguments, whether inertias may be regrouped."""
 
     function: Callable[..., Any]
@@ -51,18 +51,18 @@ class Kind(NamedTuple):
 
 
 MOTION = ("q", "qd", "qdd")
-KINDS: dict[str, Kind] = {
-    "inverse_dynamics": Kind(rnea, ("tau",), MOTION),
-    "forward_dynamics": Kind(crba_forward, ("qdd",), ("q", "qd", "tau")),
-    "mass_matrix": Kind(crba, ("M",), ("q",)),
-    "coriolis_matrix": Kind(coriolis, ("C",), ("q", "qd")),
-    "gravity_torque": Kind(gravity_torque, ("g",), ("q",)),
-    "bias": Kind(bias, ("h",), ("q", "qd")),
-    "energy": Kind(energies, ("K", "V"), ("q", "qd"), regroup=False),
-    "regressor": Kind(regressor, ("Y",), MOTION, regroup=False),
-    "fk": Kind(tool_pose, ("T",), ("q",), regroup=False),
-    "jacobian": Kind(frame_jacobian, ("J",), ("q",), regroup=False),
-    "fk_jacobian": Kind(pose_jacobian, ("T", "J"), ("q",), regroup=False),
+KINDS: dict[str, EquationKind] = {
+    "inverse_dynamics": EquationKind(rnea, ("tau",), MOTION),
+    "forward_dynamics": EquationKind(crba_forward, ("qdd",), ("q", "qd", "tau")),
+    "mass_matrix": EquationKind(crba, ("M",), ("q",)),
+    "coriolis_matrix": EquationKind(coriolis, ("C",), ("q", "qd")),
+    "gravity_torque": EquationKind(gravity_torque, ("g",), ("q",)),
+    "bias": EquationKind(bias, ("h",), ("q", "qd")),
+    "energy": EquationKind(energies, ("K", "V"), ("q", "qd"), regroup=False),
+    "regressor": EquationKind(regressor, ("Y",), MOTION, regroup=False),
+    "fk": EquationKind(tool_pose, ("T",), ("q",), regroup=False),
+    "jacobian": EquationKind(frame_jacobian, ("J",), ("q",), regroup=False),
+    "fk_jacobian": EquationKind(pose_jacobian, ("T", "J"), ("q",), regroup=False),
 }
 # m, first moment and inertia about the origin of a link's frame, as `armwright.dynamics.regressor` orders them
 INERTIAL_LATEX = ("m_{", "h_{x", "h_{y", "h_{z", "I_{xx", "I_{xy", "I_{yy", "I_{xz", "I_{yz", "I_{zz")
@@ -100,7 +100,7 @@ class Equations:
 
     name: str
     asked: tuple[str, ...]
-    programs: tuple[Program, ...]
+    programs: tuple[TracedProgram, ...]
     parameters: tuple[str, ...]
 
     def latex(self, *, digits: int = 6, width: int = 80) -> str:
@@ -139,7 +139,7 @@ class Equations:
             out |= zip(KINDS[kind_named(what)].letters, whole, strict=True)
         return out
 
-    def functions(self, *, to_read: bool = False) -> tuple[Program, ...]:
+    def functions(self, *, to_read: bool = False) -> tuple[TracedProgram, ...]:
         """Return the programs as they are exported: simplified, ``<arm>_<what>``, with only the symbols they need."""
         forms = [readable(p) if to_read else cheapest(p, multiply_out=True) for p in self.programs]
         return tuple(
@@ -187,7 +187,7 @@ def equations(arm: Arm, *what: str) -> Equations:
     return Equations(_identifier(arm.name), asked, programs, parameters)
 
 
-def _shown_columns(program: Program) -> tuple[Program, str]:
+def _shown_columns(program: TracedProgram) -> tuple[TracedProgram, str]:
     r"""Leave out the columns of a regressor that are 0, and write the parameters that belong to the others."""
     (signal,), (result,) = program.outputs, program.results
     n, width = signal.shape
@@ -198,7 +198,7 @@ def _shown_columns(program: Program) -> tuple[Program, str]:
     names += [f"{letter},{i + 1}}}" for letter in ("F_{v", "F_{c", "I_{r", "F_{r") for i in range(n)]
     words = " & ".join(names[c].replace("{,", "{") for c in shown)
     rows = [result[r * width + c] for r in range(n) for c in shown]
-    out = replace(program, outputs=(Signal(signal.name, (n, len(shown))),), results=(tuple(rows),))
+    out = replace(program, outputs=(ProgramSignal(signal.name, (n, len(shown))),), results=(tuple(rows),))
     return out, rf"\tau &= Y \, \begin{{pmatrix}} {words} \end{{pmatrix}}^\top"
 
 
@@ -207,7 +207,7 @@ def _identifier(name: str) -> str:
     return text if text and not text[0].isdigit() else f"arm_{text}".rstrip("_")
 
 
-def _program(arm: Arm, kind: str, name: str) -> Program:
+def _program(arm: Arm, kind: str, name: str) -> TracedProgram:
     function, letters, arguments, regroup = KINDS[kind]
     if isinstance(arm, Robot):
         program = kernel(arm, function, regroup=regroup).program

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from armwright.errors import NotSupportedError
 from armwright.graph.kernel import Kernel, compile_function
 from armwright.graph.ops import Op
-from armwright.graph.traced_program import Node, Program
+from armwright.graph.traced_program import Node, TracedProgram
 
 UNIT = 2.0**-53
 SINE_UNITS = 4.0
 
 
-def rounding_bound(program: Program, largest: float) -> NDArray[np.float64]:
+def rounding_bound(program: TracedProgram, largest: float) -> NDArray[np.float64]:
     """Return a bound on the rounding error of every output (m,), for inputs of magnitude at most `largest`."""
     size: list[float] = []
     error: list[float] = []
@@ -133,7 +133,7 @@ class Enclosure:
         slack: (m,) rounding error that every range is widened by on both sides.
     """
 
-    def __init__(self, program: Program, largest: float) -> None:
+    def __init__(self, program: TracedProgram, largest: float) -> None:
         """Compile the interval form of `program` for inputs of magnitude at most `largest`."""
         if len(program.inputs) != 1:
             raise NotSupportedError(f"{program.name}: interval arithmetic wants one input vector")

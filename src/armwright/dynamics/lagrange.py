@@ -36,13 +36,13 @@ from armwright.robot.tree import as_tree
 from armwright.spatial.linear import cross, dot, ltdl_solve
 
 if TYPE_CHECKING:
-    from armwright.dynamics.terms import Frames, Masses
+    from armwright.dynamics.terms import BodyFrames, Masses
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
     from armwright.types import Traced
 
 
-class Equations(NamedTuple):
+class LagrangeTerms(NamedTuple):
     """M q̈ + C q̇ + g = tau (rigid bodies alone): M (n, n), C (n, n) with Ṁ − 2C skew, g (n,)."""
 
     M: Any
@@ -50,7 +50,7 @@ class Equations(NamedTuple):
     g: Any
 
 
-def _mass(tree: Tree, frames: Frames, masses: Masses) -> list[list[Traced]]:
+def _mass(tree: Tree, frames: BodyFrames, masses: Masses) -> list[list[Traced]]:
     M: list[list[Any]] = [[0.0] * tree.nb for _ in range(tree.nb)]
     for i in range(tree.nb):
         m, h, inertia = masses.m[i], masses.h[i], masses.J[i]
@@ -65,7 +65,7 @@ def _mass(tree: Tree, frames: Frames, masses: Masses) -> list[list[Traced]]:
     return [[M[min(i, k)][max(i, k)] for k in range(tree.nb)] for i in range(tree.nb)]
 
 
-def _slopes(tree: Tree, frames: Frames, masses: Masses) -> dict[tuple[int, int, int], Any]:
+def _slopes(tree: Tree, frames: BodyFrames, masses: Masses) -> dict[tuple[int, int, int], Any]:
     """∂M_kj/∂q_l for k ≤ j and every l, keys (k, j, l); missing means 0."""
     out: dict[tuple[int, int, int], Any] = {}
     for i in range(tree.nb):
@@ -101,7 +101,7 @@ def _christoffel(tree: Tree, slopes: dict[tuple[int, int, int], Any], qd: Traced
     ]
 
 
-def lagrange_equations(arm: Robot | Tree, q: Traced, qd: Traced) -> Equations:
+def lagrange_equations(arm: Robot | Tree, q: Traced, qd: Traced) -> LagrangeTerms:
     """M (n, n), C (n, n) and g (n,) of the rigid bodies at q, qd (n,); no rotors, no friction."""
     tree = as_tree(arm)
     frames = root_frames(tree, steps(tree, q))
@@ -111,7 +111,7 @@ def lagrange_equations(arm: Robot | Tree, q: Traced, qd: Traced) -> Equations:
     for i in range(tree.nb):
         for k, (v, w) in jacobian_columns(tree, frames, i, masses.c[i]).items():
             g[k] = g[k] - dot(tree.gravity, masses.m[i] * v + cross(w, masses.h[i]))
-    return Equations(gather_symmetric(tree, _mass(tree, frames, masses)), gather_matrix(tree, C), gather(tree, g))
+    return LagrangeTerms(gather_symmetric(tree, _mass(tree, frames, masses)), gather_matrix(tree, C), gather(tree, g))
 
 
 def lagrange_mass(arm: Robot | Tree, q: Traced, *, rotors: bool = True) -> Traced:
@@ -128,7 +128,7 @@ def coriolis_matrix(arm: Robot | Tree, q: Traced, qd: Traced) -> Traced:
 
 def _bias(
     tree: Tree,
-    equations: Equations,
+    equations: LagrangeTerms,
     q: Traced,
     qd: Traced,
     wrench: Traced,

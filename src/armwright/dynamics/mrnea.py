@@ -36,7 +36,7 @@ from armwright.robot.tree import as_tree
 from armwright.spatial.linear import cross, dot, ltdl_solve
 
 if TYPE_CHECKING:
-    from armwright.dynamics.terms import Frames, Masses
+    from armwright.dynamics.terms import BodyFrames, Masses
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
     from armwright.types import Traced
@@ -58,7 +58,7 @@ class Explicit(NamedTuple):
     u: Any
 
 
-def _expanded(tree: Tree, frames: Frames, masses: Masses, rates: list[Traced]) -> tuple[list[Traced], list[Traced]]:
+def _expanded(tree: Tree, frames: BodyFrames, masses: Masses, rates: list[Traced]) -> tuple[list[Traced], list[Traced]]:
     """Velocity parts of force and moment by the published b_ikj and d_ikj (closed forms of 001 §3.5): O(n³) vectors."""
     force, moment = [], []
     for i in range(tree.nb):
@@ -83,7 +83,7 @@ def _expanded(tree: Tree, frames: Frames, masses: Masses, rates: list[Traced]) -
     return force, moment
 
 
-def _lean(tree: Tree, frames: Frames, masses: Masses, rates: list[Traced]) -> tuple[list[Traced], list[Traced]]:
+def _lean(tree: Tree, frames: BodyFrames, masses: Masses, rates: list[Traced]) -> tuple[list[Traced], list[Traced]]:
     """The same from one forward recursion at q̈ = 0 (001 §3.3, 3.5): O(n) vectors."""
     state: list[tuple[Any, Any, Any]] = []
     force, moment = [], []
@@ -106,7 +106,7 @@ def _lean(tree: Tree, frames: Frames, masses: Masses, rates: list[Traced]) -> tu
 
 
 def coefficients(
-    tree: Tree, frames: Frames, masses: Masses, qd: Traced, *, expanded: bool = False, gravity: bool = True
+    tree: Tree, frames: BodyFrames, masses: Masses, qd: Traced, *, expanded: bool = False, gravity: bool = True
 ) -> Coefficients:
     """Forward part (001 eq. 5–17): e_ik = m_i b_ik, d_ik = I_i z_k, and the velocity and gravity parts e_i, d_i."""
     e_k, d_k = [], []

@@ -44,14 +44,14 @@ Twist = tuple[Any, Any]
 """(v, ω), linear first."""
 
 
-class Home(NamedTuple):
+class PoeHome(NamedTuple):
     """Constants of the home pose, one per body: screws (v, ω), and inertias (m, h, J) about the root's origin."""
 
     screws: list[Twist]
     inertias: list[tuple[Any, Any, Any]]
 
 
-def home_pose(tree: Tree) -> Home:
+def home_pose(tree: Tree) -> PoeHome:
     """Screws and link inertias M′_l in the home pose, all displacements 0."""
     R: list[Any] = []
     p: list[Any] = []
@@ -66,7 +66,7 @@ def home_pose(tree: Tree) -> Home:
         screws.append((-cross(z, p[i]), z) if tree.revolute[i] else (z, np.zeros(3)))
         h, m = R[i] @ tree.h[i], tree.m[i]
         inertias.append((m, h + m * p[i], shift_inertia(R[i] @ tree.J[i] @ R[i].T, h, m, p[i])))
-    return Home(screws, inertias)
+    return PoeHome(screws, inertias)
 
 
 def exponential(screw: Twist, step: Step, displacement: Traced) -> tuple[Traced, Traced]:
@@ -106,7 +106,7 @@ class Exponentials(NamedTuple):
     carried: list[dict[int, Twist]]
 
 
-def _configure(tree: Tree, home: Home, q: Traced) -> Exponentials:
+def _configure(tree: Tree, home: PoeHome, q: Traced) -> Exponentials:
     displacement = spread(tree, q)
     E: list[tuple[Any, Any]] = []
     carried: list[dict[int, Twist]] = []
@@ -117,7 +117,7 @@ def _configure(tree: Tree, home: Home, q: Traced) -> Exponentials:
     return Exponentials(E, carried)
 
 
-def _mass(tree: Tree, home: Home, at: Exponentials) -> list[list[Traced]]:
+def _mass(tree: Tree, home: PoeHome, at: Exponentials) -> list[list[Traced]]:
     M: list[list[Any]] = [[0.0] * tree.nb for _ in range(tree.nb)]
     for inertia, x in zip(home.inertias, at.carried, strict=True):
         for j in x:
@@ -128,7 +128,7 @@ def _mass(tree: Tree, home: Home, at: Exponentials) -> list[list[Traced]]:
     return [[M[min(i, j)][max(i, j)] for j in range(tree.nb)] for i in range(tree.nb)]
 
 
-def _slopes(tree: Tree, home: Home, at: Exponentials) -> dict[tuple[int, int, int], Any]:
+def _slopes(tree: Tree, home: PoeHome, at: Exponentials) -> dict[tuple[int, int, int], Any]:
     """∂M_ij/∂θ_k for i ≤ j, keys (i, j, k); missing means 0."""
     out: dict[tuple[int, int, int], Any] = {}
     for inertia, x in zip(home.inertias, at.carried, strict=True):
@@ -146,7 +146,7 @@ def _slopes(tree: Tree, home: Home, at: Exponentials) -> dict[tuple[int, int, in
     return out
 
 
-def _gravity(tree: Tree, home: Home, at: Exponentials) -> list[Traced]:
+def _gravity(tree: Tree, home: PoeHome, at: Exponentials) -> list[Traced]:
     """g_i = Σ_{l≥i} −g · (m_l v′_i + ω′_i × h_l): ξ′ = spatial Jacobian columns, h_l = current first moments."""
     R: list[Any] = []
     p: list[Any] = []
@@ -166,7 +166,7 @@ def _gravity(tree: Tree, home: Home, at: Exponentials) -> list[Traced]:
     return out
 
 
-class Equations(NamedTuple):
+class PoeTerms(NamedTuple):
     """M q̈ + C q̇ + g = tau (rigid bodies alone): M (n, n), C (n, n), g (n,)."""
 
     M: Any
@@ -174,7 +174,7 @@ class Equations(NamedTuple):
     g: Any
 
 
-def poe_equations(arm: Robot | Tree, q: Traced, qd: Traced) -> Equations:
+def poe_equations(arm: Robot | Tree, q: Traced, qd: Traced) -> PoeTerms:
     """M (n, n), C (n, n) and g (n,) of the rigid bodies by products of exponentials (002 §3.6)."""
     tree = as_tree(arm)
     home = home_pose(tree)
@@ -188,7 +188,7 @@ def poe_equations(arm: Robot | Tree, q: Traced, qd: Traced) -> Equations:
         [sum(0.5 * (slope(i, j, k) + slope(i, k, j) - slope(k, j, i)) * rates[k] for k in bodies) for j in bodies]
         for i in bodies
     ]
-    return Equations(
+    return PoeTerms(
         gather_symmetric(tree, _mass(tree, home, at)), gather_matrix(tree, C), gather(tree, _gravity(tree, home, at))
     )
 

@@ -98,7 +98,7 @@ def with_rotors(tree: Tree, M: Traced, *, rotors: bool) -> Traced:
     return M + (np.triu(tree.armature) + np.triu(tree.armature, 1).T)  # one rounding of KᵀI_aK for both halves
 
 
-class Frames(NamedTuple):
+class BodyFrames(NamedTuple):
     """Where the bodies are, in root axes, per body: rotation R (3, 3), origin p (3,), joint axis z (3,)."""
 
     R: list[Any]
@@ -106,7 +106,7 @@ class Frames(NamedTuple):
     z: list[Any]
 
 
-def root_frames(tree: Tree, st: Sequence[Step]) -> Frames:
+def root_frames(tree: Tree, st: Sequence[Step]) -> BodyFrames:
     """Pose of every body frame in the root frame; the joint axis of body i passes through p[i] along z[i]."""
     R: list[Any] = []
     p: list[Any] = []
@@ -116,7 +116,7 @@ def root_frames(tree: Tree, st: Sequence[Step]) -> Frames:
         origin = p[k] if k >= 0 else ZERO
         R.append(np.array([step.down(row) for row in before]))  # rows of R_root_parent · R_parent_body
         p.append(origin + before @ step.p)
-    return Frames(R, p, [matrix[:, 2] for matrix in R])
+    return BodyFrames(R, p, [matrix[:, 2] for matrix in R])
 
 
 class Masses(NamedTuple):
@@ -133,7 +133,7 @@ class Masses(NamedTuple):
     J: list[Any]
 
 
-def root_masses(tree: Tree, frames: Frames) -> Masses:
+def root_masses(tree: Tree, frames: BodyFrames) -> Masses:
     """Masses, reference points, first moments and inertia tensors in root axes."""
     c, h, J = [], [], []
     for i in range(tree.nb):
@@ -148,7 +148,7 @@ def root_masses(tree: Tree, frames: Frames) -> Masses:
     return Masses([float(m) for m in tree.m], c, h, J)
 
 
-def jacobian_columns(tree: Tree, frames: Frames, i: int, point: Traced) -> dict[int, tuple[Any, Any]]:
+def jacobian_columns(tree: Tree, frames: BodyFrames, i: int, point: Traced) -> dict[int, tuple[Any, Any]]:
     """Columns (linear, angular) of the Jacobian of a point of body i, root axes, for every body on its path."""
     out = {}
     for k in tree.ancestors(i):
@@ -190,7 +190,7 @@ def body_loads(tree: Tree, st: Sequence[Step], wrench: Traced = None, wrenches: 
     return loads
 
 
-def root_loads(tree: Tree, frames: Frames, wrench: Traced = None, wrenches: Traced = None) -> list[Load | None]:
+def root_loads(tree: Tree, frames: BodyFrames, wrench: Traced = None, wrenches: Traced = None) -> list[Load | None]:
     """The same wrenches in root axes, moments about each body frame's origin."""
     loads: list[Load | None] = [None] * tree.nb
     R_root_base = tree.T_base_root[:3, :3].T
@@ -207,7 +207,7 @@ def root_loads(tree: Tree, frames: Frames, wrench: Traced = None, wrenches: Trac
     return loads
 
 
-def external_torque(tree: Tree, frames: Frames, wrench: Traced = None, wrenches: Traced = None) -> list[Traced]:
+def external_torque(tree: Tree, frames: BodyFrames, wrench: Traced = None, wrenches: Traced = None) -> list[Traced]:
     """Joint torques that external wrenches are equal to, one per body: Σ Jᵀ w. The actuators' tau falls by them."""
     out: list[Any] = [0.0] * tree.nb
     for i, load in enumerate(root_loads(tree, frames, wrench, wrenches)):

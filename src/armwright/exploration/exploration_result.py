@@ -12,8 +12,8 @@ import numpy as np
 from armwright.html_text import html_table
 
 if TYPE_CHECKING:
-    from armwright.exploration.arm.felt_places import Places
-    from armwright.exploration.exploration_run import Run
+    from armwright.exploration.arm.felt_places import ContactPlaces
+    from armwright.exploration.exploration_run import ExplorationRun
     from armwright.planning.grid.grid_map import GridMap
     from armwright.planning.grid.path_plan import PathPlan
     from armwright.recording.recording import Recording
@@ -62,7 +62,7 @@ class Contact(NamedTuple):
     link: str = ""
     shape: str = ""
     q: Any = None
-    places: Places | None = None
+    places: ContactPlaces | None = None
     true_point: Any = None
 
     @property
@@ -186,7 +186,7 @@ def keep_recording(session: Session, error: Exception) -> None:
     error.add_note(f"at {session.time:.3f} s of an exploration; what was recorded until then is kept: error.recording")
 
 
-def arrival_of(run: Run[Any], recording: Recording) -> float:
+def arrival_of(run: ExplorationRun[Any], recording: Recording) -> float:
     """When the tool came within the tolerance of the goal for good [s]; NaN if it did not."""
     if run.outcome != "reached":
         return float("nan")

@@ -94,7 +94,7 @@ STALLED = 4.0 * SETTLE  # [s] after a motion's end without arriving: something h
 AT_ONCE = 0.1  # [s] in which an arm that sets out from rest moves by a millimetre or two: it touched before it moved
 
 
-class Run(ABC, Generic[Felt]):
+class ExplorationRun(ABC, Generic[Felt]):
     """The state of a run, and the order of things in it. `Felt` is what a side keeps of one contact."""
 
     reaction: str = "back off"

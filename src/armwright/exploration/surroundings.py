@@ -43,7 +43,7 @@ class TreeAmongCylinders(Tree):
     cylinders: Any = field(default_factory=lambda: np.zeros((0, NUMBERS)))
 
 
-class Touch(NamedTuple):
+class TrueTouch(NamedTuple):
     """What really touched, T samples: force on the arm (T, 3) [N], base axes, and (link, shape) names or None each."""
 
     force: Array
@@ -58,14 +58,14 @@ class Surroundings:
         world: the shapes; None for a force function.
         lanes: the plant with the numbers of the surroundings.
         external: traced joint torque, or None. wrenches: traced wrenches on the links, or None.
-        truth: function of q, qd (T, n) → `Touch`.
+        truth: function of q, qd (T, n) → `TrueTouch`.
     """
 
     world: World | None
     lanes: Lanes
     external: Callable[..., Any] | None
     wrenches: Callable[..., Any] | None
-    truth: Callable[[Any, Any], Touch]
+    truth: Callable[[Any, Any], TrueTouch]
 
 
 def find_world(world: Any) -> Any:
@@ -107,12 +107,12 @@ def surroundings_of(
         )
     capsules = (tool_point(robot),) if contact == "tool" else None
 
-    def truth(q: Any, qd: Any) -> Touch:
+    def truth(q: Any, qd: Any) -> TrueTouch:
         found = contact_report(robot, world, q, qd, capsules=capsules)
         names: list[tuple[str, str] | None] = [None] * found.steps
         for k in range(len(found) - 1, -1, -1):
             names[int(found.step[k])] = (found.links[found.body[k]], found.shapes[found.shape[k]])
-        return Touch(found.total_force, tuple(names))
+        return TrueTouch(found.total_force, tuple(names))
 
     return Surroundings(world, plain, None, contact_wrench(robot, world, capsules=capsules), truth)
 
@@ -156,7 +156,7 @@ def _cylinders(
         ("force of cylinders", count), lambda _: compile_function(cylinder_forces, arguments, name="cylinder_forces")
     )
 
-    def truth(q: Any, qd: Any) -> Touch:
+    def truth(q: Any, qd: Any) -> TrueTouch:
         p = fk(kinematics, q)[..., :3, 3]
         force = kernel(table, p)
         touching: list[tuple[str, str] | None] = [None] * len(p)
@@ -165,7 +165,7 @@ def _cylinders(
             depth = table[:, 2] - np.linalg.norm(p[inside, None, :2] - table[:, :2], axis=-1)
             for k, shape in zip(inside.tolist(), np.argmax(depth, axis=1).tolist(), strict=True):
                 touching[k] = (carrier, names[shape])
-        return Touch(force, tuple(touching))
+        return TrueTouch(force, tuple(touching))
 
     return Surroundings(world, Lanes(with_cylinders, places, table.reshape(1, -1)), torque, None, truth)
 
@@ -198,8 +198,8 @@ def _of_function(plain: Lanes, kinematics: Robot, force: Any) -> Surroundings:
     kernel = compile_function(lambda p: np.array(force(p)), {"p": (3,)}, name="contact_force")
     carrier = kinematics.bodies[kinematics.tip].name
 
-    def truth(q: Any, qd: Any) -> Touch:
+    def truth(q: Any, qd: Any) -> TrueTouch:
         F = kernel(fk(kinematics, q)[..., :3, 3])
-        return Touch(F, tuple((carrier, "force") if on else None for on in (np.abs(F).max(axis=-1) > 0.0).tolist()))
+        return TrueTouch(F, tuple((carrier, "force") if on else None for on in (np.abs(F).max(axis=-1) > 0.0).tolist()))
 
     return Surroundings(None, plain, torque, None, truth)

@@ -1,13 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expressions, folding, differentiation, counting, and code. Knows numbers and operations; nothing of robots."""
 
-from armwright.graph.derive import jacobian
+from armwright.graph.derive import derivative_matrix
 from armwright.graph.kernel import Kernel, compile_function
 from armwright.graph.thread_pool import set_threads, threads
-from armwright.graph.traced_program import Counts, Program, Signal, trace
+from armwright.graph.traced_program import Counts, ProgramSignal, TracedProgram, trace
+from armwright.packages import former_names
 
-__all__ = ["Counts", "Kernel", "Program", "Signal", "compile_function", "jacobian", "set_threads", "threads", "trace"]
+__all__ = [
+    "Counts",
+    "Kernel",
+    "ProgramSignal",
+    "TracedProgram",
+    "compile_function",
+    "derivative_matrix",
+    "set_threads",
+    "threads",
+    "trace",
+]
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+__getattr__ = former_names(
+    __name__, {"Program": "TracedProgram", "Signal": "ProgramSignal", "jacobian": "derivative_matrix"}
+)

@@ -24,7 +24,7 @@ import numpy as np
 from armwright.graph.expand import Atom, Expansion, Poly, TooLongError, expand, exponents
 from armwright.graph.expr import Expr, Graph
 from armwright.graph.ops import Op
-from armwright.graph.traced_program import Program, finish
+from armwright.graph.traced_program import TracedProgram, finish
 
 SAME = 1e-12  # numbers that differ by rounding only
 Angles = tuple[tuple[int, int], ...]
@@ -215,7 +215,7 @@ class Product(NamedTuple):
     factors: tuple[Factor, ...]
 
 
-def collect(program: Program, *, to_read: bool = True) -> Program | None:
+def collect(program: TracedProgram, *, to_read: bool = True) -> TracedProgram | None:
     """Return an equal program with collected outputs; None if they would be too long.
 
     Args:
@@ -231,7 +231,7 @@ def collect(program: Program, *, to_read: bool = True) -> Program | None:
         return None
     if sum(len(poly) for result in expansion.results for poly in result) > MOST_TERMS:
         return None
-    writer = _Writer(graph, program, expansion.atoms, to_read)
+    writer = _TermWriter(graph, program, expansion.atoms, to_read)
     outputs = []
     for signal, sums in zip(program.outputs, real_sums(expansion), strict=True):
         cells = np.empty(signal.size, dtype=object)
@@ -240,10 +240,10 @@ def collect(program: Program, *, to_read: bool = True) -> Program | None:
     return finish(graph, program.name, program.inputs, outputs, single=program.single)
 
 
-class _Writer:
+class _TermWriter:
     """Writes sums of terms as nodes, in the order of the inputs."""
 
-    def __init__(self, graph: Graph, program: Program, atoms: list[Atom], to_read: bool) -> None:
+    def __init__(self, graph: Graph, program: TracedProgram, atoms: list[Atom], to_read: bool) -> None:
         self.graph, self.atoms, self.to_read = graph, atoms, to_read
         self.depth = 1 if to_read else EVERY
         self.vectors = {k for k, signal in enumerate(program.inputs) if signal.shape}

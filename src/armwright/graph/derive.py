@@ -118,7 +118,7 @@ def _cone(graph: Graph, roots: list[int], held: frozenset[int]) -> list[int]:
     return sorted(live)
 
 
-def jacobian(outputs: Traced, wrt: Traced, *, mode: str = "auto", held: Traced = ()) -> Traced:
+def derivative_matrix(outputs: Traced, wrt: Traced, *, mode: str = "auto", held: Traced = ()) -> Traced:
     """Return ∂outputs/∂wrt with shape ``outputs.shape + wrt.shape``.
 
     Args:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from armwright.graph.expr import Expr, Graph, rebuilt
 from armwright.graph.ops import Op
-from armwright.graph.traced_program import Program
+from armwright.graph.traced_program import TracedProgram
 
 BITS = 6
 HALF = 1 << (BITS - 1)  # exponents are digits -HALF < e < HALF
@@ -53,7 +53,7 @@ def exponents(term: int) -> list[int]:
     return out
 
 
-def expand(program: Program, graph: Graph) -> Expansion:
+def expand(program: TracedProgram, graph: Graph) -> Expansion:
     """Multiply a program out.
 
     Inputs are atoms; so is what no sum or product is (a root, a quotient, the sine of anything but a sum of inputs).
@@ -66,7 +66,7 @@ def expand(program: Program, graph: Graph) -> Expansion:
 
 
 class _Expander:
-    def __init__(self, program: Program, graph: Graph) -> None:
+    def __init__(self, program: TracedProgram, graph: Graph) -> None:
         self.program, self.graph = program, graph
         self.atoms: list[Atom] = []
         self.digits: dict[tuple[int, bool], int] = {}
@@ -181,7 +181,7 @@ def add(a: Poly, b: Poly) -> Poly:
     return out
 
 
-def _copied(program: Program, graph: Graph, is_opaque: Callable[[int], bool]) -> dict[int, Expr]:
+def _copied(program: TracedProgram, graph: Graph, is_opaque: Callable[[int], bool]) -> dict[int, Expr]:
     """Make the nodes that are atoms, and all that they are computed from, in another graph."""
     nodes = program.nodes
     atoms = [k for k in range(len(nodes)) if is_opaque(k)]

@@ -32,7 +32,7 @@ from armwright.graph.emit.llvm_call import (
     trampoline_ir,
 )
 from armwright.graph.thread_pool import once
-from armwright.graph.traced_program import Program
+from armwright.graph.traced_program import TracedProgram
 
 _PYARRAY_NEW = 93  # index in NumPy's exported C API table
 
@@ -131,7 +131,7 @@ def trampoline(instance: object) -> str:
     return trampoline_ir(offset + 8, offset + 16)
 
 
-def can_connect(instance: object, program: Program) -> bool:
+def can_connect(instance: object, program: TracedProgram) -> bool:
     """Whether calls of `instance` can go straight to machine code."""
     signals = [*program.inputs, *program.outputs]
     return (
@@ -142,7 +142,9 @@ def can_connect(instance: object, program: Program) -> bool:
     )
 
 
-def connect(instance: object, program: Program, kernel: int, entry: int, slow: Callable[..., Any]) -> tuple[Any, ...]:
+def connect(
+    instance: object, program: TracedProgram, kernel: int, entry: int, slow: Callable[..., Any]
+) -> tuple[Any, ...]:
     """Let calls of `instance` run the one-row kernel at address `kernel`; the instance must keep the result alive."""
     signals = [*program.inputs, *program.outputs]
     api = ctypes.pythonapi

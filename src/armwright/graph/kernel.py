@@ -23,10 +23,10 @@ import numpy as np
 from armwright.errors import ArmwrightWarning, InputError
 from armwright.graph import cache, fast_call, jit
 from armwright.graph.by_name import call_by_name
-from armwright.graph.derive import jacobian
+from armwright.graph.derive import derivative_matrix
 from armwright.graph.emit.llvm_call import NAME
 from armwright.graph.thread_pool import LOCK, once, run_rows
-from armwright.graph.traced_program import Counts, Program, trace
+from armwright.graph.traced_program import Counts, TracedProgram, trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SEARCH = 10_000  # steps of the exact search for a common element; beyond, arrays are taken to overlap
 
 
-def result_arrays(program: Program, batch: tuple[int, ...], out: Array | Sequence[Array] | None) -> list[Array]:
+def result_arrays(program: TracedProgram, batch: tuple[int, ...], out: Array | Sequence[Array] | None) -> list[Array]:
     """Return one array of shape batch + output.shape for every output: new, or those of `out`."""
     if out is None:
         return [np.empty(batch + s.shape) for s in program.outputs]
@@ -138,10 +138,10 @@ class Kernel:
 
     def __init__(
         self,
-        program: Program,
+        program: TracedProgram,
         *,
         check_finite: bool = True,
-        retrace: Callable[[Callable[..., Any]], Program] | None = None,
+        retrace: Callable[[Callable[..., Any]], TracedProgram] | None = None,
     ) -> None:
         """Wrap a program; `compile_function` is the usual way to get one."""
         self.program = program
@@ -291,7 +291,10 @@ def _kernel_type() -> type[Kernel]:
 
 
 def make_kernel(
-    program: Program, *, check_finite: bool = True, retrace: Callable[[Callable[..., Any]], Program] | None = None
+    program: TracedProgram,
+    *,
+    check_finite: bool = True,
+    retrace: Callable[[Callable[..., Any]], TracedProgram] | None = None,
 ) -> Kernel:
     """Return a kernel of the fastest kind this interpreter allows."""
     return _kernel_type()(program, check_finite=check_finite, retrace=retrace)
@@ -359,7 +362,7 @@ class _Derivative:
 
     def __call__(self, value: Any, arguments: Mapping[str, Any]) -> Any:
         outputs = value if isinstance(value, tuple) else (value,)
-        parts = tuple(jacobian(output, arguments[label]) for output in outputs for label in self.names)
+        parts = tuple(derivative_matrix(output, arguments[label]) for output in outputs for label in self.names)
         return parts if isinstance(value, tuple) or len(self.names) > 1 else parts[0]
 
 
@@ -382,13 +385,13 @@ def compile_function(
     """
     label = name or getattr(function, "__name__", "function")
 
-    def retrace(derivative: Callable[..., Any]) -> Program:
+    def retrace(derivative: Callable[..., Any]) -> TracedProgram:
         def differentiated(**arguments: Any) -> Any:
             return derivative(call_by_name(function, arguments), arguments)
 
         return _trace_keywords(differentiated, f"d_{label}")
 
-    def _trace_keywords(target: Callable[..., Any], title: str) -> Program:
+    def _trace_keywords(target: Callable[..., Any], title: str) -> TracedProgram:
         from inspect import Parameter, Signature
 
         every = [*shapes, *(constants or {})]

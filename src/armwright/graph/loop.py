@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 
-class Outcome(NamedTuple):
+class LoopOutcome(NamedTuple):
     """How a run ended: ticks completed, why ("end", "not finite", "event", "stuck", "alarm"), substep of an event."""
 
     ticks: int
@@ -132,7 +132,7 @@ class Loop:
         every: int = 1,
         phase: int = 0,
         out: Array | None = None,
-    ) -> tuple[Array, list[Outcome]]:
+    ) -> tuple[Array, list[LoopOutcome]]:
         """Run `ticks` ticks of every lane.
 
         Args:
@@ -168,7 +168,7 @@ class Loop:
         (memory, memory_step), (given_at, given_step), (record_at, record_step) = places
         common = common_rows.ctypes.data
 
-        def job(group: int, _keep: tuple[Array, ...] = (per_group, record, common_rows)) -> Outcome:
+        def job(group: int, _keep: tuple[Array, ...] = (per_group, record, common_rows)) -> LoopOutcome:
             status = (ctypes.c_int64 * 2)()
             own = given_at + group * given_step
             if callable(lanes):
@@ -185,7 +185,7 @@ class Loop:
                 phase,
                 ctypes.addressof(status),
             )
-            return Outcome(int(done), _REASONS[status[0]], int(status[1]))
+            return LoopOutcome(int(done), _REASONS[status[0]], int(status[1]))
 
         outcomes = run_jobs(job, self.groups)
         for group, outcome in enumerate(outcomes):

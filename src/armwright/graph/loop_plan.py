@@ -15,7 +15,7 @@ from inspect import Parameter, Signature
 from typing import Literal
 
 from armwright.errors import InputError
-from armwright.graph.traced_program import Program, trace
+from armwright.graph.traced_program import TracedProgram, trace
 from armwright.types import Traced
 
 Slots = dict[str, Traced]
@@ -26,14 +26,14 @@ When = Literal["before", "inside", "after"]
 class Stage:
     """A program at work in a loop: which slot each input reads and each output writes (same name unless given)."""
 
-    program: Program
+    program: TracedProgram
     when: When
     reads: Mapping[str, str]
     writes: Mapping[str, str]
 
 
 def stage(
-    program: Program, when: When, reads: Mapping[str, str] | None = None, writes: Mapping[str, str] | None = None
+    program: TracedProgram, when: When, reads: Mapping[str, str] | None = None, writes: Mapping[str, str] | None = None
 ) -> Stage:
     """Bind a program to slots; names that are not mapped keep their own."""
     return Stage(
@@ -44,7 +44,7 @@ def stage(
     )
 
 
-def traced_stage(function: Callable[[Slots], Slots], shapes: Mapping[str, tuple[int, ...]], name: str) -> Program:
+def traced_stage(function: Callable[[Slots], Slots], shapes: Mapping[str, tuple[int, ...]], name: str) -> TracedProgram:
     """Trace a function of a dictionary of slots that returns a dictionary of slots."""
 
     def body(**slots: Traced) -> tuple[Traced, ...]:

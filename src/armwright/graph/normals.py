@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 STREAM = 0x6A6F696E74730001  # second word of the key: noise of joint sensors; other uses take other streams
 MOST_SEED = 2**64 - 1
-AHEAD = 256  # ticks that `Source.row` computes at once
+AHEAD = 256  # ticks that `NormalSource.row` computes at once
 _P, _I, _U = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64
 
 
@@ -110,7 +110,7 @@ def _fill(side: int, key: int, stream: int, first: int, ticks: int, pairs: int, 
         ctypes.memmove(target + (ticks - 1) * row, at, row)
 
 
-class Source:
+class NormalSource:
     """The noise of a batch of simulations, written to the same memory again and again.
 
     Attributes:

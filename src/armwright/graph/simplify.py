@@ -20,14 +20,14 @@ import numpy as np
 from armwright.graph.collect import collect
 from armwright.graph.expr import Expr, Graph, rebuilt
 from armwright.graph.ops import TRIGONOMETRIC, Op
-from armwright.graph.traced_program import Node, Program, finish
+from armwright.graph.traced_program import Node, TracedProgram, finish
 
 MOST_TERMS = 8  # of a sum that is searched for pairs
 MOST_FACTORS = 12  # of a product that is taken apart
 SAME = 1e-14  # constants that differ by rounding only
 
 
-class Term(NamedTuple):
+class Product(NamedTuple):
     """A product: number times nodes."""
 
     number: float
@@ -41,7 +41,7 @@ class Angle(NamedTuple):
     constant: float
 
 
-def merge_angles(program: Program) -> Program:
+def merge_angles(program: TracedProgram) -> TracedProgram:
     """Return an equal program in which products of sines and cosines are merged by the addition theorems."""
     return _Merger().run(program)
 
@@ -50,7 +50,7 @@ class _Merger:
     def __init__(self) -> None:
         self.graph = Graph()
 
-    def run(self, program: Program) -> Program:
+    def run(self, program: TracedProgram) -> TracedProgram:
         values: list[Expr] = []
         for node in program.nodes:
             values.append(self.rebuild(node, [values[a] for a in node.args]))
@@ -87,9 +87,9 @@ class _Merger:
             total = self.graph.add(total, self.product(term))
         return total
 
-    def terms(self, x: Expr, sign: float) -> list[Term]:
+    def terms(self, x: Expr, sign: float) -> list[Product]:
         """Take a sum apart; a long one stays whole."""
-        out: list[Term] = []
+        out: list[Product] = []
         stack = [(x, sign)]
         while stack:
             y, s = stack.pop()
@@ -101,7 +101,7 @@ class _Merger:
                 out.append(self.term(y, s))
         return out
 
-    def term(self, x: Expr, number: float) -> Term:
+    def term(self, x: Expr, number: float) -> Product:
         factors: Counter[int] = Counter()
         stack = [x]
         while stack:
@@ -115,19 +115,19 @@ class _Merger:
                 stack += [y.operands[0], y.operands[1]]
             else:
                 factors[y.index] += 1
-        return Term(number, factors)
+        return Product(number, factors)
 
-    def product(self, term: Term) -> Expr:
+    def product(self, term: Product) -> Expr:
         out = self.graph.constant(1.0)
         for k in term.factors.elements():
             out = self.graph.multiply(out, self.graph.nodes[k])
         return self.graph.multiply(self.graph.constant(term.number), out)
 
-    def merge(self, x: Term, y: Term) -> Expr | None:
+    def merge(self, x: Product, y: Product) -> Expr | None:
         """Return x + y as one term: like terms, or an addition theorem; None if neither applies."""
         opposite = math.isclose(x.number, -y.number, rel_tol=SAME)
         if x.factors == y.factors:
-            return self.product(Term(0.0 if opposite else x.number + y.number, x.factors))
+            return self.product(Product(0.0 if opposite else x.number + y.number, x.factors))
         if not (opposite or math.isclose(x.number, y.number, rel_tol=SAME)):
             return None
         common = x.factors & y.factors
@@ -145,7 +145,7 @@ class _Merger:
         angle = _combine(self.angle(a.operands[0]), self.angle(b.operands[0]), sign)
         if any(abs(c) > 1 for _, c in angle.parts):
             return None  # the sine of twice an angle is one more sine, not a shorter equation
-        return self.graph.multiply(self.product(Term(number, common)), self.wave(kind, angle))
+        return self.graph.multiply(self.product(Product(number, common)), self.wave(kind, angle))
 
     def angle(self, x: Expr) -> Angle:
         """Write a sum of nodes as a combination; anything else is its own only part."""
@@ -194,7 +194,7 @@ WORTH, SHORT = (
 TRIG = 15  # multiplications for which one could have a sine in C
 
 
-def readable(program: Program) -> Program:
+def readable(program: TracedProgram) -> TracedProgram:
     """Return the collected form, or one with merged angles where the collected form is too long to read."""
     collected, merged = collect(program), merge_angles(program)
     if collected is None or collected.counts.flops > WORTH * merged.counts.flops + SHORT:
@@ -202,7 +202,7 @@ def readable(program: Program) -> Program:
     return collected
 
 
-def cheapest(program: Program, *, multiply_out: bool = False) -> Program:
+def cheapest(program: TracedProgram, *, multiply_out: bool = False) -> TracedProgram:
     """Return an equal program with the fewest operations that rewriting finds; the program itself if it finds none.
 
     Args:
@@ -215,13 +215,13 @@ def cheapest(program: Program, *, multiply_out: bool = False) -> Program:
     return min(forms if collected is None else [*forms, collected], key=cost)
 
 
-def cost(program: Program) -> int:
+def cost(program: TracedProgram) -> int:
     """Operations, a sine counted as `TRIG` of them."""
     counts = program.counts
     return counts.flops + counts.other + TRIG * counts.trig
 
 
-def without_idle(program: Program, names: Collection[str]) -> Program:
+def without_idle(program: TracedProgram, names: Collection[str]) -> TracedProgram:
     """Return the program without those of the named inputs that it does not read."""
     used = {node.value[0] for node in program.nodes if node.op is Op.INPUT}
     kept = [k for k, signal in enumerate(program.inputs) if k in used or signal.name not in names]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from armwright.graph.emit.printing import is_boolean, last_uses
 from armwright.graph.ops import MEANING, Op
-from armwright.graph.traced_program import Program
+from armwright.graph.traced_program import TracedProgram
 from armwright.types import Array
 
 BLOCK = 2000  # fewer rows cost more in calls, more rows leave the cache
@@ -72,7 +72,7 @@ _SCALAR: dict[Op, Callable[..., Any]] = {
 }
 
 
-class Row(NamedTuple):
+class TapeRow(NamedTuple):
     """Where a value lives: a row of the scratch of numbers or of the scratch of truth values."""
 
     boolean: bool
@@ -83,53 +83,53 @@ class Instruction(NamedTuple):
     """One ufunc call; operands are rows or constants (zero-dimensional arrays)."""
 
     function: Callable[..., Any]
-    operands: tuple[Row | npt.NDArray[Any], ...]
-    target: Row
+    operands: tuple[TapeRow | npt.NDArray[Any], ...]
+    target: TapeRow
 
 
-class Frame(NamedTuple):
+class TapeFrame(NamedTuple):
     """Scratch for blocks of one length, with every call bound to its rows."""
 
     numbers: Array
     calls: list[tuple[Callable[..., Any], tuple[Any, ...]]]
 
 
-class _Rows:
+class _RowScan:
     """Linear scan: rows in use, and a heap of free ones for each kind."""
 
     def __init__(self) -> None:
         self.free: dict[bool, list[int]] = {False: [], True: []}
         self.count = {False: 0, True: 0}
 
-    def take(self, boolean: bool) -> Row:
+    def take(self, boolean: bool) -> TapeRow:
         if self.free[boolean]:
-            return Row(boolean, self.free[boolean].pop())
+            return TapeRow(boolean, self.free[boolean].pop())
         self.count[boolean] += 1
-        return Row(boolean, self.count[boolean] - 1)
+        return TapeRow(boolean, self.count[boolean] - 1)
 
-    def give(self, row: Row) -> None:
+    def give(self, row: TapeRow) -> None:
         self.free[row.boolean].append(row.number)
 
 
 class Tape:
     """A program made ready to run on NumPy."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: TracedProgram) -> None:
         """Assign rows and list the calls."""
         self.program = program
-        rows = _Rows()
+        rows = _RowScan()
         self._inputs = [[rows.take(False).number for _ in range(signal.size)] for signal in program.inputs]
         last = last_uses(program)
-        place: list[Row | npt.NDArray[Any]] = []
+        place: list[TapeRow | npt.NDArray[Any]] = []
         self._instructions: list[Instruction] = []
         for k, (op, args, value) in enumerate(program.nodes):
             if op is Op.CONST:
                 place.append(np.array(value))
                 continue
             if op is Op.INPUT:
-                place.append(Row(False, self._inputs[value[0]][value[1]]))
+                place.append(TapeRow(False, self._inputs[value[0]][value[1]]))
                 continue
-            dying = [row for a in sorted(set(args)) if last[a] == k and isinstance(row := place[a], Row)]
+            dying = [row for a in sorted(set(args)) if last[a] == k and isinstance(row := place[a], TapeRow)]
             boolean = is_boolean(program.nodes[k])
             if op is Op.SELECT:  # written in two passes: the target must not be one of the operands
                 target = rows.take(boolean)
@@ -147,7 +147,7 @@ class Tape:
             if args:
                 a, b, c = (*args, -1, -1)[:3]
                 self._scalar.append((k, _SCALAR[op], a, b, c))
-        self._frames: dict[int, list[Frame]] = {}
+        self._frames: dict[int, list[TapeFrame]] = {}
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Evaluate a batch.
@@ -165,7 +165,7 @@ class Tape:
                 stop = min(start + BLOCK, count)
                 self._run_block([x[start:stop] for x in inputs], [y[start:stop] for y in outputs], stop - start)
 
-    def _frame(self, length: int) -> Frame:
+    def _frame(self, length: int) -> TapeFrame:
         """Take a frame from the pool, so that threads never share one, or make it."""
         try:
             return self._frames[length].pop()
@@ -176,9 +176,9 @@ class Tape:
         views = {True: list(truths), False: list(numbers)}
         calls = []
         for function, operands, target in self._instructions:
-            bound = [views[x.boolean][x.number] if isinstance(x, Row) else x for x in (*operands, target)]
+            bound = [views[x.boolean][x.number] if isinstance(x, TapeRow) else x for x in (*operands, target)]
             calls.append((function, tuple(bound)))
-        return Frame(numbers, calls)
+        return TapeFrame(numbers, calls)
 
     def _run_block(self, inputs: list[Array], outputs: list[Array], length: int) -> None:
         frame = self._frame(length)
@@ -189,7 +189,7 @@ class Tape:
             function(*operands)
         for result, block in zip(self._results, outputs, strict=True):
             for element, place in enumerate(result):
-                block[:, element] = frame.numbers[place.number] if isinstance(place, Row) else place
+                block[:, element] = frame.numbers[place.number] if isinstance(place, TapeRow) else place
         self._frames.setdefault(length, []).append(frame)
         while len(self._frames) > KEPT:
             self._frames.pop(next(iter(self._frames)), None)

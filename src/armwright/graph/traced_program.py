@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from armwright.types import Traced
 
 
-class Signal(NamedTuple):
+class ProgramSignal(NamedTuple):
     """A named array: an input or an output of a program."""
 
     name: str
@@ -44,7 +44,7 @@ class Node(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class TracedProgram:
     """Live nodes in topological order, and for each output the nodes of its elements (row-major).
 
     Attributes:
@@ -55,8 +55,8 @@ class Program:
     """
 
     name: str
-    inputs: tuple[Signal, ...]
-    outputs: tuple[Signal, ...]
+    inputs: tuple[ProgramSignal, ...]
+    outputs: tuple[ProgramSignal, ...]
     nodes: tuple[Node, ...]
     results: tuple[tuple[int, ...], ...]
     single: bool
@@ -121,18 +121,18 @@ class Counts(NamedTuple):
 def finish(
     graph: Graph,
     name: str,
-    inputs: Sequence[Signal],
+    inputs: Sequence[ProgramSignal],
     outputs: Sequence[tuple[str, Any]],
     *,
     single: bool,
     drop_dead: bool = True,
-) -> Program:
+) -> TracedProgram:
     """Cut the part of `graph` that `outputs` (name, array of Expr or float) need and number it anew."""
     results: list[list[int]] = []
-    signals: list[Signal] = []
+    signals: list[ProgramSignal] = []
     for label, value in outputs:
         array = np.asarray(value, dtype=object)
-        signals.append(Signal(label, array.shape))
+        signals.append(ProgramSignal(label, array.shape))
         results.append([_root(graph, label, element).index for element in array.ravel()])
     if drop_dead:
         live: set[int] = set()
@@ -147,7 +147,7 @@ def finish(
         order = list(range(len(graph.ops)))
     number = {old: new for new, old in enumerate(order)}
     nodes = tuple(Node(graph.ops[k], tuple(number[a] for a in graph.args[k]), graph.values[k]) for k in order)
-    return Program(
+    return TracedProgram(
         name, tuple(inputs), tuple(signals), nodes, tuple(tuple(number[k] for k in r) for r in results), single
     )
 
@@ -170,7 +170,7 @@ def trace(
     constants: Mapping[str, Any] | None = None,
     name: str | None = None,
     naive: bool = False,
-) -> Program:
+) -> TracedProgram:
     """Run `function` on symbols and record what it does.
 
     Args:
@@ -184,7 +184,7 @@ def trace(
         TraceError: if the code branches on an input, leaves NumPy, or does not return arrays.
     """
     graph = NaiveGraph() if naive else Graph()
-    inputs = [Signal(label, tuple(shape)) for label, shape in shapes.items()]
+    inputs = [ProgramSignal(label, tuple(shape)) for label, shape in shapes.items()]
     arguments = {signal.name: inputs_of(graph, k, signal.shape) for k, signal in enumerate(inputs)}
     label = name or str(getattr(function, "__name__", "function"))
     label = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in label)

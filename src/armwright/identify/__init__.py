@@ -19,9 +19,9 @@ from armwright.identify.external_torque import (
     tool_wrenches,
     with_bands,
 )
-from armwright.identify.feeling import Feeler, Felt, feel, feel_stream
-from armwright.identify.felt_contacts import Contact, Ticks, ToolWrench
-from armwright.identify.filtered_log import Prepared, prepare
+from armwright.identify.feeling import Feeler, FeltLog, feel, feel_stream
+from armwright.identify.felt_contacts import FoundContact, Ticks, ToolWrench
+from armwright.identify.filtered_log import Prepared, even_samples
 from armwright.identify.identified import Bands, Estimate, Identified, Load, PayloadEstimate
 from armwright.identify.imu_check import ImuCheck, check_accelerometer
 from armwright.identify.instrumental import cross_check
@@ -30,18 +30,19 @@ from armwright.identify.model_file import load_model, save_model
 from armwright.identify.model_fit import fit, refit_friction
 from armwright.identify.payloads import payload
 from armwright.identify.validation import Held, Prediction, held_out, predict_currents, repeat_floor, validate
+from armwright.packages import former_names
 
 __all__ = [
     "LAYOUTS",
     "Bands",
     "Columns",
-    "Contact",
     "CurrentMap",
     "Dropped",
     "Estimate",
     "Excitation",
     "Feeler",
-    "Felt",
+    "FeltLog",
+    "FoundContact",
     "Free",
     "FromTargets",
     "Held",
@@ -61,6 +62,7 @@ __all__ = [
     "check_accelerometer",
     "cross_check",
     "direct_residuals",
+    "even_samples",
     "excite",
     "feel",
     "feel_stream",
@@ -73,7 +75,6 @@ __all__ = [
     "payload",
     "pd_gains",
     "predict_currents",
-    "prepare",
     "read_log",
     "refit_friction",
     "repeat_floor",
@@ -83,3 +84,5 @@ __all__ = [
     "validate",
     "with_bands",
 ]
+
+__getattr__ = former_names(__name__, {"Felt": "FeltLog", "Contact": "FoundContact", "prepare": "even_samples"})

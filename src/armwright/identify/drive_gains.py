@@ -26,7 +26,7 @@ from armwright.arguments import names_culprit
 from armwright.dynamics import inverse_dynamics
 from armwright.errors import InputError
 from armwright.identify.current_log import Log
-from armwright.identify.filtered_log import prepare
+from armwright.identify.filtered_log import even_samples
 from armwright.identify.gram_matrices import MOVING
 from armwright.identify.log_checks import check_log
 
@@ -217,7 +217,7 @@ def fit_current_map(
         robot: the description whose rigid-body torque (with its rotors, without friction) is taken as it is.
         rotor_doubt: relative deviation of its rotor inertia, where that is assumed: a gain that rests on it is in as
             much doubt.
-        rate: of the even samples [Hz], see `prepare`.
+        rate: of the even samples [Hz], see `even_samples`.
         cutoff: of the low-pass on all columns and the current alike [Hz], None without.
     """
     tau, rotors, dry, qd, current, moving = current_rows(logs, robot, rate=rate, cutoff=cutoff)
@@ -256,7 +256,7 @@ def current_rows(
     parts = []
     for log in many:
         check_log(log, robot)
-        prepared = prepare(log, rate=rate, cutoff=cutoff)
+        prepared = even_samples(log, rate=rate, cutoff=cutoff)
         for piece in prepared.pieces:
             motion = (piece.q, piece.qd, piece.qdd)
             rigid, links = (

@@ -156,7 +156,7 @@ SAGITTA = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class MotionSpace:
     """What a motion must respect: (n,) each, and the arm among shapes."""
 
     lower: Array
@@ -231,7 +231,9 @@ def excite(
     return min(found, key=lambda pair: pair[0])[1]
 
 
-def _space(robot: Robot, lower: Any, upper: Any, velocity: Any, acceleration: Any, torque: Any, arm: WholeArm) -> Space:
+def _space(
+    robot: Robot, lower: Any, upper: Any, velocity: Any, acceleration: Any, torque: Any, arm: WholeArm
+) -> MotionSpace:
     def of(value: Any, default: Array, what: str) -> Array:
         array = np.broadcast_to(np.asarray(default if value is None else value, dtype=np.float64), (robot.n,))
         if np.isnan(array).any():
@@ -240,7 +242,7 @@ def _space(robot: Robot, lower: Any, upper: Any, velocity: Any, acceleration: An
 
     low, high = np.maximum(robot.lower, -np.pi), np.minimum(robot.upper, np.pi)
     limits = [joint.limits for joint in robot.joints]
-    space = Space(
+    space = MotionSpace(
         of(lower, low, "lower"),
         of(upper, high, "upper"),
         of(velocity, np.array([x.velocity for x in limits]), "velocity"),
@@ -265,7 +267,7 @@ def _noise(robot: Robot, noise: Any) -> Array:
 class _Problem:
     """The objective over x = (centre, free sine, free cosine coefficients)."""
 
-    def __init__(self, model: Structure, space: Space, sigma: Array, period: float, A: Array, B: Array) -> None:
+    def __init__(self, model: Structure, space: MotionSpace, sigma: Array, period: float, A: Array, B: Array) -> None:
         self.model, self.space, self.sigma, self.period = model, space, sigma, period
         self.A, self.B, self.n = A, B, model.robot.n
         self.t: Array = np.asarray(np.arange(SAMPLES) * (period / SAMPLES), dtype=np.float64)
@@ -359,7 +361,7 @@ def expected_deviations(H: Array) -> tuple[Array, float]:
     return scale * np.sqrt(inverse), float(np.sqrt(values[-1] / values[0]))
 
 
-def _fitted(robot: Robot, motion: tuple[Array, Array, Array, float], space: Space) -> Excitation | None:
+def _fitted(robot: Robot, motion: tuple[Array, Array, Array, float], space: MotionSpace) -> Excitation | None:
     """Shrink a motion about its centre until every limit holds; None if its centre itself is not free."""
     centre, sine, cosine, period = motion
     centre = np.clip(centre, space.lower + 1e-3, space.upper - 1e-3)

@@ -27,7 +27,7 @@ from armwright.contact.wrench_estimate import tool_wrench
 from armwright.errors import InputError
 from armwright.identify.current_log import Log
 from armwright.identify.felt_contacts import WELL_SEEN
-from armwright.identify.filtered_log import GAP, prepare
+from armwright.identify.filtered_log import GAP, even_samples
 from armwright.identify.gear_friction import TERMS
 from armwright.identify.gram_matrices import chunks
 from armwright.identify.identifiable import structure
@@ -263,7 +263,7 @@ def direct_residuals(
         cutoff: of the low-pass [Hz], None without.
     """
     check_log(log, identified.robot)
-    prepared = prepare(log, rate=rate, cutoff=cutoff)
+    prepared = even_samples(log, rate=rate, cutoff=cutoff)
     model = structure(identified.robot)
     beta = identified.beta if payload is None else identified.beta + model.loads @ payload_parameters(payload)
     v = identified.vectors(beta)

@@ -18,7 +18,7 @@ from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.identify.current_log import Log
 from armwright.identify.external_torque import OBSERVER, RATE, Ticking, carrying, detector_of, observer_of
-from armwright.identify.felt_contacts import Contact, Ticks, contacts_of
+from armwright.identify.felt_contacts import FoundContact, Ticks, contacts_of
 from armwright.identify.identified import Bands, Identified, PayloadEstimate
 from armwright.identify.log_checks import check_log
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Felt:
+class FeltLog:
     """What a whole log felt: its ticks and the contacts in them."""
 
     ticks: Ticks
-    contacts: tuple[Contact, ...]
+    contacts: tuple[FoundContact, ...]
 
     @property
     def minutes(self) -> float:
@@ -86,7 +86,7 @@ def feel(
     payload: PayloadEstimate | ArrayLike | None = None,
     gain: float = OBSERVER,
     isolate: bool = True,
-) -> Felt:
+) -> FeltLog:
     """Feel the contacts in a log.
 
     Args:
@@ -102,7 +102,7 @@ def feel(
     ticks = feeler.push(log.t, log.q, log.qd, log.current)
     known = bands or identified.bands
     assert known is not None
-    return Felt(ticks, contacts_of(identified, known, ticks, isolate=isolate))
+    return FeltLog(ticks, contacts_of(identified, known, ticks, isolate=isolate))
 
 
 def feel_stream(

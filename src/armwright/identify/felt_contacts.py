@@ -76,7 +76,7 @@ class ToolWrench:
 
 
 @dataclass(frozen=True, eq=False)
-class Contact:
+class FoundContact:
     """One contact.
 
     Attributes:
@@ -102,7 +102,9 @@ class Contact:
     said: str = ""
 
 
-def contacts_of(identified: Identified, bands: Bands, ticks: Ticks, *, isolate: bool = True) -> tuple[Contact, ...]:
+def contacts_of(
+    identified: Identified, bands: Bands, ticks: Ticks, *, isolate: bool = True
+) -> tuple[FoundContact, ...]:
     """Gather alarms into contacts."""
     on = np.asarray(ticks.alarm, dtype=bool)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(int)))
@@ -113,7 +115,7 @@ def contacts_of(identified: Identified, bands: Bands, ticks: Ticks, *, isolate: 
         j = int(np.argmax(np.abs(ticks.tau_ext[k]) / ticks.band[k]))
         about: dict[str, Any] = _located(identified, bands, ticks, k) if isolate else {}
         out.append(
-            Contact(
+            FoundContact(
                 float(ticks.t[start]),
                 float(ticks.t[stop - 1]),
                 float(ticks.t[k]),

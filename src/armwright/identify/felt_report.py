@@ -13,18 +13,18 @@ from armwright.identify.fit_report import timeline
 from armwright.recording.pictures.html_page import escaped, html_table, write_html
 from armwright.recording.pictures.style import compact_png
 from armwright.recording.recording import versions
-from armwright.recording.replay.replay_stage import MOST_EVENTS, Arrows, Curves, Stage
-from armwright.recording.signals import Event
+from armwright.recording.replay.replay_stage import MOST_EVENTS, Arrows, Curves, ReplayStage
+from armwright.recording.signals import RecordedEvent
 
 if TYPE_CHECKING:
-    from armwright.identify.feeling import Felt
-    from armwright.identify.felt_contacts import Contact
+    from armwright.identify.feeling import FeltLog
+    from armwright.identify.felt_contacts import FoundContact
     from armwright.identify.identified import Identified
 
 HEADS = ("no.", "from [s]", "to [s]", "joint", "link", "level [-]", "force on the tool [N]", "remark")
 
 
-def felt_stage(felt: Felt, identified: Identified, title: str = "") -> Stage:
+def felt_stage(felt: FeltLog, identified: Identified, title: str = "") -> ReplayStage:
     """Return what a page replays of a log: the arm, its external torques, the link that is touched, force on the tool.
 
     A force is drawn only where the tool was touched: read as a tool wrench, a push on another link would be a force
@@ -47,9 +47,12 @@ def felt_stage(felt: Felt, identified: Identified, title: str = "") -> Stage:
         Curves("share of the band; an alarm above 1", "–", ("largest",), ticks.level[:, None], ("felt",)),
         Curves("joint positions", "rad, m" if slides else "rad", joints, ticks.q),
     )
-    events = (Event(c.start - ticks.t[0], f"contact {k + 1}: {c.link or c.joint}") for k, c in enumerate(felt.contacts))
+    events = (
+        RecordedEvent(c.start - ticks.t[0], f"contact {k + 1}: {c.link or c.joint}")
+        for k, c in enumerate(felt.contacts)
+    )
     arrows = (Arrows("force on the tool, at its peak", force, "felt"),) if force.any() else ()
-    return Stage(
+    return ReplayStage(
         robot,
         time,
         ticks.q,
@@ -61,7 +64,7 @@ def felt_stage(felt: Felt, identified: Identified, title: str = "") -> Stage:
     )
 
 
-def felt_report(felt: Felt, identified: Identified, path: str | Path, *, title: str = "") -> Path:
+def felt_report(felt: FeltLog, identified: Identified, path: str | Path, *, title: str = "") -> Path:
     """Write a self-contained page about what a log felt.
 
     Args:
@@ -86,7 +89,7 @@ def felt_report(felt: Felt, identified: Identified, path: str | Path, *, title: 
     return write_html(path, head, body, stage=felt_stage(felt, identified, head) if len(felt.ticks) else None)
 
 
-def _row(k: int, contact: Contact, begin: float) -> tuple[str, ...]:
+def _row(k: int, contact: FoundContact, begin: float) -> tuple[str, ...]:
     wrench = contact.wrench
     if wrench is None:
         force = "not at the tool"
@@ -96,7 +99,7 @@ def _row(k: int, contact: Contact, begin: float) -> tuple[str, ...]:
     return (str(k + 1), *span, contact.joint, contact.link or "–", f"{contact.level:.2f}", force, contact.said)
 
 
-def _figure(felt: Felt, identified: Identified) -> str:
+def _figure(felt: FeltLog, identified: Identified) -> str:
     data = base64.b64encode(compact_png(timeline(felt, identified), 110)).decode()
     caption = "External torque of each joint, its band (grey), and the contacts (red)."
     return (

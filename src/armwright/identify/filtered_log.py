@@ -60,12 +60,12 @@ class LowPass:
         pad = min(self.margin, len(values) - 1)
         return np.asarray(sosfiltfilt(self.sections, values, axis=0, padlen=pad))
 
-    def stream(self, columns: int) -> Stream:
+    def stream(self, columns: int) -> FilterStream:
         """Return the causal form, which keeps its state between calls."""
-        return Stream(self.sections, columns)
+        return FilterStream(self.sections, columns)
 
 
-class Stream:
+class FilterStream:
     """A causal filter at work; any division of a signal into pieces gives the same numbers, bit for bit."""
 
     def __init__(self, sections: Array, columns: int) -> None:
@@ -186,7 +186,7 @@ class Prepared:
 
 
 @names_culprit
-def prepare(log: Log, *, rate: float = 100.0, cutoff: float | None = 8.0) -> Prepared:
+def even_samples(log: Log, *, rate: float = 100.0, cutoff: float | None = 8.0) -> Prepared:
     """Resample a log evenly and filter its motion without delay.
 
     Args:

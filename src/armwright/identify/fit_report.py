@@ -18,7 +18,7 @@ from armwright.packages import need
 
 if TYPE_CHECKING:
     from armwright.identify.current_log import Log
-    from armwright.identify.feeling import Felt
+    from armwright.identify.feeling import FeltLog
     from armwright.identify.validation import Held, Prediction
 
 
@@ -30,7 +30,7 @@ def _figure(rows: int, *, sharex: bool = True) -> tuple[Any, Any]:
     return figure, figure.subplots(rows, 1, sharex=sharex, squeeze=False)[:, 0]
 
 
-def timeline(felt: Felt, identified: Identified, path: str | Path | None = None) -> Any:
+def timeline(felt: FeltLog, identified: Identified, path: str | Path | None = None) -> Any:
     """Draw the external torque of each joint, its band, and the contacts; write it if a path is given."""
     ticks = felt.ticks
     figure, axes = _figure(identified.n)
@@ -74,11 +74,11 @@ def load_friction(identified: Identified, log: Log, path: str | Path | None = No
 
     A V-shaped or rising cloud is friction that grows with load; the line is what was identified.
     """
-    from armwright.identify.filtered_log import prepare
+    from armwright.identify.filtered_log import even_samples
     from armwright.identify.gram_matrices import chunks
     from armwright.identify.identifiable import structure
 
-    model, prepared = structure(identified.robot), prepare(log)
+    model, prepared = structure(identified.robot), even_samples(log)
     v, beta = identified.vectors(), identified.beta
     at = model.rank + 3  # the load column
     figure, axes = _figure(identified.n, sharex=False)

@@ -47,7 +47,7 @@ class Grams:
 
 
 @dataclass(frozen=True, eq=False)
-class Chunk:
+class FilteredColumns:
     """Filtered columns of some samples of one piece.
 
     Attributes:
@@ -63,7 +63,7 @@ class Chunk:
 
 def chunks(
     prepared: Prepared, model: Structure, beta: Array, *, dahl: float = friction.DAHL, block: float = 1.0
-) -> Iterator[Chunk]:
+) -> Iterator[FilteredColumns]:
     """Filtered columns of a log, piece by piece, at most `CHUNK` samples at a time.
 
     Args:
@@ -87,7 +87,7 @@ def chunks(
             inner = slice(start - a, stop - a)
             C = _filtered(piece, h, slice(a, b), prepared, model, beta)[inner]
             moving = (np.abs(piece.qd[start:stop]) > MOVING) & known[start:stop]
-            yield Chunk(piece.t[start:stop], C, moving, offset + np.arange(start, stop) // per)
+            yield FilteredColumns(piece.t[start:stop], C, moving, offset + np.arange(start, stop) // per)
         offset += -(-len(piece.t) // per)
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.identify.current_log import Log
 from armwright.identify.drive_gains import Free, Gains, Known, TargetGains, gains_from_targets
-from armwright.identify.filtered_log import Prepared, prepare
+from armwright.identify.filtered_log import Prepared, even_samples
 from armwright.identify.gear_friction import DAHL, TERMS, check_dahl
 from armwright.identify.gram_matrices import Grams, accumulate, scores
 from armwright.identify.identifiable import Structure, structure
@@ -46,7 +46,7 @@ SINGULAR = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class UnknownLayout:
     """Where the unknowns stand in θ = (β, δ of each loaded log, φ, κ).
 
     Attributes:
@@ -119,7 +119,7 @@ class Solution:
     """Result of `solve`.
 
     Attributes:
-        theta: (size,) see `Layout`.
+        theta: (size,) see `UnknownLayout`.
         sigma: (n,) rms residual of each joint [A].
         normal: (size, size) JᵀWJ.
         null: (k, size) directions that the data do not determine.
@@ -133,7 +133,7 @@ class Solution:
     rows: float
 
 
-def solve(grams: Sequence[Grams], layout: Layout, start: Array) -> Solution:
+def solve(grams: Sequence[Grams], layout: UnknownLayout, start: Array) -> Solution:
     """Minimise the weighted residual of all logs from a starting θ whose κ, and known masses, are set."""
     theta = start.copy()
     rows = np.maximum(sum(g.rows for g in grams), 1.0)
@@ -160,7 +160,7 @@ def solve(grams: Sequence[Grams], layout: Layout, start: Array) -> Solution:
     return Solution(theta, sigma, H, null, float(np.sum(rows)))
 
 
-def normal_equations(grams: Sequence[Grams], layout: Layout, theta: Array, sigma: Array) -> tuple[Array, Array]:
+def normal_equations(grams: Sequence[Grams], layout: UnknownLayout, theta: Array, sigma: Array) -> tuple[Array, Array]:
     """JᵀWJ and −JᵀWr of all logs."""
     H, g = np.zeros((layout.size, layout.size)), np.zeros(layout.size)
     for k, gram in enumerate(grams):
@@ -173,7 +173,7 @@ def normal_equations(grams: Sequence[Grams], layout: Layout, theta: Array, sigma
     return H, g
 
 
-def squares(grams: Sequence[Grams], layout: Layout, theta: Array) -> Array:
+def squares(grams: Sequence[Grams], layout: UnknownLayout, theta: Array) -> Array:
     """Σ r² of each joint over all logs (n,) [A²]."""
     out = np.zeros(layout.n)
     for k, gram in enumerate(grams):
@@ -203,7 +203,7 @@ WIDE = 0.25
 """A gain whose deviation exceeds this share of it (±50 % at two deviations) is undetermined."""
 
 
-def covariance(layout: Layout, solution: Solution, blocks: Sequence[Array]) -> Array:
+def covariance(layout: UnknownLayout, solution: Solution, blocks: Sequence[Array]) -> Array:
     """Covariance (size, size) of θ from block sums Cᵀr, one array (blocks, n, m) per log; 0 where θ is fixed.
 
     Directions that the data do not determine have infinite variance; they show as ``inf`` on the diagonal of the
@@ -235,7 +235,7 @@ def covariance(layout: Layout, solution: Solution, blocks: Sequence[Array]) -> A
     return out
 
 
-def undetermined(layout: Layout, solution: Solution, variance: Array) -> Any:
+def undetermined(layout: UnknownLayout, solution: Solution, variance: Array) -> Any:
     """Mask of θ: estimates that others can replace, so that their value says nothing.
 
     A base, payload or friction parameter counts as undetermined where two of its deviations move the currents by more
@@ -266,7 +266,7 @@ class Fit:
     """What least squares found, and what it was found from."""
 
     model: Structure
-    layout: Layout
+    layout: UnknownLayout
     solution: Solution
     covariance: Array
     grams: tuple[Grams, ...]
@@ -309,13 +309,13 @@ def least_squares(
             "fit: free gains need a log with a load of known mass, Load(mass=…): currents show only ratios"
         )
     start_gains, targets = _start(logs, gains, n)
-    layout = Layout(model.rank, n, model.loads, tuple(places), tuple(masses), free)
+    layout = UnknownLayout(model.rank, n, model.loads, tuple(places), tuple(masses), free)
     theta = np.zeros(layout.size)
     theta[: model.rank] = model.base.regrouping @ model.sheet()
     theta[-n:] = 1.0 / start_gains
     for g, mass in enumerate(masses):
         theta[layout.payload(g).start] = mass or 0.0
-    prepared = tuple(prepare(log, rate=rate, cutoff=cutoff) for log in logs)
+    prepared = tuple(even_samples(log, rate=rate, cutoff=cutoff) for log in logs)
     remarks = [f"{p.name}: {text}" for p in prepared for text in p.left_out]
     grams: tuple[Grams, ...] = ()
     for k in range(PASSES):
@@ -352,7 +352,7 @@ def _start(logs: tuple[Log, ...], gains: Gains | None, n: int) -> tuple[Array, T
         return np.full(n, 10.0), None
 
 
-def _moved(layout: Layout, grams: Sequence[Grams], before: Array, after: Array) -> float:
+def _moved(layout: UnknownLayout, grams: Sequence[Grams], before: Array, after: Array) -> float:
     """Largest relative change of a joint's rigid-body torque between two passes, over all logs."""
     worst = 0.0
     for k, gram in enumerate(grams):

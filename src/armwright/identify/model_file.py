@@ -106,10 +106,10 @@ def load_model(path: str | Path) -> Identified:
         raise InputError(f"{file}: not a model of ours; save_model and `armwright identify --out` write them")
     if content.get("version") != VERSION:
         raise InputError(f"{file}: version {content.get('version')!r}; this program reads {VERSION}")
-    return _Reader(file, content).model()
+    return _ModelReader(file, content).model()
 
 
-class _Reader:
+class _ModelReader:
     def __init__(self, file: Path, content: dict[str, Any]) -> None:
         self.file, self.content = file, content
 
@@ -211,7 +211,7 @@ class _Reader:
         if not isinstance(listed, list):
             raise InputError(f"{self.file}: payloads must be a list")
         for one in listed:
-            reader = _Reader(self.file, {"payloads": one})
+            reader = _ModelReader(self.file, {"payloads": one})
             p = reader.numbers("payloads.parameters", (10,))
             if not 0.0 < abs(p[0]) < MOST_MASS:  # negative ones happen, and the remarks of the fit say so
                 raise InputError(f"{self.file}: payloads.parameters: a mass of {p[0]:g} kg cannot be")

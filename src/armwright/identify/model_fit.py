@@ -25,7 +25,7 @@ from armwright.errors import ArmwrightWarning, InputError
 from armwright.identify.consistent_bodies import consistent_parameters
 from armwright.identify.current_log import Log
 from armwright.identify.drive_gains import ASSUMED, Gains
-from armwright.identify.filtered_log import prepare
+from armwright.identify.filtered_log import even_samples
 from armwright.identify.gear_friction import DAHL, TERMS, GearFriction
 from armwright.identify.gram_matrices import accumulate
 from armwright.identify.identifiable import structure
@@ -328,7 +328,7 @@ def fit(
         gains: `Known`, `FromTargets` (default where a log has targets) or `Free` (with a load of known mass).
         payloads: one a log: None without, ``Load()`` or ``Load(mass)`` with a payload, estimated log by log. By
             default none carries any, unless they disagree about it: then the heavier get a ``Load()``, with a warning.
-        rate: of the even samples [Hz], see `prepare`.
+        rate: of the even samples [Hz], see `even_samples`.
         cutoff: of the low-pass [Hz], None without.
         dahl: δ of the friction's hysteresis [rad].
         prior: weight of the description in the consistency step.
@@ -365,7 +365,9 @@ def refit_friction(
     check_log(log, identified.robot)
     part = log if seconds is None else log.rows(log.t <= log.t[0] + seconds)
     model = structure(identified.robot)
-    gram = accumulate(prepare(part, rate=rate, cutoff=cutoff), model, identified.beta, dahl=identified.friction.dahl)
+    gram = accumulate(
+        even_samples(part, rate=rate, cutoff=cutoff), model, identified.beta, dahl=identified.friction.dahl
+    )
     v = identified.vectors()
     columns = [model.rank + k for k in REFITTED]
     coefficients = identified.friction.coefficients.copy()

@@ -10,7 +10,7 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.identify.current_log import Log
-from armwright.identify.filtered_log import prepare
+from armwright.identify.filtered_log import even_samples
 from armwright.identify.gram_matrices import accumulate, scores
 from armwright.identify.identifiable import structure
 from armwright.identify.identified import Identified, PayloadEstimate
@@ -36,14 +36,14 @@ def payload(identified: Identified, log: Log, *, rate: float = 100.0, cutoff: fl
     Args:
         identified: a model without payload.
         log: with the payload on; joints must move.
-        rate: of the even samples [Hz], see `prepare`.
+        rate: of the even samples [Hz], see `even_samples`.
         cutoff: of the low-pass [Hz], None without.
 
     Raises:
         InputError: the log does not move enough to weigh anything.
     """
     check_log(log, identified.robot)
-    prepared = prepare(log, rate=rate, cutoff=cutoff)
+    prepared = even_samples(log, rate=rate, cutoff=cutoff)
     model = structure(identified.robot)
     L, rank, dahl = model.loads, model.rank, identified.friction.dahl
     kappa = 1.0 / identified.gains

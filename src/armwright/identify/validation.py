@@ -20,7 +20,7 @@ from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.identify.current_log import Log
 from armwright.identify.drive_gains import Gains
-from armwright.identify.filtered_log import Prepared, prepare
+from armwright.identify.filtered_log import Prepared, even_samples
 from armwright.identify.gram_matrices import MOVING, chunks
 from armwright.identify.identifiable import structure
 from armwright.identify.identified import Identified, Load, PayloadEstimate, payload_parameters
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """Measured and predicted currents on the even grid of `prepare`, K samples.
+    """Measured and predicted currents on the even grid of `even_samples`, K samples.
 
     Attributes:
         t: (K,) [s]. measured, predicted: (K, n) [A].
@@ -87,12 +87,12 @@ def predict_currents(
         identified: the model.
         log: as read, or prepared already.
         payload: what the tool carries: a `PayloadEstimate` or its (10,) parameters.
-        rate: of the even samples [Hz], see `prepare`.
+        rate: of the even samples [Hz], see `even_samples`.
         cutoff: of the low-pass [Hz], None without.
     """
     if isinstance(log, Log):
         check_log(log, identified.robot)
-        log = prepare(log, rate=rate, cutoff=cutoff)
+        log = even_samples(log, rate=rate, cutoff=cutoff)
     model = structure(identified.robot)
     beta = identified.beta if payload is None else identified.beta + model.loads @ payload_parameters(payload)
     v = identified.vectors(beta)
@@ -126,7 +126,7 @@ def repeat_floor(log: Log, other: Log | None = None, *, least: int = 200) -> Arr
     Returns:
         NaN for joints that rest; None if no path is repeated.
     """
-    first, second = (prepare(x) for x in (log, other if other is not None else log))
+    first, second = (even_samples(x) for x in (log, other if other is not None else log))
     a, b = (max(p.pieces, key=lambda piece: len(piece.t)) for p in (first, second))
     if a.q.shape[1] != b.q.shape[1]:
         return None
@@ -184,7 +184,7 @@ def held_out(identified: Identified, log: Log, load: Load | None = None, again: 
     `again` are logs with the same payload that may run the same path: they give the floor.
     """
     carried = payload(identified, log).parameters if load is not None else None
-    prepared = prepare(log)
+    prepared = even_samples(log)
     found = predict_currents(identified, prepared, payload=carried)
     floors = (repeat_floor(log, other) for other in (None, *again))
     floor = next((x for x in floors if x is not None), None)
@@ -216,7 +216,7 @@ def controller_error(log: Log) -> Array | None:
     """rms(i − i_target)/rms(i) of the controller's own model, filtered alike, moving joints (n,); None without it."""
     if log.target_current is None:
         return None
-    prepared = prepare(log)
+    prepared = even_samples(log)
     top, bottom = np.zeros(log.n), np.zeros(log.n)
     for piece in prepared.pieces:
         i = prepared.filter.without_phase(piece.current)

@@ -12,7 +12,7 @@ from armwright.kinematics.forward import frame_pose
 from armwright.kinematics.ik_branches import Branches
 from armwright.kinematics.ik_levenberg import minimise
 from armwright.kinematics.ik_limits import TURN, fit_turns
-from armwright.kinematics.ik_numeric import Found, goal_numbers, ik_task, search, solves
+from armwright.kinematics.ik_numeric import IkFound, goal_numbers, ik_task, search, solves
 from armwright.kinematics.ik_result import EXACT, IKBatch
 from armwright.kinematics.ik_spherical_wrist import spherical_wrist_branches
 from armwright.kinematics.ik_ur import ur_branches
@@ -43,7 +43,7 @@ USABLE_GAUGE = 1e-6
 TRIALS = np.array([sign * k * np.pi / 24.0 for k in range(1, 25) for sign in (1.0, -1.0)])
 
 
-class Rows(NamedTuple):
+class IkRows(NamedTuple):
     """Verified solutions, sorted by target: (N,) target index, (N, n) q, (N,) errors [m], [rad], singular, inside."""
 
     target: NDArray[np.int64]
@@ -53,10 +53,10 @@ class Rows(NamedTuple):
     singular: Mask
     inside: Mask
 
-    def pick(self, rows: Mask | NDArray[np.int64]) -> Rows:
+    def pick(self, rows: Mask | NDArray[np.int64]) -> IkRows:
         """Keep some rows, in the order given."""
         t, q, p, r, s, i = self
-        return Rows(t[rows], q[rows], p[rows], r[rows], s[rows], i[rows])
+        return IkRows(t[rows], q[rows], p[rows], r[rows], s[rows], i[rows])
 
 
 def _branches(robot: Robot, body: int | None, name: str, home: HomeAxes, goal: Array, seed: Array) -> Branches:
@@ -93,7 +93,7 @@ def _gauge_factor(robot: Robot, body: int | None, name: str, home: HomeAxes) -> 
 
 def _verified(
     robot: Robot, body: int | None, name: str, home: HomeAxes, goal: Array, seed: Array, limits: bool
-) -> Rows:
+) -> IkRows:
     """Take every branch that forward kinematics confirms, polish what is off, merge repetitions."""
     found = _branches(robot, body, name, home, goal, seed)
     target, slot = np.nonzero(found.ok > 0.5)
@@ -113,7 +113,7 @@ def _verified(
     suspect &= ~free
     if suspect.any():
         suspect[suspect] = singular_pose(robot, body, q[suspect])
-    rows = Rows(target, fitted.q, position, rotation, free | suspect, fitted.inside).pick(solves(position, rotation))
+    rows = IkRows(target, fitted.q, position, rotation, free | suspect, fitted.inside).pick(solves(position, rotation))
     # two branches can only coincide where det J vanishes
     return rows.pick(_new(rows.target, rows.q)) if rows.singular.any() else rows
 
@@ -128,16 +128,18 @@ def _new(target: NDArray[np.int64], q: Array) -> Mask:
     return keep
 
 
-def _with(robot: Robot, body: int | None, rows: Rows, extra: Found, target: NDArray[np.int64], seed: Array) -> Rows:
+def _with(
+    robot: Robot, body: int | None, rows: IkRows, extra: IkFound, target: NDArray[np.int64], seed: Array
+) -> IkRows:
     """Add solutions that the search found where the closed form had none to offer (free joints, inexact geometry)."""
     won = extra.solved
     if not won.any():
         return rows
     fitted = fit_turns(robot, extra.q[won], seed[target[won]], True)
     singular = singular_pose(robot, body, fitted.q)
-    more = Rows(target[won], fitted.q, extra.position[won], extra.rotation[won], singular, fitted.inside)
+    more = IkRows(target[won], fitted.q, extra.position[won], extra.rotation[won], singular, fitted.inside)
     joined: list[Any] = [np.concatenate(pair) for pair in zip(rows, more, strict=True)]
-    return Rows(*joined)
+    return IkRows(*joined)
 
 
 def solve_closed(
@@ -149,7 +151,7 @@ def solve_closed(
     unsolved = np.ones(count, dtype=bool)
     unsolved[rows.target[rows.inside] if limits else rows.target] = False
     missed = np.flatnonzero(unsolved)
-    best: Found | None = None
+    best: IkFound | None = None
     if missed.size:
         start = seed[missed].copy()
         first = np.unique(rows.target, return_index=True)
@@ -161,7 +163,7 @@ def solve_closed(
 
 
 def _arrange(
-    rows: Rows, count: int, seed: Array, limits: bool, name: str, missed: NDArray[np.int64], best: Found | None
+    rows: IkRows, count: int, seed: Array, limits: bool, name: str, missed: NDArray[np.int64], best: IkFound | None
 ) -> IKBatch:
     """Order the solutions of each target (inside limits first, nearest to the seed first) and state the outcome."""
     away = np.linalg.norm(rows.q - seed[rows.target], axis=-1)

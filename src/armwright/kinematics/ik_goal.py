@@ -67,7 +67,7 @@ MEET = 1e-9
 UPPER, FORE = 2, 3  # bodies moved by joints 3 and 4: the upper arm carries E, the forearm W
 
 
-class Places(NamedTuple):
+class ElbowPlaces(NamedTuple):
     """S in the base frame, E in the frame of the upper arm, W in that of the forearm, each (3,) [m]."""
 
     shoulder: Array
@@ -75,7 +75,7 @@ class Places(NamedTuple):
     wrist: Array
 
 
-def _places(robot: Robot) -> Places:
+def _places(robot: Robot) -> ElbowPlaces:
     """Find shoulder, elbow and wrist from the axes at q = 0; `NotSupportedError` says what an arm lacks."""
     tree = robot.tree
     if not (tree.n == tree.nb == 7 and all(tree.revolute) and len(tree.ancestors(tree.tip)) == 7):
@@ -97,10 +97,10 @@ def _places(robot: Robot) -> Places:
     along = np.linalg.solve(np.stack([z[2], -z[3], normal], axis=1), p[3] - p[2])[1]
     elbow = p[3] + along * z[3]
     (R2, p2), (R3, p3) = poses[UPPER], poses[FORE]
-    return Places(points[0], R2.T @ (elbow - p2), R3.T @ (points[1] - p3))
+    return ElbowPlaces(points[0], R2.T @ (elbow - p2), R3.T @ (points[1] - p3))
 
 
-def places(robot: Robot) -> Places:
+def places(robot: Robot) -> ElbowPlaces:
     """Shoulder, elbow and wrist of an arm, found once."""
     return robot.memo("elbow_places", _places)
 
@@ -112,7 +112,7 @@ class Swivel(NamedTuple):
     row: Traced
 
 
-def swivel(arm: Robot | Tree, q: Traced, at: Places) -> Swivel:
+def swivel(arm: Robot | Tree, q: Traced, at: ElbowPlaces) -> Swivel:
     """Angle of the elbow at q (7,), on floats and on symbols."""
     tree = as_tree(arm)
     poses = body_poses(tree, q, range(4))
@@ -134,7 +134,7 @@ def swivel(arm: Robot | Tree, q: Traced, at: Places) -> Swivel:
     return Swivel(angle, np.array([*row, 0.0, 0.0, 0.0]))
 
 
-def swivel_angle(arm: Robot | Tree, q: Traced, at: Places) -> Traced:
+def swivel_angle(arm: Robot | Tree, q: Traced, at: ElbowPlaces) -> Traced:
     """The angle alone."""
     return swivel(arm, q, at).angle
 
@@ -217,7 +217,7 @@ class Measured(NamedTuple):
 
 
 def measure(
-    robot: Robot, body: int | None, q: Traced, goal: Traced, aim: Aim, length: float, at: Places | None = None
+    robot: Robot, body: int | None, q: Traced, goal: Traced, aim: Aim, length: float, at: ElbowPlaces | None = None
 ) -> Measured:
     """Compare the frame at q (n,) with a goal (12,) or, with the elbow, (13,); `length` weighs metres against radians.
 

@@ -46,7 +46,7 @@ FIRST = {"cost": np.inf, "promised": 1.0, "damping": FIRST_DAMPING / SHRINK, "gr
 """Slots before the first step. No trial has a cost yet: the first one is kept, and lowers the damping."""
 
 
-class Outcome(NamedTuple):
+class IkOutcome(NamedTuple):
     """Where the iteration ended: q (N, n), errors (N,) [m], [rad]; `flat` where it rests in a local minimum."""
 
     q: Array
@@ -55,7 +55,7 @@ class Outcome(NamedTuple):
     flat: Mask
 
 
-class Task(NamedTuple):
+class IkTask(NamedTuple):
     """What is minimised: the aim, the bounds (n,), and the iteration.
 
     `rows_at` gives the weighed Jacobians (N, rows, n) at configurations (N, n) for goals (N, numbers); `spare` keeps
@@ -152,7 +152,7 @@ def volume(J: Traced) -> Traced:
     return np.array([out, np.trace(G)])
 
 
-def minimise(task: Task, goal: Array, start: Array, iterations: int) -> Outcome:
+def minimise(task: IkTask, goal: Array, start: Array, iterations: int) -> IkOutcome:
     """Minimise the pose error from `start` (N, n) towards `goal` (N, numbers); every start ends on its own.
 
     A start ends when its error is below `GOAL_TOLERANCE`, when the projected gradient vanishes (a local minimum, where
@@ -167,7 +167,7 @@ def minimise(task: Task, goal: Array, start: Array, iterations: int) -> Outcome:
         **FIRST,
     }
     end = (_compiled if backend() == "llvm" else _on_tape)(task.plan, given, count, iterations + 1)
-    return Outcome(end("q"), end("position")[:, 0], end("rotation")[:, 0], end("flat")[:, 0] > 0.0)
+    return IkOutcome(end("q"), end("position")[:, 0], end("rotation")[:, 0], end("flat")[:, 0] > 0.0)
 
 
 def _compiled(plan: LoopPlan, given: Mapping[str, Any], count: int, most: int) -> Callable[[str], Array]:

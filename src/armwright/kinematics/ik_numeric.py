@@ -21,7 +21,7 @@ from armwright.graph.kernel import backend
 from armwright.graph.loop import Loop
 from armwright.kinematics.extent import SINGULAR_BELOW, characteristic_length, full_rank, lost_rank, reach
 from armwright.kinematics.ik_goal import POSE, POSITION, Aim, measure, places
-from armwright.kinematics.ik_levenberg import FIRST, Outcome, Task, iteration_plan, minimise
+from armwright.kinematics.ik_levenberg import FIRST, IkOutcome, IkTask, iteration_plan, minimise
 from armwright.kinematics.ik_limits import fit_turns, random_starts
 from armwright.kinematics.ik_result import EXACT, IKBatch, IKResult
 from armwright.robot.kernels import kernel
@@ -55,7 +55,7 @@ RANDOM_SEED = 20120612
 """Of the starts: any number, and always the same, so that a call repeats itself."""
 
 
-class Found(NamedTuple):
+class IkFound(NamedTuple):
     """Best configuration a target (B, n), its errors (B,), whether it solves, whether it rests in a minimum (B,)."""
 
     q: Array
@@ -65,7 +65,7 @@ class Found(NamedTuple):
     flat: Mask
 
 
-class Search(NamedTuple):
+class IkSearch(NamedTuple):
     """What is asked: the aim, whether to keep to the joint limits, how many random starts."""
 
     aim: Aim = POSE
@@ -73,12 +73,12 @@ class Search(NamedTuple):
     restarts: int = RESTARTS
 
 
-def ik_task(robot: Robot, body: int | None, limits: bool, aim: Aim = POSE) -> Task:
+def ik_task(robot: Robot, body: int | None, limits: bool, aim: Aim = POSE) -> IkTask:
     """Bounds, weights and iteration of one arm, frame and aim, made once."""
     return robot.memo(("ik_task", body, limits, aim), _task, body, limits, aim)
 
 
-def _task(robot: Robot, body: int | None, limits: bool, aim: Aim) -> Task:
+def _task(robot: Robot, body: int | None, limits: bool, aim: Aim) -> IkTask:
     open_range = np.full(robot.n, np.inf)
     lower, upper = (robot.lower, robot.upper) if limits else (-open_range, open_range)
     at, length = (places(robot) if aim.elbow else None), characteristic_length(robot)
@@ -88,7 +88,7 @@ def _task(robot: Robot, body: int | None, limits: bool, aim: Aim) -> Task:
 
     rows = kernel(robot, rows_at, check_finite=False, shapes={"goal": aim.numbers})
     plan = iteration_plan(robot, body, aim, length, lower, upper)
-    return Task(aim, lower, upper, length, plan, rows, {})
+    return IkTask(aim, lower, upper, length, plan, rows, {})
 
 
 def goal_numbers(T: Array, elbow: float | None = None) -> Array:
@@ -102,12 +102,12 @@ def solves(position: Array, rotation: Array) -> Mask:
     return np.asarray((position <= EXACT) & (rotation <= EXACT))
 
 
-def singular_at(robot: Robot, body: int | None, task: Task, q: Array, goal: Array) -> Mask:
+def singular_at(robot: Robot, body: int | None, task: IkTask, q: Array, goal: Array) -> Mask:
     """Whether the task's Jacobian at solutions (N, n) of goals has lost rank, metres weighed by the arm's length."""
     return lost_rank(task.rows_at(q, goal), task_rank(robot, body, task))
 
 
-def task_rank(robot: Robot, body: int | None, task: Task) -> int:
+def task_rank(robot: Robot, body: int | None, task: IkTask) -> int:
     """Return the rank that the task's Jacobian has in general."""
     axes = task.aim.axes
     return (
@@ -117,7 +117,7 @@ def task_rank(robot: Robot, body: int | None, task: Task) -> int:
     )
 
 
-def _best(task: Task, found: Outcome, seed: Array, groups: int) -> Found:
+def _best(task: IkTask, found: IkOutcome, seed: Array, groups: int) -> IkFound:
     """Of the starts of each target (groups × starts rows) take the solution nearest the seed, else the least error."""
     starts = found.q.shape[0] // groups
     q = found.q.reshape(groups, starts, -1)
@@ -128,11 +128,18 @@ def _best(task: Task, found: Outcome, seed: Array, groups: int) -> Found:
     worst = np.where(solved, away / (1.0 + away), 2.0 + error)
     k = np.argmin(worst, axis=1)
     rows = np.arange(groups)
-    return Found(q[rows, k], position[rows, k], rotation[rows, k], solved[rows, k], flat[rows, k])
+    return IkFound(q[rows, k], position[rows, k], rotation[rows, k], solved[rows, k], flat[rows, k])
 
 
 def _restart(
-    robot: Robot, task: Task, goal: Array, seed: Array, best: Found, count: int, limits: bool, rng: np.random.Generator
+    robot: Robot,
+    task: IkTask,
+    goal: Array,
+    seed: Array,
+    best: IkFound,
+    count: int,
+    limits: bool,
+    rng: np.random.Generator,
 ) -> None:
     """Try the targets still open in `best` again from `count` random starts each, and write what is better into it."""
     open_targets = np.flatnonzero(~best.solved)
@@ -147,7 +154,7 @@ def _restart(
             old[rows] = new
 
 
-def search(robot: Robot, task: Task, goal: Array, seed: Array, restarts: int, limits: bool) -> Found:
+def search(robot: Robot, task: IkTask, goal: Array, seed: Array, restarts: int, limits: bool) -> IkFound:
     """Search a configuration for every goal (B, numbers), from seed (B, n) and then from `restarts` random starts."""
     best = _best(task, minimise(task, goal, seed, ITERATIONS), seed, goal.shape[0])
     rng = np.random.default_rng(RANDOM_SEED)
@@ -175,7 +182,7 @@ def solve_numeric(
     body: int | None,
     goal: Array,
     seed: Array,
-    asked: Search,
+    asked: IkSearch,
 ) -> IKBatch:
     """Solve goals (B, numbers) numerically; seed (B, n). See `armwright.kinematics.inverse.ik` for the meaning."""
     aim, limits, restarts = asked
@@ -270,7 +277,7 @@ class Workspace:
         return self.memory[:, self.slots[name]].transpose(0, 2, 1).reshape(-1, size)[: self.lanes]
 
 
-def solve_one(robot: Robot, body: int | None, goal: Array, seed: Array, asked: Search) -> IKResult | None:
+def solve_one(robot: Robot, body: int | None, goal: Array, seed: Array, asked: IkSearch) -> IKResult | None:
     """Solve one goal (numbers,) from seed (n,); None where there is more to say than a solution inside the limits."""
     if backend() != "llvm":
         return None
@@ -315,7 +322,7 @@ def _starts(robot: Robot, limits: bool, count: int, length: float) -> Array:
     return random_starts(robot, count, limits, np.random.default_rng(RANDOM_SEED), length)
 
 
-def _attempt(task: Task, goal: Array, starts: Array, seed: Array) -> tuple[Array, Array | None, Array | None]:
+def _attempt(task: IkTask, goal: Array, starts: Array, seed: Array) -> tuple[Array, Array | None, Array | None]:
     """Best end of these starts: q (n,), its errors (2,) or None if it does not solve, and J if it may be singular."""
     lanes, n = starts.shape
     spare = task.spare.setdefault(lanes, [])

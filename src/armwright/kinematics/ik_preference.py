@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.kinematics.ik_levenberg import Outcome, Task, minimise
+from armwright.kinematics.ik_levenberg import IkOutcome, IkTask, minimise
 from armwright.kinematics.ik_limits import middle
-from armwright.kinematics.ik_numeric import Search, ik_task, singular_at
+from armwright.kinematics.ik_numeric import IkSearch, ik_task, singular_at
 from armwright.kinematics.ik_result import EXACT, IKBatch
 from armwright.kinematics.jacobians import frame_jacobian
 from armwright.robot.kernels import kernel
@@ -78,7 +78,7 @@ def lost_volume(arm: Robot, q: Traced, body: int | None) -> Traced:
 
 
 def with_preference(
-    robot: Robot, body: int | None, goal: Array, batch: IKBatch, asked: Search, prefer: str | ArrayLike
+    robot: Robot, body: int | None, goal: Array, batch: IKBatch, asked: IkSearch, prefer: str | ArrayLike
 ) -> IKBatch:
     """Return a batch with its solutions inside the limits moved to where the preference is least nearby."""
     won = np.flatnonzero(batch.ok)
@@ -107,7 +107,7 @@ def with_preference(
     )
 
 
-def improve(robot: Robot, body: int | None, task: Task, goal: Array, q: Array, prefer: str | ArrayLike) -> Outcome:
+def improve(robot: Robot, body: int | None, task: IkTask, goal: Array, q: Array, prefer: str | ArrayLike) -> IkOutcome:
     """Move solutions q (N, n) of goals (N, numbers) along the task's null space, down the gradient of the cost."""
     rows = task.aim.rows
     if robot.n <= rows:
@@ -145,7 +145,7 @@ def improve(robot: Robot, body: int | None, task: Task, goal: Array, q: Array, p
     return best
 
 
-def _spared(task: Task, goal: Array, q: Array, g: Array) -> Array:
+def _spared(task: IkTask, goal: Array, q: Array, g: Array) -> Array:
     """The part of g (N, n) in the null space of the task's Jacobian at q (N, n)."""
     J = task.rows_at(q, goal)
     return np.asarray(g - (np.linalg.pinv(J) @ (J @ g[..., None]))[..., 0])

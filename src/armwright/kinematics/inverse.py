@@ -15,7 +15,7 @@ from armwright.kinematics.ik_classification import HomeAxes, IKClass, analyse
 from armwright.kinematics.ik_closed_form import solve_closed
 from armwright.kinematics.ik_goal import POSITION, aim_of
 from armwright.kinematics.ik_limits import middle
-from armwright.kinematics.ik_numeric import RESTARTS, Search, goal_numbers, solve_numeric, solve_one
+from armwright.kinematics.ik_numeric import RESTARTS, IkSearch, goal_numbers, solve_numeric, solve_one
 from armwright.kinematics.ik_preference import with_preference
 from armwright.kinematics.ik_result import IKBatch, IKResult
 
@@ -116,7 +116,7 @@ def ik(
     if home is not None and plain and method != "numeric":
         batch = solve_closed(robot, body, kind.name, home, flat, start, limits=limits, restarts=int(restarts))
         return batch[0] if shape == () else batch.reshape(shape)
-    asked = Search(aim, limits, int(restarts))
+    asked = IkSearch(aim, limits, int(restarts))
     numbers = goal_numbers(flat, elbow if elbow is None else number(elbow, "elbow"))
     if shape == () and prefer is None and (found := solve_one(robot, body, numbers[0], start[0], asked)) is not None:
         return found

@@ -6,8 +6,9 @@ from armwright.lab.net import LabError
 from armwright.lab.packets import read_packets
 from armwright.lab.recorder import Recorder
 from armwright.lab.replay_devices import Replay
-from armwright.lab.robot_link import RobotLink, Sample, connect
+from armwright.lab.robot_link import RobotLink, RobotSample, connect
 from armwright.lab.stand import Stand
+from armwright.packages import former_names
 
 __all__ = [
     "Alignment",
@@ -15,9 +16,11 @@ __all__ = [
     "Recorder",
     "Replay",
     "RobotLink",
-    "Sample",
+    "RobotSample",
     "Stand",
     "align",
     "connect",
     "read_packets",
 ]
+
+__getattr__ = former_names(__name__, {"Sample": "RobotSample"})

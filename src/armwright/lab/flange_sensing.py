@@ -29,7 +29,7 @@ EARTH = np.array([0.3, 0.0, -0.45])
 """Magnetic field, base axes [arbitrary units, 1 at full size about Central Europe]."""
 
 
-class Felt(NamedTuple):
+class FeltWrench(NamedTuple):
     """Truth at the sensors: wrench of tool and world on the sensor (6,) in its axes; specific force, rate, field."""
 
     wrench: Array
@@ -39,14 +39,14 @@ class Felt(NamedTuple):
 
 
 def felt_kernel(robot: Robot, surroundings: Callable[..., Traced], inputs: tuple[str, ...]) -> Kernel:
-    """(q, qd, qdd, push, load) → `Felt`; load (4,) is mass [kg] and centre in the flange's frame [m].
+    """(q, qd, qdd, push, load) → `FeltWrench`; load (4,) is mass [kg] and centre in the flange's frame [m].
 
     A sensor at the flange feels what acts beyond it: the last body's contacts and pushes, and the load's weight and
     inertia. The last body itself counts as the robot's side.
     """
     n, nb, tip = robot.n, len(robot.bodies), robot.tip
 
-    def feel(q: Traced, qd: Traced, qdd: Traced, push: Traced, load: Traced) -> Felt:
+    def feel(q: Traced, qd: Traced, qdd: Traced, push: Traced, load: Traced) -> FeltWrench:
         given = {"arm": robot, "t": 0.0, "q": q, "qd": qd, "push": push}
         acting = surroundings(**{name: given[name] for name in inputs})[tip]
         T, J = pose_jacobian(robot, q)
@@ -64,7 +64,7 @@ def felt_kernel(robot: Robot, surroundings: Callable[..., Traced], inputs: tuple
         centre = T[:3, 3] + R @ load[1:]
         moment = acting[3:] + np.cross(link[:3, 3] - origin, acting[:3]) + np.cross(centre - origin, carried)
         wrench = np.concatenate([R.T @ force, R.T @ moment])
-        return Felt(wrench, R.T @ (moved(IMU_AT) - robot.gravity), R.T @ spin, R.T @ EARTH)
+        return FeltWrench(wrench, R.T @ (moved(IMU_AT) - robot.gravity), R.T @ spin, R.T @ EARTH)
 
     shapes: dict[str, tuple[int, ...]] = {"q": (n,), "qd": (n,), "qdd": (n,), "push": (nb, 6), "load": (4,)}
     return compile_function(feel, shapes, name="lab felt", check_finite=False)

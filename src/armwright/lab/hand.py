@@ -15,14 +15,14 @@ from armwright.errors import InputError
 from armwright.lab.flange_sensing import FT_AT
 
 if TYPE_CHECKING:
-    from armwright.lab.flange_sensing import Felt
-    from armwright.lab.lab_plant import Plant
+    from armwright.lab.flange_sensing import FeltWrench
+    from armwright.lab.lab_plant import LabPlant
     from armwright.types import Array
 
 MOST_FORCE, MOST_SECONDS, MOST_PUSHES = 500.0, 60.0, 1000
 
 
-class Push(NamedTuple):
+class HandPush(NamedTuple):
     """F(t) = force · sin(π (t − begin)/seconds); controller time [s], force (3,) [N] on the arm, base axes."""
 
     begin: float
@@ -35,7 +35,7 @@ class Push(NamedTuple):
         return np.sin(np.pi * share) * np.array(self.force) if 0.0 < share < 1.0 else np.zeros(3)
 
 
-def push(begin: float, seconds: float, fx: float, fy: float, fz: float) -> Push:
+def push(begin: float, seconds: float, fx: float, fy: float, fz: float) -> HandPush:
     """A push, checked."""
     numbers = np.array([begin, seconds, fx, fy, fz])
     if not np.isfinite(numbers).all() or not 0.0 < seconds <= MOST_SECONDS or np.abs(numbers[2:]).max() > MOST_FORCE:
@@ -43,10 +43,10 @@ def push(begin: float, seconds: float, fx: float, fy: float, fz: float) -> Push:
             f"push: five finite numbers (begin, seconds, fx, fy, fz), up to {MOST_SECONDS:g} s and {MOST_FORCE:g} N, "
             f"got {numbers.tolist()}"
         )
-    return Push(begin, seconds, (fx, fy, fz))
+    return HandPush(begin, seconds, (fx, fy, fz))
 
 
-def push_of(line: str) -> Push:
+def push_of(line: str) -> HandPush:
     """The push that a line of text tells."""
     try:
         numbers = [float(word) for word in line.split()]
@@ -60,18 +60,18 @@ def push_of(line: str) -> Push:
 class Hand:
     """Pushes an arm; called every tick like a sensor, and acts on the next one."""
 
-    def __init__(self, plant: Plant) -> None:
-        self._plant, self._pushes = plant, list[Push]()
+    def __init__(self, plant: LabPlant) -> None:
+        self._plant, self._pushes = plant, list[HandPush]()
         self._to_link = np.linalg.inv(plant.robot.T_tip_tool)[:3, 3]
         self._busy = False
 
-    def add(self, one: Push) -> None:
+    def add(self, one: HandPush) -> None:
         """Plan a push."""
         if len(self._pushes) >= MOST_PUSHES:
             raise InputError(f"hand: at most {MOST_PUSHES} pushes can be planned")
         self._pushes.append(one)
 
-    def __call__(self, ticks: int, felt: Felt) -> None:
+    def __call__(self, ticks: int, felt: FeltWrench) -> None:
         """Push as planned."""
         t = ticks * 0.002
         self._pushes = [p for p in self._pushes if p.begin + p.seconds > t]

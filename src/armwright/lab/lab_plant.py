@@ -35,7 +35,7 @@ from armwright.kinematics.frame_motion import point_jacobian_dot
 from armwright.kinematics.ik_numeric import RESTARTS
 from armwright.kinematics.inverse import ik
 from armwright.kinematics.jacobians import point_jacobian, pose_jacobian
-from armwright.lab.flange_sensing import Felt, felt_kernel
+from armwright.lab.flange_sensing import FeltWrench, felt_kernel
 from armwright.motion.joint_curve import closed_form
 from armwright.robot.kernels import kernel
 from armwright.robot.measured import carrying, current_map, lab_arm, load_of
@@ -151,7 +151,7 @@ BEYOND = np.array([9.0, 0.0, 0.0, 0.0, 0.0, 0.0])  # a pose out of reach
 MOST_LOAD = 10.0  # [kg]
 
 
-class Published(NamedTuple):
+class PublishedState(NamedTuple):
     """Poses are x y z [m] and rotation vector [rad]; speeds and force linear first, base axes, at the TCP.
 
     `torque` (n,) is what the model says that the reference needs, without friction: "target moment" on a UR.
@@ -176,12 +176,12 @@ def _tcp(robot: Robot, q: Traced, tcp: Traced) -> tuple[Traced, Traced]:
 
 
 def published_kernel(robot: Robot) -> Kernel:
-    """Everything that is published about the tool, traced: (q, qd, qdd, ref, tau_ext, tcp, load) → `Published`."""
+    """Everything that is published about the tool, traced: (q, qd, qdd, ref, tau_ext, tcp, load) → `PublishedState`."""
     n = robot.n
 
     def publish(
         q: Traced, qd: Traced, qdd: Traced, ref: Traced, tau_ext: Traced, tcp: Traced, load: Traced
-    ) -> Published:
+    ) -> PublishedState:
         pose, J = _tcp(robot, q, tcp)
         q_ref, qd_ref, qdd_ref = ref[:n], ref[n : 2 * n], ref[2 * n :]
         target, J_ref = _tcp(robot, q_ref, tcp)
@@ -190,7 +190,7 @@ def published_kernel(robot: Robot) -> Kernel:
         force = ltdl_solve(J @ J.T + DAMPING * np.eye(6), J @ tau_ext)
         # J̇ q̇ is left out: below 1 m/s² at the speeds of a UR5
         felt = (J @ qdd)[:3] - robot.gravity
-        return Published(pose, speed, target, J_ref @ qd_ref, force, exp_so3(pose[3:]).T @ felt, torque)
+        return PublishedState(pose, speed, target, J_ref @ qd_ref, force, exp_so3(pose[3:]).T @ felt, torque)
 
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("q", "qd", "qdd"), (n,))
     shapes |= {"ref": (3 * n,), "tau_ext": (n,), "tcp": (6,), "load": (4,)}
@@ -228,7 +228,7 @@ def _pushed(push: Traced) -> Traced:
     return push
 
 
-class Plant:
+class LabPlant:
     """The arm in the lab, at rest at `q0` and compiled when it has been made.
 
     Attributes:
@@ -292,10 +292,10 @@ class Plant:
         self.live.qd[...] = self.live.tau[...] = 0.0
         self.qdd = np.zeros(6)
 
-    def look(self) -> Published:
+    def look(self) -> PublishedState:
         """Compute what is published of the present state."""
         p, load = self.live, self.live.memory["load"]
-        self.now = Published(*self._publish(p.q, p.qd, self.qdd, p.ref, p.outputs["tau_ext"], self.tcp, load))
+        self.now = PublishedState(*self._publish(p.q, p.qd, self.qdd, p.ref, p.outputs["tau_ext"], self.tcp, load))
         return self.now
 
     def measured_current(self) -> Array:
@@ -326,10 +326,10 @@ class Plant:
         self.live.become(self.robot.with_payload(mass, centre))
         self._carried = np.array([mass, *centre])
 
-    def feel(self) -> Felt:
+    def feel(self) -> FeltWrench:
         """What sensors at the flange feel now."""
         p = self.live
-        return Felt(*self._feel(p.q, p.qd, self.qdd, p.inputs["push"], self._carried))
+        return FeltWrench(*self._feel(p.q, p.qd, self.qdd, p.inputs["push"], self._carried))
 
     def told(self, mass: float, centre: Array) -> None:
         """Tell the controller what it carries; servo and observer believe it."""

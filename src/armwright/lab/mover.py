@@ -16,7 +16,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.lab.net import LabError
-from armwright.lab.robot_link import RobotLink, Sample
+from armwright.lab.robot_link import RobotLink, RobotSample
 from armwright.lab.wire.script_text import Call, parse_call
 
 JOINTS = ("Base", "Shoulder", "Elbow", "Wrist1", "Wrist2", "Wrist3")
@@ -115,11 +115,11 @@ def move(
                 told(number, command)
 
 
-def _off(sample: Sample, command: Command) -> float:
+def _off(sample: RobotSample, command: Command) -> float:
     return float(np.abs(np.array(sample.values["actual_q"]) - command.goal).max())
 
 
-def _on_its_way(sample: Sample, command: Command) -> bool:
+def _on_its_way(sample: RobotSample, command: Command) -> bool:
     """Whether the arm is not at rest where it was sent."""
     speeds = (*sample.values["actual_qd"], *sample.values.get("target_qd", ()))
     return _off(sample, command) > NEAR or max(map(abs, speeds)) > MOVING

@@ -167,7 +167,7 @@ def read_facts(path: str | Path) -> dict[str, Any]:
     return {}
 
 
-class _Message(NamedTuple):
+class _PacketMessage(NamedTuple):
     packet: Packet
 
 
@@ -194,7 +194,9 @@ def _records(file: BinaryIO, path: str) -> Iterator[Any]:
             elif kind == "Message":
                 topic = topics.get(record.channel_id)
                 if topic is not None:
-                    yield _Message(Packet(topic, record.log_time, record.publish_time, record.sequence, record.data))
+                    yield _PacketMessage(
+                        Packet(topic, record.log_time, record.publish_time, record.sequence, record.data)
+                    )
             else:
                 yield record
     except errors.InvalidMagic as error:

@@ -21,7 +21,7 @@ from typing import Any
 from armwright.lab.mover import JOINTS
 from armwright.lab.net import LabError
 from armwright.lab.packets import Channel, Packet, PacketWriter, recipe_from
-from armwright.lab.sources import Source, host_clock
+from armwright.lab.sources import PacketSource, host_clock
 from armwright.lab.wire.rtde import BrokenStreamError, Recipe
 from armwright.recording.formats.protobuf import JOINT_STATES, joint_layout, joint_schema, varint
 
@@ -86,7 +86,7 @@ AGAIN = 0.2  # [s] before a device is tried again
 
 
 @dataclass
-class Tally:
+class DeviceTally:
     """Of one device: packets received, packets lost by its counter, connections, restarts of its counter.
 
     Attributes:
@@ -119,11 +119,11 @@ class Recorder:
         tallies: by topic. failed: why writing ended early, such as a full disk; empty if it did not.
     """
 
-    def __init__(self, path: str | Path, sources: Sequence[Source], facts: dict[str, Any] | None = None) -> None:
+    def __init__(self, path: str | Path, sources: Sequence[PacketSource], facts: dict[str, Any] | None = None) -> None:
         """Prepare; `facts` become metadata at the end, and may be completed until then."""
         self._writer = PacketWriter(Path(path))
         self._sources, self._facts = list(sources), facts if facts is not None else {}
-        self.tallies = {source.topic: Tally() for source in self._sources}
+        self.tallies = {source.topic: DeviceTally() for source in self._sources}
         self._queue: deque[Packet | Channel] = deque()
         self._end = threading.Event()
         self._read_all = threading.Event()
@@ -160,7 +160,7 @@ class Recorder:
         """Packets in the file."""
         return self._writer.written
 
-    def _read(self, source: Source) -> None:
+    def _read(self, source: PacketSource) -> None:
         tally = self.tallies[source.topic]
         before: int | None = None
         while not self._end.is_set():

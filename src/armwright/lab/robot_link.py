@@ -17,7 +17,7 @@ from armwright.lab.wire.rtde import BrokenStreamError
 STALE = 0.1  # [s]
 
 
-class Sample(NamedTuple):
+class RobotSample(NamedTuple):
     """Values by name; device time [s]; host monotonic time of arrival [s]; number; publications lost before it."""
 
     values: dict[str, Any]
@@ -51,7 +51,7 @@ class RobotLink:
             raise
         self.host, self.version, self.period, self.lost = source.host, source.version, source.period, 0
         self._news = threading.Condition()
-        self._last: Sample | None = None
+        self._last: RobotSample | None = None
         self._error = ""
         self._end = False
         self._thread = threading.Thread(target=self._read, name="robot link", daemon=True)
@@ -69,7 +69,7 @@ class RobotLink:
                         self.lost += max(0, step - 1)
                         number = self._last.number + 1 if self._last else 0
                         values = self._source.recipe.unpack(data[head:])
-                        self._last = Sample(values, device * 1e-9, time.monotonic(), number, max(0, step - 1))
+                        self._last = RobotSample(values, device * 1e-9, time.monotonic(), number, max(0, step - 1))
                         self._news.notify_all()
         except (OSError, LabError, BrokenStreamError) as error:
             with self._news:
@@ -78,7 +78,7 @@ class RobotLink:
         finally:
             self._source.close()
 
-    def latest(self) -> Sample:
+    def latest(self) -> RobotSample:
         """The newest sample.
 
         Raises:
@@ -91,7 +91,7 @@ class RobotLink:
                 raise LabError(self._trouble())
             return self._last
 
-    def next(self, after: Sample | None = None) -> Sample:
+    def next(self, after: RobotSample | None = None) -> RobotSample:
         """The first sample that is newer than `after` (than the newest, if omitted).
 
         Raises:

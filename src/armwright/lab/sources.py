@@ -117,7 +117,7 @@ Item = tuple[int, int, bytes]
 """Device time [ns], counter, bytes as framed."""
 
 
-class Source(Protocol):
+class PacketSource(Protocol):
     """A device that can be opened again and again.
 
     Attributes:

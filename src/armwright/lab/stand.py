@@ -20,7 +20,7 @@ from armwright.lab.controller.controller import TICK, Controller
 from armwright.lab.controller.published import realtime_packet, values
 from armwright.lab.controller.script_programs import run_text
 from armwright.lab.lab_clock import Clock
-from armwright.lab.lab_plant import Plant
+from armwright.lab.lab_plant import LabPlant
 from armwright.lab.net import Connection, Network
 from armwright.lab.wire.dashboard import BANNER, DashboardConnection
 from armwright.lab.wire.rtde import RtdeConnection
@@ -31,7 +31,7 @@ from armwright.lab.wire.secondary import robot_state
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from armwright.lab.flange_sensing import DeviceClock, Felt
+    from armwright.lab.flange_sensing import DeviceClock, FeltWrench
     from armwright.robot.model import Robot
     from armwright.types import Array
     from armwright.world.world import World
@@ -198,7 +198,7 @@ class Stand:
         if not 0.1 <= pace <= MOST_PACE:
             raise InputError(f"lab: pace must be 0.1 to {MOST_PACE:g}, got {pace}")
         start = start_of(robot) if q0 is None else q0
-        plant = Plant(robot, q0=start, world=world, sensitivity=sensitivity, current_noise=current_noise, seed=seed)
+        plant = LabPlant(robot, q0=start, world=world, sensitivity=sensitivity, current_noise=current_noise, seed=seed)
         self.controller = Controller(plant, e_series=e_series, software=software)
         if payload is not None:
             plant.carry(payload[0], np.array(payload[1]))
@@ -208,7 +208,7 @@ class Stand:
         self.faults = faults or Faults()
         self.host = host
         self.network = Network(self.controller.lock, fifo=fifo)
-        self.sensors: list[Callable[[int, Felt], None]] = []
+        self.sensors: list[Callable[[int, FeltWrench], None]] = []
         self.closers: list[Callable[[], None]] = []
         self.gaps, self._published = 0, math.inf
         self._values: dict[str, Any] = {}

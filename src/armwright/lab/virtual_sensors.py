@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.flange_sensing import DeviceClock, Felt, Imperfect
+from armwright.lab.flange_sensing import DeviceClock, FeltWrench, Imperfect
 from armwright.lab.wire import netft, xsens
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class VirtualNetFt:
         elif command == netft.SET_BIAS:
             self._zero = self._last.copy()
 
-    def tick(self, ticks: int, felt: Felt) -> None:
+    def tick(self, ticks: int, felt: FeltWrench) -> None:
         """Take a sample if one is due; send it."""
         if ticks % self._every:
             return
@@ -167,7 +167,7 @@ class VirtualMti:
         """Bytes that nobody read."""
         return self._terminal.lost
 
-    def tick(self, ticks: int, felt: Felt) -> None:
+    def tick(self, ticks: int, felt: FeltWrench) -> None:
         """Answer the driver; take a sample when the device's own clock says so, to the next tick."""
         if ticks % 5 == 0:
             self._terminal.write(self.device.receive(self._terminal.read()))
@@ -178,7 +178,7 @@ class VirtualMti:
         true = np.concatenate([felt.acceleration, felt.rate, felt.field])
         reading = self._reading(true, self._every * 0.002).tolist()
         self.samples += 1
-        sample = xsens.Sample(tuple(reading[:3]), tuple(reading[3:6]), tuple(reading[6:]), counter)
+        sample = xsens.ImuSample(tuple(reading[:3]), tuple(reading[3:6]), tuple(reading[6:]), counter)
         self._terminal.write(xsens.pack(sample))
 
 

@@ -54,7 +54,7 @@ class Rates(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
+class PathTask:
     """What is asked of the arm: a path, all six components or position alone, joint limits respected or not."""
 
     robot: Robot
@@ -290,7 +290,7 @@ def follow_path(
         raise InputError("law: expected a trajectory of one coordinate from 0 to 1, see `path_law`")
     if law.peaks().q_lower[0] < -ENDS or law.peaks().q_upper[0] > 1.0 + ENDS:
         raise InputError("law: s(t) must stay inside [0, 1]")
-    task = Task(robot, path, position_only, limits)
+    task = PathTask(robot, path, position_only, limits)
     q_start = task.start(None if q0 is None else joint_vector(q0, "q0", robot.n))
     t = np.unique(
         np.concatenate(
@@ -345,7 +345,7 @@ def _hermite(t: Array, q: Array, rates: Rates, law: Trajectory) -> Trajectory:
     return Trajectory(t, quintic_coefficients(h, q[:-1], q[1:], v0, v1, a0, a1))
 
 
-def _deviation(task: Task, motion: Trajectory, law: Trajectory, fractions: Array) -> Array:
+def _deviation(task: PathTask, motion: Trajectory, law: Trajectory, fractions: Array) -> Array:
     """Distance and angle (m, F, 2) between tool and path at fractions of every piece."""
     q = motion.within(fractions).q
     t = motion.breaks[:-1, None] + np.diff(motion.breaks)[:, None] * fractions
@@ -362,7 +362,7 @@ def _first_jump(s: Array, q: Array, rates: Rates) -> int | None:
     return int(np.argmax(odd)) if odd.any() else None
 
 
-def _check(task: Task, s: Array, q: Array, rates: Rates, singular_below: float) -> None:
+def _check(task: PathTask, s: Array, q: Array, rates: Rates, singular_below: float) -> None:
     """Raise at the first singularity or joint limit met."""
     robot = task.robot
     singular = rates.ratio[: s.size] < singular_below
@@ -382,7 +382,7 @@ def _check(task: Task, s: Array, q: Array, rates: Rates, singular_below: float) 
     _check_limits(task, s, q)
 
 
-def _check_limits(task: Task, s: Array, q: Array) -> None:
+def _check_limits(task: PathTask, s: Array, q: Array) -> None:
     """Raise at the first of s (N,) where a joint of q (N, n) is outside its limits."""
     robot = task.robot
     outside = (q < robot.lower - SLACK) | (q > robot.upper + SLACK)
@@ -397,7 +397,7 @@ def _check_limits(task: Task, s: Array, q: Array) -> None:
     )
 
 
-def _unreachable(task: Task, low: float, high: float, q: Array, j: int) -> NoReturn:
+def _unreachable(task: PathTask, low: float, high: float, q: Array, j: int) -> NoReturn:
     """Find by bisection where the path leaves the workspace, and say so."""
     robot, options = task.robot, {"limits": False, "position_only": task.position_only}
     for _ in range(20):
@@ -410,7 +410,7 @@ def _unreachable(task: Task, low: float, high: float, q: Array, j: int) -> NoRet
     )
 
 
-def _jump(task: Task, s: Array, q: Array) -> NoReturn:
+def _jump(task: PathTask, s: Array, q: Array) -> NoReturn:
     step = np.abs(q[1] - q[0])
     j = int(np.argmax(step))
     raise InputError(

@@ -32,7 +32,7 @@ STANDSTILL = 1e-9
 """Share of the largest |dq/ds| below which a path stands still: dividing by its speed would leave no digits."""
 
 
-class Rows(NamedTuple):
+class LimitRows(NamedTuple):
     """Limits a u + b x + c ≤ 0 of every grid interval, each (N, k)."""
 
     a: Array
@@ -65,7 +65,7 @@ class PathLimits:
         # between the ends the joint passes all speeds between
         return np.broadcast_to(slow.any(axis=1, keepdims=True), slow.shape)
 
-    def rows(self, sd: Array, blend: float, near: NDArray[np.bool_]) -> Rows:
+    def rows(self, sd: Array, blend: float, near: NDArray[np.bool_]) -> LimitRows:
         """Linear limits with the viscous term taken about the path speeds sd (N+1,) of an earlier solution.
 
         √x ≈ blend·x/ṡ + (1 − blend)·ṡ is exact at x = ṡ²: 1 is the chord from rest, 1/2 the tangent. `near` (N, 2, n)
@@ -84,7 +84,7 @@ class PathLimits:
             np.concatenate([curve, speed], axis=-1),
             np.concatenate([steady - 1.0, np.full_like(speed, -1.0)], axis=-1),
         )
-        return Rows(*(part.reshape(self.h.size, -1) for part in parts))
+        return LimitRows(*(part.reshape(self.h.size, -1) for part in parts))
 
 
 class ToolLimits(NamedTuple):

@@ -36,7 +36,7 @@ ROUNDING = 1e-14
 """Share of the summands by which a sum of four may miss zero: 50 times the rounding of one."""
 
 
-class Interval(NamedTuple):
+class SpeedInterval(NamedTuple):
     """Limits on (x, y) = (x_i, x_{i+1}): y above every line lower, below every line upper, x in [least, most].
 
     A line is offset + slope·x; both are arrays.
@@ -48,7 +48,7 @@ class Interval(NamedTuple):
     most: float
 
 
-def _intervals(h: Array, a: Array, b: Array, c: Array) -> list[Interval]:
+def _intervals(h: Array, a: Array, b: Array, c: Array) -> list[SpeedInterval]:
     """Turn a u + b x + c ≤ 0 (N, k) into lines, with u = (y − x)/(2h); rows of the other kind are lines at infinity."""
     alpha = a / (2.0 * h)[:, None]
     beta = b - alpha
@@ -65,13 +65,13 @@ def _intervals(h: Array, a: Array, b: Array, c: Array) -> list[Interval]:
     most[(flat & (beta == 0.0) & (c > 0.0)).any(axis=1)] = -1.0  # broken whatever the speed
     (low, low_slope), (high, high_slope) = lines
     walls = zip(least.tolist(), most.tolist(), strict=True)
-    return [Interval((low[i], low_slope[i]), (high[i], high_slope[i]), *wall) for i, wall in enumerate(walls)]
+    return [SpeedInterval((low[i], low_slope[i]), (high[i], high_slope[i]), *wall) for i, wall in enumerate(walls)]
 
 
 Line = tuple[float, float]
 
 
-def _room(interval: Interval, low: float, high: float, x: float) -> tuple[Line, Line]:
+def _room(interval: SpeedInterval, low: float, high: float, x: float) -> tuple[Line, Line]:
     """The lines (offset, slope) that bound y from below and above at x; y in [low, high] as well."""
     bottom, top = (low, 0.0), (high, 0.0)
     offset, slope = interval.lower
@@ -87,7 +87,7 @@ def _room(interval: Interval, low: float, high: float, x: float) -> tuple[Line, 
     return bottom, top
 
 
-def _edge(interval: Interval, low: float, high: float, x: float, direction: float) -> float | None:
+def _edge(interval: SpeedInterval, low: float, high: float, x: float, direction: float) -> float | None:
     """Move x in `direction` (−1 from the right, +1 from the left) to the first point with room, None without."""
     for _ in range(STEPS):
         bottom, top = _room(interval, low, high, x)

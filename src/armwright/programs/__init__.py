@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robot programs (001): what they say, and what the motors make of it."""
 
-from armwright.programs.outcome import Event, MoveOutcome, ProgramRun, WhatWorks, run_program
+from armwright.packages import former_names
+from armwright.programs.outcome import MotorEvent, MoveOutcome, ProgramRun, WhatWorks, run_program
 from armwright.programs.program import (
     Acceleration,
     Blend,
@@ -24,7 +25,7 @@ from armwright.programs.program import (
     ToolRate,
 )
 from armwright.programs.program_comparison import program_differences
-from armwright.programs.program_plan import MovePlan, Plan, plan_program
+from armwright.programs.program_plan import MovePlan, ProgramPlan, plan_program
 from armwright.programs.program_reader import check_program, read_program, write_program
 
 __all__ = [
@@ -33,18 +34,18 @@ __all__ = [
     "BySpeed",
     "Distance",
     "Duration",
-    "Event",
     "Fraction",
     "Joints",
     "LeadingAxis",
+    "MotorEvent",
     "Move",
     "MoveOutcome",
     "MovePlan",
     "Note",
     "Payload",
-    "Plan",
     "Pose",
     "Program",
+    "ProgramPlan",
     "ProgramRun",
     "Share",
     "Speed",
@@ -60,3 +61,5 @@ __all__ = [
     "run_program",
     "write_program",
 ]
+
+__getattr__ = former_names(__name__, {"Plan": "ProgramPlan", "Event": "MotorEvent"})

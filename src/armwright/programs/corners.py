@@ -99,7 +99,7 @@ BLEND_PIECES = 24
 STRAIGHT = 0.25  # of the shorter neighbour, where two moves meet without a corner: only their scales of ℓ differ
 
 
-class Pieces(NamedTuple):
+class CurvePieces(NamedTuple):
     """Pieces of a curve: lengths h (m,), coefficients c (m, 6, n), owner, rounded, stop at their ends (m,)."""
 
     h: Array
@@ -110,7 +110,7 @@ class Pieces(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class CornerRun:
     """Legs that are one curve without a joint-space corner: `curve` by ℓ, `owner` and `stop` (m,) of its pieces."""
 
     legs: list[Leg]
@@ -124,24 +124,26 @@ class Run:
         return np.asarray(self.curve.end.q)
 
     @staticmethod
-    def straight(leg: Leg) -> Run:
+    def straight(leg: Leg) -> CornerRun:
         """A joint move."""
         c = np.zeros((1, 6, leg.q.shape[1]))
         c[0, 0], c[0, 1] = leg.q[0], (leg.q[1] - leg.q[0]) / leg.length
-        return Run([leg], Trajectory(np.array([0.0, leg.length]), c), np.array([leg.index]), np.zeros(1, dtype=bool))
+        return CornerRun(
+            [leg], Trajectory(np.array([0.0, leg.length]), c), np.array([leg.index]), np.zeros(1, dtype=bool)
+        )
 
     @staticmethod
-    def tool(legs: list[Leg], curve: JointCurve, corners: Array) -> Run:
+    def tool(legs: list[Leg], curve: JointCurve, corners: Array) -> CornerRun:
         """Tool moves; `corners` are the σ where they meet."""
         middle = 0.5 * (curve.sigma[1:] + curve.sigma[:-1])
         leg = np.searchsorted(corners[1:-1], middle)
         owner = np.array([leg.index for leg in legs])[leg]
         halts = np.array([isinstance(leg.blend, Stop) for leg in legs])
         last = np.concatenate([leg[1:] != leg[:-1], [False]])
-        return Run(legs, curve.motion, owner, last & halts[leg])
+        return CornerRun(legs, curve.motion, owner, last & halts[leg])
 
 
-def chain(walker: Walker, runs: list[Run]) -> tuple[Pieces, Array]:
+def chain(walker: Walker, runs: list[CornerRun]) -> tuple[CurvePieces, Array]:
     """Put runs one behind the other; return all pieces, and the wait (m+1,) [s] at the start and behind each piece."""
     zone = np.zeros(len(runs) + 1)
     for k, (run, following) in enumerate(pairwise(runs)):
@@ -159,10 +161,10 @@ def chain(walker: Walker, runs: list[Run]) -> tuple[Pieces, Array]:
             waits.append(
                 np.array([wait.get(int(o), 0.0) if s else 0.0 for o, s in zip(part.owner, part.stop, strict=True)])
             )
-    return Pieces(*(np.concatenate(column) for column in zip(*parts, strict=True))), np.concatenate(waits)
+    return CurvePieces(*(np.concatenate(column) for column in zip(*parts, strict=True))), np.concatenate(waits)
 
 
-def _zone(walker: Walker, run: Run, following: Run) -> float:
+def _zone(walker: Walker, run: CornerRun, following: CornerRun) -> float:
     """ℓ [m] on either side of the corner between two runs over which q is blended; 0 where the arm stops."""
     leg, other = run.legs[-1], following.legs[0]
     if isinstance(leg.blend, Stop):
@@ -189,7 +191,7 @@ def _zone(walker: Walker, run: Run, following: Run) -> float:
     return min(asked, room)
 
 
-def _trim(run: Run, first: float, last: float) -> Pieces:
+def _trim(run: CornerRun, first: float, last: float) -> CurvePieces:
     """The pieces of a run between the zones at its ends."""
     curve, length = run.curve, run.curve.duration
     cuts = np.array([x for x in (first, length - last) if 0.0 < x < length])
@@ -203,11 +205,13 @@ def _trim(run: Run, first: float, last: float) -> Pieces:
     piece = np.searchsorted(run.curve.breaks[1:-1], middle, side="right")
     c = np.pad(curve.coefficients, ((0, 0), (0, 6 - curve.coefficients.shape[1]), (0, 0)))
     ends = np.concatenate([piece[1:] != piece[:-1], [True]])
-    parts = Pieces(np.diff(curve.breaks), c, run.owner[piece], np.zeros(piece.size, dtype=bool), run.stop[piece] & ends)
-    return Pieces(parts.h[keep], parts.c[keep], parts.owner[keep], parts.rounded[keep], parts.stop[keep])
+    parts = CurvePieces(
+        np.diff(curve.breaks), c, run.owner[piece], np.zeros(piece.size, dtype=bool), run.stop[piece] & ends
+    )
+    return CurvePieces(parts.h[keep], parts.c[keep], parts.owner[keep], parts.rounded[keep], parts.stop[keep])
 
 
-def _rounded(run: Run, following: Run, zone: float) -> Pieces:
+def _rounded(run: CornerRun, following: CornerRun, zone: float) -> CurvePieces:
     """The quintic over the corner between two runs, cut into pieces."""
     a = run.curve.evaluate(run.curve.duration - zone)
     b = following.curve.evaluate(zone)
@@ -218,4 +222,4 @@ def _rounded(run: Run, following: Run, zone: float) -> Pieces:
     half = np.arange(BLEND_PIECES) < BLEND_PIECES // 2
     owner = np.where(half, run.legs[-1].index, following.legs[0].index)
     ones = np.ones(BLEND_PIECES, dtype=bool)
-    return Pieces(np.diff(curve.breaks), curve.coefficients, owner, ones, ~ones)
+    return CurvePieces(np.diff(curve.breaks), curve.coefficients, owner, ones, ~ones)

@@ -56,7 +56,7 @@ class MovePlan(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ProgramPlan:
     """A program as motion of one arm, sampled every `cycle` seconds.
 
     Attributes:
@@ -121,7 +121,7 @@ def plan_program(
     tool: ArrayLike | None = None,
     payload: Payload | None = None,
     wrench: ArrayLike | None = None,
-) -> Plan:
+) -> ProgramPlan:
     """Plan the motion of a program.
 
     Args:
@@ -168,7 +168,7 @@ def plan_program(
         timed = stretched(program, way, words_law(way, limits))
     time = clock(way, timed, window=window, pace=limits, override=override)
     t: Array = cycle * np.arange(int(np.ceil(time.duration / cycle - 1e-9)) + 1, dtype=np.float64)
-    return Plan(robot, program, cycle, t, *joints_at(way, time, t), way, time, time.duration, tuple(notes))
+    return ProgramPlan(robot, program, cycle, t, *joints_at(way, time, t), way, time, time.duration, tuple(notes))
 
 
 def _completed(program: Program, tool: ArrayLike | None, payload: Payload | None, wrench: ArrayLike | None) -> Program:
@@ -206,7 +206,7 @@ def _start(robot: Robot, program: Program, start_q: ArrayLike | None, notes: lis
     return q
 
 
-def _moves(plan: Plan) -> tuple[MovePlan, ...]:
+def _moves(plan: ProgramPlan) -> tuple[MovePlan, ...]:
     t, owner, h = when(plan.route, plan.time), plan.route.owner, np.diff(plan.route.curve.breaks)
     rest = t + plan.route.waits  # when the arm leaves a break
     out, now = [], 0.0

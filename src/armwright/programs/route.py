@@ -21,7 +21,7 @@ from armwright.motion.corner_blend import TANGENT, corner_angles, join
 from armwright.motion.joint_curve import along
 from armwright.motion.path_error import PathError
 from armwright.motion.trajectory import Trajectory
-from armwright.programs.corners import Run, chain, fit_zones, tool_corner
+from armwright.programs.corners import CornerRun, chain, fit_zones, tool_corner
 from armwright.programs.legs import Walker, rested, tool_of
 from armwright.programs.program import Note, Stop, Tangent
 
@@ -114,10 +114,10 @@ def route(robot: Robot, program: Program, q_start: Array) -> Route:
     return Route(Trajectory(breaks, whole.c), whole.owner, whole.rounded, stops, waits, tuple(walker.notes))
 
 
-def _runs(walker: Walker, q: Array) -> tuple[list[Run], float]:
+def _runs(walker: Walker, q: Array) -> tuple[list[CornerRun], float]:
     """Joint moves one by one, and tool moves with one tool together, each with its joints; and the wait before all."""
     moves = walker.program.moves
-    runs: list[Run] = []
+    runs: list[CornerRun] = []
     legs: list[Leg] = []  # tool moves not yet solved
     first_wait, k = 0.0, 0
     while k < len(moves):
@@ -135,7 +135,7 @@ def _runs(walker: Walker, q: Array) -> tuple[list[Run], float]:
             leg = walker.joint_leg(k, q)
             new = [] if leg is None else [leg]
             if leg is not None:
-                runs.append(Run.straight(leg))
+                runs.append(CornerRun.straight(leg))
                 q = leg.q[1]
         else:
             T = legs[-1].T_end if legs else fk(walker.robot, q) @ tool_of(move)
@@ -155,7 +155,7 @@ def _runs(walker: Walker, q: Array) -> tuple[list[Run], float]:
     return runs, first_wait
 
 
-def _stop_here(walker: Walker, runs: list[Run], legs: list[Leg], seconds: float, why: str) -> bool:
+def _stop_here(walker: Walker, runs: list[CornerRun], legs: list[Leg], seconds: float, why: str) -> bool:
     """Rest behind the last leg; False if there is none yet."""
     holder = legs or (runs[-1].legs if runs else [])
     if not holder:
@@ -176,7 +176,7 @@ def _direction(legs: list[Leg]) -> Array | None:
     return np.asarray(d / np.linalg.norm(d))
 
 
-def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> Run:
+def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> CornerRun:
     """Joints along tool moves that follow one another from joints q (n,)."""
     moves = walker.program.moves
     segments = [leg.segment for leg in legs if leg.segment is not None]
@@ -206,4 +206,4 @@ def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> Run:
         raise walker.refuse(moves[legs[0].index], str(error), "joint moves only, or another arm") from error
     except PathError as error:
         raise path_refusal(walker, legs, path, tool, q, error) from error
-    return Run.tool(legs, curve, path.corners)
+    return CornerRun.tool(legs, curve, path.corners)

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happened: recordings and batches of them, the crash-safe writer, files, pictures."""
 
+from armwright.packages import former_names
 from armwright.recording.batch import Recordings
 from armwright.recording.formats.ros2_bag import read_bag, write_bag
 from armwright.recording.recording import Recording
-from armwright.recording.signals import Event, Signal
+from armwright.recording.signals import RecordedEvent, Signal
 from armwright.recording.writer import RecordingWriter
 
 __all__ = [
-    "Event",
+    "RecordedEvent",
     "Recording",
     "RecordingWriter",
     "Recordings",
@@ -20,3 +21,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+__getattr__ = former_names(__name__, {"Event": "RecordedEvent"})

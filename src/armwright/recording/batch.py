@@ -14,7 +14,7 @@ from armwright.errors import InputError
 from armwright.html_text import html_table
 from armwright.pickling import Rebuilt
 from armwright.recording.recording import Recording, versions
-from armwright.recording.signals import Event, Signal, plain, read_only
+from armwright.recording.signals import RecordedEvent, Signal, plain, read_only
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -40,7 +40,7 @@ class Recordings(Rebuilt):
     settings: Mapping[str, Any] = field(default_factory=dict)
     each: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     lengths: tuple[int, ...] = ()
-    events: tuple[tuple[Event, ...], ...] = ()
+    events: tuple[tuple[RecordedEvent, ...], ...] = ()
     outcomes: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     versions: Mapping[str, str] = field(default_factory=versions)

@@ -18,7 +18,7 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.packages import need
 from armwright.pickling import Rebuilt
-from armwright.recording.signals import Event, Signal, as_event, check_signals, plain, read_only
+from armwright.recording.signals import RecordedEvent, Signal, as_event, check_signals, plain, read_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,7 +59,7 @@ class Recording(Rebuilt):
     signals: Mapping[str, Signal]
     robot: Robot | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    events: tuple[Event, ...] = ()
+    events: tuple[RecordedEvent, ...] = ()
     outcome: str = ""
     seed: int | None = None
     versions: Mapping[str, str] = field(default_factory=versions)

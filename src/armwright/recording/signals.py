@@ -80,7 +80,7 @@ class Signal(Rebuilt):
 
 
 @dataclass(frozen=True)
-class Event:
+class RecordedEvent:
     """Something that happened: when [s], its name, and details that can be written as JSON."""
 
     time: float
@@ -88,8 +88,8 @@ class Event:
     detail: dict[str, Any] = field(default_factory=dict)
 
 
-def as_event(value: Any) -> Event:
-    """Accept an `Event`, a mapping or dataclass with ``time`` and ``name``, or a tuple (time, name[, detail])."""
+def as_event(value: Any) -> RecordedEvent:
+    """Accept a `RecordedEvent`, a mapping or dataclass with ``time`` and ``name``, or (time, name[, detail])."""
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields") and 2 <= len(value) <= 3:
         value = dict(zip(("time", "name", "detail"), value, strict=False))
     elif hasattr(value, "_asdict"):
@@ -107,7 +107,7 @@ def as_event(value: Any) -> Event:
     detail = rest.pop("detail", None) or {}
     if not isinstance(detail, Mapping):
         detail = {"detail": detail}
-    return Event(time, name, plain({**rest, **detail}, f"event {name!r}"))
+    return RecordedEvent(time, name, plain({**rest, **detail}, f"event {name!r}"))
 
 
 def plain(value: Any, where: str = "settings", depth: int = 0) -> Any:

@@ -23,7 +23,7 @@ from armwright.files import Uninterrupted
 from armwright.recording.formats import module_for
 from armwright.recording.formats.file_header import Column, head_text, tail_of
 from armwright.recording.recording import Recording, versions
-from armwright.recording.signals import Event, Signal, as_event, check_signals, plain, read_only
+from armwright.recording.signals import RecordedEvent, Signal, as_event, check_signals, plain, read_only
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -189,7 +189,7 @@ class RecordingWriter:
         with Uninterrupted():
             if not self._open:
                 return
-            listed: tuple[Event, ...] = tuple(as_event(event) for event in events)
+            listed: tuple[RecordedEvent, ...] = tuple(as_event(event) for event in events)
             self.flush()
             self._open = False
             try:

@@ -84,7 +84,7 @@ _OF_BODY = ("parent", "joint", "T_parent_joint", "axis", "T_joint_link", "ratio"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Frames:
+class CanonicalFrames:
     """Constants of the joints, as in `armwright.robot.tree.Tree`, and what the tool and the base are mounted on.
 
     Attributes:
@@ -127,13 +127,13 @@ def snap_pose(T: Array, size: float) -> Array:
     return out
 
 
-def frames_of(robot: Robot) -> Frames:
+def frames_of(robot: Robot) -> CanonicalFrames:
     """Return the frames of a robot's tree, shared by all robots of the same geometry."""
     _, frames = robot.memo("frames", _shared)
     return frames
 
 
-def _shared(robot: Robot) -> tuple[Any, Frames]:
+def _shared(robot: Robot) -> tuple[Any, CanonicalFrames]:
     """Look under the geometry alone; the memo is returned too, so that it lives as long as the robot."""
     of_bodies = tuple(tuple(_hashable(getattr(body, name)) for name in _OF_BODY) for body in robot.bodies)
     kinds = tuple(joint.kind for joint in robot.joints)
@@ -154,7 +154,7 @@ def _split_turn(R: Array) -> tuple[Array, float]:
     return Rx, theta
 
 
-def _frames(robot: Robot) -> Frames:
+def _frames(robot: Robot) -> CanonicalFrames:
     links: list[Array] = []
     homes: list[Array] = []
     for body in robot.bodies:
@@ -182,7 +182,7 @@ def _frames(robot: Robot) -> Frames:
         offset.append(body.offset + turn)
         T_body_link.append(snap_pose(inverse(frames[i]) @ links[i], size))
     nb = len(robot.bodies)
-    return Frames(
+    return CanonicalFrames(
         parent=tuple(body.parent for body in robot.bodies),
         revolute=tuple(robot.joints[body.joint].kind == "revolute" for body in robot.bodies),
         joint=tuple(body.joint for body in robot.bodies),

@@ -26,7 +26,7 @@ from armwright.graph.emit.printing import Printer
 from armwright.graph.emit.python_source import array_rules
 from armwright.graph.expr import NUMBER, Expr, Graph, Value, rebuilt
 from armwright.graph.ops import Op
-from armwright.graph.traced_program import Signal, finish
+from armwright.graph.traced_program import ProgramSignal, finish
 from armwright.robot.parts import Friction, JointKind
 from armwright.robot.step import turn
 from armwright.robot.tables.serial_chain import Placement, assemble, joint_kinds
@@ -59,7 +59,7 @@ class _Parameters(Graph):
 
     def describe(self, node: Expr) -> str:
         """Write an expression of symbols as one would type it."""
-        program = finish(self, "f", [Signal("p", (len(self.names),))], [("f", node)], single=True)
+        program = finish(self, "f", [ProgramSignal("p", (len(self.names),))], [("f", node)], single=True)
         printer = Printer(program, array_rules("np"), lambda value: f"{value:g}")
         for k, (op, _, value) in enumerate(program.nodes):
             if op is Op.INPUT:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.robot.canonical_frames import Frames, frames_of, snap, snap_pose
+from armwright.robot.canonical_frames import CanonicalFrames, frames_of, snap, snap_pose
 from armwright.spatial import inverse
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _trees(robots: Sequence[Robot], *, regroup: bool) -> list[Tree]:
     return [_tree(robot, frames, *own) for robot, *own in zip(robots, *inertias, strict=True)]
 
 
-def _tree(robot: Robot, frames: Frames, m: Array, h: Array, J: Array) -> Tree:
+def _tree(robot: Robot, frames: CanonicalFrames, m: Array, h: Array, J: Array) -> Tree:
     T_base_root = snap_pose(robot.T_base_root @ frames.root, frames.size)
     g = T_base_root[:3, :3].T @ robot.gravity
     rotors, viscous = _motors_at_joints(robot.actuators)
@@ -163,7 +163,7 @@ def _tree(robot: Robot, frames: Frames, m: Array, h: Array, J: Array) -> Tree:
     )
 
 
-def _placed(frame: Frame, frames: Frames) -> Array:
+def _placed(frame: Frame, frames: CanonicalFrames) -> Array:
     """Pose of a named frame in the body frame of its carrier."""
     T_body_link = frames.T_body_link[frame.parent] if frame.parent >= 0 else inverse(frames.root)
     return snap_pose(T_body_link @ frame.T_parent_frame, frames.size)
@@ -188,7 +188,7 @@ def _largest(J: Array) -> Array:
     return largest
 
 
-def _inertias(robots: Sequence[Robot], frames: Frames) -> tuple[Array, Array, Array]:
+def _inertias(robots: Sequence[Robot], frames: CanonicalFrames) -> tuple[Array, Array, Array]:
     """Masses m (B, nb), h (B, nb, 3) and J (B, nb, 3, 3), about the origins and in the axes of the body frames."""
     shape, bodies = (len(robots), len(frames.parent)), [body for robot in robots for body in robot.bodies]
     m = np.array([body.mass for body in bodies]).reshape(shape)
@@ -203,7 +203,7 @@ def _inertias(robots: Sequence[Robot], frames: Frames) -> tuple[Array, Array, Ar
     return m, h, snap(J, np.maximum(1e-9, 0.1 * _largest(J))[..., None, None])
 
 
-def _regroup(frames: Frames, m: Array, h: Array, J: Array) -> tuple[Array, Array, Array]:
+def _regroup(frames: CanonicalFrames, m: Array, h: Array, J: Array) -> tuple[Array, Array, Array]:
     """Move to each parent the inertia that the body's own joint cannot show (performance study §3), for B robots.
 
     Revolute about z: m, h_z and a multiple of diag(1, 1, 0) are invariant under Rz(q), leaving m = h_z = J_yy = 0.

@@ -112,11 +112,11 @@ def listed(item: Check, most: int) -> Check:
 
 def record(fields: Mapping[str, Check], optional: Mapping[str, Check] | None = None) -> Check:
     """An object with just these fields."""
-    return Shape(fields, optional or {}).read
+    return Fields(fields, optional or {}).read
 
 
 @dataclass(frozen=True)
-class Shape:
+class Fields:
     """The fields of an object, required and optional ones."""
 
     fields: Mapping[str, Check] = field(default_factory=dict)
@@ -153,7 +153,7 @@ def _finite(literal: str) -> float:
     return value
 
 
-def read_message(raw: str | bytes, shapes: Mapping[str, Shape]) -> tuple[str, int, dict[str, Any]]:
+def read_message(raw: str | bytes, shapes: Mapping[str, Fields]) -> tuple[str, int, dict[str, Any]]:
     """Read one message: (what to do, its number, its fields).
 
     Raises:

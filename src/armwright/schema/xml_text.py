@@ -38,7 +38,7 @@ _SHOWN = 40  # characters of a hostile string that a message repeats
 
 
 @dataclass(slots=True)
-class Node:
+class XmlNode:
     """One XML element: tag (namespaces as ``{uri}tag``), attributes, children, text, and where it stands.
 
     `path` is how messages name the element, e.g. ``<link name="arm"><inertial><mass>``.
@@ -49,7 +49,7 @@ class Node:
     file: str
     line: int
     path: str
-    children: list[Node] = field(default_factory=list)
+    children: list[XmlNode] = field(default_factory=list)
     text: str = ""
 
     @property
@@ -57,25 +57,25 @@ class Node:
         """File, line and element, as every message about this element begins."""
         return f"{self.file}:{self.line}: {self.path}"
 
-    def all(self, tag: str) -> list[Node]:
+    def all(self, tag: str) -> list[XmlNode]:
         """Children with this tag, in document order."""
         return [child for child in self.children if child.tag == tag]
 
-    def one(self, tag: str) -> Node | None:
+    def one(self, tag: str) -> XmlNode | None:
         """The only child with this tag, None if there is none; two are refused, since either could be meant."""
         found = self.all(tag)
         if len(found) > 1:
             found[1].fail(f"a second <{tag}> (the first is on line {found[0].line}); write it once", "one-of-each")
         return found[0] if found else None
 
-    def need(self, tag: str) -> Node:
+    def need(self, tag: str) -> XmlNode:
         """The only child with this tag; refused if absent."""
         child = self.one(tag)
         if child is None:
             self.fail(f"<{tag}> is missing", "required-element")
         return child
 
-    def descendants(self) -> Iterator[Node]:
+    def descendants(self) -> Iterator[XmlNode]:
         """All elements below this one, in document order."""
         stack = self.children[::-1]
         while stack:
@@ -99,12 +99,12 @@ def _tame(text: str) -> str:
 
 
 class _Builder:
-    """Target of the parser: builds `Node`s and counts."""
+    """Target of the parser: builds `XmlNode`s and counts."""
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.root: Node | None = None
-        self.open: list[Node] = []
+        self.root: XmlNode | None = None
+        self.open: list[XmlNode] = []
         self.count = 0
         self.parser: DefusedXMLParser | None = None
 
@@ -114,7 +114,7 @@ class _Builder:
         label = f"<{_tame(tag)}>" if name is None else f'<{_tame(tag)} name="{_tame(name)}">'
         # The root is left out of its children's paths: every element of a description stands in the same one.
         path = "".join(node.path for node in self.open[-1:] if node is not self.root) + label
-        node = Node(tag, attributes, self.file, line, path)
+        node = XmlNode(tag, attributes, self.file, line, path)
         self.count += 1
         if self.count > MAX_ELEMENTS:
             node.fail(f"more than {MAX_ELEMENTS} elements", "element-count")
@@ -134,7 +134,7 @@ class _Builder:
     def end(self, tag: str) -> None:
         self.open.pop()
 
-    def close(self) -> Node | None:
+    def close(self) -> XmlNode | None:
         return self.root
 
 
@@ -149,7 +149,7 @@ def read_bytes(path: Path, what: str) -> bytes:
         raise DescriptionError(f"cannot read the {what}: {reason}", where=file, rule=rule) from error
 
 
-def parse_xml(content: bytes | str, file: str) -> Node:
+def parse_xml(content: bytes | str, file: str) -> XmlNode:
     """Parse one XML document.
 
     Args:
@@ -170,7 +170,7 @@ def parse_xml(content: bytes | str, file: str) -> Node:
     builder = _Builder(file)
     parser = DefusedXMLParser(target=builder, forbid_dtd=True, forbid_entities=True, forbid_external=True)
     builder.parser = parser
-    root: Node | None = None
+    root: XmlNode | None = None
     try:
         parser.feed(text)
         root = parser.close()
@@ -224,7 +224,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
 
 
-def attribute(node: Node, name: str) -> str:
+def attribute(node: XmlNode, name: str) -> str:
     """Text of a required attribute; empty text is refused."""
     text = node.attributes.get(name)
     if text is None:
@@ -234,7 +234,7 @@ def attribute(node: Node, name: str) -> str:
     return text
 
 
-def to_number(node: Node, what: str, text: str, largest: float, *, infinite: bool = False) -> float:
+def to_number(node: XmlNode, what: str, text: str, largest: float, *, infinite: bool = False) -> float:
     """Read one decimal number with ``|x| ≤ largest``; with `infinite`, "inf" and "-inf" are taken too."""
     text = text.strip()
     if _NOT_FINITE.match(text):
@@ -253,14 +253,14 @@ def to_number(node: Node, what: str, text: str, largest: float, *, infinite: boo
     return value
 
 
-def number(node: Node, name: str, largest: float, *, default: float | None = None) -> float:
+def number(node: XmlNode, name: str, largest: float, *, default: float | None = None) -> float:
     """Numeric attribute; required if there is no default."""
     if default is not None and name not in node.attributes:
         return default
     return to_number(node, name, attribute(node, name), largest)
 
 
-def not_negative(node: Node, name: str, largest: float, *, default: float | None = None) -> float:
+def not_negative(node: XmlNode, name: str, largest: float, *, default: float | None = None) -> float:
     """Numeric attribute that must be ≥ 0."""
     value = number(node, name, largest, default=default)
     if value < 0.0:
@@ -268,7 +268,7 @@ def not_negative(node: Node, name: str, largest: float, *, default: float | None
     return value
 
 
-def bound(node: Node, name: str, *, default: float | None = None) -> float:
+def bound(node: XmlNode, name: str, *, default: float | None = None) -> float:
     """A limit: like `number`, but "inf" or anything beyond ±`UNBOUNDED` is read as no limit."""
     if default is not None and name not in node.attributes:
         return default
@@ -276,7 +276,7 @@ def bound(node: Node, name: str, *, default: float | None = None) -> float:
     return float(np.copysign(np.inf, value)) if abs(value) >= UNBOUNDED else value
 
 
-def vector(node: Node, name: str, largest: float, *, count: int = 3, default: Array | None = None) -> Array:
+def vector(node: XmlNode, name: str, largest: float, *, count: int = 3, default: Array | None = None) -> Array:
     """Attribute of `count` numbers separated by white space."""
     if default is not None and name not in node.attributes:
         return default
@@ -288,7 +288,7 @@ def vector(node: Node, name: str, largest: float, *, count: int = 3, default: Ar
     return np.array([to_number(node, name, part, largest) for part in parts])
 
 
-def pose_of(node: Node) -> Array:
+def pose_of(node: XmlNode) -> Array:
     """Pose T (4×4) given by the <origin> of `node`: xyz [m] and fixed-axis rpy [rad] or quat_xyzw; 1 if absent."""
     T = np.eye(4)
     origin = node.one("origin")

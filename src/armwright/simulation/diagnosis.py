@@ -20,9 +20,9 @@ from armwright.control.gains import Linear, hold_radius
 from armwright.control.law import run
 from armwright.errors import SimulationError
 from armwright.graph.by_name import call_by_name
-from armwright.graph.loop import Outcome
+from armwright.graph.loop import LoopOutcome
 from armwright.motion.trajectory import Reference
-from armwright.simulation.integrators import Method
+from armwright.simulation.integrators import Integrator
 from armwright.simulation.sensors import tool_wrench
 from armwright.simulation.simulate_checks import PLAUSIBLE
 from armwright.simulation.system import System
@@ -56,7 +56,7 @@ def largest_period(linear: Linear) -> float:
     return _bisect(stable)
 
 
-def largest_step(linear: Linear, method: Method) -> float:
+def largest_step(linear: Linear, method: Integrator) -> float:
     """Longest step of an explicit method for the continuous closed loop [s]."""
     values = np.linalg.eigvals(linear.A + linear.B @ linear.K)
     decaying = values[values.real < 0.0]
@@ -102,7 +102,7 @@ def _fastest(poles: Any) -> str:
 
 
 def explain_stability(
-    linear: Linear, method: Method, *, period: float, step: float, continuous: bool, joint: str
+    linear: Linear, method: Integrator, *, period: float, step: float, continuous: bool, joint: str
 ) -> str:
     """Say why the loop cannot run as asked and what would."""
     poles = np.linalg.eigvals(linear.A + linear.B @ linear.K)
@@ -270,7 +270,7 @@ def explain(running: RunningLoop, x: Array, joint: str, lane: int = 0) -> str:
     return said
 
 
-def diverged(running: RunningLoop, outcomes: list[Outcome]) -> None:
+def diverged(running: RunningLoop, outcomes: list[LoopOutcome]) -> None:
     """Raise `SimulationError`: when, which joint, and the likely cause."""
     parts, n = running.parts, running.parts.n
     running.outcome = "diverged"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One file an integrator. Each advances x by one step h of ẋ = f(t, x), traced into the loop.
 
-A `Method` takes the system (`armwright.simulation.system.System`), the time since the tick began, the state and the
+A `Integrator` takes the system (`armwright.simulation.system.System`), the time since the tick began, the state and the
 step, and returns
 the next state — with an error estimate if it can adapt its step.
 
@@ -56,7 +56,7 @@ LARGEST, SMALLEST = 5.0, 0.2  # bounds of the step's change
 
 
 def accept(
-    method: Method, x: Traced, new: Traced, error: Traced, h: Traced, asked: Traced, left: Traced
+    method: Integrator, x: Traced, new: Traced, error: Traced, h: Traced, asked: Traced, left: Traced
 ) -> tuple[Traced, Traced, Traced]:
     """Keep the step if its error is within tolerance; choose the next one (standard controller, order p)."""
     ratio: Any = 0.0
@@ -251,7 +251,7 @@ Step = Callable[["System", Any, Any, Any], tuple[Any, Any]]
 
 
 @dataclass(frozen=True)
-class Method:
+class Integrator:
     """An integrator: its step, order, and whether it is adaptive or stiffly stable.
 
     `growth(z)` is |R(z)|, the factor by which one step multiplies a mode ẋ = λx with z = hλ.
@@ -287,15 +287,15 @@ def _semi_implicit(z: complex) -> float:
 
 
 METHODS = {
-    "semi-implicit": Method("semi-implicit", semi_implicit_euler, 1, False, False, _semi_implicit),
-    "rk4": Method("rk4", rk4, 4, False, False, _explicit(4)),
-    "dopri5": Method("dopri5", dormand_prince, 5, True, False, lambda z: 0.0),
-    "rodas3": Method("rodas3", rodas3, 3, False, True, lambda z: 0.0),
-    "rodas3-adaptive": Method("rodas3-adaptive", rodas3, 3, True, True, lambda z: 0.0),
+    "semi-implicit": Integrator("semi-implicit", semi_implicit_euler, 1, False, False, _semi_implicit),
+    "rk4": Integrator("rk4", rk4, 4, False, False, _explicit(4)),
+    "dopri5": Integrator("dopri5", dormand_prince, 5, True, False, lambda z: 0.0),
+    "rodas3": Integrator("rodas3", rodas3, 3, False, True, lambda z: 0.0),
+    "rodas3-adaptive": Integrator("rodas3-adaptive", rodas3, 3, True, True, lambda z: 0.0),
 }
 
 
-def method(name: str) -> Method:
+def method(name: str) -> Integrator:
     """Return the integrator of this name."""
     if name not in METHODS:
         raise InputError(f"integrator {name!r} is unknown; valid are {', '.join(METHODS)}")

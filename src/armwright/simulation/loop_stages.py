@@ -17,7 +17,7 @@ from armwright.control.tick_function import initial_memory
 from armwright.graph.fingerprint import NotComparable, fingerprint
 from armwright.graph.loop_plan import Slots, Stage, stage, traced_stage
 from armwright.motion.trajectory import Reference
-from armwright.simulation.integrators import Method
+from armwright.simulation.integrators import Integrator
 from armwright.simulation.sensors import tool_wrench
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Ingredients:
     lanes: Lanes
     model: Tree | None
     law: Law
-    method: Method
+    method: Integrator
     period: float
     continuous: bool = False
     drive: Drive | None = None

@@ -11,7 +11,7 @@ import numpy as np
 from armwright.control.tick_function import locked, refuse_in_place
 from armwright.errors import InputError, SimulationError
 from armwright.graph import compile_function
-from armwright.graph.loop import Outcome, recorded_rows
+from armwright.graph.loop import LoopOutcome, recorded_rows
 from armwright.motion.trajectory import Reference
 from armwright.simulation.diagnosis import diverged, not_a_torque
 from armwright.simulation.event_location import stop_at_event
@@ -111,7 +111,7 @@ def is_finite(x: Array) -> bool:
     return bool(x.dot(x) < np.inf)
 
 
-class _Rows:
+class _RecordedRows:
     """Rows recorded in this stretch, straight into the session's log; whatever happens, they are handed over."""
 
     def __init__(self, running: RunningLoop, ticks: int) -> None:
@@ -133,7 +133,7 @@ class _Rows:
 
 def run_ticks(running: RunningLoop, caller: Caller, ticks: int) -> str:
     """Run up to `ticks` ticks; return "end" or the name of an event. What was recorded is kept whatever happens."""
-    parts, rows = running.parts, _Rows(running, ticks)
+    parts, rows = running.parts, _RecordedRows(running, ticks)
     plain = not (parts.events or parts.monitors or parts.method.adaptive)
     try:
         return (_fast if plain else _general)(running, caller, ticks, rows)
@@ -141,7 +141,7 @@ def run_ticks(running: RunningLoop, caller: Caller, ticks: int) -> str:
         rows.hand_over()
 
 
-def _fast(running: RunningLoop, caller: Caller, ticks: int, rows: _Rows) -> str:
+def _fast(running: RunningLoop, caller: Caller, ticks: int, rows: _RecordedRows) -> str:
     """Fixed steps without events: the step alone, from Python."""
     step = running.single_step()
     x, h = running.state[0], np.array([running.step])
@@ -172,7 +172,7 @@ def _fast(running: RunningLoop, caller: Caller, ticks: int, rows: _Rows) -> str:
                 running.advance(done)
                 done = 0
                 rows.hand_over()
-                diverged(running, [Outcome(k, "not finite", 0)])
+                diverged(running, [LoopOutcome(k, "not finite", 0)])
             done += 1
             if sensed:  # a slower sensor counts ticks
                 running.advance(1)
@@ -184,7 +184,7 @@ def _fast(running: RunningLoop, caller: Caller, ticks: int, rows: _Rows) -> str:
     return "end"
 
 
-def _general(running: RunningLoop, caller: Caller, ticks: int, rows: _Rows) -> str:
+def _general(running: RunningLoop, caller: Caller, ticks: int, rows: _RecordedRows) -> str:
     """Tick by tick through the compiled loop, which knows about events, monitors and adaptive steps."""
     loop, n = running.loop, running.parts.n
     for k in range(ticks):

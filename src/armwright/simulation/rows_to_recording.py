@@ -18,7 +18,7 @@ from armwright.kinematics import fk
 from armwright.motion.trajectory import Reference
 from armwright.recording.batch import Recordings
 from armwright.recording.recording import Recording
-from armwright.recording.signals import Event, Signal
+from armwright.recording.signals import RecordedEvent, Signal
 from armwright.recording.writer import empty
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def recording_of(running: RunningLoop, settings: Mapping[str, Any]) -> Recording
         return Recordings(
             table[:, 0], signals, robots=running.robots, lengths=lengths, seeds=running.seeds, settings=asked
         )
-    events = tuple(Event(t, name) for t, name in running.happened)
+    events = tuple(RecordedEvent(t, name) for t, name in running.happened)
     return Recording(
         table[:, 0],
         signals,

@@ -22,7 +22,7 @@ from armwright.control.tick_function import initial_memory
 from armwright.errors import InputError
 from armwright.graph.kernel import make_kernel
 from armwright.graph.loop import Loop
-from armwright.graph.normals import Source
+from armwright.graph.normals import NormalSource
 from armwright.motion import Trajectory
 from armwright.motion.trajectory import Reference, fill_table
 from armwright.recording.writer import empty
@@ -31,7 +31,7 @@ from armwright.simulation.step_stages import event_values, step_program
 if TYPE_CHECKING:
     from armwright.graph.loop import LaneTable
     from armwright.graph.loop_plan import LoopPlan
-    from armwright.graph.traced_program import Program
+    from armwright.graph.traced_program import TracedProgram
     from armwright.robot.model import Robot
     from armwright.simulation.loop_stages import Ingredients
     from armwright.types import Array
@@ -44,7 +44,7 @@ class StepCall:
         kernel: x, h, past, t, tau → outputs (for a held torque). index: of x among the outputs.
     """
 
-    def __init__(self, kernel: Any, program: Program) -> None:
+    def __init__(self, kernel: Any, program: TracedProgram) -> None:
         """Look up the order of inputs and outputs."""
         self.kernel, self.single = kernel, kernel.program.single
         self.order = [s.name for s in program.inputs]
@@ -82,7 +82,7 @@ class _Block:
         return int(self.rows.shape[1]) - self.count
 
 
-class Log:
+class RowLog:
     """Rows of a run, oldest first.
 
     Attributes:
@@ -189,7 +189,7 @@ class RunningLoop:
         self.step = parts.period / substeps
         self.called, self.batch = called, batch
         noisy = parts.sensors is not None and parts.sensors.noisy
-        self.noise = Source(self.seeds, 2 * parts.n) if noisy else None
+        self.noise = NormalSource(self.seeds, 2 * parts.n) if noisy else None
         self.time = 0.0
         self.tick = 0
         self._origin = (0.0, 0)  # time and tick from which the clock counts
@@ -199,7 +199,7 @@ class RunningLoop:
         self.happened: list[tuple[float, str]] = []
         self.following: tuple[float, Trajectory | Reference] = (0.0, Reference(*np.zeros((3, parts.n))))
         self.loop = Loop(plan, count)
-        self.log = Log(count, len(plan.record_slots), len(plan.shared_slots))
+        self.log = RowLog(count, len(plan.record_slots), len(plan.shared_slots))
         self._step: StepCall | None = None
 
     @property

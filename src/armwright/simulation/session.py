@@ -25,7 +25,7 @@ from armwright.files import Uninterrupted
 from armwright.graph.loop import recorded_rows
 from armwright.graph.loop_plan import LoopPlan, Slots, Stage, stage, traced_stage
 from armwright.graph.purity import StatefulError, is_trusted, traced_purely
-from armwright.recording.signals import Event
+from armwright.recording.signals import RecordedEvent
 from armwright.recording.writer import RecordingWriter
 from armwright.robot.model import Memo, make_once, memo_of
 from armwright.simulation import diagnosis
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 
-class Stream:
+class RecordingStream:
     """Writes what a session records while it runs; whatever ends the run, the file opens up to the last stretch.
 
     Attributes:
@@ -110,7 +110,7 @@ class Stream:
             if end is not None:
                 self._append(*end)
             try:
-                self._writer.close(outcome, [Event(t, name) for t, name in self.running.happened])
+                self._writer.close(outcome, [RecordedEvent(t, name) for t, name in self.running.happened])
             except ArmwrightError as error:
                 raise SimulationError(str(error)) from error
 
@@ -246,7 +246,7 @@ class Session(RunningLoop):
             batch=count > 1 if batch is None else batch,
         )
         self._caller: callback.Caller | None = None
-        self.stream: Stream | None = None
+        self.stream: RecordingStream | None = None
 
     def recording(self, **settings: Any) -> Recording:
         """What was recorded so far by a single simulation; `settings` are noted in it."""
@@ -270,7 +270,7 @@ class Session(RunningLoop):
         """
         if self.stream is not None:
             raise InputError(f"save: this session is being written to {self.stream.path} already")
-        self.stream = Stream(self, path, settings, keep)
+        self.stream = RecordingStream(self, path, settings, keep)
 
     def close(self, outcome: str | None = None) -> None:
         """End the file that `save` began, with the outcome of the last run unless another is given."""

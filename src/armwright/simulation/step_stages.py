@@ -16,7 +16,7 @@ from armwright.simulation.loop_stages import LawAtWork, hermite, reference_of
 from armwright.simulation.system import Command, System
 
 if TYPE_CHECKING:
-    from armwright.graph.traced_program import Program
+    from armwright.graph.traced_program import TracedProgram
     from armwright.robot.tree import Tree
     from armwright.simulation.loop_stages import Ingredients
     from armwright.types import Array, Traced
@@ -91,7 +91,7 @@ def step_end(
     return out
 
 
-def step_program(parts: Ingredients) -> Program:
+def step_program(parts: Ingredients) -> TracedProgram:
     """One integrator step. Slots: x, h, tau (held) or ref, ref_next, t (continuous), past (time since the tick)."""
     shapes = {"x": (parts.size,), "h": (1,), "past": (1,), **system_slots(parts)}
     if parts.method.adaptive:

@@ -15,7 +15,7 @@ import numpy as np
 
 from armwright.dynamics.crba import crba
 from armwright.dynamics.newton_euler import rnea
-from armwright.graph import jacobian
+from armwright.graph import derivative_matrix
 from armwright.robot.tree import Tree, present
 from armwright.simulation.drives import Drive
 from armwright.simulation.friction_models import FrictionModel
@@ -124,6 +124,6 @@ class System:
         return (
             np.concatenate([qd, qdd, *rest]),
             M,
-            jacobian(balance, x, held=a),
-            jacobian(balance, time, held=a)[:, 0],
+            derivative_matrix(balance, x, held=a),
+            derivative_matrix(balance, time, held=a)[:, 0],
         )

@@ -31,7 +31,7 @@ from armwright.graph.array import inputs_of
 from armwright.graph.by_name import call_by_name
 from armwright.graph.expr import Expr, Graph
 from armwright.graph.ops import LEAVES, TRIGONOMETRIC, Op
-from armwright.graph.traced_program import Counts, Signal, finish, trace
+from armwright.graph.traced_program import Counts, ProgramSignal, finish, trace
 from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Friction
 from armwright.robot.tree import Tree, tree_of
@@ -47,7 +47,7 @@ class Unshared(Graph):
         return self.nodes[self.append(op, args, value)]
 
 
-class Tally(NamedTuple):
+class CountTally(NamedTuple):
     """One function of one arm counted three ways (`hand` and `loops` without regrouping)."""
 
     loops: Counts
@@ -67,7 +67,7 @@ def tally(
     *,
     regroup: bool = True,
     options: Mapping[str, Any] | None = None,
-) -> Tally:
+) -> CountTally:
     """Count `function(arm, …)` for one robot.
 
     Args:
@@ -87,7 +87,7 @@ def tally(
     loops = trace(named(on(tree), shapes), shapes, naive=True).counts
     lean = tree_of(robot, regroup=True) if regroup else tree
     compiled = trace(named(on(lean), shapes), shapes).counts
-    return Tally(loops, by_hand(named(on(tree), shapes), shapes), compiled)
+    return CountTally(loops, by_hand(named(on(tree), shapes), shapes), compiled)
 
 
 def named(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> Callable[..., Any]:
@@ -100,7 +100,7 @@ def named(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -
 def by_hand(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> Counts:
     """Count a function of arrays by hand: 0 and ±1 are free, nothing but sines is shared."""
     graph = Unshared()
-    inputs = [Signal(name, shape) for name, shape in shapes.items()]
+    inputs = [ProgramSignal(name, shape) for name, shape in shapes.items()]
     value = call_by_name(function, {s.name: inputs_of(graph, k, s.shape) for k, s in enumerate(inputs)})
     values = value if isinstance(value, tuple) else (value,)
     outputs = [(f"out{k}", item) for k, item in enumerate(values)]
@@ -128,16 +128,16 @@ def bare(robot: Robot) -> Robot:
     return replace(robot, joints=joints, actuators=Actuators.none(robot.n))
 
 
-class Row(NamedTuple):
+class CountRow(NamedTuple):
     """Counts of one formulation for one problem; `reason` says why there are none."""
 
     problem: str
     formulation: str
-    tally: Tally | None
+    tally: CountTally | None
     reason: str = ""
 
 
-def formulations(robot: Robot) -> list[Row]:
+def formulations(robot: Robot) -> list[CountRow]:
     """Count every formulation that can treat `robot`, friction and rotors included as the sheet has them."""
     rows = []
     for job, signature in (("inverse", "q qd qdd"), ("forward", "q qd tau")):
@@ -147,9 +147,9 @@ def formulations(robot: Robot) -> list[Row]:
             if function is None:
                 continue
             try:
-                rows.append(Row(problem, method.name, tally(function, robot, signature, options=method.options)))
+                rows.append(CountRow(problem, method.name, tally(function, robot, signature, options=method.options)))
             except NotSupportedError as error:
-                rows.append(Row(problem, method.name, None, str(error)))
+                rows.append(CountRow(problem, method.name, None, str(error)))
     return rows
 
 

@@ -149,7 +149,7 @@ class Result:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class StudyOutcome:
     """What came of a study. `interrupted` tells that items at the end were not run."""
 
     study: Study
@@ -191,7 +191,7 @@ def run_item(item: Item) -> Result:
     return Result(item, verdict, as_published, correct, notes, time.perf_counter() - start)
 
 
-def run_study(study: Study, only: Sequence[str] = (), tell: Callable[[Result], None] | None = None) -> Outcome:
+def run_study(study: Study, only: Sequence[str] = (), tell: Callable[[Result], None] | None = None) -> StudyOutcome:
     """Run all items, or those named; after Ctrl-C the rest is marked as not run.
 
     Args:
@@ -213,7 +213,7 @@ def run_study(study: Study, only: Sequence[str] = (), tell: Callable[[Result], N
                 interrupted = True
         results = results[: items.index(item)]
         results.append(Result(item, Verdict("not run", "interrupted")))
-    return Outcome(study, tuple(results), interrupted)
+    return StudyOutcome(study, tuple(results), interrupted)
 
 
 def choose(study: Study, only: Sequence[str]) -> tuple[Item, ...]:
@@ -250,7 +250,7 @@ def recorded(study: str) -> dict[str, str]:
     return {str(key): str(value) for key, value in found.items()}
 
 
-def changes(outcome: Outcome, known: Mapping[str, str] | None = None) -> list[Change]:
+def changes(outcome: StudyOutcome, known: Mapping[str, str] | None = None) -> list[Change]:
     """List the items that came out other than recorded; items that were not run do not count."""
     before = recorded(outcome.study.id) if known is None else known
     out = []
@@ -261,7 +261,7 @@ def changes(outcome: Outcome, known: Mapping[str, str] | None = None) -> list[Ch
     return out
 
 
-def record(outcome: Outcome) -> Path:
+def record(outcome: StudyOutcome) -> Path:
     """Write the verdicts of a complete run into the package (for developers)."""
     if outcome.interrupted or len(outcome.results) != len(outcome.study.items):
         raise ArmwrightError(f"study {outcome.study.id}: only a complete run can be recorded")

@@ -14,7 +14,7 @@ from armwright.errors import NotSupportedError
 from armwright.packages import need
 from armwright.recording.pictures.html_page import write_html
 from armwright.recording.pictures.style import STYLE
-from armwright.studies.run_study import Change, Outcome, Result
+from armwright.studies.run_study import Change, Result, StudyOutcome
 
 _CSS = """
 :root{color-scheme:light}
@@ -43,7 +43,7 @@ ul{margin:.4rem 0;padding-left:1.2rem}.why,p.rule{margin:.3rem 0}.rule{color:#5f
 
 
 def write_page(
-    outcome: Outcome,
+    outcome: StudyOutcome,
     path: str | Path,
     *,
     changed: list[Change] | None = None,
@@ -117,7 +117,7 @@ def _tag(result: Result) -> str:
     return f'<span class="tag {kind.split()[0]}">{_text(kind)}</span>'
 
 
-def _table(outcome: Outcome) -> str:
+def _table(outcome: StudyOutcome) -> str:
     rows = []
     for result in outcome.results:
         item, unit = result.item, result.item.printed.unit

@@ -24,7 +24,7 @@ import numpy as np
 from armwright.errors import ArmwrightError, InputError
 from armwright.recording.recording import Recording
 from armwright.recording.signals import Signal
-from armwright.studio.pulled_arm import RATE, Choice, Plant, inside, posture
+from armwright.studio.pulled_arm import RATE, Choice, PulledArm, inside, posture
 from armwright.studio.touch_beliefs import Moment
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ EVERY = 5  # ticks
 MOST = 60_000  # rows
 
 
-class Rows:
+class LiveRows:
     """Rows of a running arm."""
 
     def __init__(self, robot: Robot) -> None:
@@ -45,7 +45,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def add(self, plant: Plant) -> None:
+    def add(self, plant: PulledArm) -> None:
         """Keep the present, every `EVERY`-th time."""
         self._tick += 1
         if self._tick % EVERY or len(self._kept) >= MOST:
@@ -54,7 +54,7 @@ class Rows:
         row = ([live.time], live.q, live.qd, live.tau, live.outputs["tau_ext"], truth.torque, truth.force)
         self._kept.append(tuple(np.array(part) for part in row))
 
-    def recording(self, plant: Plant) -> Recording:
+    def recording(self, plant: PulledArm) -> Recording:
         """Everything that was kept."""
         n = self.robot.n
         widths = (1, n, n, n, n, n, 3)
@@ -85,14 +85,14 @@ class LiveArm:
 
     def __init__(self, robot: Robot, publish: Callable[[bytes], None], choice: Choice | None = None) -> None:
         self._publish = publish
-        self.plant = Plant(robot, choice or Choice(), posture(robot))
+        self.plant = PulledArm(robot, choice or Choice(), posture(robot))
         self.speed, self.motion = 1.0, "hold"
         self.goal: Array = np.array(self.plant.live.q)
         self._begin()
         self.late, self.ticks = 0, 0
         self.error = ""
         self._orders: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
-        self._rows: Rows | None = None
+        self._rows: LiveRows | None = None
         self._end, self._watched = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="studio simulation", daemon=True)
         self._thread.start()
@@ -119,7 +119,7 @@ class LiveArm:
 
     # -- orders, done by the thread ------------------------------------------------------------------------------
 
-    def replace(self, plant: Plant) -> None:
+    def replace(self, plant: PulledArm) -> None:
         """Go on with another plant, which was compiled elsewhere."""
         before = self.plant
         self.plant = plant
@@ -167,7 +167,7 @@ class LiveArm:
     def record(self, wanted: bool) -> Recording | None:
         """Begin to keep rows, or end and return what was kept."""
         if wanted:
-            self._rows = Rows(self.plant.robot)
+            self._rows = LiveRows(self.plant.robot)
             return None
         rows, self._rows = self._rows, None
         return None if rows is None else rows.recording(self.plant)

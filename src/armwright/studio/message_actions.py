@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.errors import ArmwrightError, InputError
-from armwright.schema.checks import Shape, read_message
+from armwright.schema.checks import Fields, read_message
 from armwright.studio import orders, views
 
 if TYPE_CHECKING:
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 Handler = Callable[..., Awaitable[dict[str, Any] | None]]
 
 
-class Action(NamedTuple):
+class MessageAction(NamedTuple):
     """The fields of a message, what to do with them, and whether those who only look may ask for it."""
 
-    shape: Shape
+    shape: Fields
     do: Handler
     viewers: bool
 
 
-def actions() -> dict[str, Action]:
+def actions() -> dict[str, MessageAction]:
     """Everything that can be asked for, by name."""
-    table = {name: Action(shape, do, True) for part in LOOK for name, (shape, do) in part.items()}
-    return table | {name: Action(shape, do, False) for part in CHANGE for name, (shape, do) in part.items()}
+    table = {name: MessageAction(shape, do, True) for part in LOOK for name, (shape, do) in part.items()}
+    return table | {name: MessageAction(shape, do, False) for part in CHANGE for name, (shape, do) in part.items()}
 
 
 LOOK = (views.VIEWS, orders.VIEWS, views.LIBRARY_VIEWS)

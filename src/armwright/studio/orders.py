@@ -17,7 +17,7 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.recording.replay.scene_spec import world_spec
 from armwright.schema.checks import (
-    Shape,
+    Fields,
     flag,
     listed,
     number,
@@ -32,10 +32,10 @@ from armwright.schema.checks import (
 )
 from armwright.studio.arm_view import configuration
 from armwright.studio.pulled_arm import LAWS, MOST_PAYLOAD, Choice
-from armwright.studio.studio_state import Item
+from armwright.studio.studio_state import ShelfItem
 from armwright.studio.views import POINT, Q
 from armwright.world.shapes import Box, Cylinder, Sphere
-from armwright.world.world import Task, World, load_world, worlds
+from armwright.world.world import JointTask, World, load_world, worlds
 from armwright.world.world_file import world_text
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ async def record(studio: Studio, client: Client, on: bool) -> dict[str, Any]:
     if kept is None:
         return {}
     note = f"{kept.duration:.1f} s, {len(kept)} rows"
-    return {"number": studio.shelf.add(Item("recording", f"live {studio.robot.name}", kept, note))}
+    return {"number": studio.shelf.add(ShelfItem("recording", f"live {studio.robot.name}", kept, note))}
 
 
 async def cancel(studio: Studio, client: Client, job: int) -> None:
@@ -127,23 +127,23 @@ async def cancel(studio: Studio, client: Client, job: int) -> None:
     studio.jobs.cancel(job)
 
 
-ORDERS: dict[str, tuple[Shape, Any]] = {
-    "robot": (Shape({"name": text(80)}), choose_robot),
+ORDERS: dict[str, tuple[Fields, Any]] = {
+    "robot": (Fields({"name": text(80)}), choose_robot),
     "pull": (
-        Shape({"body": whole(0, 255), "point": POINT, "target": POINT, "stiffness": number(1.0, 20_000.0)}),
+        Fields({"body": whole(0, 255), "point": POINT, "target": POINT, "stiffness": number(1.0, 20_000.0)}),
         pull,
     ),
-    "release": (Shape(), release),
-    "goal": (Shape({"q": Q}), goal),
-    "motion": (Shape({"kind": one_of("hold", "sway")}), motion),
-    "speed": (Shape({"value": number(0.0, 1.0)}), speed),
-    "step": (Shape({"ticks": whole(1, 500)}), step),
-    "tune": (Shape({"frequency": number(0.5, 60.0), "damping": number(0.0, 3.0)}), tune),
-    "plant": (Shape({}, {"friction": number(0.0, 3.0), "payload": number(0.0, MOST_PAYLOAD)}), plant),
-    "law": (Shape({"law": one_of(*LAWS), "knows": flag}), law),
-    "reset": (Shape(), reset),
-    "record": (Shape({"on": flag}), record),
-    "cancel": (Shape({"job": whole(1, 2**31)}), cancel),
+    "release": (Fields(), release),
+    "goal": (Fields({"q": Q}), goal),
+    "motion": (Fields({"kind": one_of("hold", "sway")}), motion),
+    "speed": (Fields({"value": number(0.0, 1.0)}), speed),
+    "step": (Fields({"ticks": whole(1, 500)}), step),
+    "tune": (Fields({"frequency": number(0.5, 60.0), "damping": number(0.0, 3.0)}), tune),
+    "plant": (Fields({}, {"friction": number(0.0, 3.0), "payload": number(0.0, MOST_PAYLOAD)}), plant),
+    "law": (Fields({"law": one_of(*LAWS), "knows": flag}), law),
+    "reset": (Fields(), reset),
+    "record": (Fields({"on": flag}), record),
+    "cancel": (Fields({"job": whole(1, 2**31)}), cancel),
 }
 
 
@@ -180,7 +180,7 @@ def drawn_world(studio: Studio, name: str, shapes: list[dict[str, Any]], **ends:
     task = None
     if ends.get("start") is not None and ends.get("goal") is not None:
         q = {end: tuple(configuration(studio.robot, ends[end]).tolist()) for end in ("start", "goal")}
-        task = Task(studio.robot.name, q["start"], q["goal"])
+        task = JointTask(studio.robot.name, q["start"], q["goal"])
     return World(tuple(made), name, task=task)
 
 
@@ -249,7 +249,9 @@ async def run(
             )
             metrics = done.metrics()
             name = f"{there.name}: {words}"
-            item = studio.shelf.add(Item("exploration", name, done, f"{done.outcome}, {len(done.contacts)} contacts"))
+            item = studio.shelf.add(
+                ShelfItem("exploration", name, done, f"{done.outcome}, {len(done.contacts)} contacts")
+            )
             row = {"number": item, "name": words, "outcome": done.outcome, "message": done.message}
             rows.append(row | {key: metrics.get(key) for key in METRICS})
         return {"world": there.name, "runs": rows}
@@ -257,13 +259,13 @@ async def run(
     return {"job": studio.jobs.start(f"explore {there.name}", work)}
 
 
-VIEWS: dict[str, tuple[Shape, Any]] = {
-    "worlds": (Shape(), list_worlds),
-    "world_file": (Shape(WORLD, {"start": Q, "goal": Q}), world_file),
+VIEWS: dict[str, tuple[Fields, Any]] = {
+    "worlds": (Fields(), list_worlds),
+    "world_file": (Fields(WORLD, {"start": Q, "goal": Q}), world_file),
 }
-EXPLORE_ORDERS: dict[str, tuple[Shape, Any]] = {
+EXPLORE_ORDERS: dict[str, tuple[Fields, Any]] = {
     "explore": (
-        Shape(
+        Fields(
             {
                 "reactions": listed(one_of_these(reactions_known), MOST_WORDS),
                 "observers": listed(one_of(*OBSERVERS), MOST_WORDS),
@@ -297,7 +299,7 @@ async def program(
         fastest = outcome.override
         progress(0.7, "writes the tables")
         name = f"{item.name} on {robot.name} at {100 * override:g} %"
-        kept = studio.shelf.add(Item("program", name, outcome, "feasible" if outcome.feasible else "not feasible"))
+        kept = studio.shelf.add(ShelfItem("program", name, outcome, "feasible" if outcome.feasible else "not feasible"))
         return {
             "number": kept,
             "source": source,
@@ -322,9 +324,9 @@ async def program(
     return {"job": studio.jobs.start(f"program {item.name}", work)}
 
 
-PROGRAM_ORDERS: dict[str, tuple[Shape, Any]] = {
+PROGRAM_ORDERS: dict[str, tuple[Fields, Any]] = {
     "program": (
-        Shape({"source": whole(1, 2**31)}, {"override": number(0.05, 5.0), "payload": number(0.0, 100.0)}),
+        Fields({"source": whole(1, 2**31)}, {"override": number(0.05, 5.0), "payload": number(0.0, 100.0)}),
         program,
     )
 }

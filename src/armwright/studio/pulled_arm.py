@@ -144,7 +144,7 @@ def law_of(name: str, n: int) -> Law:
     return pd_gravity(start, start)
 
 
-class Plant:
+class PulledArm:
     """One compiled plant.
 
     Attributes:

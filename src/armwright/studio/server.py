@@ -35,10 +35,10 @@ from armwright.recording.formats import load as load_recording
 from armwright.recording.replay.replay_page import policy, style
 from armwright.recording.replay.scene_spec import world_spec
 from armwright.robot.load import load as load_robot
-from armwright.schema.checks import Shape, read_message, text
+from armwright.schema.checks import Fields, read_message, text
 from armwright.studio.hub import Client, finite
 from armwright.studio.message_actions import answer
-from armwright.studio.studio_state import Item
+from armwright.studio.studio_state import ShelfItem
 from armwright.world.world_file import read_world
 
 if TYPE_CHECKING:
@@ -120,13 +120,16 @@ async def _open(studio: Studio, kind: str, file: Path) -> dict[str, Any]:
     if kind == "recording":
         recording = await asyncio.to_thread(load_recording, file)
         note = f"{recording.duration:.1f} s, {len(recording)} rows"
-        return {"number": studio.shelf.add(Item("recording", file.name, recording, note))}
+        return {"number": studio.shelf.add(ShelfItem("recording", file.name, recording, note))}
     if kind == "program":
         from armwright.programs.program_reader import read_program
 
         program = await asyncio.to_thread(read_program, file)
         note = f"{len(program.moves)} moves"
-        return {"number": studio.shelf.add(Item("program text", file.name, program, note)), "moves": len(program.moves)}
+        return {
+            "number": studio.shelf.add(ShelfItem("program text", file.name, program, note)),
+            "moves": len(program.moves),
+        }
     world = await asyncio.to_thread(read_world, file)
     return {"name": world.name, "shapes": world_spec(world), "task": _ends(world)}
 
@@ -284,7 +287,7 @@ async def serve_page(studio: Studio, connection: WebSocket) -> None:
     try:
         async with asyncio.timeout(PATIENCE):
             raw = await connection.receive_text()
-        _, ident, fields = read_message(raw, {"hello": Shape({"token": text(200)})})
+        _, ident, fields = read_message(raw, {"hello": Fields({"token": text(200)})})
         role = studio.role(fields["token"])
     except (InputError, TimeoutError, WebSocketDisconnect, KeyError):
         ident, role = 0, None

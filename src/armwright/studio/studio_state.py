@@ -28,7 +28,7 @@ from armwright.robot.load import load, robots
 from armwright.studio.arm_view import describe
 from armwright.studio.hub import Hub
 from armwright.studio.live_arm import LiveArm
-from armwright.studio.pulled_arm import LAWS, Choice, Plant, posture
+from armwright.studio.pulled_arm import LAWS, Choice, PulledArm, posture
 from armwright.studio.touch_beliefs import judge, warm_up
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ MOST_DESCRIPTION = 1 << 20  # bytes
 
 
 @dataclass(frozen=True, eq=False)
-class Item:
+class ShelfItem:
     """One thing on the shelf: its kind ("recording", "exploration", "program text", "program"), name and value."""
 
     kind: str
@@ -115,7 +115,7 @@ class Shelf:
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="armwright-studio-")
         self._numbers = itertools.count(1)
-        self._items: OrderedDict[int, Item] = OrderedDict()
+        self._items: OrderedDict[int, ShelfItem] = OrderedDict()
         self._tickets: OrderedDict[str, tuple[str, bool]] = OrderedDict()
         self._waiting: OrderedDict[str, bytes] = OrderedDict()
 
@@ -124,7 +124,7 @@ class Shelf:
         """A folder that only this user can enter."""
         return Path(self._folder.name)
 
-    def add(self, item: Item) -> int:
+    def add(self, item: ShelfItem) -> int:
         """Put something on the shelf; return its number."""
         number = next(self._numbers)
         self._items[number] = item
@@ -132,7 +132,7 @@ class Shelf:
             self._items.popitem(last=False)
         return number
 
-    def get(self, number: int, kind: str) -> Item:
+    def get(self, number: int, kind: str) -> ShelfItem:
         """Take something of a kind by its number."""
         item = self._items.get(number)
         if item is None or item.kind != kind:
@@ -253,7 +253,7 @@ class Studio:
         """Another arm, for everybody."""
         async with self._choosing:
             described = await asyncio.to_thread(describe, robot)
-            plant = await asyncio.to_thread(Plant, robot, self.arm.plant.choice, posture(robot))
+            plant = await asyncio.to_thread(PulledArm, robot, self.arm.plant.choice, posture(robot))
             plant.tune(**self.gains)
             await self.order(lambda: self.arm.replace(plant))
             self.robot, self.described = robot, described
@@ -264,7 +264,7 @@ class Studio:
         """Another law, the same arm."""
         async with self._choosing:
             q = self.arm.plant.live.q.copy()
-            plant = await asyncio.to_thread(Plant, self.robot, choice, q)
+            plant = await asyncio.to_thread(PulledArm, self.robot, choice, q)
             plant.tune(**self.gains)
             await self.order(lambda: self.arm.replace(plant))
         self.tell_live()

@@ -23,7 +23,7 @@ from armwright.errors import InputError
 from armwright.recording.replay.replay_page import html_page, replay_parts
 from armwright.recording.replay.replay_stage import can_show, stage_of
 from armwright.schema.checks import (
-    Shape,
+    Fields,
     flag,
     listed,
     numbers,
@@ -34,9 +34,9 @@ from armwright.schema.checks import (
 from armwright.studio.arm_view import branches, configuration, look
 
 if TYPE_CHECKING:
-    from armwright.recording.replay.replay_stage import Stage
+    from armwright.recording.replay.replay_stage import ReplayStage
     from armwright.studio.hub import Client
-    from armwright.studio.studio_state import Item, Studio
+    from armwright.studio.studio_state import ShelfItem, Studio
 
 CODE = ("c", "numpy", "latex", "matlab", "sympy", "jax")
 DESCRIPTIONS = ("urdf", "mjcf", "sheet")
@@ -91,13 +91,13 @@ async def listing(studio: Studio, client: Client) -> dict[str, Any]:
     return {"items": studio.shelf.listing()}
 
 
-VIEWS: dict[str, tuple[Shape, Any]] = {
-    "drew": (Shape({"count": whole(0, 2**53)}), drew),
-    "watch": (Shape({"live": flag}), watch),
-    "look": (Shape({"q": Q}), look_at),
-    "ik": (Shape({"position": POINT, "rotation": numbers(-10.0, 10.0, count=3), "seed": Q}), inverse),
-    "export": (Shape({"to": one_of(*CODE, *DESCRIPTIONS)}, {"what": one_of(*EQUATIONS)}), export),
-    "list": (Shape(), listing),
+VIEWS: dict[str, tuple[Fields, Any]] = {
+    "drew": (Fields({"count": whole(0, 2**53)}), drew),
+    "watch": (Fields({"live": flag}), watch),
+    "look": (Fields({"q": Q}), look_at),
+    "ik": (Fields({"position": POINT, "rotation": numbers(-10.0, 10.0, count=3), "seed": Q}), inverse),
+    "export": (Fields({"to": one_of(*CODE, *DESCRIPTIONS)}, {"what": one_of(*EQUATIONS)}), export),
+    "list": (Fields(), listing),
 }
 
 
@@ -107,7 +107,7 @@ MOST_ROWS, MOST_SIGNALS = 2000, 8
 MOST_FILE = 16 << 20  # bytes of a recording that is handed out on the page's line
 
 
-def _stage(item: Item) -> Stage:
+def _stage(item: ShelfItem) -> ReplayStage:
     from armwright.exploration.pictures.exploration_report import exploration_stage
     from armwright.programs.outcome.program_report import program_stage
 
@@ -216,11 +216,11 @@ async def reproduce(studio: Studio, client: Client, document: str) -> dict[str, 
     return {"job": studio.jobs.start(f"document {document}", work)}
 
 
-LIBRARY_VIEWS: dict[str, tuple[Shape, Any]] = {
-    "replay": (Shape({"kind": one_of(*KINDS), "number": NUMBER}), replay),
-    "signals": (Shape({"number": NUMBER}), signals),
-    "columns": (Shape({"number": NUMBER, "names": listed(text(100), MOST_SIGNALS)}), columns),
-    "file": (Shape({"number": NUMBER, "to": one_of("mcap", "parquet", "npz")}), file),
-    "documents": (Shape(), documents),
+LIBRARY_VIEWS: dict[str, tuple[Fields, Any]] = {
+    "replay": (Fields({"kind": one_of(*KINDS), "number": NUMBER}), replay),
+    "signals": (Fields({"number": NUMBER}), signals),
+    "columns": (Fields({"number": NUMBER, "names": listed(text(100), MOST_SIGNALS)}), columns),
+    "file": (Fields({"number": NUMBER, "to": one_of("mcap", "parquet", "npz")}), file),
+    "documents": (Fields(), documents),
 }
-ORDERS: dict[str, tuple[Shape, Any]] = {"reproduce": (Shape({"document": text(20)}), reproduce)}
+ORDERS: dict[str, tuple[Fields, Any]] = {"reproduce": (Fields({"document": text(20)}), reproduce)}

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stands where: shapes and their distances, the links as capsules, meshes, world files."""
 
+from armwright.packages import former_names
 from armwright.world.arm_capsules import LinkCapsule, LinkCapsules, beyond_tool, link_capsules, link_ends, tool_point
 from armwright.world.arm_shapes import LinkShape, link_shapes
 from armwright.world.mesh_capsules import FittedCapsule, fitted_capsules
 from armwright.world.shape_distance import normal, signed_distance
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere
-from armwright.world.world import Task, ToolTask, World, check_base, load_world, worlds
+from armwright.world.world import JointTask, ToolTask, World, check_base, load_world, worlds
 
 __all__ = [
     "Box",
@@ -14,13 +15,13 @@ __all__ = [
     "Cylinder",
     "FittedCapsule",
     "HalfSpace",
+    "JointTask",
     "LinkCapsule",
     "LinkCapsules",
     "LinkShape",
     "Mesh",
     "Shape",
     "Sphere",
-    "Task",
     "ToolTask",
     "World",
     "beyond_tool",
@@ -39,3 +40,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+__getattr__ = former_names(__name__, {"Task": "JointTask"})

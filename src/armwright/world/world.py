@@ -39,7 +39,7 @@ def _floats(values: object, what: str) -> Numbers:
 
 
 @dataclass(frozen=True)
-class Task:
+class JointTask:
     """A task for the whole arm: from configuration `start` to configuration `goal` [rad, m], for one robot."""
 
     robot: str
@@ -122,7 +122,7 @@ class World:
     name: str = "world"
     title: str = ""
     notes: str = ""
-    task: Task | None = None
+    task: JointTask | None = None
     tool_task: ToolTask | None = None
 
     def __post_init__(self) -> None:

@@ -58,7 +58,7 @@ from armwright.schema.quantities import check_unit, columns_of, listed, matrix, 
 from armwright.schema.toml_text import Quantity, Table, read_tree
 from armwright.spatial.euler import rotation_from_rpy
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere, kind_of
-from armwright.world.world import MAX_SHAPES, Task, ToolTask, World
+from armwright.world.world import MAX_SHAPES, JointTask, ToolTask, World
 
 KEYS = ("robots", "cells", "origin", "size", "start", "goal", "near", "rotation", "ring")
 
@@ -87,14 +87,14 @@ def _list(table: Table, key: str, default: Any = None) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def read_task(table: Table | None) -> Task | None:
+def read_task(table: Table | None) -> JointTask | None:
     """Return the task of the whole arm, if there is one."""
     if table is None:
         return None
     table.only("robot", "start", "goal")
     rows = (_joints(table, "start"), _joints(table, "goal"))
     try:
-        return Task(table.text_of("robot"), *rows)
+        return JointTask(table.text_of("robot"), *rows)
     except InputError as error:
         raise table.refuse(str(error), "task") from None
 
@@ -122,7 +122,7 @@ def read_tool_task(table: Table | None) -> ToolTask | None:
         raise table.refuse(str(error), "tool_task") from None
 
 
-def task_lines(task: Task | None, tool_task: ToolTask | None) -> list[str]:
+def task_lines(task: JointTask | None, tool_task: ToolTask | None) -> list[str]:
     """Return both as lines of a world file."""
     lines = []
     if task is not None:

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from armwright.campaigns.campaign_plan import Plan
+from armwright.campaigns.campaign_plan import CampaignPlan
 from armwright.campaigns.chunk_file import CRASHED, HUNG, Chunk, chunk_from, chunk_of, joined, marked_row, rows_of
 from armwright.campaigns.engines.child import READY, prepare, serve
 from armwright.campaigns.store import Store, accepted
-from armwright.campaigns.work import START, Prepared
+from armwright.campaigns.work import START, PreparedWork
 from armwright.errors import SimulationError, tell_user
 
 CONTEXT = multiprocessing.get_context("spawn")  # a forked child would share locks and compiled code half-way
@@ -49,7 +49,7 @@ class Child:
         self.life.close()
 
 
-class Pieces:
+class LostChunk:
     """A chunk that was lost, coming back in parts."""
 
     def __init__(self, store: Store, first: int, last: int) -> None:
@@ -64,7 +64,7 @@ class Pieces:
         return chunk_of(joined(self.tables), self.store.digest) if self.left == 0 else None
 
 
-def prepared_apart(plan: Plan) -> Prepared:
+def prepared_apart(plan: CampaignPlan) -> PreparedWork:
     """Prepare a campaign in a process of its own; raise what it raised."""
     child = _child(prepare, plan.text(), daemon=False)  # so that it may have processes of its own
     try:
@@ -79,7 +79,7 @@ def prepared_apart(plan: Plan) -> Prepared:
         child.stop()
     for text in said["warnings"]:
         tell_user(text)
-    return Prepared(data, said["canary"])
+    return PreparedWork(data, said["canary"])
 
 
 def processes(store: Store, chunks: Sequence[tuple[int, int]], workers: int, *, mixed: bool = False) -> Iterator[Chunk]:
@@ -93,7 +93,7 @@ def processes(store: Store, chunks: Sequence[tuple[int, int]], workers: int, *, 
     """
     queue = deque(chunks)
     lost: dict[tuple[int, int], tuple[int, int]] = {}  # part → the chunk it belongs to
-    pieces: dict[tuple[int, int], Pieces] = {}
+    pieces: dict[tuple[int, int], LostChunk] = {}
     children: list[Child] = []
     task = store.task(mixed=mixed)
     crashed = set[int]()  # items that ended a process while they were alone, once
@@ -192,7 +192,7 @@ def _again(
     assert child.chunk is not None
     first, last = child.chunk
     whole = lost.get((first, last), (first, last))
-    pieces.setdefault(whole, Pieces(store, *whole))
+    pieces.setdefault(whole, LostChunk(store, *whole))
     parts = [(first, last)]
     if last - first == 1:
         hung = time.monotonic() - child.began >= store.plan.limit

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.campaigns.campaign_plan import Plan, item_rng
+from armwright.campaigns.campaign_plan import CampaignPlan, item_rng
 from armwright.campaigns.kind import Kind, Rows, one_by_one, settings_of
 from armwright.errors import InputError
 from armwright.identify import Known, Log, fit, read_log
@@ -41,7 +41,7 @@ DEFAULTS: Mapping[str, Any] = {
 SCHEMA = {"estimates": "string", "undetermined": "int64", "sigma": "float64", "condition": "float64"}
 
 
-def start(plan: Plan, prepared: bytes) -> Rows:
+def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     """Read the logs and cut them into stretches."""
     s = settings_of(plan, DEFAULTS)
     if not s["logs"] or not s["stretch"] > 0.0:

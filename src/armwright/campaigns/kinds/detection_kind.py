@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.campaigns.campaign_plan import Plan
+from armwright.campaigns.campaign_plan import CampaignPlan
 from armwright.campaigns.kind import Kind, Rows
 from armwright.detection.detection_result import DetectionStudy, DetectorCurve
 from armwright.detection.detection_settings import DETECTORS, OBSERVERS, experiment
@@ -114,12 +114,12 @@ SCHEMA = {"move": "int64", "met": "string", "seconds": "float64"} | {
 }
 
 
-def prepare(plan: Plan) -> bytes:
+def prepare(plan: CampaignPlan) -> bytes:
     """Learn thresholds on moves that are not judged."""
     return json.dumps(experiment(plan.settings, plan.seed).learn()).encode()
 
 
-def start(plan: Plan, prepared: bytes) -> Rows:
+def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     """Make arms, moves and detectors; chunks run in lanes of one move."""
     study = experiment(plan.settings, plan.seed)
     trials = study.trials(json.loads(prepared))

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from armwright.campaigns.campaign_plan import Plan, item_rng
+from armwright.campaigns.campaign_plan import CampaignPlan, item_rng
 from armwright.campaigns.kind import Kind, Rows, one_by_one, settings_of
 from armwright.contact.isolation.isolate import Isolation, isolate
 from armwright.contact.isolation.link_surface import drawn_place, pushes, surfaces
@@ -75,7 +75,7 @@ class Said(NamedTuple):
     distinct: bool | None = None
 
 
-class Plant(NamedTuple):
+class PlantErrors(NamedTuple):
     """What is not as declared: shares of mass and friction (6,), a payload [kg], lean of forces, contacts at a time."""
 
     mass: Any = np.zeros(6)
@@ -86,12 +86,12 @@ class Plant(NamedTuple):
 
 
 PLANTS = {
-    "as declared": Plant(),
-    "masses ±10 %, friction ±20 %": Plant(),  # drawn
-    "forces lean to 0.9": Plant(lean=0.9),
-    "two contacts": Plant(contacts=2),
-    "2 kg payload": Plant(payload=2.0),
-    "2 kg picked up after the rehearsal": Plant(payload=2.0),
+    "as declared": PlantErrors(),
+    "masses ±10 %, friction ±20 %": PlantErrors(),  # drawn
+    "forces lean to 0.9": PlantErrors(lean=0.9),
+    "two contacts": PlantErrors(contacts=2),
+    "2 kg payload": PlantErrors(payload=2.0),
+    "2 kg picked up after the rehearsal": PlantErrors(payload=2.0),
 }
 
 
@@ -135,23 +135,23 @@ def on_link(arm: Robot, rng: np.random.Generator, *, light: bool = False) -> tup
     return met, answers[0], answers[1]
 
 
-def drawn_plant(rng: np.random.Generator, name: str) -> tuple[Plant, Plant]:
+def drawn_plant(rng: np.random.Generator, name: str) -> tuple[PlantErrors, PlantErrors]:
     """Return a plant by name, and the one that is rehearsed: the same but for a payload that is picked up later."""
     if name not in PLANTS:
         raise InputError(f"isolation: no plant {name!r:.60}; there are {', '.join(PLANTS)}")
     plant = PLANTS[name]
     if name.startswith("masses"):
-        plant = Plant(mass=rng.uniform(-0.1, 0.1, 6), friction=rng.uniform(-0.2, 0.2, 6))
-    return plant, Plant() if "after" in name else plant
+        plant = PlantErrors(mass=rng.uniform(-0.1, 0.1, 6), friction=rng.uniform(-0.2, 0.2, 6))
+    return plant, PlantErrors() if "after" in name else plant
 
 
-def rehearsed_covariance(arm: Robot, rng: np.random.Generator, plant: Plant) -> Array:
+def rehearsed_covariance(arm: Robot, rng: np.random.Generator, plant: PlantErrors) -> Array:
     """Return the covariance (6, 6) of changes of the estimate, from a rehearsal with brakes."""
     rows = [_estimates(arm, rng, plant)[1:] for _ in range(EPISODES)]
     return change_covariance([Episode(b[None], a[None]) for b, a in rows], 1.0, window=1.0, gap=0.0)
 
 
-def on_plant(arm: Robot, rng: np.random.Generator, plant: Plant, covariance: Array) -> tuple[Met, Said, Said]:
+def on_plant(arm: Robot, rng: np.random.Generator, plant: PlantErrors, covariance: Array) -> tuple[Met, Said, Said]:
     """Push a braking arm that is not as declared; isolate the level with sensor noise, and the rehearsed change."""
     q, before, after = _estimates(arm, rng, plant)
     met = [drawn_push(arm, rng, q, lean=plant.lean) for _ in range(plant.contacts)]
@@ -160,7 +160,7 @@ def on_plant(arm: Robot, rng: np.random.Generator, plant: Plant, covariance: Arr
     return met[0], said_of(level, met), said_of(isolate(arm, q, after - before, covariance), met)
 
 
-def _estimates(arm: Robot, rng: np.random.Generator, plant: Plant) -> tuple[Array, Array, Array]:
+def _estimates(arm: Robot, rng: np.random.Generator, plant: PlantErrors) -> tuple[Array, Array, Array]:
     """Configuration, and the estimate before and after a moment at which the arm begins to brake, without contact."""
     q, qd = rng.uniform(-np.pi, np.pi, 6), rng.normal(0.0, 0.3, 6)
     left, braking = rng.uniform(), rng.uniform()
@@ -169,7 +169,7 @@ def _estimates(arm: Robot, rng: np.random.Generator, plant: Plant) -> tuple[Arra
     return q, before + SENSOR * rng.normal(size=6) / np.sqrt(MEAN), after + SENSOR * rng.normal(size=6)
 
 
-def _wrong(arm: Robot, plant: Plant, q: Array, qd: Array, qdd: Array, friction: float) -> Array:
+def _wrong(arm: Robot, plant: PlantErrors, q: Array, qd: Array, qdd: Array, friction: float) -> Array:
     """What the estimate shows of an arm that is not as declared."""
     out = friction * plant.friction * FRICTION * np.sign(qd)
     if plant.mass.any():
@@ -227,7 +227,7 @@ SCHEMA = {"plant": "string", "body": "int64", "torque": "float64"} | {
 DRAWN = 1  # in the seeds of plants, beside their number: no item has two numbers in its seed
 
 
-def start(plan: Plan, prepared: bytes) -> Rows:
+def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     """Load the arm; items differ in configuration, push and noise, groups of them in their plant."""
     s = settings_of(plan, DEFAULTS)
     arm = load(s["robot"], **s["load"])

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.campaigns.campaign_plan import Plan, item_rng
+from armwright.campaigns.campaign_plan import CampaignPlan, item_rng
 from armwright.campaigns.kind import Kind, Rows, one_by_one, settings_of
 from armwright.campaigns.kinds.detection_kind import column
 from armwright.contact.detectors import Rehearsed
@@ -39,7 +39,7 @@ SCHEMA = {"inside": "int64", "outside": "int64", "hours": "float64"} | {
 }
 
 
-def start(plan: Plan, prepared: bytes) -> Rows:
+def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     """Make the arms; every item has moves and learned thresholds of its own."""
     study = detection.experiment(settings_of(plan, DEFAULTS), plan.seed, plan.kind)
     runs, moves = study.settings["free"], study.settings["moves"]

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from armwright import control
-from armwright.campaigns.campaign_plan import Plan, item_rng
+from armwright.campaigns.campaign_plan import CampaignPlan, item_rng
 from armwright.campaigns.kind import Kind, Rows, settings_of
 from armwright.motion import quintic
 from armwright.robot.load import load
@@ -43,7 +43,7 @@ DEFAULTS: Mapping[str, Any] = {
 SCHEMA = dict.fromkeys(("payload", "friction", "error_max", "error_end", "torque_max"), "float64")
 
 
-def start(plan: Plan, prepared: bytes) -> Rows:
+def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     """Load the arm and the law; items differ in payload and friction."""
     s = settings_of(plan, DEFAULTS)
     robot, law = load(s["robot"]), getattr(control, s["law"])(**s["gains"])

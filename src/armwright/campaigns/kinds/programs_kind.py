@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.campaigns.campaign_plan import Plan, item_rng
+from armwright.campaigns.campaign_plan import CampaignPlan, item_rng
 from armwright.campaigns.kind import Kind, Rows, one_by_one, settings_of
 from armwright.errors import InputError
 from armwright.programs import Payload, read_program, run_program
@@ -42,7 +42,7 @@ FIGURES = ("payload", "override", "duration", "late", "torque_use", "tool_error"
 SCHEMA = {**dict.fromkeys(FIGURES, "float64"), "feasible": "bool", "joint": "int64"}
 
 
-def start(plan: Plan, prepared: bytes) -> Rows:
+def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     """Read the program; items differ in payload and override.
 
     Columns: duration and how late the arm arrives [s] (null if it does not), largest wanted motor torque over what was

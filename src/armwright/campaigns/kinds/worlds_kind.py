@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from armwright.campaigns.campaign_plan import Plan
+from armwright.campaigns.campaign_plan import CampaignPlan
 from armwright.campaigns.compare_explorations import check_task, world_seed
 from armwright.campaigns.kind import Kind, Rows, one_by_one, settings_of
 from armwright.errors import InputError
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 WAYS: Mapping[str, tuple[str, ...]] = {"grid": tuple(VARIANTS), "arm": ("back off", "slide")}
 
 
-class Case(NamedTuple):
+class WorldCase(NamedTuple):
     """What an item is: variant, seed of world and noise, seed of the motions that thresholds are learned from."""
 
     variant: str
@@ -60,11 +60,11 @@ class Cases:
     learn_seed: int
     worlds_per_learning: int
 
-    def case(self, item: int) -> Case:
+    def case(self, item: int) -> WorldCase:
         """Return which world an item is, and in which way: all variants of a world follow each other."""
         world, k = divmod(item, len(self.labels))
         learnings = world // self.worlds_per_learning if self.worlds_per_learning else 0
-        return Case(self.labels[k], world_seed(self.seed, world), self.learn_seed + learnings)
+        return WorldCase(self.labels[k], world_seed(self.seed, world), self.learn_seed + learnings)
 
     def row(self, item: int) -> dict[str, Any]:
         """Explore; return figures beside what an oracle says."""
@@ -116,7 +116,7 @@ DEFAULTS: Mapping[str, Any] = {
 }
 
 
-def start(plan: Plan, prepared: bytes) -> Rows:
+def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     """Load the arm; its loops and thresholds are kept from run to run."""
     cases = cases_of(settings_of(plan, DEFAULTS), plan.seed)
 
@@ -127,7 +127,7 @@ def start(plan: Plan, prepared: bytes) -> Rows:
     return one_by_one(row, SCHEMA)
 
 
-def record(plan: Plan, prepared: bytes, item: int) -> Any:
+def record(plan: CampaignPlan, prepared: bytes, item: int) -> Any:
     """Return the recording of one exploration."""
     return cases_of(settings_of(plan, DEFAULTS), plan.seed).recording(item)
 

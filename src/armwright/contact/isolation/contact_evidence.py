@@ -37,7 +37,7 @@ FRICTION = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class SharedEvidence:
     """What all hypotheses share.
 
     Attributes:
@@ -92,11 +92,11 @@ def whitening(S: Array) -> Array | None:
     return W
 
 
-def setting(robot: Robot, q: Array, tau: Array, S: Array, friction: float, forces: Array) -> Setting:
+def setting(robot: Robot, q: Array, tau: Array, S: Array, friction: float, forces: Array) -> SharedEvidence:
     """Return what hypotheses share: tau (n,) [N m] with covariance S (n, n), and levels of force (l,) [N]."""
     W = whitening(S)
     assert W is not None
-    return Setting(robot, q, W, np.einsum("ij,j->i", W, tau), max(friction, FRICTION), forces)
+    return SharedEvidence(robot, q, W, np.einsum("ij,j->i", W, tau), max(friction, FRICTION), forces)
 
 
 def levels(robot: Robot, q: Array, tau: Array, S: Array, faces: list[Surface]) -> Array:
@@ -120,7 +120,7 @@ def levels(robot: Robot, q: Array, tau: Array, S: Array, faces: list[Surface]) -
 
 
 def evidence(
-    now: Setting, surface: Surface, u: Array, theta: Array, cell: tuple[float, float]
+    now: SharedEvidence, surface: Surface, u: Array, theta: Array, cell: tuple[float, float]
 ) -> tuple[Array, Array, Array, Array]:
     """Return log evidence and misfit (m, l), mean force (m, l, 3), Jacobians (m, 3, n) of pushes in a surface's cells.
 

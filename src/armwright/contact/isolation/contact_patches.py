@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.isolation.contact_evidence import Setting, checked, evidence, levels, logsum, setting
+from armwright.contact.isolation.contact_evidence import SharedEvidence, checked, evidence, levels, logsum, setting
 from armwright.contact.isolation.link_surface import Surface, bare, surfaces
 from armwright.world.arm_capsules import LinkCapsule, fixed_column, link_capsules
 
@@ -95,7 +95,7 @@ def contact_patches(
     forces, largest = levels(robot, x, tau, S, faces), float(np.max(np.abs(tau)))
 
     @cache
-    def at(depth: int) -> Setting:
+    def at(depth: int) -> SharedEvidence:
         blur = (RESOLUTION * 0.5**depth * largest) ** 2
         return setting(robot, x, tau, S + blur * np.eye(robot.n), friction, forces)
 
@@ -138,7 +138,7 @@ def _joined(parts: list[_Cells]) -> _Cells:
 
 
 def _weighed(
-    now: Setting,
+    now: SharedEvidence,
     face: Surface,
     everything: list[Surface],
     index: int,

@@ -11,14 +11,14 @@ from armwright.contact.observers.friction_beliefs import (
     ur5_friction,
 )
 from armwright.contact.observers.geared_momentum import geared_momentum_observer
-from armwright.contact.observers.load_estimate import Load, estimate_load
+from armwright.contact.observers.load_estimate import LoadEstimate, estimate_load
 from armwright.contact.observers.momentum import generalised_momentum, momentum_observer
 from armwright.contact.observers.momentum_kalman import momentum_kalman_observer
 
 __all__ = [
     "CurrentMap",
     "DeadZoneFriction",
-    "Load",
+    "LoadEstimate",
     "closed_loop_error_observer",
     "disturbance_observer",
     "estimate_load",

@@ -33,7 +33,7 @@ SURE = 3.0
 """Standard deviations from which on a load is taken for there: 1 of 370 arms without one would seem to carry it."""
 
 
-class Load(NamedTuple):
+class LoadEstimate(NamedTuple):
     """A load beyond the model's, as far as the torques tell.
 
     Attributes:
@@ -70,7 +70,7 @@ class Load(NamedTuple):
         )
 
 
-def estimate_load(robot: Robot, q: ArrayLike, tau_ext: ArrayLike, std: ArrayLike) -> Load:
+def estimate_load(robot: Robot, q: ArrayLike, tau_ext: ArrayLike, std: ArrayLike) -> LoadEstimate:
     """Estimate the load on the tool from an observer's torques at rest, in one configuration or several.
 
     Args:
@@ -98,7 +98,7 @@ def estimate_load(robot: Robot, q: ArrayLike, tau_ext: ArrayLike, std: ArrayLike
     found = covariance @ (A.T @ b)
     misfit = float(np.sqrt(np.mean((b - A @ found) ** 2)))
     error = np.sqrt(np.diag(covariance))
-    return Load(float(found[0]), float(error[0]), found[1:], error[1:], covariance, misfit)
+    return LoadEstimate(float(found[0]), float(error[0]), found[1:], error[1:], covariance, misfit)
 
 
 def _tool_columns(robot: Robot, q: Array) -> Array:

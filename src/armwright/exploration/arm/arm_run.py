@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.exploration.arm.felt_places import Felt, contact_of, listen
+from armwright.exploration.arm.felt_places import FeltContact, contact_of, listen
 from armwright.exploration.arm.plan_arm import arm_motion, go, plan_anew, retract, still_touching
 from armwright.exploration.arm.touch_map import TouchMap, ends_at, thinned
-from armwright.exploration.exploration_run import AT_ONCE, Progress, Run, measured
+from armwright.exploration.exploration_run import AT_ONCE, ExplorationRun, Progress, measured
 from armwright.kinematics import fk
 from armwright.motion.trajectory import Reference
 
@@ -34,7 +34,7 @@ THIN = 5  # rows apart that are looked at: at 0.25 m/s and 500 Hz 2.5 mm
 ALONG = np.linspace(0.0, 1.0, 7)  # of a link's axis, for the grid that is drawn: 7 cm apart on a UR5's upper arm
 
 
-class ArmRun(Run[Felt]):
+class ArmRun(ExplorationRun[FeltContact]):
     """The state of a run with the whole arm."""
 
     def __init__(
@@ -101,17 +101,17 @@ class ArmRun(Run[Felt]):
             self.end("boxed in", "still in contact after going back all the way to the start")
         return True
 
-    def place(self) -> Felt:
+    def place(self) -> FeltContact:
         """Brake, listen, and find the places that explain the torques."""
         return listen(self)
 
-    def record(self, felt: Felt) -> Contact:
+    def record(self, felt: FeltContact) -> Contact:
         """The contact; what the arm drove through until shortly before is free space."""
         contact = contact_of(self, felt)
         self._sweep(self.session.time - felt.time + DOUBT)
         return contact
 
-    def loudness(self, felt: Felt) -> str:
+    def loudness(self, felt: FeltContact) -> str:
         """Torque of the joint that felt most."""
         return f"{np.abs(felt.tau).max():.1f} N m"
 
@@ -136,13 +136,13 @@ class ArmRun(Run[Felt]):
         inside = points.reshape(-1, 3)[grid.grid.inside(grid.grid.cell(points.reshape(-1, 3)))]
         self.grids[-1] = grid.sweep(inside) if len(inside) else grid
 
-    def mark(self, felt: Felt) -> None:
+    def mark(self, felt: FeltContact) -> None:
         """Put a new contact on new maps."""
         self.maps.append(self.map)
         self.grids.append(self.grids[-1])
         self.mark_places(felt)
 
-    def mark_places(self, felt: Felt) -> None:
+    def mark_places(self, felt: FeltContact) -> None:
         """Put what was felt on the present maps."""
         places = felt.places
         number, trail = len(self.contacts) - 1, np.array(self.trail)
@@ -152,11 +152,11 @@ class ArmRun(Run[Felt]):
         cells = [c for c in dict.fromkeys(cells) if grid.grid.inside(np.array(c))]
         self.maps[-1], self.grids[-1] = known, grid.with_felt(*cells) if cells else grid
 
-    def retract(self, felt: Felt) -> None:
+    def retract(self, felt: FeltContact) -> None:
         """Give way to the felt torque first."""
         retract(self, felt.q, felt.tau)
 
-    def slide(self, felt: Felt) -> None:
+    def slide(self, felt: FeltContact) -> None:
         """Slide along the surface."""
         from armwright.exploration.arm.arm_slide import slide
 

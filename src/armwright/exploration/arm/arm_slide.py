@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.contact.isolation.link_surface import pushes
-from armwright.exploration.arm.felt_places import Felt, find_places
+from armwright.exploration.arm.felt_places import FeltContact, find_places
 from armwright.exploration.arm.plan_arm import given_way, go, plan_anew, yielding
 from armwright.exploration.arm.touch_map import ends_at
 from armwright.exploration.exploration_run import (
@@ -53,7 +53,7 @@ MARK = 0.03  # [m] of sliding between places that are put on the map: the balls 
 OFF = 0.04  # [m] off the surface where the way back leads: as much as is not trusted where the arm still touches
 
 
-def slide(run: ArmRun, felt: Felt) -> None:
+def slide(run: ArmRun, felt: FeltContact) -> None:
     """Slide from a contact along the way that is planned around it; mark what is felt, and leave a way to go on."""
     session, job, links = run.session, run.job, run.map.links
     found = plan_anew(run)
@@ -110,7 +110,7 @@ def _lengths(run: ArmRun, path: Array) -> Array:
     return np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(ends, axis=0), axis=-1).max(axis=1))])
 
 
-def _wanted(run: ArmRun, felt: Felt) -> float:
+def _wanted(run: ArmRun, felt: FeltContact) -> float:
     """Size of the torque to press with [N m]."""
     places = felt.places
     if places.sure:
@@ -130,7 +130,7 @@ def _pace(run: ArmRun, q: Array, along: Array) -> float:
     return PACE * run.job.speed / max(speed, 1e-6)
 
 
-def _mark(run: ArmRun, felt: Felt, last: Array, tau: Array) -> Array:
+def _mark(run: ArmRun, felt: FeltContact, last: Array, tau: Array) -> Array:
     """Put the surface on the map every few centimetres, and a configuration off it on the trail."""
     job, q = run.job, measured(run.session)
     ends = ends_at(job.believed, run.map.links, q)
@@ -138,6 +138,6 @@ def _mark(run: ArmRun, felt: Felt, last: Array, tau: Array) -> Array:
         return last
     places = find_places(run.map, q, tau, job.noise.later)
     if places.sure:
-        run.mark_places(Felt(run.session.time, run.session.time, q, felt.level, tau, places))
+        run.mark_places(FeltContact(run.session.time, run.session.time, q, felt.level, tau, places))
     run.trail.append(given_way(run, q, tau, OFF))
     return ends

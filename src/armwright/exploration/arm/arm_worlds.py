@@ -21,7 +21,7 @@ from armwright.planning.obstacles import obstacles_of
 from armwright.spatial.euler import rotation_from_rpy
 from armwright.world.shape_distance import signed_distance
 from armwright.world.shapes import Box, Cylinder, Shape, Sphere
-from armwright.world.world import Task, World, check_base
+from armwright.world.world import JointTask, World, check_base
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -63,7 +63,7 @@ def random_world(robot: Robot, seed: int) -> World:
         middle = fk(robot, 0.5 * (q + goal))[:2, 3]
         heading = float(np.arctan2(middle[1], middle[0]))
         shapes = tuple(_shape(rng, k, heading, 0.5 * abs(turn)) for k in range(int(rng.integers(4, 9))))
-        world = World(shapes, f"random-{seed}", task=Task(robot.name, tuple(q), tuple(goal)))
+        world = World(shapes, f"random-{seed}", task=JointTask(robot.name, tuple(q), tuple(goal)))
         try:
             check_base(world, robot)
         except InputError:

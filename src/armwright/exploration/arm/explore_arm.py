@@ -16,7 +16,7 @@ from armwright.errors import InputError
 from armwright.exploration.arm.arm_result import ArmExploration, exploration_of
 from armwright.exploration.arm.arm_run import ArmRun
 from armwright.exploration.arm.plan_arm import ArmJob
-from armwright.exploration.arm.rehearse_arm import Search, learned_in_joints, rehearsed
+from armwright.exploration.arm.rehearse_arm import RehearsedArm, learned_in_joints, rehearsed
 from armwright.exploration.arm.touch_map import empty_map, ends_at
 from armwright.exploration.explore_options import REACTIONS, ArmTask, Budget, ControlLoop, Sensing, arm_task
 from armwright.exploration.surroundings import find_world, surroundings_of
@@ -168,7 +168,7 @@ def explore_arm(
     listening = replace(sensing, observer="momentum" if sensing.observer is None else sensing.observer)
     setup = set_up(arm, surroundings_of(arm, arm, there, "links"), loop, listening, q0, held=False, seed=seed)
     lower, upper = _bounds(believed, np.vstack([q0, goals]))
-    search = Search(believed, contact_capsules(believed), lower, upper, task.speed)
+    search = RehearsedArm(believed, contact_capsules(believed), lower, upper, task.speed)
     noise = rehearsed(setup, search, QUIET)
     fit = learned_in_joints(setup, search) if needs_learning(sensing.detector, listening.observer) else None
     session, watch = session_of(setup, fit)

@@ -45,7 +45,7 @@ CERTAIN = 0.95  # of the probability within `APART` of the likeliest place, at w
 SWEPT = 1e-3  # weight of places where the arm has been: it may have scratched by
 
 
-class Places(NamedTuple):
+class ContactPlaces(NamedTuple):
     """Where a contact may have been.
 
     Attributes:
@@ -74,7 +74,7 @@ def find_places(
     *,
     qd: Array | None = None,
     capsules: Sequence[LinkCapsule] | None = None,
-) -> Places:
+) -> ContactPlaces:
     """Return the places that explain external joint torques.
 
     Args:
@@ -105,7 +105,7 @@ def find_places(
         kept = [int(np.argmin(np.linalg.norm(patches.points - found.point, axis=1)))]
     best = kept[0]
     links = {robot.bodies[b].name: float(p[patches.body == b].sum()) for b in np.unique(patches.body).tolist()}
-    return Places(
+    return ContactPlaces(
         patches.points[kept],
         np.minimum(mass_within(patches, patches.points[kept], APART), 1.0),
         sure,
@@ -137,7 +137,7 @@ LOOK_BACK = 1.0  # [s] before an alarm in which the truth about a contact is loo
 AGAIN = 0.01  # [m] within which a place is one that was felt before
 
 
-class Felt(NamedTuple):
+class FeltContact(NamedTuple):
     """What an alarm was about.
 
     Attributes:
@@ -153,7 +153,7 @@ class Felt(NamedTuple):
     q: Array
     level: Array
     tau: Array
-    places: Places
+    places: ContactPlaces
 
 
 def recent(session: Session, seconds: float) -> Array:
@@ -170,7 +170,7 @@ def brake(session: Session) -> Array:
     return np.asarray(now.qd)
 
 
-def listen(run: ArmRun) -> Felt:
+def listen(run: ArmRun) -> FeltContact:
     """Brake to where the arm is and find the places that explain the largest change of torque felt while doing so."""
     session, noise = run.session, run.job.noise
     at = session.time
@@ -186,10 +186,10 @@ def listen(run: ArmRun) -> Felt:
         now = torque(session) - level
         if np.linalg.norm(now / size) > np.linalg.norm(tau / size):
             q, tau, heard = measured(session), now, session.time
-    return Felt(at, heard, q, level, tau, find_places(run.map, q, tau, covariance, qd=qd))
+    return FeltContact(at, heard, q, level, tau, find_places(run.map, q, tau, covariance, qd=qd))
 
 
-def contact_of(run: ArmRun, felt: Felt) -> Contact:
+def contact_of(run: ArmRun, felt: FeltContact) -> Contact:
     """The contact as it is recorded, with what really happened."""
     job, session, n = run.job, run.session, run.session.parts.n
     rows = session.log.rows(run.row)[0, :, : 1 + 2 * n]

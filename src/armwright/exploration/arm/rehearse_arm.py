@@ -35,7 +35,7 @@ SHORTEST = 0.3  # [s] of motion before a brake: longer than the time to reach th
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class RehearsedArm:
     """Where the whole arm will be, and how fast.
 
     Attributes:
@@ -55,7 +55,7 @@ class Search:
         return arm_motion(self.robot, self.links, rows, self.speed)
 
 
-def learned_in_joints(setup: Setup, search: Search) -> ThresholdFit:
+def learned_in_joints(setup: Setup, search: RehearsedArm) -> ThresholdFit:
     """Move the arm about, where nothing is in its way, and learn what the observer says then; see `learn_thresholds`.
 
     Args:
@@ -79,7 +79,7 @@ class TorqueNoise(NamedTuple):
     later: Array
 
 
-def rehearsed(setup: Setup, search: Search, least: float) -> TorqueNoise:
+def rehearsed(setup: Setup, search: RehearsedArm, least: float) -> TorqueNoise:
     """Move the arm about where nothing is in its way, brake now and then as at an alarm, and see what it feels.
 
     Args:

@@ -17,8 +17,8 @@ from armwright.exploration.exploration_result import Contact
 from armwright.exploration.exploration_run import (
     EPISODE,
     SETTLE,
+    ExplorationRun,
     Progress,
-    Run,
     measured,
     measured_state,
     reference_now,
@@ -98,7 +98,7 @@ IN_PLANE = 0.3  # share of a force that lies in the plane of a 2-D map: less poi
 ENDS = {"unreachable": "unreachable", "goal blocked": "unreachable", "start blocked": "boxed in"}
 
 
-class GridRun(Run[Contact]):
+class GridRun(ExplorationRun[Contact]):
     """The state of a run on a grid."""
 
     def __init__(

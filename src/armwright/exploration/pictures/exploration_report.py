@@ -22,8 +22,8 @@ from armwright.exploration.pictures.arm_figures import CAPTIONS as JOINT_CAPTION
 from armwright.exploration.pictures.arm_figures import TALL
 from armwright.exploration.pictures.map_figures import png, shown_contact
 from armwright.recording.pictures.html_page import escaped, html_table, write_html
-from armwright.recording.replay.replay_stage import Arrows, Curves, Growing, Stage, can_show, curves, stage_of
-from armwright.recording.signals import Event
+from armwright.recording.replay.replay_stage import Arrows, Curves, Growing, ReplayStage, can_show, curves, stage_of
+from armwright.recording.signals import RecordedEvent
 
 if TYPE_CHECKING:
     from armwright.exploration.exploration_result import Contact, Exploration
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FLAT = 0.1  # of a cell's edge: how thick a cell of a flat map is drawn
 
 
-def exploration_stage(run: Exploration, title: str = "") -> Stage | None:
+def exploration_stage(run: Exploration, title: str = "") -> ReplayStage | None:
     """Return what a page replays of a run; None where nothing was recorded."""
     recording = run.recording
     if not can_show(recording):
@@ -44,7 +44,7 @@ def exploration_stage(run: Exploration, title: str = "") -> Stage | None:
     plots += [curves(recording, name, words) for name, words in _JOINTS if name in recording]
     return replace(
         stage_of(recording, () if run.world is None else run.world.shapes, title=title),
-        events=tuple(Event(c.time, _words(k, c.link)) for k, c in enumerate(run.contacts)),
+        events=tuple(RecordedEvent(c.time, _words(k, c.link)) for k, c in enumerate(run.contacts)),
         plots=tuple(plots),
         arrows=_arrows(run) if joints else stage_of(recording).arrows,
         map=_places(run) if isinstance(run, ArmExploration) else _cells(run),

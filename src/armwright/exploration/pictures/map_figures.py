@@ -31,7 +31,7 @@ FINE, DEEP = 180, 24  # raster points across, and along the line of sight
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class MapView:
     """One view of a map: two of its axes, seen along the third.
 
     Attributes:
@@ -68,14 +68,14 @@ class Plan:
         return out[0], out[1]
 
 
-def plan_of(run: Exploration) -> list[Plan]:
+def plan_of(run: Exploration) -> list[MapView]:
     """Views of a run's map: one of a 2-D map, two (from above and from the side) of a 3-D map."""
     grid = run.maps[0].grid
     pairs: list[tuple[int, int]] = [(0, 1)] if grid.dim == 2 else [(0, 1), (0, 2)]
     return [_plan(run, pair) for pair in pairs]
 
 
-def _plan(run: Exploration, pair: tuple[int, int]) -> Plan:
+def _plan(run: Exploration, pair: tuple[int, int]) -> MapView:
     grid = run.maps[0].grid
     directions = np.asarray(grid.axes)
     axes = directions[list(pair)]
@@ -91,7 +91,7 @@ def _plan(run: Exploration, pair: tuple[int, int]) -> Plan:
             f"{'xyz'[k]} [m]" if abs(direction[k]) > 1.0 - 1e-9 else f"along {np.round(direction, 2).tolist()} [m]"
         )
     limits = ((float(low[0]), float(high[0])), (float(low[1]), float(high[1])))
-    return Plan(axes, pair, limits, (names[0], names[1]), _raster(run, axes, pair, limits, corners))
+    return MapView(axes, pair, limits, (names[0], names[1]), _raster(run, axes, pair, limits, corners))
 
 
 def _raster(run: Exploration, axes: Array, pair: tuple[int, int], limits: Any, corners: Array) -> Any:
@@ -176,7 +176,7 @@ def png(run: Exploration, what: str, dpi: int = 150) -> bytes:
         return compact_png(draw(run, what), dpi)
 
 
-def draw_map(axes: Any, run: Exploration, plan: Plan, index: int, *, truth: bool = True, swept: bool = True) -> None:
+def draw_map(axes: Any, run: Exploration, plan: MapView, index: int, *, truth: bool = True, swept: bool = True) -> None:
     """Draw map number `index` of a run: felt and swept cells, and the truth behind them."""
     patches = need("matplotlib.collections", "plot", "plotting").PolyCollection
     felt, free = plan.cells(run.maps[index])
@@ -193,7 +193,7 @@ def draw_map(axes: Any, run: Exploration, plan: Plan, index: int, *, truth: bool
     axes.grid(False)
 
 
-def ends(axes: Any, run: Exploration, plan: Plan, size: float = 36.0) -> None:
+def ends(axes: Any, run: Exploration, plan: MapView, size: float = 36.0) -> None:
     """Draw start and goal."""
     grid = run.maps[0].grid
     start, goal = plan.flat(grid.centre(run.start)), plan.flat(grid.centre(run.goal))

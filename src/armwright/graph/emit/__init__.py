@@ -10,7 +10,7 @@ from typing import Any
 from armwright.errors import InputError
 from armwright.graph.emit.printing import renamed
 from armwright.graph.simplify import cheapest
-from armwright.graph.traced_program import Program
+from armwright.graph.traced_program import TracedProgram
 
 # Loaded on demand: no target costs anything until it is asked for.
 _EMITTERS = {
@@ -26,7 +26,12 @@ TARGETS = tuple(_EMITTERS)
 
 
 def source(
-    program: Program, target: str, *, name: str | None = None, outputs: Sequence[str] | None = None, **options: Any
+    program: TracedProgram,
+    target: str,
+    *,
+    name: str | None = None,
+    outputs: Sequence[str] | None = None,
+    **options: Any,
 ) -> str:
     """Return the program in the language `target`.
 
@@ -53,7 +58,7 @@ def source(
 
 
 def sources(
-    programs: Sequence[Program], target: str, *, name: str, prefix: str = "", values: Collection[str] = ()
+    programs: Sequence[TracedProgram], target: str, *, name: str, prefix: str = "", values: Collection[str] = ()
 ) -> str:
     """Return several functions as one file, as they are.
 

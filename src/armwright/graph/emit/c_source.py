@@ -30,7 +30,7 @@ from armwright.graph.emit.printing import (
     wrap,
 )
 from armwright.graph.ops import Op
-from armwright.graph.traced_program import Program
+from armwright.graph.traced_program import TracedProgram
 
 RULES: dict[Op, Rule] = {
     **ARITHMETIC,
@@ -73,7 +73,7 @@ class CFiles(NamedTuple):
     source: str
 
 
-def emit_c(program: Program) -> CFiles:
+def emit_c(program: TracedProgram) -> CFiles:
     """Return header ``<name>.h`` and source ``<name>.c``.
 
     The functions are ``void name(const double *q, …, double *tau, …)`` for one configuration and
@@ -83,12 +83,14 @@ def emit_c(program: Program) -> CFiles:
     return CFiles(_header([parts], parts.name), f'#include "{parts.name}.h"\n\n#include <math.h>\n\n{parts.body()}')
 
 
-def emit(program: Program) -> str:
+def emit(program: TracedProgram) -> str:
     """Return one self-contained C file: prototypes and definitions."""
     return emit_several([program], name="")
 
 
-def emit_several(programs: Sequence[Program], *, name: str, prefix: str = "", values: Collection[str] = ()) -> str:
+def emit_several(
+    programs: Sequence[TracedProgram], *, name: str, prefix: str = "", values: Collection[str] = ()
+) -> str:
     """Return one self-contained C file with several functions.
 
     Args:
@@ -136,7 +138,7 @@ def _head(text: str) -> str:
 class _Parts:
     """The names of one program and the pieces of text made with them."""
 
-    def __init__(self, program: Program, values: Collection[str] = ()) -> None:
+    def __init__(self, program: TracedProgram, values: Collection[str] = ()) -> None:
         self.program = program
         self.namer = Namer(KEYWORDS)
         self.name, self.inputs, self.outputs = signature(program, self.namer)

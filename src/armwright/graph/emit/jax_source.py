@@ -10,12 +10,12 @@ from typing import Any
 from armwright.errors import InputError, NotSupportedError
 from armwright.graph.emit.python_source import Dialect, array_rules, python_function
 from armwright.graph.ops import Op
-from armwright.graph.traced_program import Program
+from armwright.graph.traced_program import TracedProgram
 
 DIALECT = Dialect("jnp", "import jax.numpy as jnp", array_rules("jnp"), functional=True)
 
 
-def emit(program: Program) -> str:
+def emit(program: TracedProgram) -> str:
     """Return the text of a module with one function on ``jax.numpy`` arrays ``(..., *shape)``.
 
     Double precision needs ``jax.config.update("jax_enable_x64", True)`` before the first array is made.
@@ -51,7 +51,7 @@ def _operations(jnp: ModuleType) -> dict[Op, Callable[..., Any]]:
     }
 
 
-def to_jax(program: Program) -> Callable[..., Any]:
+def to_jax(program: TracedProgram) -> Callable[..., Any]:
     """Return the program as a JAX function of its inputs, in order.
 
     It can be given to ``jax.jit``, ``jax.vmap`` and ``jax.grad``. Inputs have shape ``(..., *shape)``; batch axes

@@ -32,7 +32,7 @@ from armwright.graph.emit.printing import (
 )
 from armwright.graph.ops import TRIGONOMETRIC, Op
 from armwright.graph.simplify import merge_angles
-from armwright.graph.traced_program import Node, Program, Signal
+from armwright.graph.traced_program import Node, ProgramSignal, TracedProgram
 
 _WORDS = """
 alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi omega Gamma Delta
@@ -92,7 +92,7 @@ def decimal(value: float | bool, digits: int) -> str:
 class Symbols:
     """The symbol of every input element and of every definition."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: TracedProgram) -> None:
         """Choose letters that the program's own names leave free."""
         self.program = program
         namer = Namer(())  # an output with the name of an input gets a prime
@@ -115,7 +115,7 @@ class Symbols:
         }
         self.count = 0
 
-    def element(self, name: str, signal: Signal, element: int) -> str:
+    def element(self, name: str, signal: ProgramSignal, element: int) -> str:
         """Return one element of an input or output."""
         letter, index = symbol(name), subscript(position(signal, element, 1))
         return f"{{{letter}}}{index}" if index and "_" in letter and not letter.startswith("{") else letter + index
@@ -173,7 +173,7 @@ RULES: dict[Op, Rule] = {
 
 
 @dataclass
-class Equations(Printer):
+class LatexEquations(Printer):
     """Prints for the eye: sums and products are associative, squares are powers."""
 
     parentheses = (r"\left(", r"\right)")
@@ -249,7 +249,7 @@ def _sign_of(node: Node, nodes: Sequence[Node]) -> int | None:
 
 
 def emit(
-    program: Program,
+    program: TracedProgram,
     *,
     digits: int = 6,
     expand: bool = False,
@@ -277,7 +277,7 @@ def emit(
         raise InputError(f"digits, limit and width must be at least 1, got {digits}, {limit} and {width}")
     program = merge_angles(program) if merge else program
     symbols = Symbols(program)
-    printer = Equations(program, RULES, lambda value: decimal(value, digits))
+    printer = LatexEquations(program, RULES, lambda value: decimal(value, digits))
     for k, node in enumerate(program.nodes):
         if node.op is Op.INPUT:
             signal, element = node.value

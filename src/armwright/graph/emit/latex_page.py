@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from armwright.errors import InputError
-from armwright.graph.emit.latex import EXPANDED, LIMIT, RULES, Equations, Symbols, decimal, symbol
+from armwright.graph.emit.latex import EXPANDED, LIMIT, RULES, LatexEquations, Symbols, decimal, symbol
 from armwright.graph.emit.printing import named_nodes, simple_fraction
 from armwright.graph.ops import Op
-from armwright.graph.traced_program import Program
+from armwright.graph.traced_program import TracedProgram
 
 WORDS = re.compile(r"\\(?:dot|ddot|mathrm|text|bigl|bigr|left|right|,|quad|begin|end)|[{}^&]")
 TOKEN = re.compile(r" [+-] |[{}()]")
@@ -73,7 +73,7 @@ PAGE = 45  # lines; longer displays may be broken over pages
 
 
 @dataclass
-class PageEquations(Equations):
+class PageEquations(LatexEquations):
     """Equations whose parentheses may be broken over lines."""
 
     def enclose(self, text: str) -> str:
@@ -82,7 +82,7 @@ class PageEquations(Equations):
 
 
 def emit_matrices(
-    programs: Sequence[Program],
+    programs: Sequence[TracedProgram],
     letters: Sequence[Sequence[str]],
     below: Sequence[str],
     *,
@@ -131,7 +131,7 @@ def emit_matrices(
 class _Page:
     """The symbols and the text of one program."""
 
-    def __init__(self, program: Program, digits: int, width: int, terms: int) -> None:
+    def __init__(self, program: TracedProgram, digits: int, width: int, terms: int) -> None:
         self.program, self.width = program, width
         self.symbols = symbols = Symbols(program)
         symbols.count = terms
@@ -212,7 +212,7 @@ def _wide(cells: dict[int, str], result: Sequence[int], columns: int) -> float:
     return sum(widths) + 2.5 * columns + 4.0
 
 
-def _repeated(program: Program) -> int:
+def _repeated(program: TracedProgram) -> int:
     """Return how many operations are written if every shared term is written out, sines apart."""
     size = [0] * len(program.nodes)
     for k, node in enumerate(program.nodes):

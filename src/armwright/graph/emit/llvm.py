@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
 
-from armwright.graph.emit.llvm_math import Writer, sincos_all
+from armwright.graph.emit.llvm_math import LaneWriter, sincos_all
 from armwright.graph.emit.printing import is_boolean, last_uses
 from armwright.graph.ops import TRIGONOMETRIC, Op
-from armwright.graph.traced_program import Program, Signal
+from armwright.graph.traced_program import ProgramSignal, TracedProgram
 
 FLAGS = "contract nsz"  # fuse a·b+c; no reassociation: range reduction and symmetry of results depend on it
 _BINARY = {Op.ADD: "fadd", Op.SUB: "fsub", Op.MUL: "fmul", Op.DIV: "fdiv"}
@@ -35,7 +35,9 @@ _INTRINSIC = {Op.SQRT: "sqrt", Op.ABS: "fabs", Op.FLOOR: "floor"}
 _LIBM = {Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh", Op.ATAN2: "atan2"}
 
 
-def emit_nodes(w: Writer, program: Program, value: MutableMapping[int, str], span: range, trig_width: int = 4) -> None:
+def emit_nodes(
+    w: LaneWriter, program: TracedProgram, value: MutableMapping[int, str], span: range, trig_width: int = 4
+) -> None:
     """Emit the nodes of `span`. `value` has the register (or literal) of every earlier node and receives theirs."""
     angles = _Angles(w, program, value, span, trig_width)
     T = w.type
@@ -72,7 +74,9 @@ def emit_nodes(w: Writer, program: Program, value: MutableMapping[int, str], spa
 class _Angles:
     """Sines and cosines, each angle once. One-row code evaluates angles that are known at the same time together."""
 
-    def __init__(self, w: Writer, program: Program, value: MutableMapping[int, str], span: range, lanes: int) -> None:
+    def __init__(
+        self, w: LaneWriter, program: TracedProgram, value: MutableMapping[int, str], span: range, lanes: int
+    ) -> None:
         self.w, self.value = w, value
         self.lanes = lanes if w.width == 1 else 1
         nodes = [program.nodes[k] for k in span]
@@ -92,7 +96,7 @@ class _Angles:
         if lanes == 1:
             self.done.update(zip(ready, sincos_all(w, [self.value[k] for k in ready]), strict=True))
             return
-        vector = Writer(self.lanes, fma=w.fma, shared=w)
+        vector = LaneWriter(self.lanes, fma=w.fma, shared=w)
         groups = [ready[k : k + self.lanes] for k in range(0, len(ready), self.lanes)]
         packed = []
         for group in groups:
@@ -111,7 +115,7 @@ PART = 1000
 Columns = list[list[str | None]]
 
 
-def emit_program(w: Writer, program: Program, columns: Columns, trig_width: int = 4) -> dict[int, str]:
+def emit_program(w: LaneWriter, program: TracedProgram, columns: Columns, trig_width: int = 4) -> dict[int, str]:
     """Emit a program; return the registers of its results by node. `columns` holds the registers of the inputs."""
     value: dict[int, str] = {}
     for k, node in enumerate(program.nodes):
@@ -131,14 +135,14 @@ def emit_program(w: Writer, program: Program, columns: Columns, trig_width: int 
     for k, register in value.items():
         handed[k] = register
     for part, start in enumerate(range(0, len(program.nodes), step)):
-        own = Writer(w.width, fma=w.fma)
+        own = LaneWriter(w.width, fma=w.fma)
         span = range(start, min(start + step, len(program.nodes)))
         emit_nodes(own, program, handed.inside(own), span, trig_width)
         outline(w, own, f"armwright_part_{program.digest}_{w.width}_{part}", "%values")
     return handed
 
 
-def outline(w: Writer, own: Writer, name: str, target: str) -> None:
+def outline(w: LaneWriter, own: LaneWriter, name: str, target: str) -> None:
     """Make what `own` has written a function that reads values from %known and writes to %target, and call it.
 
     Both may point to the same memory: no place is read and written in one part.
@@ -151,7 +155,7 @@ def outline(w: Writer, own: Writer, name: str, target: str) -> None:
 class _Places:
     """Where values that outlive their part are kept: a place is free again after the part that reads it last."""
 
-    def __init__(self, program: Program, step: int) -> None:
+    def __init__(self, program: TracedProgram, step: int) -> None:
         """Assign places; inputs are there from the start, results to the end."""
         self.of: dict[int, int] = {}
         self.count = 0
@@ -180,12 +184,12 @@ class _Places:
 class Handed(dict[int, str]):
     """Registers by node: what is not there is loaded from `source`, what outlives its part is stored to `target`."""
 
-    def __init__(self, w: Writer, program: Program, places: _Places, source: str, target: str) -> None:
+    def __init__(self, w: LaneWriter, program: TracedProgram, places: _Places, source: str, target: str) -> None:
         super().__init__()
         self.w, self.program, self.places = w, program, places
         self.source, self.target = source, target
 
-    def inside(self, w: Writer) -> Handed:
+    def inside(self, w: LaneWriter) -> Handed:
         """The same values in a function of their own (see `outline`)."""
         return Handed(w, self.program, self.places, "%known", "%target")
 
@@ -225,7 +229,7 @@ def chunks(size: int, width: int) -> list[tuple[int, int]]:
     return pieces
 
 
-def _butterfly(w: Writer, rows: list[str]) -> list[str]:
+def _butterfly(w: LaneWriter, rows: list[str]) -> list[str]:
     """Transpose blocks of len(rows) lanes: in place, log2 stages of pairwise shuffles. Its own inverse."""
     rows, distance = list(rows), 1
     while distance < len(rows):
@@ -239,7 +243,7 @@ def _butterfly(w: Writer, rows: list[str]) -> list[str]:
     return rows
 
 
-def load_columns(w: Writer, signal: Signal, base: str, needed: set[int]) -> list[str | None]:
+def load_columns(w: LaneWriter, signal: ProgramSignal, base: str, needed: set[int]) -> list[str | None]:
     """Load the needed columns of `width` rows at `base`, one vector a column."""
     n = signal.size
     columns: list[str | None] = [None] * n
@@ -258,7 +262,9 @@ def load_columns(w: Writer, signal: Signal, base: str, needed: set[int]) -> list
     return columns
 
 
-def store_columns(w: Writer, size: int, base: str, values: Mapping[int, str], pieces: list[tuple[int, int]]) -> None:
+def store_columns(
+    w: LaneWriter, size: int, base: str, values: Mapping[int, str], pieces: list[tuple[int, int]]
+) -> None:
     """Store pieces of the columns of `width` rows at `base`, one vector a column."""
     for start, count in pieces:
         if w.width == 1:
@@ -272,10 +278,10 @@ def store_columns(w: Writer, size: int, base: str, values: Mapping[int, str], pi
 
 
 def kernel_ir(
-    program: Program, name: str, *, width: int, check_finite: bool, fma: bool = True, trig_width: int = 4
+    program: TracedProgram, name: str, *, width: int, check_finite: bool, fma: bool = True, trig_width: int = 4
 ) -> str:
     """Return a complete LLVM module with one kernel (see the module text)."""
-    w = Writer(width, fma=fma)
+    w = LaneWriter(width, fma=fma)
     used = {node.value for node in program.nodes if node.op is Op.INPUT}
     head = []
     for kind, signals in (("in", program.inputs), ("out", program.outputs)):
@@ -316,7 +322,7 @@ def kernel_ir(
             continue
         step = max(1, STORED_AT_ONCE // width)
         for first in range(0, len(pieces), step):  # compiling thousands of stores in a row takes seconds
-            own, some = Writer(width, fma=fma), pieces[first : first + step]
+            own, some = LaneWriter(width, fma=fma), pieces[first : first + step]
             handed = value.inside(own)
             registers = {e: handed[result[e]] for start, count in some for e in range(start, start + count)}
             store_columns(own, signal.size, "%target", registers, some)
@@ -324,7 +330,7 @@ def kernel_ir(
     w.line(f"%next = add i64 %i, {width}")
     w.line("%more = icmp slt i64 %next, %rows")
     w.line("br i1 %more, label %loop, label %done")
-    tail = Writer(width, fma=fma, shared=w)
+    tail = LaneWriter(width, fma=fma, shared=w)
     w.raw("done:")
     if chains:
         total = "%sum0"
@@ -352,6 +358,6 @@ def kernel_ir(
     )
 
 
-def module_text(program: Program, *, width: int = 4) -> str:
+def module_text(program: TracedProgram, *, width: int = 4) -> str:
     """Return the IR of a batch kernel for reading (the `source("llvm")` of a kernel)."""
     return kernel_ir(program, program.name, width=width, check_finite=False)

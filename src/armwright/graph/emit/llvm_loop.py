@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from armwright.graph.emit.llvm import emit_program
-from armwright.graph.emit.llvm_math import Writer
+from armwright.graph.emit.llvm_math import LaneWriter
 from armwright.graph.ops import Op
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ DONE, NOT_FINITE, EVENT, STUCK, ALARM = 0, 1, 2, 3, 4
 
 def _stage(plan: LoopPlan, stage: Stage, name: str, width: int, fma: bool, declarations: set[str]) -> str:
     """Emit one stage as a function of the memory."""
-    w = Writer(width, fma=fma)
+    w = LaneWriter(width, fma=fma)
     program = stage.program
     used = {node.value for node in program.nodes if node.op is Op.INPUT}
     columns: list[list[str | None]] = []
@@ -52,7 +52,7 @@ def _stage(plan: LoopPlan, stage: Stage, name: str, width: int, fma: bool, decla
     return "\n".join([f"define internal void @{name}(ptr %m) #0 {{", *w.start(), *w.lines, "}"])
 
 
-def _copy_row(w: Writer, source: str, slots: Sequence[int], *, shared: bool) -> None:
+def _copy_row(w: LaneWriter, source: str, slots: Sequence[int], *, shared: bool) -> None:
     """Copy a table row into memory slots: scalars spread over the lanes, or one vector a slot."""
     for k, slot in enumerate(slots):
         if shared and w.width > 1:
@@ -64,7 +64,7 @@ def _copy_row(w: Writer, source: str, slots: Sequence[int], *, shared: bool) -> 
         w.line(f"store {w.type} {value}, ptr {w.offset('%memory', slot * w.width)}, align 8")
 
 
-def _rises(w: Writer, slots: Sequence[int], befores: Sequence[str]) -> str:
+def _rises(w: LaneWriter, slots: Sequence[int], befores: Sequence[str]) -> str:
     """Whether a slot that was negative is so no more, in any lane."""
     crossed = "false"
     for slot, before in zip(slots, befores, strict=True):
@@ -86,7 +86,7 @@ def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
             labels[id(stage)] = f"{name}_stage{len(labels)}"
             functions.append(_stage(plan, stage, labels[id(stage)], width, fma, declarations))
         calls[stage.when].append(f"call void @{labels[id(stage)]}(ptr %memory)")
-    w = Writer(width, fma=fma)
+    w = LaneWriter(width, fma=fma)
     w.raw("entry:")
     w.line("br label %head")
     w.raw("head:")

@@ -65,10 +65,10 @@ attributes #1 = {{ cold noinline nounwind }}
 {UNLIKELY} = !{{!"branch_weights", i32 1, i32 1000000}}"""
 
 
-class Writer:
+class LaneWriter:
     """Collects instructions of one function for `width` lanes; writers of other widths may share its lines."""
 
-    def __init__(self, width: int, *, fma: bool, shared: Writer | None = None) -> None:
+    def __init__(self, width: int, *, fma: bool, shared: LaneWriter | None = None) -> None:
         """Start empty, or append to the lines of `shared`."""
         self.width = width
         self.fma = fma
@@ -185,14 +185,14 @@ class Writer:
         return result
 
 
-def _polynomial(w: Writer, z: str, coefficients: tuple[float, ...]) -> str:
+def _polynomial(w: LaneWriter, z: str, coefficients: tuple[float, ...]) -> str:
     result = w.literal(coefficients[-1])
     for c in reversed(coefficients[:-1]):
         result = w.fused(z, result, w.literal(c))
     return result
 
 
-def sincos(w: Writer, x: str) -> tuple[str, str]:
+def sincos(w: LaneWriter, x: str) -> tuple[str, str]:
     """Return registers of sin x and cos x."""
     T, integer = w.type, w.integer
     shifted = w.fused(x, w.literal(TWO_OVER_PI), w.literal(ROUND))
@@ -216,7 +216,7 @@ def sincos(w: Writer, x: str) -> tuple[str, str]:
     return results[0], results[1]
 
 
-def sincos_all(w: Writer, angles: list[str]) -> list[tuple[str, str]]:
+def sincos_all(w: LaneWriter, angles: list[str]) -> list[tuple[str, str]]:
     """Return registers of sin x and cos x for several x of any size: the fast way, and one rare branch for all."""
     T, bound = w.type, FAR_FUSED if w.fma else FAR_SHORT
     here, far, near = w.label(), w.label(), w.label()

@@ -14,7 +14,7 @@ out[(t·2·pairs + c)·side + l]. Nothing is reassociated and each lane is on it
 
 from __future__ import annotations
 
-from armwright.graph.emit.llvm_math import COSINE, SIGN_BIT, SINE, Writer
+from armwright.graph.emit.llvm_math import COSINE, SIGN_BIT, SINE, LaneWriter
 
 ROTATIONS = (16, 42, 12, 31, 16, 32, 24, 21)  # Threefry-2x64 (Salmon et al. 2011, table 2)
 PARITY = 0x1BD11BDAA9FC1A22  # third word of the key schedule is this xor the key
@@ -36,7 +36,7 @@ LOG = (
 PI_HALF = 1.5707963267948966
 
 
-def polynomial(w: Writer, z: str, coefficients: tuple[float, ...]) -> str:
+def polynomial(w: LaneWriter, z: str, coefficients: tuple[float, ...]) -> str:
     """Return the register of Σ cᵢ zⁱ."""
     result = w.literal(coefficients[-1])
     for c in reversed(coefficients[:-1]):
@@ -48,7 +48,7 @@ def _signed(word: int) -> int:
     return word - (1 << 64) if word >= 1 << 63 else word
 
 
-def threefry(w: Writer, counter: tuple[str, str], key: tuple[str, str]) -> tuple[str, str]:
+def threefry(w: LaneWriter, counter: tuple[str, str], key: tuple[str, str]) -> tuple[str, str]:
     """Return registers of the two words of Threefry-2x64-20."""
     T = w.integer
 
@@ -70,11 +70,11 @@ def threefry(w: Writer, counter: tuple[str, str], key: tuple[str, str]) -> tuple
     return x0, x1
 
 
-def _kind(w: Writer) -> str:
+def _kind(w: LaneWriter) -> str:
     return "i64" if w.width == 1 else f"v{w.width}i64"
 
 
-def minus_two_log(w: Writer, x: str) -> str:
+def minus_two_log(w: LaneWriter, x: str) -> str:
     """Return the register of −2 ln x for normal x > 0: x = 2ᵏ·m, √½ ≤ m < √2, fdlibm's series in s = (m−1)/(m+1).
 
     With f = m − 1 it is f² − s(f² + 2R) − 2f − 2k ln 2, R(s²) the series; ln 2 in two parts.
@@ -102,7 +102,7 @@ def minus_two_log(w: Writer, x: str) -> str:
     return w.fused(k, w.literal(-2.0 * LN2_HIGH), rest)
 
 
-def direction(w: Writer, word: str) -> tuple[str, str]:
+def direction(w: LaneWriter, word: str) -> tuple[str, str]:
     """Return a uniformly distributed point of the circle, from the 32 low bits of a word.
 
     30 bits are an angle in [−π/4, π/4), one turns it by half a turn (the sign of the cosine, the sine's being as often
@@ -125,7 +125,7 @@ def direction(w: Writer, word: str) -> tuple[str, str]:
     )
 
 
-def box_muller(w: Writer, word: str) -> tuple[str, str]:
+def box_muller(w: LaneWriter, word: str) -> tuple[str, str]:
     """Return two normals of a word: √(−2 ln u) times a direction, u in (0, 1] from the 52 high bits.
 
     Radius and direction share 20 bits, which move u by less than 2⁻³²: below 6.66 standard deviations they are
@@ -140,18 +140,18 @@ def box_muller(w: Writer, word: str) -> tuple[str, str]:
     return w.emit(f"fmul {T} {radius}, {x}"), w.emit(f"fmul {T} {radius}, {y}")
 
 
-def _iota(w: Writer, values: list[int]) -> str:
+def _iota(w: LaneWriter, values: list[int]) -> str:
     return str(values[0]) if w.width == 1 else "<" + ", ".join(f"i64 {v}" for v in values) + ">"
 
 
-def _spread(w: Writer, scalar: str) -> str:
+def _spread(w: LaneWriter, scalar: str) -> str:
     if w.width == 1:
         return scalar
     first = w.emit(f"insertelement {w.integer} poison, i64 {scalar}, i32 0")
     return w.emit(f"shufflevector {w.integer} {first}, {w.integer} poison, <{w.width} x i32> zeroinitializer")
 
 
-def _keys(w: Writer, side: int) -> str:
+def _keys(w: LaneWriter, side: int) -> str:
     """Load `side` keys, repeated over the width."""
     T = w.integer
     result = "poison"
@@ -165,7 +165,7 @@ def _keys(w: Writer, side: int) -> str:
     return w.emit(f"shufflevector {T} {result}, {T} poison, <{w.width} x i32> <{mask}>")
 
 
-def _store(w: Writer, values: tuple[str, str], side: int, targets: list[str]) -> None:
+def _store(w: LaneWriter, values: tuple[str, str], side: int, targets: list[str]) -> None:
     """Store the two normals of each block, 2·side numbers, at its target."""
     for block, target in enumerate(targets):
         lanes = [half * w.width + block * side + lane for half in range(2) for lane in range(side)]
@@ -176,7 +176,7 @@ def _store(w: Writer, values: tuple[str, str], side: int, targets: list[str]) ->
             w.line(f"store <{2 * side} x double> {w.shuffle(*values, lanes)}, ptr {target}, align 8")
 
 
-def _pick(w: Writer, vector: str, lane: int) -> str:
+def _pick(w: LaneWriter, vector: str, lane: int) -> str:
     return vector if w.width == 1 else w.emit(f"extractelement {w.integer} {vector}, i32 {lane}")
 
 
@@ -190,7 +190,7 @@ def noise_ir(name: str, *, side: int, width: int, fma: bool, register: int) -> s
         fma: whether the machine fuses a·b + c.
         register: the machine's own lanes.
     """
-    w, per = Writer(width, fma=fma), width // side
+    w, per = LaneWriter(width, fma=fma), width // side
     T = w.integer
     w.raw("entry:")
     w.line(f"%aside = alloca [{2 * side} x double], align 64")

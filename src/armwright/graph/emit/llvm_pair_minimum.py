@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from armwright.graph.emit.llvm import emit_program, load_columns, store_columns
-from armwright.graph.emit.llvm_math import Writer
-from armwright.graph.traced_program import Program
+from armwright.graph.emit.llvm_math import LaneWriter
+from armwright.graph.traced_program import TracedProgram
 
 LEEWAY = 1.001  # of the value that is asked for: what lies above it need not be exact
 
@@ -32,15 +32,15 @@ class Group(NamedTuple):
     """Pairs of records and items: which table, the value of (record, item), and a bound from below or None."""
 
     table: int
-    value: Program
-    bound: Program | None
+    value: TracedProgram
+    bound: TracedProgram | None
 
 
 def least_ir(
-    tables: Program, groups: Sequence[Group], name: str, driver: Literal["rows", "ways"], *, width: int, fma: bool
+    tables: TracedProgram, groups: Sequence[Group], name: str, driver: Literal["rows", "ways"], *, width: int, fma: bool
 ) -> str:
     """Return a complete LLVM module: the core, and the function `name` that drives it (see the module text)."""
-    core, drive = Writer(width, fma=fma), Writer(width, fma=fma)
+    core, drive = LaneWriter(width, fma=fma), LaneWriter(width, fma=fma)
     vectors = f"{core.type} @{name}_core(ptr %q, ptr %items, ptr %counts, double %most)"
     _core(core, tables, groups)
     arguments = (_rows if driver == "rows" else _ways)(drive, tables, f"{name}_core")
@@ -52,7 +52,7 @@ def least_ir(
     return "\n".join([*lines, *declared, f"attributes #0 = {{ nounwind{wide} }}", ""])
 
 
-def _core(w: Writer, tables: Program, groups: Sequence[Group]) -> None:
+def _core(w: LaneWriter, tables: TracedProgram, groups: Sequence[Group]) -> None:
     T, align = w.type, 8 * w.width
     w.line(f"%least = alloca {T}, align {align}")
     for k, table in enumerate(tables.outputs):
@@ -75,7 +75,7 @@ def _core(w: Writer, tables: Program, groups: Sequence[Group]) -> None:
     w.line(f"ret {T} {w.emit(f'load {T}, ptr %least, align {align}')}")
 
 
-def _group(w: Writer, g: int, group: Group, shape: tuple[int, ...]) -> None:
+def _group(w: LaneWriter, g: int, group: Group, shape: tuple[int, ...]) -> None:
     """Emit blocks group{g} …, which end in a branch to group{g + 1}."""
     records, size = shape
     numbers = group.value.inputs[1].size
@@ -92,7 +92,7 @@ def _group(w: Writer, g: int, group: Group, shape: tuple[int, ...]) -> None:
     start = w.emit(f"mul i64 %k{g}, {size}")
     record = w.emit(f"getelementptr {w.type}, ptr %table{group.table}, i64 {start}")
 
-    def inputs(program: Program) -> list[list[str | None]]:
+    def inputs(program: TracedProgram) -> list[list[str | None]]:
         used = {node.value for node in program.nodes if not node.args and isinstance(node.value, tuple)}
         own: list[str | None] = [None] * size
         item: list[str | None] = [None] * numbers
@@ -127,7 +127,7 @@ def _group(w: Writer, g: int, group: Group, shape: tuple[int, ...]) -> None:
     w.line(f"br i1 %jmore{g}, label %item{g}, label %group{g + 1}")
 
 
-def _rows(w: Writer, tables: Program, core: str) -> str:
+def _rows(w: LaneWriter, tables: TracedProgram, core: str) -> str:
     """Emit the loop over rows; return its arguments."""
     T, n, width = w.type, tables.inputs[0].size, w.width
     w.line(f"%lanes = alloca [{n} x {T}], align {8 * width}")
@@ -157,10 +157,10 @@ def _rows(w: Writer, tables: Program, core: str) -> str:
     return "ptr %qp, ptr %outp, i64 %rows, ptr %items, ptr %counts, double %most"
 
 
-def _ways(w: Writer, tables: Program, core: str) -> str:
+def _ways(w: LaneWriter, tables: TracedProgram, core: str) -> str:
     """Emit the walk along motions; return its arguments."""
     T, n, width = w.type, tables.inputs[0].size, w.width
-    one = Writer(1, fma=w.fma, shared=w)
+    one = LaneWriter(1, fma=w.fma, shared=w)
     w.line(f"%lanes = alloca [{n} x {T}], align {8 * width}")
     for p in ("a", "b", "out"):
         w.line(f"%{p} = load ptr, ptr %{p}p, align 8")
@@ -225,16 +225,16 @@ def _ways(w: Writer, tables: Program, core: str) -> str:
     return "ptr %ap, ptr %bp, ptr %outp, i64 %rows, ptr %items, ptr %counts, ptr %levers, double %finest, i64 %all"
 
 
-def _doubles(one: Writer, *values: float) -> str:
+def _doubles(one: LaneWriter, *values: float) -> str:
     return ", ".join(f"double {one.literal(value)}" for value in values)
 
 
-def _at(w: Writer, base: str, place: int) -> str:
+def _at(w: LaneWriter, base: str, place: int) -> str:
     """Address of a vector of all lanes in a table."""
     return base if place == 0 else w.emit(f"getelementptr {w.type}, ptr {base}, i64 {place}")
 
 
-def _splat(w: Writer, scalar: str) -> str:
+def _splat(w: LaneWriter, scalar: str) -> str:
     """The same number in all lanes."""
     if w.width == 1:
         return scalar
@@ -242,7 +242,7 @@ def _splat(w: Writer, scalar: str) -> str:
     return w.shuffle(one, "poison", [0] * w.width)
 
 
-def _bits(w: Writer, truth: str) -> str:
+def _bits(w: LaneWriter, truth: str) -> str:
     """In which lanes something holds, as bits of an i64."""
     if w.width == 1:
         return w.emit(f"zext i1 {truth} to i64")

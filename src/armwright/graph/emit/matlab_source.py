@@ -28,7 +28,7 @@ from armwright.graph.emit.printing import (
     wrap,
 )
 from armwright.graph.ops import Op
-from armwright.graph.traced_program import Program, Signal
+from armwright.graph.traced_program import ProgramSignal, TracedProgram
 
 RULES: dict[Op, Rule] = {
     **ARITHMETIC,
@@ -70,7 +70,7 @@ end
 """
 
 
-def emit(program: Program) -> str:
+def emit(program: TracedProgram) -> str:
     """Return the text of ``<name>.m``: ``function [tau] = name(q, qd, qdd)`` for one configuration.
 
     Sizes are fixed and nothing is called but elementary functions: code generation and Simulink's block "MATLAB
@@ -79,7 +79,9 @@ def emit(program: Program) -> str:
     return _function(program) + (PICK if _picks(program) else "")
 
 
-def emit_several(programs: Sequence[Program], *, name: str, prefix: str = "", values: Collection[str] = ()) -> str:
+def emit_several(
+    programs: Sequence[TracedProgram], *, name: str, prefix: str = "", values: Collection[str] = ()
+) -> str:
     """Return the text of ``<name>.m`` with several functions, or with the only one, which then has the file's name.
 
     Several: ``model = name()`` has a handle to each, under its name without `prefix`: ``model.mass_matrix(q)``; others
@@ -94,11 +96,11 @@ def emit_several(programs: Sequence[Program], *, name: str, prefix: str = "", va
     return text + (PICK if any(map(_picks, programs)) else "")
 
 
-def _picks(program: Program) -> bool:
+def _picks(program: TracedProgram) -> bool:
     return any(node.op is Op.SELECT for node in program.nodes)
 
 
-def _function(program: Program) -> str:
+def _function(program: TracedProgram) -> str:
     program = renamed(program, name=program.name.lstrip("_") or "f")  # MATLAB's names start with a letter
     namer = Namer(KEYWORDS)
     name, inputs, outputs = signature(program, namer)
@@ -124,12 +126,12 @@ def _function(program: Program) -> str:
     return "\n".join([*lines, "end", ""])
 
 
-def _size(signal: Signal, separator: str = " x ") -> str:
+def _size(signal: ProgramSignal, separator: str = " x ") -> str:
     shape = (*signal.shape, 1, 1)[: max(2, len(signal.shape))]
     return separator.join(map(str, shape))
 
 
-def _element(word: str, signal: Signal, element: int) -> str:
+def _element(word: str, signal: ProgramSignal, element: int) -> str:
     index = position(signal, element, 1)
     return f"{word}({', '.join(map(str, index))})" if index else word
 

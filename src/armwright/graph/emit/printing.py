@@ -19,7 +19,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.graph.ops import BOOLEAN, LEAVES, TRIGONOMETRIC, Op
-from armwright.graph.traced_program import Node, Program, Signal
+from armwright.graph.traced_program import Node, ProgramSignal, TracedProgram
 
 LONGEST_SUM = 12
 DEEPEST = 100  # nesting of one expression; printers recurse
@@ -30,7 +30,7 @@ def is_boolean(node: Node) -> bool:
     return node.op in BOOLEAN or isinstance(node.value, bool)
 
 
-def last_uses(program: Program) -> list[int]:
+def last_uses(program: TracedProgram) -> list[int]:
     """Return for every node the number of the last node that reads it; outputs live to the end (``len(nodes)``)."""
     last = list(range(len(program.nodes)))
     for k, node in enumerate(program.nodes):
@@ -42,7 +42,7 @@ def last_uses(program: Program) -> list[int]:
     return last
 
 
-def used_inputs(program: Program) -> list[tuple[int, int]]:
+def used_inputs(program: TracedProgram) -> list[tuple[int, int]]:
     """Return the (input number, element) pairs that the program reads, in order."""
     return sorted(node.value for node in program.nodes if node.op is Op.INPUT)
 
@@ -57,7 +57,7 @@ def operands(node: Node, nodes: tuple[Node, ...]) -> tuple[int, ...]:
 
 
 def named_nodes(
-    program: Program,
+    program: TracedProgram,
     *,
     limit: int,
     keep: Collection[Op] = TRIGONOMETRIC,
@@ -106,7 +106,7 @@ def named_nodes(
     return [k for k in range(len(nodes)) if named[k]]
 
 
-def angle_elements(program: Program, k: int) -> list[tuple[int, int]] | None:
+def angle_elements(program: TracedProgram, k: int) -> list[tuple[int, int]] | None:
     """Return the input elements whose plain sum node k is, each once and of one input; None if it is anything else."""
     nodes = program.nodes
     found: list[tuple[int, int]] = []
@@ -128,7 +128,7 @@ def angle_elements(program: Program, k: int) -> list[tuple[int, int]] | None:
 LARGEST_DENOMINATOR = 24
 
 
-def renamed(program: Program, *, name: str | None = None, outputs: Sequence[str] | None = None) -> Program:
+def renamed(program: TracedProgram, *, name: str | None = None, outputs: Sequence[str] | None = None) -> TracedProgram:
     """Return the program under another name, or with other names for its outputs.
 
     Raises:
@@ -142,7 +142,9 @@ def renamed(program: Program, *, name: str | None = None, outputs: Sequence[str]
     elif len(outputs) != len(program.outputs):
         raise InputError(f"{program.name} has {len(program.outputs)} outputs, {len(outputs)} names were given")
     else:
-        signals = tuple(Signal(label, signal.shape) for label, signal in zip(outputs, program.outputs, strict=True))
+        signals = tuple(
+            ProgramSignal(label, signal.shape) for label, signal in zip(outputs, program.outputs, strict=True)
+        )
     return replace(program, name=name or program.name, outputs=signals)
 
 
@@ -161,7 +163,7 @@ class Namer:
         return wish
 
 
-def signature(program: Program, namer: Namer) -> tuple[str, list[str], list[str]]:
+def signature(program: TracedProgram, namer: Namer) -> tuple[str, list[str], list[str]]:
     """Name the function, its inputs and its outputs; an output named as the function becomes ``out``."""
     name = namer(program.name)
     inputs = [namer(signal.name) for signal in program.inputs]
@@ -169,12 +171,12 @@ def signature(program: Program, namer: Namer) -> tuple[str, list[str], list[str]
     return name, inputs, outputs
 
 
-def position(signal: Signal, element: int, base: int = 0) -> tuple[int, ...]:
+def position(signal: ProgramSignal, element: int, base: int = 0) -> tuple[int, ...]:
     """Return the index of a row-major element, counted from `base`; () for a scalar."""
     return tuple(int(k) + base for k in np.unravel_index(element, signal.shape)) if signal.shape else ()
 
 
-def local_name(program: Program, k: int, inputs: Sequence[str], base: int = 0) -> str:
+def local_name(program: TracedProgram, k: int, inputs: Sequence[str], base: int = 0) -> str:
     """Suggest a name for node k: ``sin_q1`` or ``cos_q1_q2`` for angles that are inputs, ``t17`` for the rest."""
     node = program.nodes[k]
     if node.op in TRIGONOMETRIC:
@@ -185,7 +187,7 @@ def local_name(program: Program, k: int, inputs: Sequence[str], base: int = 0) -
     return f"t{k}"
 
 
-def element_name(signal: Signal, name: str, element: int, base: int = 0) -> str:
+def element_name(signal: ProgramSignal, name: str, element: int, base: int = 0) -> str:
     """Return an identifier for one element of an input: ``q1``, ``T_0_3``; the plain name for a scalar."""
     index = position(signal, element, base)
     return f"{name}{index[0]}" if len(index) == 1 else "_".join([name, *map(str, index)])
@@ -210,14 +212,14 @@ def simple_fraction(value: float | bool) -> Fraction | None:
     return fraction if abs(float(fraction) - value) <= 1e-15 * abs(value) else None
 
 
-def shape_text(signal: Signal) -> str:
+def shape_text(signal: ProgramSignal) -> str:
     """Return the shape in words: ``6``, ``4 x 4, row by row``, ``scalar``."""
     if not signal.shape:
         return "scalar"
     return " x ".join(map(str, signal.shape)) + (", row by row" if len(signal.shape) > 1 else "")
 
 
-def cost_text(program: Program) -> str:
+def cost_text(program: TracedProgram) -> str:
     """Return the operation counts in one line."""
     c = program.counts
     return (
@@ -264,7 +266,7 @@ class Printer:
         symbols: text of inputs and of named nodes; grows as definitions are made.
     """
 
-    program: Program
+    program: TracedProgram
     rules: Mapping[Op, Rule]
     constant: Callable[[float | bool], str]
     symbols: dict[int, str] = field(default_factory=dict)

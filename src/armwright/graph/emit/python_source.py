@@ -31,7 +31,7 @@ from armwright.graph.emit.printing import (
     wrap,
 )
 from armwright.graph.ops import Op
-from armwright.graph.traced_program import Program, Signal
+from armwright.graph.traced_program import ProgramSignal, TracedProgram
 
 LIMIT = 10  # operations per statement
 WIDTH = 110
@@ -76,12 +76,12 @@ class Dialect(NamedTuple):
         return self.module != "sp"
 
 
-def _index(signal: Signal, element: int, *, batched: bool) -> str:
+def _index(signal: ProgramSignal, element: int, *, batched: bool) -> str:
     words = [*(["..."] if batched else []), *map(str, position(signal, element))]
     return f"[{', '.join(words)}]" if signal.shape else ""
 
 
-def python_function(program: Program, dialect: Dialect) -> str:
+def python_function(program: TracedProgram, dialect: Dialect) -> str:
     """Write one module with one function."""
     m = dialect.module
     namer = Namer([*keyword.kwlist, *dir(builtins), m, "batch"])
@@ -117,8 +117,8 @@ def python_function(program: Program, dialect: Dialect) -> str:
     return "\n".join(lines)
 
 
-def _docstring(program: Program, inputs: list[str], outputs: list[str], *, batched: bool) -> list[str]:
-    def entry(word: str, signal: Signal) -> str:
+def _docstring(program: TracedProgram, inputs: list[str], outputs: list[str], *, batched: bool) -> list[str]:
+    def entry(word: str, signal: ProgramSignal) -> str:
         axes = [*(["..."] if batched else []), *map(str, signal.shape)]
         return f"        {word}: shape ({', '.join(axes)}{',' if len(axes) == 1 else ''})"
 
@@ -141,14 +141,14 @@ def _statement(target: str, text: str) -> str:
     return line if len(line) <= WIDTH else f"    {target} = (\n{wrap(text, indent=' ' * 8)}\n    )"
 
 
-def _filled(m: str, word: str, signal: Signal, texts: list[str]) -> list[str]:
+def _filled(m: str, word: str, signal: ProgramSignal, texts: list[str]) -> list[str]:
     lines = [f"    {word} = {m}.empty(batch + {signal.shape})"]
     return lines + [
         _statement(word + (_index(signal, e, batched=True) or "[...]"), text) for e, text in enumerate(texts)
     ]
 
 
-def _stacked(m: str, word: str, signal: Signal, texts: list[str]) -> list[str]:
+def _stacked(m: str, word: str, signal: ProgramSignal, texts: list[str]) -> list[str]:
     rows = [wrap(f"{text},", indent=" " * 8) for text in texts]
     if m == "sp":
         if not signal.shape:
@@ -171,6 +171,6 @@ def _stacked(m: str, word: str, signal: Signal, texts: list[str]) -> list[str]:
 DIALECT = Dialect("np", "import numpy as np", array_rules("np"), functional=False)
 
 
-def emit(program: Program) -> str:
+def emit(program: TracedProgram) -> str:
     """Return the text of a module with one function; inputs ``(..., *shape)``, batch axes broadcast."""
     return python_function(program, DIALECT)

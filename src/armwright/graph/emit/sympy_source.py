@@ -23,7 +23,7 @@ from armwright.graph.emit.printing import (
 )
 from armwright.graph.emit.python_source import Dialect, python_function
 from armwright.graph.ops import Op
-from armwright.graph.traced_program import Program, Signal
+from armwright.graph.traced_program import ProgramSignal, TracedProgram
 
 FUNCTIONS: dict[Op, tuple[str, int]] = {
     Op.SIN: ("sin", 1),
@@ -74,7 +74,7 @@ class Symbolic(NamedTuple):
         return {name: value.xreplace(known) for name, value in self.outputs.items()}
 
 
-def emit(program: Program) -> str:
+def emit(program: TracedProgram) -> str:
     """Return the text of a module with one function of sequences (vectors) and matrices of SymPy expressions."""
     return python_function(program, DIALECT)
 
@@ -91,7 +91,7 @@ def _operations(sp: ModuleType) -> dict[Op, Callable[..., Any]]:
     }
 
 
-def to_sympy(program: Program, *, limit: int = LIMIT, fractions: bool = False) -> Symbolic:
+def to_sympy(program: TracedProgram, *, limit: int = LIMIT, fractions: bool = False) -> Symbolic:
     """Return the program as SymPy expressions.
 
     Args:
@@ -144,7 +144,7 @@ def _symbol(sp: ModuleType, name: str, expression: Any) -> Any:
     return sp.Symbol(name) if isinstance(expression, sp.logic.boolalg.Boolean) else sp.Symbol(name, real=True)
 
 
-def _gather(sp: ModuleType, signal: Signal, row: list[Any]) -> Any:
+def _gather(sp: ModuleType, signal: ProgramSignal, row: list[Any]) -> Any:
     if not signal.shape:
         return row[0]
     if len(signal.shape) > 2:

@@ -20,8 +20,8 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.lab.controller import move_calls as moves
 from armwright.lab.controller.compliant_motions import DirectTorque
-from armwright.lab.controller.controller import STEADY, TICK, Event
-from armwright.lab.controller.motions import DT, CartesianMotion, Towards
+from armwright.lab.controller.controller import STEADY, TICK, ControllerEvent
+from armwright.lab.controller.motions import DT, TcpMotion, Towards
 from armwright.spatial.rotations import exp_so3, log_so3
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def _step_time(d: Desk) -> None:
 
 def _end(d: Desk) -> None:
     d.done()
-    d.c.handle(Event.STOP)
+    d.c.handle(ControllerEvent.STOP)
 
 
 def accepted(d: Desk) -> None:
@@ -277,7 +277,7 @@ def _towards(way: Array, speed: Array, v: float, a: float) -> Array:
     return speed + change * min(1.0, a * DT / size) if size > 0.0 else speed
 
 
-class ToolServo(CartesianMotion):
+class ToolServo(TcpMotion):
     """Towards the last target at constant tool speed; a new target is turned to in an arc of radius v²/a."""
 
     def __init__(self, start: Reference, pose: Array, towards: Towards) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.controller.motions import DT, CartesianMotion, JointMove, Motion, ToolSpeed, brake
+from armwright.lab.controller.motions import DT, JointMove, Motion, TcpMotion, ToolSpeed, brake
 from armwright.lab.controller.move_chains import Chain
 from armwright.lab.lab_plant import SMOOTH
 from armwright.motion.trajectory import Reference
@@ -147,7 +147,7 @@ class FreeDrive:
         return Reference(np.array(self._live.q) + qd * DT, qd, np.zeros_like(qd)), False
 
 
-class AxesFreeDrive(CartesianMotion):
+class AxesFreeDrive(TcpMotion):
     """The same along chosen axes of a frame only; along the others the TCP stays on the line or plane of its start."""
 
     def __init__(self, controller: Controller, free: Array, R: Array) -> None:

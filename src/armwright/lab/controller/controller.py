@@ -25,11 +25,11 @@ from armwright.lab.controller.motions import Hold, Motion, PathLostError, brake
 from armwright.motion.trajectory import Reference
 
 if TYPE_CHECKING:
-    from armwright.lab.lab_plant import Plant
+    from armwright.lab.lab_plant import LabPlant
     from armwright.types import Array
 
 
-class State(Enum):
+class ControllerState(Enum):
     """What the arm is ready to do."""
 
     OFF = "power off"
@@ -41,7 +41,7 @@ class State(Enum):
     FAULT = "fault"
 
 
-class Event(Enum):
+class ControllerEvent(Enum):
     """What may happen to it."""
 
     POWER_ON = "power on"
@@ -56,8 +56,8 @@ class Event(Enum):
     RESTART = "restart safety"
 
 
-S, E = State, Event
-EDGES: dict[tuple[State, Event], State] = {
+S, E = ControllerState, ControllerEvent
+EDGES: dict[tuple[ControllerState, ControllerEvent], ControllerState] = {
     (S.OFF, E.POWER_ON): S.IDLE,
     (S.IDLE, E.POWER_ON): S.IDLE,
     (S.OFF, E.RELEASE): S.READY,  # a controller powers up on the way
@@ -79,21 +79,21 @@ EDGES: dict[tuple[State, Event], State] = {
     (S.STOPPED, E.STOP): S.STOPPED,
     (S.FAULT, E.RESTART): S.OFF,
 }
-for _state in State:
+for _state in ControllerState:
     EDGES[_state, E.BREAK] = S.FAULT
     if _state is not S.FAULT:
         EDGES[_state, E.POWER_OFF] = S.OFF
 del S, E
 
-ROBOT_MODES = {State.OFF: 3, State.IDLE: 5, State.FAULT: 3}
+ROBOT_MODES = {ControllerState.OFF: 3, ControllerState.IDLE: 5, ControllerState.FAULT: 3}
 """RTDE robot_mode: 3 power off, 5 idle; every other state is 7, running."""
-RUNTIME = {State.PLAYING: 2, State.PAUSED: 4}
+RUNTIME = {ControllerState.PLAYING: 2, ControllerState.PAUSED: 4}
 """RTDE runtime_state: 2 playing, 4 paused; every other state is 1, stopped."""
-SAFETY_MODES = {State.STOPPED: 3, State.FAULT: 9}
+SAFETY_MODES = {ControllerState.STOPPED: 3, ControllerState.FAULT: 9}
 """RTDE safety_mode: 3 protective stop, 9 fault; every other state is 1, normal."""
 
 
-def after(state: State, event: Event) -> State | None:
+def after(state: ControllerState, event: ControllerEvent) -> ControllerState | None:
     """The state that follows, or None if the event is refused."""
     return EDGES.get((state, event))
 
@@ -234,12 +234,12 @@ SPEED_MARGIN = 1.05  # over the joints' speed limits before the controller stops
 JOINT_SPEED, JOINT_ACCELERATION = 1.05, 1.4  # of URScript's movej
 TOOL_SPEED, TOOL_ACCELERATION = 0.25, 1.2  # of URScript's movel
 TOUCH = 30.0  # [N] that count as a contact; friction hides less
-BRAKED = (State.OFF, State.IDLE, State.FAULT)
+BRAKED = (ControllerState.OFF, ControllerState.IDLE, ControllerState.FAULT)
 STEADY = 0.25  # [s] without motion
 HISTORY = 1000  # steps of the controller whose joints are remembered
 
 
-class Program(Protocol):
+class ScriptProgram(Protocol):
     """What runs while the controller plays."""
 
     def tick(self) -> None:
@@ -271,25 +271,25 @@ class Controller:
 
     Attributes:
         plant: the arm. e_series, version, rate: as RTDE reports them. registers: shared with clients.
-        state: see `State`. why: of the last protective stop. reference: of the last tick.
+        state: see `ControllerState`. why: of the last protective stop. reference: of the last tick.
         lock: held by whoever looks at or changes anything; a tick takes it for some ten microseconds.
         solver: for what a tick cannot wait for.
         ignored: moves that came while another was under way (004 §1.3). collisions: protective stops so far.
     """
 
-    def __init__(self, plant: Plant, *, e_series: bool = False, software: str | None = None) -> None:
+    def __init__(self, plant: LabPlant, *, e_series: bool = False, software: str | None = None) -> None:
         self.plant, self.e_series = plant, e_series
         self.version = version_of(software, e_series)
         self.rate = 500.0 if e_series else 125.0
         self.ticks_per_publication = 1 if e_series else 4
         self.registers = Registers()
         self.lock = threading.RLock()
-        self.state, self.why = State.READY, ""
+        self.state, self.why = ControllerState.READY, ""
         self.reference = Reference(plant.live.q.copy(), np.zeros(6), np.zeros(6))
         self.motion: Motion = Hold(self.reference.q)
         self.moving = False
         self.finished: Callable[[], None] | None = None
-        self.program: Program | None = None
+        self.program: ScriptProgram | None = None
         self.solver = Solver()
         self._history, self._kept = np.tile(plant.live.q, (HISTORY, 1)), 0
         self.ticks = self.publications = self.ignored = self.collisions = 0
@@ -318,22 +318,28 @@ class Controller:
         """Controller time [s]."""
         return self.ticks * TICK
 
-    def handle(self, event: Event) -> bool:
+    def handle(self, event: ControllerEvent) -> bool:
         """Change the state; False if the event is refused in the present one."""
         follows = after(self.state, event)
         if follows is None:
             return False
         before, self.state = self.state, follows
-        if event in (Event.STOP, Event.POWER_OFF, Event.COLLISION, Event.BREAK, Event.PAUSE):
-            if event is not Event.PAUSE:
+        if event in (
+            ControllerEvent.STOP,
+            ControllerEvent.POWER_OFF,
+            ControllerEvent.COLLISION,
+            ControllerEvent.BREAK,
+            ControllerEvent.PAUSE,
+        ):
+            if event is not ControllerEvent.PAUSE:
                 self.program = None
                 self.solver.forget()
-            hard = event in (Event.COLLISION, Event.BREAK)
+            hard = event in (ControllerEvent.COLLISION, ControllerEvent.BREAK)
             self.halt(STOP_DECELERATION if hard else 4.0)
-        if event is Event.COLLISION and before is not State.STOPPED:
+        if event is ControllerEvent.COLLISION and before is not ControllerState.STOPPED:
             self.collisions += 1
             self.messages.append(f"protective stop: {self.why}")
-        if event in (Event.UNLOCK, Event.RELEASE):
+        if event in (ControllerEvent.UNLOCK, ControllerEvent.RELEASE):
             self.settle()
         return True
 
@@ -347,7 +353,7 @@ class Controller:
     def protective_stop(self, why: str) -> None:
         """Stop for safety."""
         self.why = why
-        self.handle(Event.COLLISION)
+        self.handle(ControllerEvent.COLLISION)
 
     def halt(self, deceleration: float) -> None:
         """Brake the motion under way; whoever waits for it is not told that it has ended."""
@@ -362,12 +368,12 @@ class Controller:
     @property
     def may_move(self) -> bool:
         """Whether a move would be obeyed."""
-        return self.state in (State.READY, State.PLAYING)
+        return self.state in (ControllerState.READY, ControllerState.PLAYING)
 
     def tick(self) -> None:
         """One tick: answers, program, motion, safety, arm."""
         self.solver.deliver()
-        if self.program is not None and self.state is State.PLAYING:
+        if self.program is not None and self.state is ControllerState.PLAYING:
             self.program.tick()
         self._advance()
         if self.state in BRAKED:
@@ -379,8 +385,8 @@ class Controller:
             except SimulationError as error:
                 self.messages.append(f"fault: {error}")
                 self.plant.live.reset(self.reference.q)
-                self.handle(Event.BREAK)
-        if self.state in (State.READY, State.PLAYING, State.PAUSED) and self.plant.alarm:
+                self.handle(ControllerEvent.BREAK)
+        if self.state in (ControllerState.READY, ControllerState.PLAYING, ControllerState.PAUSED) and self.plant.alarm:
             level = float(self.plant.live.outputs["level"][0])
             self.protective_stop(f"collision, {level:.2f} of the threshold")
         self.ticks += 1
@@ -400,11 +406,11 @@ class Controller:
             return
         except ArmwrightError as error:  # the next move of a program cannot be
             self.messages.append(f"program ended: {error}")
-            self.handle(Event.STOP)
+            self.handle(ControllerEvent.STOP)
             return
         robot = self.plant.robot
         wrong = np.abs(at.qd) > SPEED_MARGIN * self.most_speed
-        if self.state is not State.STOPPED and (wrong.any() or not np.isfinite(at.q).all()):
+        if self.state is not ControllerState.STOPPED and (wrong.any() or not np.isfinite(at.q).all()):
             self.protective_stop(f"joint {robot.joints[int(np.argmax(wrong))].name} would exceed its speed limit")
             return
         out = (at.q > robot.upper) | (at.q < robot.lower)

@@ -130,7 +130,7 @@ class JointMove(Stretch):
         return at, self._t >= whole
 
 
-class CartesianMotion:
+class TcpMotion:
     """Follow TCP poses by small steps of the inverse kinematics; joint speeds by differences."""
 
     def __init__(self, start: Reference, towards: Towards) -> None:
@@ -147,11 +147,11 @@ class CartesianMotion:
         return at
 
 
-class LineMove(CartesianMotion, Stretch):
+class LineMove(TcpMotion, Stretch):
     """The TCP on a straight line, turning evenly (movel); v [m/s], a [m/s²], or rad where it only turns."""
 
     def __init__(self, start: Reference, pose: Array, goal: Array, v: float, a: float, towards: Towards) -> None:
-        CartesianMotion.__init__(self, start, towards)
+        TcpMotion.__init__(self, start, towards)
         self._from, self._to = pose[:3].copy(), goal[:3].copy()
         self._R = exp_so3(pose[3:])
         self._turn = log_so3(self._R.T @ exp_so3(goal[3:]))
@@ -201,7 +201,7 @@ class JointSpeed:
         return Reference(self.q, self.qd, change / DT), bool(self._left <= 0.0 and not self.qd.any())
 
 
-class ToolSpeed(CartesianMotion):
+class ToolSpeed(TcpMotion):
     """Accelerate the TCP to a speed (6,) in base axes and keep it for a time (speedl); then brake."""
 
     def __init__(self, start: Reference, pose: Array, speed: Array, a: float, time: float, towards: Towards) -> None:

@@ -22,7 +22,7 @@ from armwright.lab.controller.motions import (
     brake,
 )
 from armwright.lab.controller.move_chains import Chain, Maker, ToolCourse
-from armwright.lab.wire.script_text import Call, Pose
+from armwright.lab.wire.script_text import Call, PoseLiteral
 from armwright.motion.trajectory import Reference
 
 if TYPE_CHECKING:
@@ -118,10 +118,10 @@ def servo_joints(c: Controller, goal: Array, time: float, lookahead: float, gain
 def _first(call: Call) -> tuple[Sequence[float], bool]:
     """The six numbers that come first, and whether they are a pose."""
     first = call.values[0] if call.values else call.named.get("pose", call.named.get("q", call.named.get("qd", ())))
-    numbers = first.numbers if isinstance(first, Pose) else first
+    numbers = first.numbers if isinstance(first, PoseLiteral) else first
     if not isinstance(numbers, tuple):
         raise InputError(f"{call.name}: a list of six numbers must come first")
-    return numbers, isinstance(first, Pose)
+    return numbers, isinstance(first, PoseLiteral)
 
 
 def servo_call(c: Controller, call: Call) -> None:
@@ -243,7 +243,7 @@ def path(c: Controller, calls: Sequence[Call]) -> Chain:
 def setting(c: Controller, call: Call) -> None:
     """set_tcp, set_payload and digital outputs."""
     first = call.values[0] if call.values else None
-    if call.name == "set_tcp" and isinstance(first, Pose):
+    if call.name == "set_tcp" and isinstance(first, PoseLiteral):
         c.plant.tcp[...] = six(first.numbers, "tcp", max(1.0, 2.0 * np.pi))
     elif call.name == "set_payload" and isinstance(first, float):
         centre = call.values[1] if len(call.values) > 1 else (0.0, 0.0, 0.0)

@@ -20,10 +20,10 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.lab.controller.motions import (
     DT,
-    CartesianMotion,
     Motion,
     PathLostError,
     Stretch,
+    TcpMotion,
     Towards,
     trapezoid,
 )
@@ -123,7 +123,7 @@ def _corner(a: Array, b: Array, c: Array, r: float) -> tuple[_Corner | None, flo
     return _Corner(b - d * u, u, inward / np.linalg.norm(inward), d / tan(0.5 * angle), angle), d
 
 
-class ToolCourse(CartesianMotion):
+class ToolCourse(TcpMotion):
     """Movep: lines with circular arcs at the waypoints, at one tool speed; the tool turns from waypoint to waypoint.
 
     The speed is lowered for the whole course if an arc would need more than the acceleration a: v² ≤ a ρ.

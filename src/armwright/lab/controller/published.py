@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from armwright.lab.controller.controller import ROBOT_MODES, RUNTIME, SAFETY_MODES, State
+from armwright.lab.controller.controller import ROBOT_MODES, RUNTIME, SAFETY_MODES, ControllerState
 
 if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
@@ -16,13 +16,13 @@ REALTIME = struct.Struct(">I94d")
 TEMPERATURE, MAIN_VOLTAGE, ROBOT_VOLTAGE = 32.0, 48.0, 48.0  # nothing is simulated behind these
 
 
-def status_bits(state: State) -> tuple[int, int]:
+def status_bits(state: ControllerState) -> tuple[int, int]:
     """robot_status_bits (power, program) and safety_status_bits (normal, protective stop, fault)."""
-    power = 0 if state in (State.OFF, State.FAULT) else 1
-    robot = power | (2 if state in (State.PLAYING, State.PAUSED) else 0) | 8
-    if state is State.STOPPED:
+    power = 0 if state in (ControllerState.OFF, ControllerState.FAULT) else 1
+    robot = power | (2 if state in (ControllerState.PLAYING, ControllerState.PAUSED) else 0) | 8
+    if state is ControllerState.STOPPED:
         return robot, 1 << 2 | 1 << 10
-    return robot, 1 << 9 | 1 << 10 if state is State.FAULT else 1
+    return robot, 1 << 9 | 1 << 10 if state is ControllerState.FAULT else 1
 
 
 def values(c: Controller) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def values(c: Controller) -> dict[str, Any]:
         "joint_temperatures": [TEMPERATURE] * 6,
         "actual_execution_time": 0.0,
         "robot_mode": ROBOT_MODES.get(c.state, 7),
-        "joint_mode": [253 if c.state not in (State.OFF, State.FAULT) else 239] * 6,
+        "joint_mode": [253 if c.state not in (ControllerState.OFF, ControllerState.FAULT) else 239] * 6,
         "safety_mode": safety,
         "safety_status": safety,
         "actual_tool_accelerometer": now.acceleration.tolist(),

@@ -19,7 +19,7 @@ from armwright.lab.controller.command_registers import READY, Desk
 from armwright.lab.controller.commands import GROUP_1, GROUP_3
 from armwright.lab.controller.commands_compliant import GROUP_2
 from armwright.lab.controller.compliant_motions import back_from_contact
-from armwright.lab.controller.controller import Event, State
+from armwright.lab.controller.controller import ControllerEvent, ControllerState
 from armwright.lab.controller.move_chains import Chain
 from armwright.lab.wire.script_text import MOVES as MOVE_NAMES
 from armwright.lab.wire.script_text import Call, parse
@@ -54,7 +54,7 @@ class Dispatcher(Desk):
                 self.watchdog = (period, self.c.time)
             elif self.c.time - last > period:
                 self.c.messages.append("watchdog: the client has not been heard; the program is stopped")
-                self.c.handle(Event.STOP)
+                self.c.handle(ControllerEvent.STOP)
                 return
         self._seen = command
         if command in REAL_TIME:
@@ -104,7 +104,7 @@ class Dispatcher(Desk):
         except ArmwrightError as error:
             self.c.messages.append(f"command {command} refused: {error}")
             if command in MOVES:  # a runtime error ends a program
-                self.c.handle(Event.STOP)
+                self.c.handle(ControllerEvent.STOP)
             elif command not in REAL_TIME:
                 self.done()
 
@@ -117,7 +117,7 @@ def run_text(c: Controller, text: str) -> None:
     """A script text has arrived on one of the ports 30001 to 30003."""
     script = parse(text)
     if script.dispatcher:
-        if c.handle(Event.PLAY):
+        if c.handle(ControllerEvent.PLAY):
             c.halt(4.0)
             c.program = Dispatcher(c, script)
         return
@@ -185,9 +185,9 @@ def _steer(c: Controller, call: Call) -> None:
 def _take_over(c: Controller) -> None:
     """A program on these ports replaces the one that runs; what has just begun goes on."""
     c.program = None
-    c.handle(Event.PLAY)
+    c.handle(ControllerEvent.PLAY)
 
 
 def _ended(c: Controller) -> None:
-    if c.state is State.PLAYING and c.program is None:
-        c.handle(Event.STOP)
+    if c.state is ControllerState.PLAYING and c.program is None:
+        c.handle(ControllerEvent.STOP)

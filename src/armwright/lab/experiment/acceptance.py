@@ -14,7 +14,7 @@ from armwright.lab.experiment.compare_wrenches import COMPONENTS, FRICTION, NONE
 
 if TYPE_CHECKING:
     from armwright.identify.drive_gains import CurrentMap
-    from armwright.lab.experiment.run_data import Clock, Data, Sensor
+    from armwright.lab.experiment.run_data import Data, SensorClock, SensorSamples
     from armwright.types import Array
 
 R2_GAIN = 0.4
@@ -116,7 +116,7 @@ def judge_second_path(runs: Sequence[tuple[str, str]]) -> Criterion:
     return Criterion("E6", "repeated on a second path", "2 paths", told, len(paths) >= 2)
 
 
-def judge_stand(data: Data, clocks: dict[str, Clock], rate: float) -> list[Criterion]:
+def judge_stand(data: Data, clocks: dict[str, SensorClock], rate: float) -> list[Criterion]:
     """E7: what the stand recorded in one run; rate: of a virtual force sensor [1/s], 0 if it is not known."""
     name, t = data.name, data.log.t
     wanted, steps = (t[-1] - t[0]) / SAMPLE + 1.0, np.abs(np.diff(t) - SAMPLE).max()
@@ -143,7 +143,7 @@ def judge_stand(data: Data, clocks: dict[str, Clock], rate: float) -> list[Crite
     return out
 
 
-def _judge_clock(data: Data, topic: str, sensor: Sensor, clock: Clock) -> Criterion:
+def _judge_clock(data: Data, topic: str, sensor: SensorSamples, clock: SensorClock) -> Criterion:
     what, limit = f"{data.name}: clock of {topic} on the robot's", "within 8 ms"
     truth = data.facts.get("truth")
     if truth is None:

@@ -27,8 +27,8 @@ from armwright.lab.experiment.acceptance import (
 from armwright.lab.experiment.compare_wrenches import COMPONENTS, Compared, Detected, compare, detect
 from armwright.lab.experiment.experiment_runs import Tell
 from armwright.lab.experiment.run_data import (
-    Clock,
     Data,
+    SensorClock,
     Weight,
     force_clock,
     motion_clock,
@@ -57,7 +57,7 @@ class Evaluated:
     weight: Weight | None
     currents: CurrentMap
     model: Identified
-    clocks: dict[str, dict[str, Clock]]
+    clocks: dict[str, dict[str, SensorClock]]
     compared: list[Compared]
     detected: list[Detected]
     criteria: list[Criterion]
@@ -117,7 +117,7 @@ def _weighed(free: list[Data], robot: Robot) -> Weight | None:
     return None
 
 
-def _clocks(data: Data, contact: bool, model: Identified) -> dict[str, Clock]:
+def _clocks(data: Data, contact: bool, model: Identified) -> dict[str, SensorClock]:
     out = {}
     if data.ft is not None:
         out["/ft"] = force_clock(data, model) if contact else weight_clock(data, model.robot)
@@ -144,7 +144,7 @@ def _judged(experiment: Experiment, done: Evaluated) -> list[Criterion]:
     return out
 
 
-def clock_facts(clock: Clock) -> dict[str, Any]:
+def clock_facts(clock: SensorClock) -> dict[str, Any]:
     """A clock as plain data."""
     return {"said": clock.said, "alignment": None if clock.alignment is None else clock.alignment._asdict()}
 

@@ -88,7 +88,7 @@ class Virtual:
 
 
 @dataclass(frozen=True)
-class Run:
+class ExperimentRun:
     """One recording: commands, seconds between them, and whether somebody pushes.
 
     Attributes:
@@ -113,7 +113,7 @@ class Experiment:
     robot: Robot
     devices: Devices | None
     virtual: Virtual | None
-    runs: tuple[Run, ...]
+    runs: tuple[ExperimentRun, ...]
     threshold: float
     least_push: float
 
@@ -212,7 +212,7 @@ def _rate(table: Table, key: str, default: float) -> float:
     return value
 
 
-def _runs(top: Table, path: Path, kind: str) -> tuple[Run, ...]:
+def _runs(top: Table, path: Path, kind: str) -> tuple[ExperimentRun, ...]:
     table = sub_table(top, "runs")
     if not 1 <= len(table.entries) <= MOST_RUNS:
         raise top.refuse(f"1 to {MOST_RUNS} tables [runs.NAME] needed", "required key", "runs")
@@ -246,7 +246,7 @@ def _runs(top: Table, path: Path, kind: str) -> tuple[Run, ...]:
                 "push",
                 "pushes",
             )
-        out.append(Run(name, moves, commands, wait, contact, pushes))
+        out.append(ExperimentRun(name, moves, commands, wait, contact, pushes))
     if all(run.contact for run in out):
         raise table.refuse("at least one run without contact is needed, to identify the arm", "runs")
     return tuple(out)

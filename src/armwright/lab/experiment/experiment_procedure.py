@@ -20,7 +20,7 @@ from armwright.packages import need
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ExperimentOutcome:
     """Where everything is, what was found, and how long it took [s].
 
     Attributes:
@@ -42,7 +42,7 @@ def conduct(
     resume: bool = False,
     tell: Tell = lambda text: None,
     ready: Callable[[Command], None] = lambda command: None,
-) -> Outcome:
+) -> ExperimentOutcome:
     """Run an experiment.
 
     Args:
@@ -53,7 +53,7 @@ def conduct(
         ready: called before each run with the first command; returns when the arm stands there.
 
     Returns:
-        An `Outcome`. What was recorded stays in the folder, also when this raises.
+        An `ExperimentOutcome`. What was recorded stays in the folder, also when this raises.
     """
     for package, extra in (("mcap", "log"), ("pyarrow", "log"), ("matplotlib", "plot")):
         need(package, extra, "a whole experiment")  # before anything moves
@@ -75,7 +75,7 @@ def conduct(
     report = write_report(experiment, done, out / "report.html", whole)
     seconds = time.monotonic() - begun
     write_json(out / "report.json", facts | {"seconds": seconds})
-    return Outcome(out, report, done, facts, seconds, tuple(run.name for run in todo))
+    return ExperimentOutcome(out, report, done, facts, seconds, tuple(run.name for run in todo))
 
 
 def _folder(experiment: Experiment, out: Path, resume: bool) -> Path:

@@ -19,20 +19,20 @@ from typing import IO, Any
 
 import numpy as np
 
-from armwright.lab.experiment.experiment_file import Experiment, Run, Virtual
+from armwright.lab.experiment.experiment_file import Experiment, ExperimentRun, Virtual
 from armwright.lab.mover import NEAR, Command, move, start_pose
 from armwright.lab.net import LabError
 from armwright.lab.packets import read_facts
 from armwright.lab.recorder import Recorder
 from armwright.lab.robot_link import RobotLink, connect
-from armwright.lab.sources import FtSource, ImuSource, RealtimeSource, RtdeSource, Source
+from armwright.lab.sources import FtSource, ImuSource, PacketSource, RealtimeSource, RtdeSource
 from armwright.lab.wire import netft, rtde
 
 DEVICE_PATIENCE = 30.0  # [s] for a process to end
 
 
 @dataclass
-class Bench:
+class LabBench:
     """Where the devices are.
 
     Attributes:
@@ -52,9 +52,9 @@ class Bench:
     stale: float = 0.5
     _hand: IO[str] | None = field(default=None, repr=False)
 
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[PacketSource]:
         """Everything that is recorded."""
-        out: list[Source] = [
+        out: list[PacketSource] = [
             RtdeSource(self.host, port=self.rtde),
             RealtimeSource(self.host, port=self.realtime),
         ]
@@ -76,11 +76,11 @@ class Bench:
 
 
 @contextlib.contextmanager
-def bench(experiment: Experiment) -> Iterator[Bench]:
+def bench(experiment: Experiment) -> Iterator[LabBench]:
     """The devices, started if they are virtual, ended afterwards whatever happens."""
     if experiment.devices is not None:
         d = experiment.devices
-        yield Bench(
+        yield LabBench(
             d.robot,
             ft=(d.ft, netft.RDT_PORT, netft.HTTP_PORT) if d.ft else None,
             imu=(d.imu, d.imu_rate) if d.imu else None,
@@ -120,7 +120,7 @@ def _options(experiment: Experiment, virtual: Virtual) -> list[str]:
     return out + (["--segment"] if virtual.segment else [])
 
 
-def _ready(process: subprocess.Popen[str], virtual: Virtual) -> Bench:
+def _ready(process: subprocess.Popen[str], virtual: Virtual) -> LabBench:
     assert process.stdout is not None
     assert process.stderr is not None
     text = ""
@@ -132,7 +132,7 @@ def _ready(process: subprocess.Popen[str], virtual: Virtual) -> Bench:
         text += line
     said = json.loads(text)["ready"]
     host, ports = said["host"], said["ports"]
-    return Bench(
+    return LabBench(
         host,
         ports["rtde"],
         ports["secondary"],
@@ -167,19 +167,19 @@ APPROACH = "movej({goal}, a=1.2, v=1.0)"
 class Made:
     """A recording: run, file, whether it is whole, devices that were silent or missing."""
 
-    run: Run
+    run: ExperimentRun
     file: Path
     finished: bool
     missing: tuple[str, ...]
 
 
-def is_finished(file: Path, run: Run) -> bool:
+def is_finished(file: Path, run: ExperimentRun) -> bool:
     """Whether a recording of this run, to its end, is there."""
     facts = read_facts(file)
     return bool(facts.get(FINISHED)) and facts.get("commands") == [command.line for command in run.commands]
 
 
-def make_run(bench: Bench, run: Run, file: Path, tell: Tell, ready: Callable[[Command], None]) -> Made:
+def make_run(bench: LabBench, run: ExperimentRun, file: Path, tell: Tell, ready: Callable[[Command], None]) -> Made:
     """Record one run.
 
     Args:
@@ -228,7 +228,7 @@ def make_run(bench: Bench, run: Run, file: Path, tell: Tell, ready: Callable[[Co
 class _Progress:
     """A line after every command, with what the devices do."""
 
-    def __init__(self, recorder: Recorder, run: Run, tell: Tell) -> None:
+    def __init__(self, recorder: Recorder, run: ExperimentRun, tell: Tell) -> None:
         self._recorder, self._run, self._tell = recorder, run, tell
         self._begun, self._last = time.monotonic(), 0.0
 
@@ -281,7 +281,7 @@ def _wait_for_devices(recorder: Recorder, tell: Tell) -> None:
         tell(f"{topic}: nothing has come within {PATIENCE:g} s ({tally.error or 'silence'}); going on without it")
 
 
-def _approach(bench: Bench, link: RobotLink, first: Command) -> None:
+def _approach(bench: LabBench, link: RobotLink, first: Command) -> None:
     """Bring a virtual arm to the beginning: nothing stands in its way."""
     sample = link.latest()
     if _off(link, first) <= NEAR:
@@ -296,7 +296,7 @@ def _approach(bench: Bench, link: RobotLink, first: Command) -> None:
     raise LabError(f"the virtual arm did not reach its first position: {start_pose(first)}")
 
 
-def _check_start(link: RobotLink, run: Run) -> None:
+def _check_start(link: RobotLink, run: ExperimentRun) -> None:
     off = _off(link, run.commands[0])
     if off > NEAR:
         raise LabError(
@@ -309,7 +309,7 @@ def _off(link: RobotLink, command: Command) -> float:
     return float(np.abs(np.array(link.latest().values["actual_q"]) - command.goal).max())
 
 
-def _stop(bench: Bench) -> None:
+def _stop(bench: LabBench) -> None:
     """Whatever went wrong, the arm does not go on."""
     with contextlib.suppress(OSError), socket.create_connection((bench.host, bench.script), timeout=1.0) as sock:
         sock.sendall(b"stopj(2.0)\n")

@@ -25,7 +25,7 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.identify.current_log import Log
 from armwright.identify.external_torque import direct_residuals, tool_wrenches
-from armwright.identify.filtered_log import Piece, low_pass, prepare
+from armwright.identify.filtered_log import Piece, even_samples, low_pass
 from armwright.kinematics import acceleration, fk
 from armwright.lab.align_clocks import Alignment, align
 from armwright.lab.flange_sensing import FT_AT, IMU_AT
@@ -42,7 +42,7 @@ STILL = 1e-6  # [rad/s] of a reference
 
 
 @dataclass(frozen=True, eq=False)
-class Sensor:
+class SensorSamples:
     """A sensor's samples: t (K,) by its own clock, host (K,) [s], values (K, m)."""
 
     t: Array
@@ -70,8 +70,8 @@ class Data:
     host: Array
     force: Array
     moved: Any
-    ft: Sensor | None
-    imu: Sensor | None
+    ft: SensorSamples | None
+    imu: SensorSamples | None
     realtime: Array
     facts: dict[str, Any]
 
@@ -120,12 +120,12 @@ def read_run(recorded: Recorded, file: Path, name: str) -> Data:
     )
 
 
-def _sensor(recorded: Recorded, topic: str, count: int) -> Sensor | None:
+def _sensor(recorded: Recorded, topic: str, count: int) -> SensorSamples | None:
     if len(recorded.of(topic)) < 2:
         return None
     _, rows = table_of(recorded, topic)
     rows = rows[np.concatenate([[True], np.diff(rows[:, 1]) > 0.0])]
-    return Sensor(rows[:, 1], rows[:, 0], rows[:, 3 : 3 + count])
+    return SensorSamples(rows[:, 1], rows[:, 0], rows[:, 3 : 3 + count])
 
 
 WEIGHING_RATE, WEIGHING_CUTOFF = 100.0, 8.0
@@ -152,7 +152,7 @@ class Weight:
 
 def longest_piece(data: Data, rate: float, cutoff: float) -> Piece:
     """The longest unbroken part of a run, evenly sampled and smooth."""
-    return max(prepare(data.log, rate=rate, cutoff=cutoff).pieces, key=lambda piece: len(piece.t))
+    return max(even_samples(data.log, rate=rate, cutoff=cutoff).pieces, key=lambda piece: len(piece.t))
 
 
 def specific_force(robot: Robot, piece: Piece, at: Array) -> Array:
@@ -198,7 +198,7 @@ SLOW = 0.6  # [s] over which a force is levelled: friction and weight are slow, 
 
 
 @dataclass(frozen=True, eq=False)
-class Clock:
+class SensorClock:
     """A sensor's time on the controller's: t (K,) [s] of its samples, how it was found, and how well.
 
     Attributes:
@@ -211,7 +211,7 @@ class Clock:
     said: str
 
 
-def by_host(data: Data, sensor: Sensor) -> tuple[float, float]:
+def by_host(data: Data, sensor: SensorSamples) -> tuple[float, float]:
     """Line (slope, offset) from a sensor's time to the controller's, through the times at which packets came.
 
     Robot and sensor may pause together, so every packet is compared with those of the robot that came around it. A busy
@@ -232,14 +232,14 @@ def by_host(data: Data, sensor: Sensor) -> tuple[float, float]:
     return float(slope), float(offset - slope * middle)
 
 
-def _refined(data: Data, sensor: Sensor, t_a: Array, x_a: Array, x_b: Array, what: str) -> Clock:
+def _refined(data: Data, sensor: SensorSamples, t_a: Array, x_a: Array, x_b: Array, what: str) -> SensorClock:
     slope, offset = by_host(data, sensor)
     rough = slope * sensor.t + offset
     inside = (rough >= t_a[0]) & (rough <= t_a[-1])
     try:
         found = align(t_a, x_a, rough[inside], x_b[inside], window=WINDOW, most_offset=MOST_OFF)
     except InputError as error:
-        return Clock(rough, None, f"by the host's times: {error}")
+        return SensorClock(rough, None, f"by the host's times: {error}")
     whole = Alignment(
         found.offset + (1.0 + found.drift) * offset,
         found.offset_interval,
@@ -248,7 +248,7 @@ def _refined(data: Data, sensor: Sensor, t_a: Array, x_a: Array, x_b: Array, wha
         found.jitter,
         found.windows,
     )
-    return Clock(whole.to_a(sensor.t), whole, f"from {what}, {found.windows} stretches of {WINDOW:g} s")
+    return SensorClock(whole.to_a(sensor.t), whole, f"from {what}, {found.windows} stretches of {WINDOW:g} s")
 
 
 def _smooth(t: Array, x: Array) -> Array:
@@ -264,7 +264,7 @@ def _levelled(t: Array, x: Array) -> Array:
     return np.asarray(x - median_filter(x, size=(size, 1)))
 
 
-def force_clock(data: Data, model: Identified) -> Clock:
+def force_clock(data: Data, model: Identified) -> SensorClock:
     """Clock of the force sensor, from taps and pushes."""
     sensor = data.ft
     assert sensor is not None
@@ -291,7 +291,7 @@ def _under_way(data: Data, t: Array) -> Array:
     return np.asarray(np.interp(t, data.log.t, np.asarray(inner, dtype=np.float64)))
 
 
-def weight_clock(data: Data, robot: Robot) -> Clock:
+def weight_clock(data: Data, robot: Robot) -> SensorClock:
     """Clock of the force sensor in a run without contact, from what the tool's weight and inertia do to it."""
     sensor = data.ft
     assert sensor is not None
@@ -300,7 +300,7 @@ def weight_clock(data: Data, robot: Robot) -> Clock:
     return _refined(data, sensor, piece.t, told, _smooth(sensor.t, sensor.values[:, :3]), "the tool's weight")
 
 
-def motion_clock(data: Data, robot: Robot) -> Clock:
+def motion_clock(data: Data, robot: Robot) -> SensorClock:
     """Clock of the inertial unit, from motion."""
     sensor = data.imu
     assert sensor is not None

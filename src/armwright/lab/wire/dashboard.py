@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from armwright.lab.controller.controller import ROBOT_MODES, Event, State
+from armwright.lab.controller.controller import ROBOT_MODES, ControllerEvent, ControllerState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,16 +16,20 @@ PORT = 29999
 BANNER = b"Connected: Universal Robots Dashboard Server\n"
 MOST_LINE = 1024
 _MODES = {3: "POWER_OFF", 5: "IDLE", 7: "RUNNING"}
-_SAFETY = {State.STOPPED: "PROTECTIVE_STOP", State.FAULT: "FAULT"}
+_SAFETY = {ControllerState.STOPPED: "PROTECTIVE_STOP", ControllerState.FAULT: "FAULT"}
 
 
-def _change(event: Event, yes: str, no: str) -> Callable[[Controller, str], str]:
+def _change(event: ControllerEvent, yes: str, no: str) -> Callable[[Controller, str], str]:
     return lambda c, _: yes if c.handle(event) else no
 
 
 def _play(c: Controller, _: str) -> str:
     """Only a paused program can be played: texts are not kept."""
-    return "Starting program" if c.state is State.PAUSED and c.handle(Event.PLAY) else "Failed to execute: play"
+    return (
+        "Starting program"
+        if c.state is ControllerState.PAUSED and c.handle(ControllerEvent.PLAY)
+        else "Failed to execute: play"
+    )
 
 
 def _popup(c: Controller, text: str) -> str:
@@ -38,27 +42,29 @@ def _safety(c: Controller) -> str:
 
 
 def _program_state(c: Controller) -> str:
-    return {State.PLAYING: "PLAYING", State.PAUSED: "PAUSED"}.get(c.state, "STOPPED") + " rtde_control.urp"
+    return {ControllerState.PLAYING: "PLAYING", ControllerState.PAUSED: "PAUSED"}.get(
+        c.state, "STOPPED"
+    ) + " rtde_control.urp"
 
 
 COMMANDS: dict[str, Callable[[Controller, str], str]] = {
     "unlock protective stop": _change(
-        Event.UNLOCK, "Protective stop releasing", "Cannot unlock protective stop: there is none"
+        ControllerEvent.UNLOCK, "Protective stop releasing", "Cannot unlock protective stop: there is none"
     ),
-    "restart safety": _change(Event.RESTART, "Restarting safety", "Safety runs"),
+    "restart safety": _change(ControllerEvent.RESTART, "Restarting safety", "Safety runs"),
     "close safety popup": lambda c, _: "closing safety popup",
     "close popup": lambda c, _: "closing popup",
     "popup": _popup,
-    "power on": _change(Event.POWER_ON, "Powering on", "Failed to execute: power on"),
-    "power off": _change(Event.POWER_OFF, "Powering off", "Failed to execute: power off"),
-    "brake release": _change(Event.RELEASE, "Brake releasing", "Failed to execute: brake release"),
+    "power on": _change(ControllerEvent.POWER_ON, "Powering on", "Failed to execute: power on"),
+    "power off": _change(ControllerEvent.POWER_OFF, "Powering off", "Failed to execute: power off"),
+    "brake release": _change(ControllerEvent.RELEASE, "Brake releasing", "Failed to execute: brake release"),
     "play": _play,
-    "pause": _change(Event.PAUSE, "Pausing program", "Failed to execute: pause"),
-    "stop": _change(Event.STOP, "Stopped", "Failed to execute: stop"),
+    "pause": _change(ControllerEvent.PAUSE, "Pausing program", "Failed to execute: pause"),
+    "stop": _change(ControllerEvent.STOP, "Stopped", "Failed to execute: stop"),
     "load installation": lambda c, text: f"File not found: {text[:200]}",
     "load": lambda c, text: f"File not found: {text[:200]}",
     "get loaded program": lambda c, _: "No program loaded",
-    "running": lambda c, _: f"Program running: {'true' if c.state is State.PLAYING else 'false'}",
+    "running": lambda c, _: f"Program running: {'true' if c.state is ControllerState.PLAYING else 'false'}",
     "robotmode": lambda c, _: f"Robotmode: {_MODES[ROBOT_MODES.get(c.state, 7)]}",
     "safetymode": lambda c, _: f"Safetymode: {_safety(c)}",
     "safetystatus": lambda c, _: f"Safetystatus: {_safety(c)}",

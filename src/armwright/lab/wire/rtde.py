@@ -154,7 +154,7 @@ def text_message(version: int, text: str, level: int) -> bytes:
     return packet(TEXT, bytes([len(body)]) + body + bytes([len(source)]) + source + bytes([level]))
 
 
-class Host(Protocol):
+class ControllerHost(Protocol):
     """What a connection needs of the controller behind it."""
 
     version: tuple[int, int, int, int]
@@ -174,7 +174,7 @@ class Host(Protocol):
 class RtdeConnection:
     """One client's recipes and whether it is streaming."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ControllerHost) -> None:
         self.host, self.buffer = host, bytearray()
         self.protocol, self.streaming = 1, False
         self.outputs: dict[int, tuple[Recipe, int]] = {}

@@ -31,13 +31,13 @@ _OFFSET = re.compile(r"reg_offset_(int|float) *= *(?:#[^\n]{0,80}\n)? *(\d{1,2})
 
 
 @dataclass(frozen=True, slots=True)
-class Pose:
+class PoseLiteral:
     """A pose literal p[x, y, z, rx, ry, rz]."""
 
     numbers: tuple[float, ...]
 
 
-Value: TypeAlias = "float | bool | str | tuple[float, ...] | Pose"
+Value: TypeAlias = "float | bool | str | tuple[float, ...] | PoseLiteral"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def parse_call(line: str) -> Call | None:
             inner = _numbers(token["inner"])
             if inner is None:
                 return None
-            value = Pose(inner) if token["list"] else inner
+            value = PoseLiteral(inner) if token["list"] else inner
         elif token["number"] is not None:
             value = float(token["number"])
             if not math.isfinite(value):

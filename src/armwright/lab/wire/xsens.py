@@ -20,7 +20,7 @@ MOST_BUFFER = 1 << 16
 CLOCK = 115200  # ticks per second in which the sampling period is set
 
 
-class Sample(NamedTuple):
+class ImuSample(NamedTuple):
     """Specific force [m/s²], rate of turn [rad/s], magnetic field [a. u.], counter."""
 
     acceleration: tuple[float, ...]
@@ -59,15 +59,15 @@ def messages(buffer: bytearray) -> Iterator[tuple[int, bytes]]:
         yield kind, data
 
 
-def pack(sample: Sample) -> bytes:
+def pack(sample: ImuSample) -> bytes:
     """An MTData message."""
     return message(MT_DATA, DATA.pack(*sample.acceleration, *sample.rate, *sample.field, sample.counter & 0xFFFF))
 
 
-def unpack(data: bytes) -> Sample:
+def unpack(data: bytes) -> ImuSample:
     """A sample from the data of an MTData message."""
     *numbers, counter = DATA.unpack(data)
-    return Sample(tuple(numbers[:3]), tuple(numbers[3:6]), tuple(numbers[6:]), counter)
+    return ImuSample(tuple(numbers[:3]), tuple(numbers[3:6]), tuple(numbers[6:]), counter)
 
 
 class Device:

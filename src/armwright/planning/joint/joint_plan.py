@@ -70,7 +70,7 @@ class JointPlanner(Protocol):
         """Plan from start to goal."""
 
 
-class Space:
+class JointSpace:
     """The collision function with its inputs checked, its calls counted, and straight motions tested in batches."""
 
     def __init__(
@@ -143,7 +143,7 @@ def length(path: Array) -> float:
     return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
 
 
-def shortcut(space: Space, path: Array, tries: int, rng: np.random.Generator) -> Array:
+def shortcut(space: JointSpace, path: Array, tries: int, rng: np.random.Generator) -> Array:
     """Replace stretches between random points of a polyline by straight motions where those are free and shorter.
 
     Several are tried at once; of those that are free the ones that save most are taken, as far as they do not overlap.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from armwright.errors import InputError, NotSupportedError
-from armwright.planning.joint.joint_plan import Colliding, JointPlan, Space, length, shortcut
+from armwright.planning.joint.joint_plan import Colliding, JointPlan, JointSpace, length, shortcut
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -49,7 +49,7 @@ class OMPLConnect:
             raise InputError(f"OMPLConnect: seconds and step must be > 0, got {self.seconds!r}, {self.step!r}")
         base, geometric = _ompl(self.seed)
         proof = getattr(colliding, "free_until", None)
-        space = Space(colliding, start, goal, lower, upper, self.resolution, proof)
+        space = JointSpace(colliding, start, goal, lower, upper, self.resolution, proof)
         no = space.refused(self.name)
         if no is not None:
             return no

@@ -10,7 +10,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
-from armwright.planning.joint.joint_plan import Colliding, JointPlan, Proof, Space, length, shortcut
+from armwright.planning.joint.joint_plan import Colliding, JointPlan, JointSpace, Proof, length, shortcut
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -46,7 +46,7 @@ class _Tree:
         return np.array(rows)
 
 
-def _extend(space: Space, tree: _Tree, near: int, target: Array, step: float, whole: bool) -> tuple[int, bool]:
+def _extend(space: JointSpace, tree: _Tree, near: int, target: Array, step: float, whole: bool) -> tuple[int, bool]:
     """Grow from node `near` towards `target`: one step, or the whole way as far as it is free.
 
     Returns the last node, and whether the target was reached.
@@ -103,7 +103,7 @@ def rrt_connect(
     if not (np.isfinite(step) and step > 0.0) or iterations < 1 or shortcuts < 0:
         given = f"{step!r}, {iterations!r}, {shortcuts!r}"
         raise InputError(f"rrt_connect: need step > 0, iterations ≥ 1, shortcuts ≥ 0, got {given}")
-    space = Space(colliding, start, goal, lower, upper, resolution, proof)
+    space = JointSpace(colliding, start, goal, lower, upper, resolution, proof)
     name = "rrt-connect"
     no = space.refused(name)
     if no is not None:
@@ -148,7 +148,7 @@ def connected(
 
     Arguments as in `rrt_connect`. A region that looks closed may have an exit that was not found.
     """
-    space = Space(colliding, start, start, lower, upper, resolution, proof)
+    space = JointSpace(colliding, start, start, lower, upper, resolution, proof)
     rng, tree = np.random.default_rng(seed), _Tree(space.start)
     for _ in range(iterations):
         target = rng.uniform(space.lower, space.upper)

@@ -98,10 +98,10 @@ XYZ, ABC, IJK = "xyz", "abc", "ijk"
 
 def read_gcode(text: str, file: str = "") -> Program:
     """Read a G-code program; see the module for what it knows."""
-    return _Reader(text, file).program()
+    return _GcodeReader(text, file).program()
 
 
-class _Reader:
+class _GcodeReader:
     def __init__(self, text: str, file: str) -> None:
         self.cursor = Cursor(text, LEXICON, file)
         self.draft = Draft(self.cursor, "g-code")

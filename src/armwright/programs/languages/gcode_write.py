@@ -7,7 +7,7 @@ import numpy as np
 
 from armwright.programs.languages.gcode import FLAT, PLANES
 from armwright.programs.languages.program_draft import DEG, MM
-from armwright.programs.languages.program_writer import Writer, abc, is_identity
+from armwright.programs.languages.program_writer import ProgramWriter, abc, is_identity
 from armwright.programs.program import Distance, Duration, Fraction, Move, Pose, Program, Stop, Tangent
 from armwright.programs.program_comparison import circle
 from armwright.spatial import apply, euler_from_rotation, inverse
@@ -16,10 +16,10 @@ from armwright.types import Array
 
 def write_gcode(program: Program) -> str:
     """Return the program in G-code; `NotSupportedError` where the language cannot say it."""
-    return _Writer(program).write()
+    return _GcodeWriter(program).write()
 
 
-class _Writer(Writer):
+class _GcodeWriter(ProgramWriter):
     language = "G-code"
 
     def begin(self) -> None:

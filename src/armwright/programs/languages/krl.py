@@ -49,7 +49,7 @@ MOTIONS: dict[str, MoveKind] = {
 SEGMENTS: dict[str, MoveKind] = {"spl": "spline", "slin": "line", "scirc": "arc"}
 
 
-class MoveReader:
+class KrlMoveReader:
     """Reads motion instructions with what the machine knows."""
 
     def __init__(self, draft: Draft, scope: Scope) -> None:
@@ -193,16 +193,16 @@ STATEMENTS = (
 MAX_CALLS = 20
 
 
-class _Halt(Exception):  # noqa: N818 - not an error: the program ends here
+class _KrlHalt(Exception):  # noqa: N818 - not an error: the program ends here
     pass
 
 
 def read_krl(text: str, file: str = "") -> Program:
     """Read a KRL program; see the module for what it knows."""
-    return _Reader(text, file).program()
+    return _KrlReader(text, file).program()
 
 
-class _Reader(MoveReader):
+class _KrlReader(KrlMoveReader):
     def __init__(self, text: str, file: str) -> None:
         scope = Scope(atom=self.atom, inputs=INPUTS, what="variable")
         super().__init__(Draft(Cursor(text, LEXICON, file), "krl"), scope)
@@ -230,7 +230,7 @@ class _Reader(MoveReader):
         cursor.index = next(iter(self.routines.values()))
         try:
             self.run("end")
-        except _Halt:
+        except _KrlHalt:
             pass
         except BreakLoop:
             cursor.fail("EXIT outside of a loop", valid="EXIT inside a loop")
@@ -269,7 +269,7 @@ class _Reader(MoveReader):
         elif cursor.accept("exit"):
             raise BreakLoop
         elif cursor.accept("halt"):
-            raise _Halt
+            raise _KrlHalt
         elif cursor.accept("bas"):
             self.bas()
         elif cursor.at(*SILENT):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from armwright.programs.languages.krl_data import AXES
 from armwright.programs.languages.program_draft import DEG, MM, PERCENT
-from armwright.programs.languages.program_writer import Writer, abc, amount, amounts, diagonal, is_identity
+from armwright.programs.languages.program_writer import ProgramWriter, abc, amount, amounts, diagonal, is_identity
 from armwright.programs.program import (
     BySpeed,
     Distance,
@@ -27,10 +27,10 @@ from armwright.types import Array
 
 def write_krl(program: Program) -> str:
     """Return the program in KRL; `NotSupportedError` where the language cannot say it."""
-    return _Writer(program).write()
+    return _KrlWriter(program).write()
 
 
-class _Writer(Writer):
+class _KrlWriter(ProgramWriter):
     language = "KRL"
 
     def begin(self) -> None:

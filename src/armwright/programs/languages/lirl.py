@@ -25,7 +25,7 @@ import numpy as np
 
 from armwright.programs.languages.expression import Scope, number, tuple_of
 from armwright.programs.languages.program_draft import DEG, MM, Draft, joints_deg, pose_abc
-from armwright.programs.languages.program_writer import Writer, abc, amount, amounts, in_base, millimetres, same
+from armwright.programs.languages.program_writer import ProgramWriter, abc, amount, amounts, in_base, millimetres, same
 from armwright.programs.languages.scanner import Cursor, Lexicon, Token
 from armwright.programs.program import (
     Blend,
@@ -53,10 +53,10 @@ C_PTP = 0.5  # the word carries no size; a quarter of either move is rounded
 
 def read_lirl(text: str, file: str = "") -> Program:
     """Read an L-IRL program; see the module for the grammar."""
-    return _Reader(text, file).program()
+    return _LirlReader(text, file).program()
 
 
-class _Reader:
+class _LirlReader:
     def __init__(self, text: str, file: str) -> None:
         self.cursor = Cursor(text, LEXICON, file)
         self.draft = Draft(self.cursor, "l-irl")
@@ -242,10 +242,10 @@ class _Reader:
 
 def write_lirl(program: Program) -> str:
     """Return the program in L-IRL; `NotSupportedError` where the language cannot say it."""
-    return _Writer(program).write()
+    return _LirlWriter(program).write()
 
 
-class _Writer(Writer):
+class _LirlWriter(ProgramWriter):
     language = "L-IRL"
     tool: Array | None = None
 

@@ -60,7 +60,7 @@ def diagonal(load: Payload) -> Array | None:
     return moments if np.array_equal(load.inertia, np.diag(moments)) else None
 
 
-class Writer:
+class ProgramWriter:
     """Goes through a program; `language` and the number of the move stand in refusals."""
 
     language = ""

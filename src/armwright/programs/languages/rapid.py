@@ -58,7 +58,7 @@ _TYPES: dict[str, Any] = {
 }
 
 
-class MoveReader:
+class RapidMoveReader:
     """What is known while a module is read, and the instructions that use it."""
 
     def __init__(self, draft: Draft) -> None:
@@ -266,10 +266,10 @@ MAX_CALLS = 20
 
 def read_rapid(text: str, file: str = "") -> Program:
     """Read a RAPID module; see above for what is known of the language."""
-    return _Reader(text, file).program()
+    return _RapidReader(text, file).program()
 
 
-class _Reader(MoveReader):
+class _RapidReader(RapidMoveReader):
     def __init__(self, text: str, file: str) -> None:
         super().__init__(Draft(Cursor(text, LEXICON, file), "rapid"))
         self.own: set[str] = set()

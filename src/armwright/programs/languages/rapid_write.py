@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from armwright.programs.languages.program_draft import DEG, MM, PERCENT
-from armwright.programs.languages.program_writer import Writer, amount, amounts, diagonal, is_identity, millimetres
+from armwright.programs.languages.program_writer import (
+    ProgramWriter,
+    amount,
+    amounts,
+    diagonal,
+    is_identity,
+    millimetres,
+)
 from armwright.programs.languages.rapid_data import NO_LOAD, UNUSED
 from armwright.programs.program import (
     Distance,
@@ -31,10 +38,10 @@ NO_AXES = "[9E9,9E9,9E9,9E9,9E9,9E9]"
 
 def write_rapid(program: Program) -> str:
     """Return the program in RAPID; `NotSupportedError` where the language cannot say it."""
-    return _Writer(program).write()
+    return _RapidWriter(program).write()
 
 
-class _Writer(Writer):
+class _RapidWriter(ProgramWriter):
     language = "RAPID"
 
     def begin(self) -> None:

@@ -190,16 +190,16 @@ SILENT = (
 MAX_CALLS = 20
 
 
-class _Halt(Exception):  # noqa: N818 - not an error: the program ends here
+class _UrscriptHalt(Exception):  # noqa: N818 - not an error: the program ends here
     pass
 
 
 def read_urscript(text: str, file: str = "") -> Program:
     """Read a URScript program; see the module for what it knows."""
-    return _Reader(text, file).program()
+    return _UrscriptReader(text, file).program()
 
 
-class _Reader:
+class _UrscriptReader:
     def __init__(self, text: str, file: str) -> None:
         self.cursor = Cursor(text, LEXICON, file)
         self.draft = Draft(self.cursor, "urscript")
@@ -230,7 +230,7 @@ class _Reader:
                 self.draft.name = name
                 cursor.index = start
                 self.statements("end")
-        except _Halt:
+        except _UrscriptHalt:
             pass
         except BreakLoop:
             cursor.fail("'break' outside of a loop", valid="break inside while … end")
@@ -260,7 +260,7 @@ class _Reader:
         elif cursor.accept("if"):
             self.branch(at)
         elif cursor.accept("halt"):
-            raise _Halt
+            raise _UrscriptHalt
         elif cursor.accept("break"):
             raise BreakLoop
         elif cursor.at("thread", "sec", "return", "join", "kill", "run"):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from armwright.programs.languages.program_writer import Writer, amount, amounts, in_base, same
+from armwright.programs.languages.program_writer import ProgramWriter, amount, amounts, in_base, same
 from armwright.programs.program import Distance, Duration, Joints, LeadingAxis, Move, Payload, Program, Stop, Target
 from armwright.spatial import log_so3
 from armwright.types import Array
@@ -11,10 +11,10 @@ from armwright.types import Array
 
 def write_urscript(program: Program) -> str:
     """Return the program in URScript; `NotSupportedError` where the language cannot say it."""
-    return _Writer(program).write()
+    return _UrscriptWriter(program).write()
 
 
-class _Writer(Writer):
+class _UrscriptWriter(ProgramWriter):
     language = "URScript"
     tool: Array | None = None
     payload: Payload | None = None

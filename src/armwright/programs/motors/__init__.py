@@ -7,8 +7,8 @@ from armwright.programs.motors.motor_limits import Drives, drives_of
 from armwright.programs.motors.motor_loop import cycle_kernel, cycle_plan, run_motors, run_variants
 from armwright.programs.motors.motor_monitor import (
     MotorMonitor,
+    MotorSample,
     Reading,
-    Sample,
     samples_of_demand,
     samples_of_recording,
 )
@@ -28,10 +28,10 @@ __all__ = [
     "Drives",
     "MotorMonitor",
     "MotorRun",
+    "MotorSample",
     "MoveSummary",
     "Override",
     "Reading",
-    "Sample",
     "by_move",
     "cycle_kernel",
     "cycle_plan",

@@ -150,7 +150,7 @@ class Algorithm:
     clip: bool = True
 
 
-class State(NamedTuple):
+class MotorState(NamedTuple):
     """What a cycle hands on to the next, each (n,): position, speed, heat, and the last wished position."""
 
     q: Any
@@ -188,7 +188,7 @@ def cycle(
     drives: Drives,
     algorithm: Algorithm,
     dt: float,
-    state: State,
+    state: MotorState,
     q_next: Any,
     wrench: Traced = None,
     payload: Any = None,

@@ -18,8 +18,8 @@ from armwright.errors import InputError, SimulationError
 from armwright.graph.kernel import Kernel, make_kernel
 from armwright.graph.loop import Loop
 from armwright.graph.loop_plan import LoopPlan, stage
-from armwright.graph.traced_program import Program, trace
-from armwright.programs.motors.motor_cycle import SIZE, Algorithm, Cycle, Rule, State, cycle, find_rule
+from armwright.graph.traced_program import TracedProgram, trace
+from armwright.programs.motors.motor_cycle import SIZE, Algorithm, Cycle, MotorState, Rule, cycle, find_rule
 from armwright.programs.motors.motor_demand import Demand, fits
 from armwright.programs.motors.motor_limits import Basis, Drives, drives_of
 from armwright.programs.motors.motor_run import MotorRun
@@ -38,7 +38,7 @@ class CyclePlan(NamedTuple):
     """A robot's compiled cycle: its drives, the traced program, and the loop over it."""
 
     drives: Drives
-    program: Program
+    program: TracedProgram
     loop: LoopPlan
 
 
@@ -79,26 +79,26 @@ def _made(
     program = _traced(robot, drives, dt, algorithm, inputs)
     table = ["q_next", *(name for name in ("wrench", "payload") if name in inputs)]
     slots = {signal.name: signal.size for signal in program.inputs}
-    slots |= {f"out_{name}" if name not in State._fields else name: n for name in Cycle._fields}
-    writes = {name: f"out_{name}" for name in Cycle._fields if name not in State._fields}
+    slots |= {f"out_{name}" if name not in MotorState._fields else name: n for name in Cycle._fields}
+    writes = {name: f"out_{name}" for name in Cycle._fields if name not in MotorState._fields}
     loop = LoopPlan(
         slots,
         (stage(program, "before", writes=writes),),
         shared=tuple(name for name in table if name not in own),
         lanes=tuple(name for name in table if name in own),
-        state=(*State._fields, "out_wanted"),
-        record=tuple(f"out_{name}" if name not in State._fields else name for name in keep),
+        state=(*MotorState._fields, "out_wanted"),
+        record=tuple(f"out_{name}" if name not in MotorState._fields else name for name in keep),
     )
     return CyclePlan(drives, program, loop)
 
 
-def _traced(robot: Robot, drives: Drives, dt: float, algorithm: Algorithm, inputs: tuple[str, ...]) -> Program:
+def _traced(robot: Robot, drives: Drives, dt: float, algorithm: Algorithm, inputs: tuple[str, ...]) -> TracedProgram:
     n = robot.n
     sizes = {"wrench": 6, "payload": SIZE, "friction": 1, "torque": n}
-    shapes = {**dict.fromkeys((*State._fields, "q_next"), (n,)), **{name: (sizes[name],) for name in inputs}}
+    shapes = {**dict.fromkeys((*MotorState._fields, "q_next"), (n,)), **{name: (sizes[name],) for name in inputs}}
 
     def motor_cycle(**values: Any) -> Cycle:
-        state = State(*(values[name] for name in State._fields))
+        state = MotorState(*(values[name] for name in MotorState._fields))
         chosen = {name: values[name] for name in inputs}
         return cycle(robot, drives, algorithm, dt, state, values["q_next"], **chosen)
 
@@ -116,18 +116,18 @@ def cycle_kernel(
     """
     plan = cycle_plan(robot, dt, algorithm or Algorithm(), basis, inputs)
     outputs = tuple(
-        signal._replace(name=f"{signal.name}_new") if signal.name in State._fields else signal
+        signal._replace(name=f"{signal.name}_new") if signal.name in MotorState._fields else signal
         for signal in plan.program.outputs
     )
     program = plan.program
-    named = Program(program.name, program.inputs, outputs, program.nodes, program.results, program.single)
+    named = TracedProgram(program.name, program.inputs, outputs, program.nodes, program.results, program.single)
     return make_kernel(named)
 
 
-def start(q: Any) -> State:
+def start(q: Any) -> MotorState:
     """State of an arm at rest at q (n,) with cold motors."""
     still = np.zeros_like(np.asarray(q, dtype=np.float64))
-    return State(np.asarray(q, dtype=np.float64), still, still, np.asarray(q, dtype=np.float64))
+    return MotorState(np.asarray(q, dtype=np.float64), still, still, np.asarray(q, dtype=np.float64))
 
 
 LANES = 8  # variants in one run of the loop: one SIMD group or two, whose tables and record stay in the cache
@@ -276,7 +276,7 @@ def _table(demand: Demand, inputs: tuple[str, ...]) -> Any:
     return np.concatenate(columns, axis=1)
 
 
-def _starts(demands: list[Demand]) -> State:
+def _starts(demands: list[Demand]) -> MotorState:
     return start(np.stack([demand.q[0] for demand in demands]))
 
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.graph.loop import Stepper
-from armwright.programs.motors.motor_cycle import SIZE, Algorithm, Cycle, Rule, State, find_rule, period
+from armwright.programs.motors.motor_cycle import SIZE, Algorithm, Cycle, MotorState, Rule, find_rule, period
 from armwright.programs.motors.motor_loop import cycle_plan
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 
-class Sample(NamedTuple):
+class MotorSample(NamedTuple):
     """One message of a stream.
 
     Attributes:
@@ -62,39 +62,39 @@ class Sample(NamedTuple):
     arrived: float | None = None
 
 
-def samples_of_demand(demand: Demand, start: float = 0.0) -> Iterator[Sample]:
+def samples_of_demand(demand: Demand, start: float = 0.0) -> Iterator[MotorSample]:
     """The samples that a controller would send for a demand, on time."""
-    yield Sample(start, demand.q[0])
+    yield MotorSample(start, demand.q[0])
     for k in range(demand.cycles):
         wrench = None if demand.wrench is None else demand.wrench[k]
         payload = None if demand.payload is None else demand.payload[k]
-        yield Sample(start + (k + 1) * demand.dt, demand.q[k + 1], wrench, payload)
+        yield MotorSample(start + (k + 1) * demand.dt, demand.q[k + 1], wrench, payload)
 
 
-def samples_of_recording(recording: Recording, signal: str = "q_ref") -> Iterator[Sample]:
+def samples_of_recording(recording: Recording, signal: str = "q_ref") -> Iterator[MotorSample]:
     """The samples of a recording: its times, and the wished positions of `signal` (T, n)."""
     if signal not in recording.signals:
         raise InputError(f"recording: no signal {signal!r}; it has {', '.join(recording.signals)}")
     for t, q in zip(recording.time, recording[signal], strict=True):
-        yield Sample(float(t), q)
+        yield MotorSample(float(t), q)
 
 
 def sample_of_message(
     message: Mapping[str, Any], *, t: str = "timestamp", q: str = "target_q", arrived: str | None = None
-) -> Sample:
+) -> MotorSample:
     """A sample from a controller's message by field names; the defaults are those of Universal Robots' RTDE."""
     missing = [name for name in (t, q) if name not in message]
     if missing:
         raise InputError(f"message: no field {', '.join(missing)}; it has {', '.join(message)}")
     came = message.get(arrived) if arrived else None
-    return Sample(float(message[t]), np.asarray(message[q], dtype=np.float64), arrived=came)
+    return MotorSample(float(message[t]), np.asarray(message[q], dtype=np.float64), arrived=came)
 
 
-def as_sample(value: Sample | Mapping[str, Any] | Sequence[Any]) -> Sample:
+def as_sample(value: MotorSample | Mapping[str, Any] | Sequence[Any]) -> MotorSample:
     """Take a sample, a message with RTDE's names, or a tuple (t, q, …)."""
-    if isinstance(value, Sample):
+    if isinstance(value, MotorSample):
         return value
-    return sample_of_message(value) if isinstance(value, Mapping) else Sample(*value)
+    return sample_of_message(value) if isinstance(value, Mapping) else MotorSample(*value)
 
 
 DONE = ("cycle", "late", "lost")
@@ -183,7 +183,7 @@ class Reading:
 
 
 class MotorMonitor:
-    """Algorithm 1, fed sample by sample. Call it with the parts of a `Sample`, or let it `follow` a stream.
+    """Algorithm 1, fed sample by sample. Call it with the parts of a `MotorSample`, or let it `follow` a stream.
 
     Attributes:
         counts: how many samples had each outcome. lost: cycles that were filled in, in all.
@@ -230,7 +230,7 @@ class MotorMonitor:
         self._q = shared[:n]
         self._wrench = shared[n : n + 6] if "wrench" in inputs else None
         self._payload = shared[shared.size - SIZE :] if "payload" in inputs else None
-        self._state = self._stepper.memory[: len(State._fields) * n]  # the first slots, in the record's order
+        self._state = self._stepper.memory[: len(MotorState._fields) * n]  # the first slots, in the record's order
         self.counts: Counter[str] = Counter()
         self.lost = 0
         self._origin = nan
@@ -247,7 +247,7 @@ class MotorMonitor:
         measured: tuple[Any, Any] | None = None,
         arrived: float | None = None,
     ) -> Reading:
-        """Take one sample; see `Sample` for its parts and the module text for what becomes of it."""
+        """Take one sample; see `MotorSample` for its parts and the module text for what becomes of it."""
         age = nan if arrived is None else arrived - t
         if self._cycle < 0:
             return self._told(self._begin(t, q), 0, age)
@@ -288,7 +288,7 @@ class MotorMonitor:
         n, restarted = self._n, self._cycle >= 0
         self._row = self._row.copy()
         for name, value in (("q", start), ("qd", 0.0), ("wish", start)):
-            k = State._fields.index(name)
+            k = MotorState._fields.index(name)
             self._row[k * n : (k + 1) * n] = value
         self._origin, self._cycle = t, 0
         self._restore()
@@ -347,4 +347,4 @@ def monitor_stream(monitor: MotorMonitor, stream: Iterable[Any]) -> list[Reading
     return list(monitor.follow(stream))
 
 
-__all__ = ["DONE", "MotorMonitor", "Reading", "Sample", "monitor_stream"]
+__all__ = ["DONE", "MotorMonitor", "MotorSample", "Reading", "monitor_stream"]

@@ -17,7 +17,7 @@ from armwright.programs.motors import Override, feasible_override, largest_paylo
 from armwright.programs.motors.motor_run import loaded_robot
 from armwright.programs.motors.what_works import LOOKS, flagged_any, least_flagged, sensitivity_to_cycle
 from armwright.programs.outcome.program_execution import Demands, demand_of, sampled
-from armwright.programs.outcome.program_run import Event, WhatWorks
+from armwright.programs.outcome.program_run import MotorEvent, WhatWorks
 from armwright.programs.program_plan import plan_program
 from armwright.robot.tree import tree_of
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 APART = 3  # cycles without a flag that still belong to one event: motors at their limit flicker
 
 
-def events_of(outcome: ProgramRun) -> tuple[Event, ...]:
+def events_of(outcome: ProgramRun) -> tuple[MotorEvent, ...]:
     """Return the events of a run in order of time."""
     run = outcome.motors
     found = []
@@ -52,13 +52,13 @@ def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(zip(at[np.r_[0, cuts + 1]].tolist(), at[np.r_[cuts, at.size - 1]].tolist(), strict=True))
 
 
-def _torque_event(outcome: ProgramRun, j: int, first: int, last: int) -> Event:
+def _torque_event(outcome: ProgramRun, j: int, first: int, last: int) -> MotorEvent:
     stretch = slice(first, last + 1)
     wished = outcome.wished.torque_use[stretch, j]
     own = bool(wished.max() > 1.0)  # asked too much by itself; else the arm only tries to make up for another event
     run = outcome.wished if own else outcome.motors
     worst = first + int(np.argmax(run.torque_use[stretch, j]))
-    return Event(
+    return MotorEvent(
         cause="torque",
         asked=float(run.wanted[worst, j]),
         limit=float(run.limit[worst, j]),
@@ -69,7 +69,7 @@ def _torque_event(outcome: ProgramRun, j: int, first: int, last: int) -> Event:
     )
 
 
-def _speed_event(outcome: ProgramRun, j: int, first: int, last: int) -> Event:
+def _speed_event(outcome: ProgramRun, j: int, first: int, last: int) -> MotorEvent:
     stretch = slice(first, last + 1)
     use = outcome.wished.speed_use[stretch, j]
     own = bool(use.max() > 1.0)
@@ -83,7 +83,7 @@ def _speed_event(outcome: ProgramRun, j: int, first: int, last: int) -> Event:
         worst = first + int(np.argmax(np.abs(rates[:, j])))
         asked = float(rates[worst - first, j])
         limit = float(abs(run.drives.within_speeds(rates[worst - first])[j]))
-    return Event(
+    return MotorEvent(
         cause="speed",
         asked=asked,
         limit=limit,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from armwright.programs.motors import MotorRun
     from armwright.programs.motors.motor_cycle import Rule
     from armwright.programs.program import Payload, Program
-    from armwright.programs.program_plan import Law, Plan
+    from armwright.programs.program_plan import Law, ProgramPlan
     from armwright.robot.model import Robot
     from armwright.types import Array
 
@@ -61,7 +61,7 @@ def basis_of(robot: Robot, wanted: Basis | None = None) -> Basis:
 AROUND = 3  # cycles before and behind a move: the first ones of a demand begin at rest
 
 
-def demand_of(plan: Plan) -> Demand:
+def demand_of(plan: ProgramPlan) -> Demand:
     """Return what a plan asks of the motors; see `Demands`."""
     return Demands(plan).all()
 
@@ -72,7 +72,7 @@ class Demands:
     A cycle belongs to the move under way at its end. Wrenches are those at its beginning, where its forces are taken.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ProgramPlan) -> None:
         """Collect tools and loads of the moves."""
         moves = plan.program.moves
         self.plan = plan
@@ -144,7 +144,7 @@ def payload_row(load: Payload | None) -> Array:
     return row
 
 
-def sampled(plan: Plan, cycle: float) -> Plan:
+def sampled(plan: ProgramPlan, cycle: float) -> ProgramPlan:
     """Return the same motion in cycles of another length [s]."""
     t = cycle * np.arange(int(np.ceil(plan.duration / cycle - 1e-9)) + 1, dtype=np.float64)
     q, qd, qdd, move = plan.at(t)

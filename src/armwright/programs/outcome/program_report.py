@@ -32,15 +32,15 @@ from armwright.recording import Recording
 from armwright.recording.pictures.html_page import escaped, html_table, write_html
 from armwright.recording.recording import versions
 from armwright.recording.replay.replay_page import style
-from armwright.recording.replay.replay_stage import MOST_EVENTS, Coloured, Curves, Stage
-from armwright.recording.signals import Event, Signal
+from armwright.recording.replay.replay_stage import MOST_EVENTS, Coloured, Curves, ReplayStage
+from armwright.recording.signals import RecordedEvent, Signal
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import ProgramRun
     from armwright.types import Array
 
 
-def program_stage(outcome: ProgramRun, title: str = "") -> Stage:
+def program_stage(outcome: ProgramRun, title: str = "") -> ReplayStage:
     """Return what a page replays of a program: what the arm does, its motors, where they cannot follow."""
     run, robot = outcome.motors, outcome.robot
     names = tuple(joint.name for joint in robot.joints)
@@ -54,7 +54,7 @@ def program_stage(outcome: ProgramRun, title: str = "") -> Stage:
         Curves(f"{what} torques", "N·m", names, _first(run.torque)),
     )
     largest = _first(use.max(axis=1))
-    return Stage(
+    return ReplayStage(
         with_program_tool(outcome),
         np.concatenate([[0.0], run.time]),
         np.concatenate([run.demand.q[:1], run.q]),
@@ -70,11 +70,11 @@ def _first(values: Array) -> Array:
     return np.concatenate([values[:1], values])
 
 
-def _events(outcome: ProgramRun) -> tuple[Event, ...]:
+def _events(outcome: ProgramRun) -> tuple[RecordedEvent, ...]:
     """Begin of every move, and where a motor cannot follow; the latter first if there are too many."""
     names = [joint.name for joint in outcome.robot.joints]
-    cannot = [Event(e.start, f"{names[e.joint]}: {e.cause} beyond its limit") for e in outcome.events]
-    moves = [Event(part.start, f"move {part.move + 1}") for part in outcome.plan.moves]
+    cannot = [RecordedEvent(e.start, f"{names[e.joint]}: {e.cause} beyond its limit") for e in outcome.events]
+    moves = [RecordedEvent(part.start, f"move {part.move + 1}") for part in outcome.plan.moves]
     return tuple(sorted((cannot + moves)[:MOST_EVENTS], key=lambda event: event.time))
 
 

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from armwright.programs.motors.motor_limits import Basis
     from armwright.programs.motors.what_works import Needed, Sensitivity
     from armwright.programs.program import Program
-    from armwright.programs.program_plan import Plan
+    from armwright.programs.program_plan import ProgramPlan
     from armwright.recording import Recording
     from armwright.robot.model import Robot
     from armwright.types import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Event:
+class MotorEvent:
     """One motor that could not follow for a while.
 
     Attributes:
@@ -185,7 +185,7 @@ class ProgramRun:
         late: how long after its end the arm arrives [s]; 0 if it follows, inf if it does not within two seconds.
     """
 
-    plan: Plan
+    plan: ProgramPlan
     motors: MotorRun
     settings: dict[str, Any]
     late: float
@@ -232,7 +232,7 @@ class ProgramRun:
         return exact(self.robot, self.motors.demand, self.basis)[0]
 
     @cached_property
-    def events(self) -> tuple[Event, ...]:
+    def events(self) -> tuple[MotorEvent, ...]:
         """Where, when and why a motor could not follow; in order of time."""
         from armwright.programs.outcome.program_events import events_of
 

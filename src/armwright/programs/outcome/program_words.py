@@ -16,7 +16,7 @@ from armwright.programs.outcome.program_run import limit_of
 from armwright.programs.outcome.program_tables import COMPONENTS, motor_rows, reaction_rows
 
 if TYPE_CHECKING:
-    from armwright.programs.outcome.program_run import Event, MoveOutcome, ProgramRun
+    from armwright.programs.outcome.program_run import MotorEvent, MoveOutcome, ProgramRun
 
 LONG = 60  # characters of a move's text in a sentence
 FOR = {
@@ -93,7 +93,7 @@ def place_words(outcome: ProgramRun, move: int) -> str:
     return f"move {move + 1}" + (f" ({inside})" if inside else "")
 
 
-def event_words(outcome: ProgramRun, event: Event) -> str:
+def event_words(outcome: ProgramRun, event: MotorEvent) -> str:
     """When and where a motor could not follow, and what for."""
     joint = outcome.robot.joints[event.joint]
     where = f"at {event.start:.3f} s in {place_words(outcome, event.move)}"
@@ -107,7 +107,7 @@ def event_words(outcome: ProgramRun, event: Event) -> str:
     return f"{where}: {said}, mostly for {FOR[event.mostly]}{_behind(event)}"
 
 
-def _behind(event: Event) -> str:
+def _behind(event: MotorEvent) -> str:
     return ", to catch up with what it missed before" if event.catching_up else ""
 
 
@@ -268,7 +268,7 @@ def motor_cells(outcome: ProgramRun) -> list[list[str]]:
     ]
 
 
-def event_cells(outcome: ProgramRun, event: Event) -> list[str]:
+def event_cells(outcome: ProgramRun, event: MotorEvent) -> list[str]:
     """One row of the table of events."""
     joint = outcome.robot.joints[event.joint]
     unit = "N·m" if event.cause == "torque" else "rad/s" if joint.kind == "revolute" else "m/s"

@@ -19,7 +19,7 @@ import numpy as np
 
 from armwright.errors import ArmwrightError, ArmwrightWarning, InputError
 from armwright.recording.recording import Recording
-from armwright.recording.signals import NAME, Event, Signal
+from armwright.recording.signals import NAME, RecordedEvent, Signal
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -82,7 +82,7 @@ def head_of(recording: Recording) -> str:
     return head_text(columns_of(recording), recording.robot, recording.settings, recording.seed, recording.versions)
 
 
-def tail_of(samples: int, events: tuple[Event, ...], outcome: str) -> dict[str, Any]:
+def tail_of(samples: int, events: tuple[RecordedEvent, ...], outcome: str) -> dict[str, Any]:
     """Return what the second text says; a format may add checksums of its own before it is `sealed`."""
     listed = [{"time": e.time, "name": e.name, "detail": e.detail} for e in events]
     return {"samples": samples, "events": listed, "outcome": outcome}

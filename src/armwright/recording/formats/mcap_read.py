@@ -98,10 +98,10 @@ def read(file: BinaryIO, path: Path, *, recover: bool, max_bytes: int) -> Record
     if file.read(len(MAGIC)) != MAGIC:
         raise InputError(f"{path}, byte 0: not an MCAP file (its first eight bytes are not the magic ones)")
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return _Reader(path, data, recover, max_bytes).recording()
+        return _McapReader(path, data, recover, max_bytes).recording()
 
 
-class _Reader:
+class _McapReader:
     def __init__(self, path: Path, data: Any, recover: bool, max_bytes: int) -> None:
         self.path, self.data, self.recover, self.left = path, data, recover, max_bytes
         self.records = need("mcap.records", "log", "reading .mcap")

@@ -90,7 +90,7 @@ def sample_schema(columns: tuple[Column, ...]) -> bytes:
 
 
 @dataclass(frozen=True)
-class Layout:
+class MessageLayout:
     """A message of fixed bytes with holes: `places` are (offset, count, stride) of groups of doubles."""
 
     template: bytes
@@ -112,7 +112,7 @@ class Layout:
         return same
 
 
-def sample_layout(columns: tuple[Column, ...]) -> Layout:
+def sample_layout(columns: tuple[Column, ...]) -> MessageLayout:
     """Return the layout of a sample: t first, then the columns."""
     out = bytearray(tag(1, _FIXED64))
     places = [(len(out), 1, 8)]
@@ -128,7 +128,7 @@ def sample_layout(columns: tuple[Column, ...]) -> Layout:
         out += tag(number, _BYTES) + varint(column.width * step)
         places.append((len(out) + step - 8, column.width, step))
         out += b"".join(tag(start + i, _FIXED64) + bytes(8) for i in range(column.width))
-    return Layout(bytes(out), tuple(places))
+    return MessageLayout(bytes(out), tuple(places))
 
 
 def joint_schema() -> bytes:
@@ -145,7 +145,7 @@ def joint_schema() -> bytes:
     )
 
 
-def joint_layout(names: tuple[str, ...], values: int) -> tuple[Layout, int]:
+def joint_layout(names: tuple[str, ...], values: int) -> tuple[MessageLayout, int]:
     """Return the layout of JointStates with `values` of position, velocity, effort, and where the time stands.
 
     The time is two stretched varints: five bytes of seconds at the offset, a tag, five bytes of nanoseconds.
@@ -160,7 +160,7 @@ def joint_layout(names: tuple[str, ...], values: int) -> tuple[Layout, int]:
         out += tag(2, _BYTES) + varint(len(body) + 9 * values) + body
         places.append((len(out) + 1, values, 9))
         out += b"".join(mark + bytes(8) for mark in tags)
-    return Layout(bytes(out), tuple(places)), at
+    return MessageLayout(bytes(out), tuple(places)), at
 
 
 def stretched(values: NDArray[np.int64]) -> NDArray[np.uint8]:

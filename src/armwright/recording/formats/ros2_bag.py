@@ -183,7 +183,7 @@ USUAL = "/joint_states"
 MOST = 8 * 2**30
 
 
-class _Message(NamedTuple):
+class _BagMessage(NamedTuple):
     topic: str
     stamp: int
     data: bytes
@@ -225,7 +225,7 @@ def _topic(path: Path, topics: list[str], wanted: str | None) -> str:
     raise InputError(f"{path}: topic {wanted!r} is not one of its joint states; valid: {', '.join(topics)}")
 
 
-def _recording(path: Path, messages: list[_Message], topic: str, robot: Robot | None) -> Recording:
+def _recording(path: Path, messages: list[_BagMessage], topic: str, robot: Robot | None) -> Recording:
     names: tuple[str, ...] = tuple(joint.name for joint in robot.joints) if robot is not None else ()
     rows, missing = [], 0
     seen: set[str] = set()
@@ -253,7 +253,7 @@ def _recording(path: Path, messages: list[_Message], topic: str, robot: Robot | 
     return Recording((stamps - stamps[0]) * 1e-9, signals, robot=robot, settings=settings, outcome=outcome)
 
 
-def _joint_states(path: Path, data: Any) -> Iterator[_Message]:
+def _joint_states(path: Path, data: Any) -> Iterator[_BagMessage]:
     """Yield the messages of all topics of joint states."""
     schemas: dict[int, str] = {}
     topics: dict[int, str] = {}
@@ -280,7 +280,7 @@ def _joint_states(path: Path, data: Any) -> Iterator[_Message]:
                 elif sort == MESSAGE:
                     channel, sequence, stamp = struct.unpack_from("<HIQ", content)
                     if channel in topics:
-                        yield _Message(topics[channel], stamp, content[22:], f"{where}, message {sequence}")
+                        yield _BagMessage(topics[channel], stamp, content[22:], f"{where}, message {sequence}")
             except (struct.error, UnicodeDecodeError) as error:
                 raise InputError(f"{where}: damaged record of kind {sort} ({error})") from None
 

@@ -16,7 +16,7 @@ from armwright.recording.replay.replay_stage import can_show, stage_of
 
 if TYPE_CHECKING:
     from armwright.recording.recording import Recording
-    from armwright.recording.replay.replay_stage import Stage
+    from armwright.recording.replay.replay_stage import ReplayStage
 
 _ROWS = (
     ("peak.q", "peak position", "q"),
@@ -144,7 +144,7 @@ def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def write_html(
-    path: str | Path, title: str, body: Sequence[str], *, css: str | None = None, stage: Stage | None = None
+    path: str | Path, title: str, body: Sequence[str], *, css: str | None = None, stage: ReplayStage | None = None
 ) -> Path:
     """Write one self-contained HTML page of parts that are HTML already; the title is escaped here.
 

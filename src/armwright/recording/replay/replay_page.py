@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from armwright.recording.recording import Recording
-    from armwright.recording.replay.replay_stage import Stage
+    from armwright.recording.replay.replay_stage import ReplayStage
 
 
 class Packed:
@@ -90,7 +90,7 @@ MODULES = (
 STYLES = ("theme.css", "vendor/uplot.css", "replay.css", "report.css")
 
 
-class Replay(NamedTuple):
+class ReplayParts(NamedTuple):
     """The pieces of a page that replays a run: what its body shows, and the script at its end."""
 
     body: str
@@ -115,11 +115,11 @@ def style() -> str:
     return "\n".join(page_file(name) for name in STYLES)
 
 
-def replay_parts(stage: Stage) -> Replay:
+def replay_parts(stage: ReplayStage) -> ReplayParts:
     """Return a replay as HTML: markup with controls, and the data with the script that starts it."""
     data = _script_data("replay-modules", modules()) + _script_data("replay-data", packed(stage))
     boot = page_file("boot.js")
-    return Replay(page_file("replay.html"), f"{data}<script>{boot}</script>")
+    return ReplayParts(page_file("replay.html"), f"{data}<script>{boot}</script>")
 
 
 def policy(css: str) -> str:
@@ -131,7 +131,7 @@ def policy(css: str) -> str:
     )
 
 
-def html_page(title: str, body: Sequence[str], replay: Replay | None = None, css: str | None = None) -> str:
+def html_page(title: str, body: Sequence[str], replay: ReplayParts | None = None, css: str | None = None) -> str:
     """Return a whole page.
 
     Args:
@@ -152,7 +152,7 @@ def html_page(title: str, body: Sequence[str], replay: Replay | None = None, css
     )
 
 
-def packed(stage: Stage) -> str:
+def packed(stage: ReplayStage) -> str:
     """Return everything a replay shows, packed; see `pack`."""
     shown, pack = thinned(stage), Packed()
     content: dict[str, Any] = {
@@ -230,12 +230,12 @@ def write_page(path: str | Path, page: str) -> Path:
     return file
 
 
-def write_replay(stage: Stage, path: str | Path) -> Path:
+def write_replay(stage: ReplayStage, path: str | Path) -> Path:
     """Write a page that holds the replay alone."""
     return write_page(path, html_page(stage.title, (), replay_parts(stage)))
 
 
-def notebook_frame(stage: Stage) -> str:
+def notebook_frame(stage: ReplayStage) -> str:
     """Return the replay in a frame of its own, which can reach neither the notebook nor anything else."""
     page = html.escape(html_page(stage.title, (), replay_parts(stage)), quote=True)
     look = f'width="100%" height="{FRAME_HEIGHT}" frameborder="0" allow="fullscreen"'

@@ -18,7 +18,7 @@ import numpy as np
 from armwright.arguments import names_culprit, numbers
 from armwright.errors import InputError
 from armwright.recording.recording import Recording
-from armwright.recording.signals import Event, Signal
+from armwright.recording.signals import RecordedEvent, Signal
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -90,7 +90,7 @@ class Coloured:
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class ReplayStage:
     """A replay. Times (T,) [s] do not fall; q (T, n). See the classes above for the rest.
 
     `endless` says from where to where [m] along their axes endless cylinders are drawn. `touched` (T,) is the index
@@ -103,7 +103,7 @@ class Stage:
     title: str = ""
     world: tuple[Shape, ...] = ()
     capsules: tuple[LinkCapsule, ...] | None = None
-    events: tuple[Event, ...] = ()
+    events: tuple[RecordedEvent, ...] = ()
     plots: tuple[Curves, ...] = ()
     arrows: tuple[Arrows, ...] = ()
     map: Growing | None = None
@@ -121,7 +121,7 @@ def can_show(recording: Recording) -> bool:
     return q.shape[1:] == (robot.n,) and bool(np.isfinite(q).all())
 
 
-def stage_of(recording: Recording, world: Sequence[Shape] = (), *, title: str = "") -> Stage:
+def stage_of(recording: Recording, world: Sequence[Shape] = (), *, title: str = "") -> ReplayStage:
     """Return the replay of a recording.
 
     Args:
@@ -133,7 +133,7 @@ def stage_of(recording: Recording, world: Sequence[Shape] = (), *, title: str = 
         raise InputError("replay: the recording needs its robot and finite joint coordinates `q` of shape (T, n)")
     robot = recording.robot
     assert robot is not None
-    return Stage(
+    return ReplayStage(
         robot,
         recording.time,
         recording["q"],
@@ -187,7 +187,7 @@ def curves(recording: Recording, name: str, title: str) -> Curves:
     return Curves(title, unit, recording.labels(name), recording.signals[name].flat())
 
 
-def thinned(stage: Stage, most: int = MOST_ROWS) -> Stage:
+def thinned(stage: ReplayStage, most: int = MOST_ROWS) -> ReplayStage:
     """Return the stage with at most `most` of its samples, every one of them a true sample.
 
     Of every stretch of time two are kept: its first, and the one in which the curves of the first plot differ most from
@@ -210,7 +210,7 @@ def thinned(stage: Stage, most: int = MOST_ROWS) -> Stage:
     )
 
 
-def _around(stage: Stage, most: int) -> list[Array]:
+def _around(stage: ReplayStage, most: int) -> list[Array]:
     """Rows around every event: its own, and a third of all samples shared among the events."""
     times = np.array([event.time for event in stage.events])
     if not len(times):
@@ -222,7 +222,7 @@ def _around(stage: Stage, most: int) -> list[Array]:
     return [np.minimum(rows.ravel(), last), np.minimum(at, last)]
 
 
-def _kept(stage: Stage, most: int) -> Any:
+def _kept(stage: ReplayStage, most: int) -> Any:
     count = len(stage.time)
     if count <= most:
         return None

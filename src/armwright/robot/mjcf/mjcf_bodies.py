@@ -26,7 +26,7 @@ from armwright.schema.xml_text import (
     MAX_INERTIA,
     MAX_LENGTH,
     MAX_MASS,
-    Node,
+    XmlNode,
     bound,
     not_negative,
     number,
@@ -44,7 +44,7 @@ _GROUND = ("plane", "hfield")  # without mass
 LARGEST_DENSITY = 1e9
 
 
-def body_mass(body: Node, geoms: list[Node], compiler: Compiler, moves: bool) -> tuple[RigidMass, Node | None]:
+def body_mass(body: XmlNode, geoms: list[XmlNode], compiler: Compiler, moves: bool) -> tuple[RigidMass, XmlNode | None]:
     """Mass properties of a body in its own frame, and the element that states them (None: nothing does).
 
     Args:
@@ -69,11 +69,11 @@ def body_mass(body: Node, geoms: list[Node], compiler: Compiler, moves: bool) ->
     return _corrected(mass, compiler), place
 
 
-def _group(geom: Node) -> int:
+def _group(geom: XmlNode) -> int:
     return int(number(geom, "group", 100.0, default=0.0))
 
 
-def _stated(node: Node, compiler: Compiler) -> RigidMass:
+def _stated(node: XmlNode, compiler: Compiler) -> RigidMass:
     mass = not_negative(node, "mass", MAX_MASS)
     if "pos" not in node.attributes:
         node.fail("attribute 'pos' is missing", "required-attribute")
@@ -100,12 +100,12 @@ def _corrected(mass: RigidMass, compiler: Compiler) -> RigidMass:
     return RigidMass(max(mass.mass, compiler.least_mass), mass.com, axes @ np.diag(moments) @ axes.T)
 
 
-def geom_kind(geom: Node) -> str:
+def geom_kind(geom: XmlNode) -> str:
     """The shape of a geom; one with a mesh counts as a mesh even where a shape is fitted to it."""
     return "mesh" if "mesh" in geom.attributes else geom.attributes.get("type", "sphere")
 
 
-def geom_shape(geom: Node, compiler: Compiler) -> tuple[Array, Array]:
+def geom_shape(geom: XmlNode, compiler: Compiler) -> tuple[Array, Array]:
     """Pose (4, 4) in the body's frame and half sizes of a geom: radius; radius and half length; three half sides."""
     kind = geom_kind(geom)
     if kind not in SIZES:
@@ -122,18 +122,18 @@ def geom_shape(geom: Node, compiler: Compiler) -> tuple[Array, Array]:
     return read_pose(geom, compiler), _sizes(geom, SIZES[kind])
 
 
-def _sizes(geom: Node, count: int) -> Array:
+def _sizes(geom: XmlNode, count: int) -> Array:
     words = geom.attributes.get("size", "").split()
     if len(words) < count:
         geom.fail(f"size has {len(words)} entries; a {geom_kind(geom)} needs {count} here", "geom-size")
-    first = Node(geom.tag, {"size": " ".join(words[:count])}, geom.file, geom.line, geom.path)
+    first = XmlNode(geom.tag, {"size": " ".join(words[:count])}, geom.file, geom.line, geom.path)
     sizes = vector(first, "size", MAX_LENGTH, count=count)
     if sizes.min() <= 0.0:
         geom.fail("every size must be greater than 0", "geom-size")
     return sizes
 
 
-def _geom_mass(geom: Node, compiler: Compiler) -> RigidMass:
+def _geom_mass(geom: XmlNode, compiler: Compiler) -> RigidMass:
     kind, stated = geom_kind(geom), "mass" in geom.attributes
     mass = not_negative(geom, "mass", MAX_MASS) if stated else 0.0
     density = not_negative(geom, "density", LARGEST_DENSITY, default=DENSITY)
@@ -194,7 +194,7 @@ class Walk:
     reference: dict[str, float] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
 
-    def body(self, node: Node, parent: str, T_parent: Array, childclass: str | None, moves: bool) -> None:
+    def body(self, node: XmlNode, parent: str, T_parent: Array, childclass: str | None, moves: bool) -> None:
         """Take in a <body> and all below it; `T_parent` is the pose, in the link `parent`, of what it stands in."""
         childclass = node.attributes.get("childclass", childclass)
         name = node.attributes.get("name") or f"body_{len(self.links)}"
@@ -230,15 +230,15 @@ class Walk:
             if found.tag == "body":
                 self.body(found, name, place_of_it, inner, moves)
 
-    def site(self, node: Node, parent: str, T_parent: Array, childclass: str | None) -> None:
+    def site(self, node: XmlNode, parent: str, T_parent: Array, childclass: str | None) -> None:
         """Take in a <site>, if it has a name."""
         if node.attributes.get("name"):
             T = T_parent @ read_pose(self.defaults.filled(node, childclass), self.compiler)
             self._fixed(node, node.attributes["name"], parent, T, RigidMass.zero(), None, 0.0)
 
-    def content(self, node: Node, T: Array, childclass: str | None) -> list[tuple[Node, Array, str | None]]:
+    def content(self, node: XmlNode, T: Array, childclass: str | None) -> list[tuple[XmlNode, Array, str | None]]:
         """Elements of a body with the pose of the <frame> they stand in, and their class."""
-        out: list[tuple[Node, Array, str | None]] = []
+        out: list[tuple[XmlNode, Array, str | None]] = []
         for child in node.children:
             if child.tag == "frame":
                 inner = child.attributes.get("childclass", childclass)
@@ -247,7 +247,7 @@ class Walk:
                 out.append((child, T, childclass))
         return out
 
-    def _placed(self, node: Node, T: Array, childclass: str | None) -> Node:
+    def _placed(self, node: XmlNode, T: Array, childclass: str | None) -> XmlNode:
         """An element with its defaults; the pose of a <frame> around it is written into it."""
         filled = self.defaults.filled(node, childclass)
         if np.array_equal(T, np.eye(4)):
@@ -258,7 +258,7 @@ class Walk:
         words = {key: value for key, value in filled.attributes.items() if key not in ("pos", *ORIENTATIONS)}
         return replace(filled, attributes=words | pose_words(T @ read_pose(filled, self.compiler)))
 
-    def _reach(self, geom: Node) -> float:
+    def _reach(self, geom: XmlNode) -> float:
         """Distance from the body's origin to the far side of a geom, 0 where it is no simple shape."""
         if geom_kind(geom) not in SIZES:
             return 0.0
@@ -266,7 +266,7 @@ class Walk:
         return float(np.linalg.norm(T[:3, 3]) + np.linalg.norm(size))
 
     def _fixed(
-        self, node: Node, name: str, parent: str, T: Array, mass: RigidMass, place: Node | None, radius: float
+        self, node: XmlNode, name: str, parent: str, T: Array, mass: RigidMass, place: XmlNode | None, radius: float
     ) -> None:
         """A link that does not move in its parent. Sites and bodies may share a name: then the site gets another."""
         if node.tag == "site" and name in self.names:
@@ -275,7 +275,7 @@ class Walk:
         z, label = np.array([0.0, 0.0, 1.0]), f"{node.tag} {name}"
         self.joints.append(JointData(label, node, "fixed", parent, name, T, z, Limits(), Friction(), None))
 
-    def _joint(self, node: Node, name: str, parent: str, child: str, T: Array) -> JointData:
+    def _joint(self, node: XmlNode, name: str, parent: str, child: str, T: Array) -> JointData:
         kind = node.attributes.get("type", "hinge")
         if kind not in _KINDS:
             reason = _UNSUPPORTED.get(kind, "use hinge or slide")
@@ -309,7 +309,7 @@ class Walk:
             T_joint_link=np.asarray(translation(-anchor)),
         )
 
-    def _limits(self, node: Node, turns: bool) -> Limits:
+    def _limits(self, node: XmlNode, turns: bool) -> Limits:
         lower, upper = -np.inf, np.inf
         implied = self.compiler.autolimits and "range" in node.attributes
         if flag(node, "limited", implied):
@@ -324,13 +324,13 @@ class Walk:
         return Limits(lower, upper, effort=effort)
 
 
-def _first(node: Node, name: str) -> Node:
+def _first(node: XmlNode, name: str) -> XmlNode:
     """The element with only the first number of an attribute that may carry higher-order terms behind it."""
     words = node.attributes.get(name, "").split()
     return replace(node, attributes={**node.attributes, name: words[0]}) if len(words) > 1 else node
 
 
-def efforts(actuators: list[Node], defaults: Defaults) -> dict[str, float]:
+def efforts(actuators: list[XmlNode], defaults: Defaults) -> dict[str, float]:
     """Largest torque or force at each joint that an actuator drives, where a forcerange states it."""
     found: dict[str, float] = {}
     for element in actuators:

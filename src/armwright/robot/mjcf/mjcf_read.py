@@ -28,13 +28,13 @@ from armwright.robot.urdf.urdf_assemble import Verdict, assemble, beside
 from armwright.robot.urdf.urdf_elements import JointData, LinkData, Mimic, RigidMass
 from armwright.robot.urdf.urdf_read import MAX_LINKS, document
 from armwright.robot.urdf.urdf_tree import choose_tip, link_tree
-from armwright.schema.xml_text import MAX_ELEMENTS, MAX_RATIO, Node, attribute, parse_xml, read_bytes, shown, vector
+from armwright.schema.xml_text import MAX_ELEMENTS, MAX_RATIO, XmlNode, attribute, parse_xml, read_bytes, shown, vector
 from armwright.types import Array
 
 MAX_FILES = 64
 
 
-def with_includes(root: Node, folders: Sequence[Path]) -> None:
+def with_includes(root: XmlNode, folders: Sequence[Path]) -> None:
     """Replace every <include> below `root` by the content of its file, in place.
 
     Args:
@@ -46,7 +46,7 @@ def with_includes(root: Node, folders: Sequence[Path]) -> None:
     stack, count = [root], 0
     while stack:
         node = stack.pop()
-        children: list[Node] = []
+        children: list[XmlNode] = []
         pending = node.children[::-1]
         while pending:
             child = pending.pop()
@@ -61,7 +61,7 @@ def with_includes(root: Node, folders: Sequence[Path]) -> None:
         stack += children
 
 
-def _content(node: Node, allowed: list[Path], seen: set[Path]) -> list[Node]:
+def _content(node: XmlNode, allowed: list[Path], seen: set[Path]) -> list[XmlNode]:
     name = attribute(node, "file")
     if not allowed:
         node.fail("a text has no folder to include files from; load the file itself", "include")
@@ -147,7 +147,7 @@ def read_mjcf(
     return replace(robot, notes=note)
 
 
-def _take_bodies(walk: Walk, root: Node, base: str | None) -> None:
+def _take_bodies(walk: Walk, root: XmlNode, base: str | None) -> None:
     """Read the bodies and sites of the world: all of them, or with `base` that body and what it carries."""
     tops = [found for world in root.all("worldbody") for found in walk.content(world, np.eye(4), None)]
     if base is not None:
@@ -177,10 +177,10 @@ def _take_bodies(walk: Walk, root: Node, base: str | None) -> None:
             node.fail(f"more than {MAX_LINKS} links", "link-count")
 
 
-def _bodies(root: Node) -> list[tuple[Node, str | None]]:
+def _bodies(root: XmlNode) -> list[tuple[XmlNode, str | None]]:
     """Every <body>, with the default class in force there."""
-    found: list[tuple[Node, str | None]] = []
-    stack: list[tuple[Node, str | None]] = [(world, None) for world in root.all("worldbody")]
+    found: list[tuple[XmlNode, str | None]] = []
+    stack: list[tuple[XmlNode, str | None]] = [(world, None) for world in root.all("worldbody")]
     while stack:
         node, childclass = stack.pop()
         if node.tag == "body":
@@ -190,7 +190,7 @@ def _bodies(root: Node) -> list[tuple[Node, str | None]]:
     return found
 
 
-def _with_equalities(walk: Walk, root: Node) -> list[JointData]:
+def _with_equalities(walk: Walk, root: XmlNode) -> list[JointData]:
     """The joints, with what <equality> and <actuator> say about them; closed loops are refused."""
     moving = {joint.name: i for i, joint in enumerate(walk.joints) if joint.kind != "fixed"}
     links = {link.name for link in walk.links}
@@ -217,7 +217,7 @@ def _with_equalities(walk: Walk, root: Node) -> list[JointData]:
     return joints
 
 
-def _mimic(walk: Walk, node: Node, joints: list[JointData], moving: dict[str, int]) -> None:
+def _mimic(walk: Walk, node: XmlNode, joints: list[JointData], moving: dict[str, int]) -> None:
     """q1 − ref1 = a0 + a1·(q2 − ref2) of an <equality><joint>."""
     first, second = attribute(node, "joint1"), node.attributes.get("joint2")
     words = node.attributes.get("polycoef", "").split()
@@ -234,7 +234,7 @@ def _armature(values: list[float]) -> Actuators:
     return replace(Actuators.none(len(values)), rotor_inertia=np.array(values, dtype=np.float64))
 
 
-def _gravity(root: Node) -> Array:
+def _gravity(root: XmlNode) -> Array:
     gravity = np.array(EARTH_GRAVITY)
     for node in root.all("option"):
         gravity = vector(node, "gravity", 1e4, default=gravity)

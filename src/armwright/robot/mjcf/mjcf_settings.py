@@ -14,7 +14,7 @@ from armwright.schema.xml_text import (
     MAX_INERTIA,
     MAX_LENGTH,
     MAX_MASS,
-    Node,
+    XmlNode,
     not_negative,
     number,
     shown,
@@ -61,7 +61,7 @@ class Compiler:
         return float(np.deg2rad(value)) if self.degrees else value
 
 
-def read_compiler(nodes: Iterable[Node]) -> Compiler:
+def read_compiler(nodes: Iterable[XmlNode]) -> Compiler:
     """Merge the <compiler> elements of a model; what would need MuJoCo itself is refused."""
     found = Compiler()
     for node in nodes:
@@ -88,14 +88,14 @@ def read_compiler(nodes: Iterable[Node]) -> Compiler:
     return found
 
 
-def _choice(node: Node, name: str, valid: tuple[str, ...], default: str) -> str:
+def _choice(node: XmlNode, name: str, valid: tuple[str, ...], default: str) -> str:
     word = node.attributes.get(name, default)
     if word not in valid:
         node.fail(f"{name} = {shown(word)}; valid: {', '.join(valid)}", "compiler")
     return word
 
 
-def flag(node: Node, name: str, implied: bool) -> bool:
+def flag(node: XmlNode, name: str, implied: bool) -> bool:
     """A "true", "false" or "auto" attribute; `implied` is what "auto", the default, means here."""
     word = _choice(node, name, ("true", "false", "auto"), "auto")
     return implied if word == "auto" else word == "true"
@@ -107,7 +107,7 @@ class Defaults:
 
     classes: dict[str, dict[str, dict[str, str]]] = field(default_factory=lambda: {"main": {}})
 
-    def read(self, node: Node, parent: str | None = None) -> None:
+    def read(self, node: XmlNode, parent: str | None = None) -> None:
         """Take in a <default> and those inside it."""
         name = node.attributes.get("class", "main" if parent is None else "")
         if not name:
@@ -121,7 +121,7 @@ class Defaults:
         for child in node.all("default"):
             self.read(child, name)
 
-    def filled(self, node: Node, childclass: str | None) -> Node:
+    def filled(self, node: XmlNode, childclass: str | None) -> XmlNode:
         """The element with the attributes that its class, or the one in force, gives it."""
         name = node.attributes.get("class", childclass or "main")
         if name not in self.classes:
@@ -132,7 +132,7 @@ class Defaults:
         return replace(node, attributes={**words, **node.attributes})
 
 
-def read_pose(node: Node, compiler: Compiler) -> Array:
+def read_pose(node: XmlNode, compiler: Compiler) -> Array:
     """Pose (4, 4) from pos and one of quat (w x y z), axisangle, euler, xyaxes, zaxis; the identity where absent."""
     given = [word for word in ORIENTATIONS if word in node.attributes]
     if len(given) > 1:
@@ -141,7 +141,7 @@ def read_pose(node: Node, compiler: Compiler) -> Array:
     return np.asarray(pose(_rotation(node, given[0], compiler) if given else np.eye(3), p))
 
 
-def _rotation(node: Node, word: str, compiler: Compiler) -> Array:
+def _rotation(node: XmlNode, word: str, compiler: Compiler) -> Array:
     if word == "quat":
         quat_wxyz = vector(node, "quat", 1e6, count=4)
         _direction(node, word, quat_wxyz)
@@ -163,7 +163,7 @@ def _rotation(node: Node, word: str, compiler: Compiler) -> Array:
     return from_z(_direction(node, word, vector(node, "zaxis", 1e6)))
 
 
-def _direction(node: Node, name: str, value: Array) -> Array:
+def _direction(node: XmlNode, name: str, value: Array) -> Array:
     length = float(np.linalg.norm(value))
     if length < 1e-14:
         node.fail(f"{name} has no direction", "axis-direction")

@@ -105,7 +105,7 @@ class Placement(NamedTuple):
     T_joint_link: Any
 
 
-class Home(NamedTuple):
+class ChainHome(NamedTuple):
     """A serial chain at q = 0 in the **root** link's frame: axis directions and points (n, 3), link poses (n, 4, 4)."""
 
     axes: Array
@@ -208,7 +208,7 @@ def chain_tool(robot: Robot, q: Any) -> Array:
     return np.asarray(T @ robot.T_tip_tool)
 
 
-def chain_home(robot: Robot, what: str) -> Home:
+def chain_home(robot: Robot, what: str) -> ChainHome:
     """Home geometry of a serial chain; raise `NotSupportedError` in the name of `what` for trees and mimic joints."""
     for i, body in enumerate(robot.bodies):
         if body.parent != i - 1 or body.joint != i or body.ratio != 1.0:
@@ -221,7 +221,7 @@ def chain_home(robot: Robot, what: str) -> Home:
     joints, links = home_links(robot)
     n = len(links)
     axes = [T[:3, :3] @ body.axis for T, body in zip(joints, robot.bodies, strict=True)]
-    return Home(
+    return ChainHome(
         np.array(axes).reshape(n, 3),
         np.array([T[:3, 3] for T in joints]).reshape(n, 3),
         np.array(links).reshape(n, 4, 4),

@@ -37,7 +37,7 @@ from armwright.robot.urdf.urdf_tree import LinkTree, mimic_laws
 from armwright.schema.xml_text import (
     MAX_COEFFICIENT,
     MAX_RATIO,
-    Node,
+    XmlNode,
     attribute,
     bound,
     not_negative,
@@ -105,7 +105,7 @@ def _judge_whole(robot: Robot, index: int, members: list[LinkData], places: Plac
     tell_user(f"{link.inertial.where}: {found[0]}{joined} [{found[1]}]")
 
 
-def _moments(inertial: Node) -> Node:
+def _moments(inertial: XmlNode) -> XmlNode:
     """The element that states the moments; MJCF has none of its own for them."""
     return inertial.one("inertia") or inertial
 
@@ -130,10 +130,10 @@ class Extras:
     order: tuple[str, ...]
     dead_zone: Array
     actuators: Actuators | None
-    node: Node | None
+    node: XmlNode | None
 
 
-def read_extras(root: Node) -> Extras:
+def read_extras(root: XmlNode) -> Extras:
     """Read the <armwright> element of a <robot>, if there is one."""
     node = root.one("armwright")
     if node is None:
@@ -189,7 +189,7 @@ def select(extras: Extras, names: list[str]) -> tuple[Actuators, Array]:
     return extras.actuators.of(kept), extras.dead_zone[kept]
 
 
-def with_transmissions(root: Node, names: list[str], actuators: Actuators, *, lenient: bool = False) -> Actuators:
+def with_transmissions(root: XmlNode, names: list[str], actuators: Actuators, *, lenient: bool = False) -> Actuators:
     """Take the gear ratio of simple transmissions (one joint, one motor); every other kind is left alone.
 
     With `lenient`, a ratio that is no number is left alone, too, with a warning.

@@ -26,7 +26,7 @@ from armwright.schema.xml_text import (
     MAX_LENGTH,
     MAX_MASS,
     MAX_RATIO,
-    Node,
+    XmlNode,
     attribute,
     bound,
     not_negative,
@@ -76,7 +76,7 @@ class RigidMass:
         return RigidMass(mass, com, inertia - (self.mass * other.mass / mass) * S @ S)
 
 
-def read_inertial(node: Node) -> RigidMass:
+def read_inertial(node: XmlNode) -> RigidMass:
     """Read <inertial> and rotate it to link axes; refuse negative mass."""
     element = node.need("mass")
     mass = number(element, "value", MAX_MASS)
@@ -134,7 +134,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?://)?")  # two letters at lea
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
-def check_reference(node: Node, reference: str, package_roots: Sequence[Path] | None) -> None:
+def check_reference(node: XmlNode, reference: str, package_roots: Sequence[Path] | None) -> None:
     """Refuse a mesh or texture reference that is a URL, climbs with "..", or is absolute outside `package_roots`.
 
     Args:
@@ -170,7 +170,7 @@ def check_reference(node: Node, reference: str, package_roots: Sequence[Path] | 
         node.fail(f"reference {shown(reference)} leaves its root through a link", "path-inside-root")
 
 
-def find_reference(node: Node, reference: str, folder: Path | None, package_roots: Sequence[Path]) -> Path:
+def find_reference(node: XmlNode, reference: str, folder: Path | None, package_roots: Sequence[Path]) -> Path:
     """Return the file that a reference means, inside `package_roots` or, if it is relative, inside `folder`.
 
     Args:
@@ -226,9 +226,9 @@ class LinkData:
     """A link: its mass properties in link axes, and the radius of what is drawn of it (0 where unknown) [m]."""
 
     name: str
-    node: Node
+    node: XmlNode
     mass: RigidMass
-    inertial: Node | None
+    inertial: XmlNode | None
     radius: float
 
 
@@ -240,7 +240,7 @@ class JointData:
     """
 
     name: str
-    node: Node
+    node: XmlNode
     kind: str
     parent: str
     child: str
@@ -252,7 +252,7 @@ class JointData:
     T_joint_link: Array = field(default_factory=lambda: np.eye(4))
 
 
-def read_link(node: Node, *, package_roots: Sequence[Path] | None, lenient: bool = False) -> LinkData:
+def read_link(node: XmlNode, *, package_roots: Sequence[Path] | None, lenient: bool = False) -> LinkData:
     """Read one <link>; `package_roots` are the folders in which mesh references may lie.
 
     With `lenient`, a reference outside them is only warned about: nothing is opened here.
@@ -269,7 +269,7 @@ def read_link(node: Node, *, package_roots: Sequence[Path] | None, lenient: bool
     return LinkData(name, node, mass, inertial, radius)
 
 
-def _check_mesh(node: Node, package_roots: Sequence[Path] | None, lenient: bool) -> None:
+def _check_mesh(node: XmlNode, package_roots: Sequence[Path] | None, lenient: bool) -> None:
     try:
         check_reference(node, node.attributes["filename"], package_roots)
     except DescriptionError as error:
@@ -278,7 +278,7 @@ def _check_mesh(node: Node, package_roots: Sequence[Path] | None, lenient: bool)
         tell_user(f"{error}; nothing is drawn of it")
 
 
-def _extent(part: Node) -> float:
+def _extent(part: XmlNode) -> float:
     """Distance from the link's origin to the far side of a <visual> or <collision>, 0 if it is a mesh or unknown."""
     geometry = part.one("geometry")
     if geometry is None or not geometry.children:
@@ -299,7 +299,7 @@ def _extent(part: Node) -> float:
     return reach + float(np.linalg.norm(pose_of(part)[:3, 3]))
 
 
-def read_joint(node: Node, *, lenient: bool = False) -> JointData:
+def read_joint(node: XmlNode, *, lenient: bool = False) -> JointData:
     """Read one <joint>; with `lenient`, a range that is left out is the format's default, 0…0, with a warning."""
     name, kind = attribute(node, "name"), attribute(node, "type").strip()
     if kind in _UNSUPPORTED:
@@ -328,7 +328,7 @@ def read_joint(node: Node, *, lenient: bool = False) -> JointData:
     )
 
 
-def _axis(node: Node) -> Array:
+def _axis(node: XmlNode) -> Array:
     element = node.one("axis")
     if element is None:
         return np.array([1.0, 0.0, 0.0])  # the format's default
@@ -341,7 +341,7 @@ def _axis(node: Node) -> Array:
     return axis / length
 
 
-def _limits(node: Node, kind: str, lenient: bool) -> Limits:
+def _limits(node: XmlNode, kind: str, lenient: bool) -> Limits:
     element = node.one("limit")
     if element is None:
         if kind != "continuous":
@@ -380,7 +380,7 @@ def _limits(node: Node, kind: str, lenient: bool) -> Limits:
     return Limits(lower=lower, upper=upper, **others)
 
 
-def _friction(node: Node) -> Friction:
+def _friction(node: XmlNode) -> Friction:
     element = node.one("dynamics")
     if element is None:
         return Friction()
@@ -390,7 +390,7 @@ def _friction(node: Node) -> Friction:
     )
 
 
-def _mimic(node: Node) -> Mimic | None:
+def _mimic(node: XmlNode) -> Mimic | None:
     element = node.one("mimic")
     if element is None:
         return None

@@ -14,7 +14,16 @@ import numpy as np
 from armwright.errors import DescriptionError
 from armwright.robot.urdf.urdf_elements import find_reference
 from armwright.robot.urdf.urdf_read import document
-from armwright.schema.xml_text import MAX_LENGTH, MAX_RATIO, Node, attribute, not_negative, parse_xml, pose_of, vector
+from armwright.schema.xml_text import (
+    MAX_LENGTH,
+    MAX_RATIO,
+    XmlNode,
+    attribute,
+    not_negative,
+    parse_xml,
+    pose_of,
+    vector,
+)
 
 if TYPE_CHECKING:
     from armwright.types import Array
@@ -68,7 +77,7 @@ def read_shapes(
     ]
 
 
-def _shape(link: str, part: Node, folder: Path | None, roots: list[Path]) -> UrdfShape:
+def _shape(link: str, part: XmlNode, folder: Path | None, roots: list[Path]) -> UrdfShape:
     geometry = part.need("geometry")
     if len(geometry.children) != 1:
         geometry.fail(f"{len(geometry.children)} shapes; one is needed", "one-of-each")

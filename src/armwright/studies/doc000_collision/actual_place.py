@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from armwright.robot.model import Robot
-from armwright.studies.doc000_collision.runs import ARMS, BARE, HELD, LAYOUTS, SPLINE, Setting, run
+from armwright.studies.doc000_collision.runs import ARMS, BARE, HELD, LAYOUTS, SPLINE, RunReading, run
 from armwright.studies.doc000_collision.setting import arm, reduced
 from armwright.studies.study import Claim, Item
 
@@ -14,12 +14,12 @@ ACTUAL = tuple(s._replace(name=f"{s.name}, actual position", place="actual") for
 LAST = 10  # contacts at the end of a run that are looked at
 
 
-def repeats(robot: Robot, layout: str, setting: Setting) -> int:
+def repeats(robot: Robot, layout: str, setting: RunReading) -> int:
     """How many contacts are registered in the cell of the one before."""
     return sum(a == b for a, b in pairwise(run(robot, layout, setting).cells))
 
 
-def loops(robot: Robot, layout: str, setting: Setting) -> bool:
+def loops(robot: Robot, layout: str, setting: RunReading) -> bool:
     """Whether a run that never arrives ends by going between cells it had marked before, not on one spot."""
     found = run(robot, layout, setting)
     cells = found.cells
@@ -37,7 +37,7 @@ def loops_somewhere(robot: Robot) -> bool:
     return any(loops(robot, w, s) for s in ACTUAL for w in LAYOUTS)
 
 
-def cured(robot: Robot, setting: Setting) -> bool:
+def cured(robot: Robot, setting: RunReading) -> bool:
     """Whether with the desired position marked no contact repeats and both layouts are crossed."""
     return all(run(robot, w, setting).reached and repeats(robot, w, setting) == 0 for w in LAYOUTS)
 

@@ -20,7 +20,7 @@ from armwright.robot.kernels import kernel
 from armwright.robot.model import Robot
 from armwright.simulation import simulate
 from armwright.studies.doc000_collision import as_published
-from armwright.studies.doc000_collision.runs import ARMS, HELD, LAYOUTS, SPLINE, Setting, fast_run, run
+from armwright.studies.doc000_collision.runs import ARMS, HELD, LAYOUTS, SPLINE, RunReading, fast_run, run
 from armwright.studies.doc000_collision.setting import (
     K_0,
     K_1,
@@ -71,7 +71,7 @@ def lag_span(robot: Robot) -> Array:
     return np.array([lags(robot).min(), lags(robot).max()])
 
 
-def predicted_lag(robot: Robot, layout: str, setting: Setting = HELD) -> float:
+def predicted_lag(robot: Robot, layout: str, setting: RunReading = HELD) -> float:
     """The same for the first hit of a run, n along x [s], at the speed it has there."""
     found = run(robot, layout, setting)
     k = int(np.searchsorted(found.recording.time, found.contacts[0].began))

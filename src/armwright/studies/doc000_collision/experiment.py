@@ -18,7 +18,7 @@ from armwright.studies.doc000_collision.runs import (
     HELD,
     LAYOUTS,
     SPLINE,
-    Setting,
+    RunReading,
     arrivals,
     correlation,
     counts,
@@ -45,7 +45,7 @@ LOST = "the obstacles were only in a figure and are lost; the values are those o
 STAND_INS = "two stand-in layouts, the report's being lost; table held, an alarm ends at 0.7 f_min (hysteresis, ours)"
 
 
-def each(*settings: Setting) -> list[tuple[str, Robot, str, Setting]]:
+def each(*settings: RunReading) -> list[tuple[str, Robot, str, RunReading]]:
     """Every run of these settings with its label."""
     return [
         (f"{s.name}, layout {w}, {name}", robot(), w, s)
@@ -109,7 +109,7 @@ def _missed_notes() -> list[str]:
     ]
 
 
-def free_error(setting: Setting) -> float:
+def free_error(setting: RunReading) -> float:
     """Largest |q̃| [rad] of a motion without contact, printed dynamics."""
     return float(np.abs(free_run(reduced(), setting).recording["error"]).max())
 
@@ -127,7 +127,7 @@ class Phantom(NamedTuple):
     zigzag: float
 
 
-def phantom(robot: Robot, setting: Setting) -> Phantom:
+def phantom(robot: Robot, setting: RunReading) -> Phantom:
     """Measure the forces that are not there. The straight part begins at 2 s, when the start has died away."""
     found = free_run(robot, setting)
     rec, path = found.recording, found.plans[0].path
@@ -142,7 +142,7 @@ def phantom(robot: Robot, setting: Setting) -> Phantom:
     )
 
 
-def phantoms_follow_violence(robot: Robot, setting: Setting) -> bool:
+def phantoms_follow_violence(robot: Robot, setting: RunReading) -> bool:
     """Whether forces that are not there are felt, larger at the start and in the zigzag than in between."""
     found = phantom(robot, setting)
     return bool(found.straight > 0.01 and min(found.start, found.zigzag) > found.straight)

@@ -25,7 +25,7 @@ MAPS_TRIED = 600
 EIGENVALUE = "§6.2.1: |λ_min| with self-links taken for the largest eigenvalue of T"
 
 
-class Case(NamedTuple):
+class MapCase(NamedTuple):
     """A map with its ends."""
 
     where: GridMap
@@ -34,17 +34,17 @@ class Case(NamedTuple):
 
 
 @cache
-def demo() -> dict[str, Case]:
+def demo() -> dict[str, MapCase]:
     """Four maps in place of the report's, which were only in figures."""
     wall = [(10, v) for v in range(1, 13)]
     trap = [(13, v) for v in range(6, 15)] + [(u, v) for v in (6, 14) for u in range(8, 13)]
     gaps = zip((4, 7, 10, 13, 16), (19, 2, 19, 2, 19), strict=True)
     snake = [(u, v) for u, gap in gaps for v in range(1, 21) if v != gap]
     return {
-        "empty": Case(patch(), START, GOAL),
-        "wall": Case(patch().with_felt(*wall), START, GOAL),
-        "U-trap": Case(patch().with_felt(*trap), START, GOAL),
-        "serpentine": Case(patch().with_felt(*snake), (2, 2), (19, 19)),
+        "empty": MapCase(patch(), START, GOAL),
+        "wall": MapCase(patch().with_felt(*wall), START, GOAL),
+        "U-trap": MapCase(patch().with_felt(*trap), START, GOAL),
+        "serpentine": MapCase(patch().with_felt(*snake), (2, 2), (19, 19)),
     }
 
 

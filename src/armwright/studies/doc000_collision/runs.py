@@ -81,7 +81,7 @@ LAYOUTS = "AB"
 LIMIT = Budget(duration=50.0)
 
 
-class Setting(NamedTuple):
+class RunReading(NamedTuple):
     """What the report leaves open: how its table is read, the share of f_min at which an alarm ends, what is marked."""
 
     name: str
@@ -90,9 +90,9 @@ class Setting(NamedTuple):
     place: Literal["desired", "actual"] = "desired"
 
 
-HELD = Setting("table held, hysteresis (ours)", "hold", 0.7)
-BARE = Setting("table held, no hysteresis", "hold", 1.0)
-SPLINE = Setting("spline, hysteresis (ours)", "spline", 0.7)
+HELD = RunReading("table held, hysteresis (ours)", "hold", 0.7)
+BARE = RunReading("table held, no hysteresis", "hold", 1.0)
+SPLINE = RunReading("spline, hysteresis (ours)", "spline", 0.7)
 ARMS = {"as published": reduced, "correct": arm}
 
 
@@ -104,7 +104,7 @@ class Timed(NamedTuple):
 
 
 @cache
-def timed(robot: Robot, layout: str, setting: Setting = HELD) -> Timed:
+def timed(robot: Robot, layout: str, setting: RunReading = HELD) -> Timed:
     """One run by the report's own rules, 50 s and 200 contacts at most."""
     began = time.perf_counter()
     found = explore_published(
@@ -117,33 +117,33 @@ def timed(robot: Robot, layout: str, setting: Setting = HELD) -> Timed:
     return Timed(found, time.perf_counter() - began)
 
 
-def run(robot: Robot, layout: str, setting: Setting = HELD) -> Exploration:
+def run(robot: Robot, layout: str, setting: RunReading = HELD) -> Exploration:
     """The same without the clock."""
     return timed(robot, layout, setting).run
 
 
 @cache
-def free_run(robot: Robot, setting: Setting = HELD) -> Exploration:
+def free_run(robot: Robot, setting: RunReading = HELD) -> Exploration:
     """The same motion with nothing in the way."""
     return explore_published(robot, World(name="empty"), Published(table=setting.table))
 
 
-def reaches(robot: Robot, setting: Setting = HELD) -> bool:
+def reaches(robot: Robot, setting: RunReading = HELD) -> bool:
     """Whether the arm comes to P_d on both layouts."""
     return all(run(robot, w, setting).reached for w in LAYOUTS)
 
 
-def arrivals(robot: Robot, setting: Setting = HELD) -> Array:
+def arrivals(robot: Robot, setting: RunReading = HELD) -> Array:
     """Arrival at P_d on layouts A and B [s]; NaN if never."""
     return np.array([run(robot, w, setting).arrival for w in LAYOUTS])
 
 
-def counts(robot: Robot, setting: Setting = HELD) -> Array:
+def counts(robot: Robot, setting: RunReading = HELD) -> Array:
     """Detected contacts on layouts A and B."""
     return np.array([float(len(run(robot, w, setting).contacts)) for w in LAYOUTS])
 
 
-def depth_of_corners(robot: Robot, layout: str, setting: Setting = HELD) -> Array:
+def depth_of_corners(robot: Robot, layout: str, setting: RunReading = HELD) -> Array:
     """How deep the least deep corner of each marked cell lies in the obstacles [m]; negative where a cell is cut."""
     found = run(robot, layout, setting)
     obstacles = cylinders_of(find_world(layout))
@@ -160,14 +160,14 @@ def marks_inside(robot: Robot) -> bool:
     return any((depth_of_corners(robot, w) > 0.0).any() for w in LAYOUTS)
 
 
-class Touch(NamedTuple):
+class UnnoticedTouch(NamedTuple):
     """A touch without alarm: when it began [s] and the largest ‖F̂‖ in the 2 s after it [N]."""
 
     began: float
     felt: float
 
 
-def unregistered(robot: Robot, layout: str, setting: Setting = HELD) -> list[Touch]:
+def unregistered(robot: Robot, layout: str, setting: RunReading = HELD) -> list[UnnoticedTouch]:
     """Touches, at least 0.1 s after the one before, that no alarm follows within 2 s."""
     rec = run(robot, layout, setting).recording
     t, felt = rec.time, np.linalg.norm(rec["force_felt"], axis=1)
@@ -175,7 +175,7 @@ def unregistered(robot: Robot, layout: str, setting: Setting = HELD) -> list[Tou
     begins = touching[np.concatenate([[True], np.diff(touching) > 0.1])]
     alarms = np.array([c.time for c in run(robot, layout, setting).contacts])
     missed = [b for b in begins if not ((alarms >= b) & (alarms < b + 2.0)).any()]
-    return [Touch(float(b), float(felt[(t >= b) & (t < b + 2.0)].max())) for b in missed]
+    return [UnnoticedTouch(float(b), float(felt[(t >= b) & (t < b + 2.0)].max())) for b in missed]
 
 
 def missed(robot: Robot) -> Array:
@@ -191,7 +191,7 @@ class Spike(NamedTuple):
     felt_at_end: float
 
 
-def spike(robot: Robot, layout: str, setting: Setting = HELD) -> Spike:
+def spike(robot: Robot, layout: str, setting: RunReading = HELD) -> Spike:
     """Measure the first bounce off the first obstacle."""
     rec = run(robot, layout, setting).recording
     force, felt = np.linalg.norm(rec["force"], axis=1), np.linalg.norm(rec["force_felt"], axis=1)
@@ -206,7 +206,7 @@ def spike_is_missed(robot: Robot) -> bool:
     return all(spike(robot, w).felt_at_peak < 0.05 * spike(robot, w).peak for w in LAYOUTS)
 
 
-def correlation(robot: Robot, layout: str, setting: Setting = HELD) -> tuple[float, float, float]:
+def correlation(robot: Robot, layout: str, setting: RunReading = HELD) -> tuple[float, float, float]:
     """Correlation, RMS difference and mean of 0.2 s averages of ‖F‖ and ‖F̂‖ while in contact (mean ‖F‖ > 0.5 N)."""
     rec = run(robot, layout, setting).recording
     width = round(0.2 / (rec.time[1] - rec.time[0]))

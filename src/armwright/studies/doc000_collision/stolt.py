@@ -16,7 +16,7 @@ from armwright.dynamics import mass_matrix
 from armwright.kinematics import jacobian
 from armwright.robot.model import Robot
 from armwright.studies.doc000_collision.estimate import postures
-from armwright.studies.doc000_collision.runs import ARMS, HELD, LAYOUTS, Setting, run
+from armwright.studies.doc000_collision.runs import ARMS, HELD, LAYOUTS, RunReading, run
 from armwright.studies.doc000_collision.setting import K_0, arm
 from armwright.studies.study import Claim, Item
 from armwright.types import Array
@@ -50,7 +50,7 @@ def constants(robot: Robot, fit: str = "force") -> Array:
     return np.asarray(np.linalg.lstsq(columns, forces(q, tau)[..., :3].ravel(), rcond=None)[0])
 
 
-class Share(NamedTuple):
+class ErrorShare(NamedTuple):
     """Error of the estimated force (three components) as a share of 12 N: median and worst of 648 pushes."""
 
     median: float
@@ -58,7 +58,7 @@ class Share(NamedTuple):
 
 
 @cache
-def static_error(robot: Robot, estimate: str) -> Share:
+def static_error(robot: Robot, estimate: str) -> ErrorShare:
     """Error of an estimate, "M(q)" or the fit of constants, for constant pushes at all cells."""
     q, tau = postures(), pushes(postures())
     off = deflection(robot, q, tau)
@@ -67,11 +67,11 @@ def static_error(robot: Robot, estimate: str) -> Share:
     else:
         felt = constants(robot, estimate) * off
     error = np.linalg.norm((forces(q, felt) - forces(q, tau))[..., :3], axis=-1) / 12.0
-    return Share(float(np.median(error)), float(error.max()))
+    return ErrorShare(float(np.median(error)), float(error.max()))
 
 
 @cache
-def run_error(robot: Robot, layout: str, estimate: str, setting: Setting = HELD) -> float:
+def run_error(robot: Robot, layout: str, estimate: str, setting: RunReading = HELD) -> float:
     """RMS [N] of ‖F̂ − F‖ over 0.2 s averages in contact, along a run that was driven by the report's estimate."""
     rec = run(robot, layout, setting).recording
     q, off = rec["q"], rec["q"] - rec["q_ref"]

@@ -87,7 +87,7 @@ def segments() -> tuple[CartesianPath, ...]:
     return tuple(out)
 
 
-class Piece(NamedTuple):
+class PathPiece(NamedTuple):
     """A stretch of constant acceleration along the path: start [s], [m], speed there [m/s], acceleration [m/s²]."""
 
     t: float
@@ -97,7 +97,7 @@ class Piece(NamedTuple):
 
 
 @cache
-def law() -> tuple[tuple[Piece, ...], float]:
+def law() -> tuple[tuple[PathPiece, ...], float]:
     """Speed along the path: trapezoid by trapezoid; and its duration [s]."""
     speeds = [speed / 1000.0 for _, _, speed, _ in MOVES]
     corners = [0.0, *(min(a, b) for a, b in pairwise(speeds)), 0.0]
@@ -108,7 +108,7 @@ def law() -> tuple[tuple[Piece, ...], float]:
         up, down = (top**2 - v0**2) / (2.0 * a), (top**2 - v1**2) / (2.0 * a)
         for length, start, rate in ((up, v0, a), (path.length - up - down, top, 0.0), (down, top, -a)):
             if length > 1e-12:
-                pieces.append(Piece(t, s, start, rate))
+                pieces.append(PathPiece(t, s, start, rate))
                 t += length / start if rate == 0.0 else (np.sqrt(start**2 + 2.0 * rate * length) - start) / rate
                 s += length
     return tuple(pieces), float(t)

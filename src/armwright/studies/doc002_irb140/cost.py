@@ -54,7 +54,7 @@ CENTRES = ((0.014, -0.264, 0.067), (0.201, 0.0, -0.070), None, (0.0, 0.080, 0.0)
 LINK_AXES = {1: "y", 2: "x", 4: "y", 6: "z"}
 
 
-class Tally(NamedTuple):
+class TermTally(NamedTuple):
     """Terms of some expressions, operations in the arguments of their sines, factors of their monomials."""
 
     terms: int
@@ -194,7 +194,7 @@ def torques(digits: int | None) -> list[Sum]:
     return out
 
 
-def _tally(sums: Sequence[Sum]) -> Tally:
+def _tally(sums: Sequence[Sum]) -> TermTally:
     terms = arguments = factors = 0
     for one in sums:
         for (monomial, k), c in one.items():
@@ -205,21 +205,21 @@ def _tally(sums: Sequence[Sum]) -> Tally:
             terms += copies
             arguments += copies * (max(len(angles) - 1, 0) + sum(abs(x) > 1 for x in angles))
             factors += copies * len(monomial)
-    return Tally(terms, arguments, factors)
+    return TermTally(terms, arguments, factors)
 
 
 @cache
-def recipe_counts(digits: int | None) -> dict[str, Tally]:
+def recipe_counts(digits: int | None) -> dict[str, TermTally]:
     """Counts of what A.2 exports: 36 entries of M, six of g, six of C q̇."""
     tau = torques(digits)
 
-    def part(chosen: Callable[[tuple[int, ...]], bool], *, bare: bool = False) -> Tally:
+    def part(chosen: Callable[[tuple[int, ...]], bool], *, bare: bool = False) -> TermTally:
         found = [{(() if bare else m, k): c for (m, k), c in one.items() if chosen(m)} for one in tau]
         return _tally(found)
 
     entries = [part(lambda m, j=j: m == (j + 1 + ACCELERATION,), bare=True) for j in range(6)]  # type: ignore[misc]
     return {
-        "M": Tally(*(sum(x) for x in zip(*entries, strict=True))),
+        "M": TermTally(*(sum(x) for x in zip(*entries, strict=True))),
         "g": part(lambda m: m == (GRAVITY_SYMBOL,)),
         "C q̇": part(lambda m: len(m) == 2),
     }

@@ -50,7 +50,7 @@ R_c = np.array([[0.0, 0.0, 1.0], [0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
 """Constant rotation between the tool frame of the screws and DH frame 6."""
 
 
-class Run(NamedTuple):
+class StudyRun(NamedTuple):
     """A set-point run: from rest at q_init to q_ref."""
 
     q_init: Array
@@ -58,9 +58,9 @@ class Run(NamedTuple):
 
 
 RUNS = {
-    "CL1": Run(np.zeros(6), np.array([PI / 2, 0.0, -PI / 2, PI, PI / 2, -PI])),
-    "CL2": Run(q_down, np.array([PI, 0.0, 0.0, PI, PI / 2, -PI])),
-    "CL3": Run(q_des, np.array([-PI, PI, -PI, -PI, -PI / 2, PI])),
+    "CL1": StudyRun(np.zeros(6), np.array([PI / 2, 0.0, -PI / 2, PI, PI / 2, -PI])),
+    "CL2": StudyRun(q_down, np.array([PI, 0.0, 0.0, PI, PI / 2, -PI])),
+    "CL3": StudyRun(q_des, np.array([-PI, PI, -PI, -PI, -PI / 2, PI])),
 }
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same closed loop twice, by Newton–Euler and by products of exponentials, through the same integrator (002 §5.2).
 
-Only the derivative differs: `Exponentials` gets M and the torque that a motion needs from the screws of `dynamics.poe`.
+Only the derivative differs: `ExponentialArm` gets M and the torque of a motion from the screws of `dynamics.poe`.
 Explicit steps of 0.1 ms resolve the fastest mode of the thesis's loop (−22,700 1/s).
 """
 
@@ -30,7 +30,7 @@ STEP = 1e-4
 SUBSTEPS = 10
 
 
-class Exponentials(System):
+class ExponentialArm(System):
     """The arm by products of exponentials (002 §3.6)."""
 
     def _mass(self, q: Traced) -> Traced:
@@ -43,7 +43,7 @@ class Exponentials(System):
         return np.concatenate([x[n : 2 * n], poe_forward(self.tree, x[:n], x[n : 2 * n], tau), *rest])
 
 
-KINDS = {"Newton–Euler": System, "exponentials": Exponentials}
+KINDS = {"Newton–Euler": System, "exponentials": ExponentialArm}
 
 
 @cache

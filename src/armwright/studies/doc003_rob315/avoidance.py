@@ -48,7 +48,7 @@ def H(q: Array) -> float:
     return float((((q - mid_range()) / (arm().upper - arm().lower)) ** 2).sum())
 
 
-class Run(NamedTuple):
+class AvoidanceRun(NamedTuple):
     """Joint path (T, 6) and error vectors X_k − f(q_k) (T, 3) [m]."""
 
     q: Array
@@ -66,7 +66,7 @@ class Run(NamedTuple):
 
 
 @cache
-def open_loop_as_published(alpha: float, middle: str) -> Run:
+def open_loop_as_published(alpha: float, middle: str) -> AvoidanceRun:
     """The report's scheme: J and ∇H on the path of Q9, qd integrated by trapezes from q_i, nothing fed back.
 
     Args:
@@ -83,7 +83,7 @@ def open_loop_as_published(alpha: float, middle: str) -> Run:
     qd = pseudo @ (V * u) + qd_0 - np.einsum("kij,kj->ki", pseudo, np.einsum("kij,kj->ki", J_v, qd_0))
     moved = np.concatenate([np.zeros((1, 6)), np.cumsum(0.5 * T_e * (qd[1:] + qd[:-1]), axis=0)])
     out = q_i + moved
-    return Run(out, X - fk(arm(), out)[:, :3, 3])
+    return AvoidanceRun(out, X - fk(arm(), out)[:, :3, 3])
 
 
 def clik(arm: Any, q: Any, x: Any, xd: Any, alpha: Any) -> Any:
@@ -116,7 +116,7 @@ ALPHAS = (0.0, 0.5, 1.0, 1.5, 1.739, 2.0, 5.0, 10.0, 20.0, 50.0)
 
 
 @cache
-def closed_loop(alphas: tuple[float, ...] = ALPHAS) -> dict[float, Run]:
+def closed_loop(alphas: tuple[float, ...] = ALPHAS) -> dict[float, AvoidanceRun]:
     """Closed-loop inverse kinematics at 1 ms for several α at once."""
     X = line()
     table = np.concatenate([X[:-1], np.diff(X, axis=0) / T_e], axis=1)
@@ -126,7 +126,7 @@ def closed_loop(alphas: tuple[float, ...] = ALPHAS) -> dict[float, Run]:
     record, _ = loop.run(len(table), shared=table)
     q = np.concatenate([record, loop.get("q")[:, None]], axis=1)
     error = X - fk(arm(), q)[..., :3, 3]
-    return {alpha: Run(q[k], error[k]) for k, alpha in enumerate(alphas)}
+    return {alpha: AvoidanceRun(q[k], error[k]) for k, alpha in enumerate(alphas)}
 
 
 def threshold() -> float:

@@ -53,7 +53,7 @@ def gradient(arm: Robot | Tree, q: Traced, x: Traced, a: float = 2.0) -> tuple[A
     return q + a * (J[:3].T @ e), np.sqrt(e @ e)
 
 
-class Found(NamedTuple):
+class IterationEnd(NamedTuple):
     """What an iteration ends with: errors [m] before every update, the last q, and the error that is left there."""
 
     errors: Array
@@ -71,7 +71,7 @@ class Found(NamedTuple):
         return self.left <= eps_x
 
 
-def igm(update: Callable[..., Any], X_d: Array, q0: Array, **options: Any) -> Found:
+def igm(update: Callable[..., Any], X_d: Array, q0: Array, **options: Any) -> IterationEnd:
     """Iterate until the error *before* an update is at most ε_x, at least once and at most k_max − 1 times."""
     step = kernel(arm(), update, shapes={"x": 3}, **options)
     q, errors = q0, []
@@ -80,14 +80,14 @@ def igm(update: Callable[..., Any], X_d: Array, q0: Array, **options: Any) -> Fo
         errors.append(float(e))
         if errors[-1] <= eps_x:
             break
-    return Found(np.array(errors), q, float(np.linalg.norm(X_d - fk(arm(), q)[:3, 3])))
+    return IterationEnd(np.array(errors), q, float(np.linalg.norm(X_d - fk(arm(), q)[:3, 3])))
 
 
 CASES = {"i": (X_di, q_0i), "f": (X_df, q_0f)}
 
 
 @cache
-def run(method: str, case: str) -> Found:
+def run(method: str, case: str) -> IterationEnd:
     """One of the four runs of Q8, or their clean twins."""
     update = {"newton": newton, "newton as published": newton_as_published, "gradient": gradient}[method]
     return igm(update, *CASES[case])

@@ -31,7 +31,7 @@ CURRENT_NOISE = 0.15
 """[A] ours: nothing is printed."""
 
 
-class Motion(NamedTuple):
+class SampledMotion(NamedTuple):
     """A motion: t (T,), q, qd, qdd (T, 6)."""
 
     t: Array
@@ -47,7 +47,7 @@ def model(name: str) -> Robot:
 
 
 @cache
-def path() -> Motion:
+def path() -> SampledMotion:
     """The route as trapezoids: a third accelerating, a third cruising, a third braking, then a rest; 22.4 s."""
     step, third = 1.0 / RATE, MOVE / 3.0
     s = np.arange(round((MOVE + REST) * RATE)) * step
@@ -69,10 +69,10 @@ def path() -> Motion:
         qd.append(speed[:, None] * (b - a))
         qdd.append(push[:, None] * (b - a))
     t: Array = np.asarray(np.arange(len(s) * len(q)) * step, dtype=np.float64)
-    return Motion(t, np.concatenate(q), np.concatenate(qd), np.concatenate(qdd))
+    return SampledMotion(t, np.concatenate(q), np.concatenate(qd), np.concatenate(qdd))
 
 
-def torque(robot: Robot, m: Motion) -> Array:
+def torque(robot: Robot, m: SampledMotion) -> Array:
     """Rigid-body torque τ_μ (T, 6), no friction, no rotors (3.8)."""
     return np.asarray(inverse_dynamics(robot, m.q, m.qd, m.qdd, friction=False, rotors=False))
 
