@@ -60,11 +60,11 @@ class ArmRun(ExplorationRun[FeltContact]):
 
     @property
     def map(self) -> TouchMap:
-        """What is known now."""
+        """Return what is known now."""
         return self.maps[-1]
 
     def tool(self) -> Array:
-        """Where the tool is."""
+        """Return the tool's position (3,) [m]."""
         return np.asarray(fk(self.job.believed, measured(self.session))[:3, 3])
 
     def begin(self) -> None:
@@ -94,7 +94,7 @@ class ArmRun(ExplorationRun[FeltContact]):
         return motion.duration
 
     def _still_touching(self) -> bool:
-        """Whether the arm still touches after stepping back; boxed in if that is so all the way."""
+        """Return whether the arm still touches after stepping back; if it does all the way, it is boxed in."""
         if not still_touching(self):
             return False
         if not self.trail:
@@ -106,21 +106,21 @@ class ArmRun(ExplorationRun[FeltContact]):
         return listen(self)
 
     def record(self, felt: FeltContact) -> Contact:
-        """The contact; what the arm drove through until shortly before is free space."""
+        """Return the contact; what the arm drove through until shortly before it counts as free space."""
         contact = contact_of(self, felt)
         self._sweep(self.session.time - felt.time + DOUBT)
         return contact
 
     def loudness(self, felt: FeltContact) -> str:
-        """Torque of the joint that felt most."""
+        """Return the torque of the joint that felt most, as text."""
         return f"{np.abs(felt.tau).max():.1f} N m"
 
     def arrive(self) -> None:
-        """What the arm drove through is free space."""
+        """Mark what the arm drove through as free space."""
         self._sweep(0.0)
 
     def _sweep(self, doubt: float) -> None:
-        """Take what the arm drove through in this leg for free space, and put it on the trail."""
+        """Mark what the arm drove through in this leg as free space, and put it on the trail."""
         session, n = self.session, self.session.parts.n
         rows = session.log.rows(self.row)[0, :, : 1 + n]
         rows = rows[rows[:, 0] < session.time - doubt][:, 1:]

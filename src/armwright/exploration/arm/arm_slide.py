@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 STEP = SLIDE_STEP
 FORCE = 10.0  # [N] to press with where the place is known: below the 12 N that the tool's alarm is raised at
-LOUD = 6.0  # standard deviations of the torque to press with where it is not: clear of the noise …
+LOUD = 6.0  # times the torque's standard deviation, to press with where it is not: clear of the noise …
 LEAST = 4.0  # … and not less than this [N m]: `FORCE` on a lever of 0.4 m, half of a UR5's reach
 LOST, LOST_STEPS = 0.2, 6  # share of the press below which, and how many steps, there is no contact: a quarter second
 HARDEST = 5.0  # times the press: something else is in the way
@@ -105,13 +105,13 @@ def slide(run: ArmRun, felt: FeltContact) -> None:
 
 
 def _lengths(run: ArmRun, path: Array) -> Array:
-    """Way of the arm's fastest part along a path (N, n), (N,) [m]."""
+    """Return the distance (N,) [m] that the arm's fastest part travels along a path (N, n)."""
     ends = ends_at(run.job.believed, run.map.links, path).reshape(len(path), -1, 3)
     return np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(ends, axis=0), axis=-1).max(axis=1))])
 
 
 def _wanted(run: ArmRun, felt: FeltContact) -> float:
-    """Size of the torque to press with [N m]."""
+    """Return the size of the torque to press with [N m]."""
     places = felt.places
     if places.sure:
         linear, _ = pushes(run.job.believed, felt.q, places.body, places.points[:1])
@@ -120,7 +120,7 @@ def _wanted(run: ArmRun, felt: FeltContact) -> float:
 
 
 def _pace(run: ArmRun, q: Array, along: Array) -> float:
-    """Factor that makes the arm's fastest part move at the pace of sliding."""
+    """Return the factor that makes the arm's fastest part move at the pace of sliding."""
     size = float(np.abs(along).max())
     if size < 1e-9:
         return 0.0

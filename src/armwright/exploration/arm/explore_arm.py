@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exploration with the whole arm: start and goal are configurations, the way is planned in joint space.
+"""`explore_arm`: send the whole arm from a configuration to a goal, with ways planned in joint space.
 
-Where a run in joint space begins and ends: configurations, or tool poses solved by inverse kinematics.
+A goal is a configuration, or a tool pose or position that inverse kinematics solves (`goal_configurations`).
+`explore_arm` checks start and goal, rehearses the arm, and hands a complete job to `ArmRun`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ TILTS = (0.0, 0.5, -0.5)  # [rad] of the tool that are tried, upright first
 
 
 def configuration(robot: Robot, value: Any, what: str) -> Array:
-    """Check a configuration (n,) [rad, m]."""
+    """Check a configuration (n,) [rad, m] and return it."""
     q = _numbers(value, what)
     if q.shape != (robot.n,):
         raise InputError(
@@ -112,7 +113,7 @@ def _orientations(R: Array, place: Array) -> Array:
 
 
 def _solved(robot: Robot, poses: Array, q0: Array) -> Array:
-    """Configurations (m, n) within limits for tool poses (k, 4, 4), full turns nearest to q0, the nearest first."""
+    """Return configurations (m, n) within limits for tool poses (k, 4, 4), with full turns, the nearest to q0 first."""
     found: Any = ik(robot, poses, seed=q0, limits=False)
     rows = [found.solutions[k, : found.count[k]] for k in range(len(poses))]
     Q = np.concatenate(rows) if rows else np.zeros((0, robot.n))
@@ -206,7 +207,7 @@ def explore_arm(
 
 
 def _bounds(robot: Robot, ends: Array) -> tuple[Array, Array]:
-    """Bounds of the search, about start and goals (m, n)."""
+    """Return the bounds of the search, about start and goals (m, n)."""
     return np.maximum(ends.min(axis=0) - AROUND, robot.lower), np.minimum(ends.max(axis=0) + AROUND, robot.upper)
 
 

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From an alarm to a contact: brake, listen while the torques rise, find the place, put the truth beside it.
+"""From an alarm of the whole arm to a contact: the places on its links that explain the torques.
 
-Where the arm was touched, as far as the joint torques tell, made into places for the map.
-
-Every patch of the links' surfaces has a probability (`isolate`), made of
+After an alarm, `listen` brakes, waits while the torques rise, and calls `find_places`. `contact_of` adds the truth for
+the record. Every patch of the links' surfaces gets a probability (`isolate`), made of
 
   * the evidence of a push there: some force within the friction cone explains the torques;
-  * at an impact, times how fast it moved towards new things (`moved_towards`); while sliding, motion tells nothing;
-  * next to nothing where the arm itself has swept before.
+  * at an impact, the speed at which the patch moved towards new things (`moved_towards`), as a factor; while sliding,
+    motion tells nothing;
+  * a factor near zero where the arm itself has swept before.
 
-If nearly all of it lies so close together that it is one place, that is the place; so it never is where no single
-contact explains the torques. If not, the likeliest patches that together hold most of the probability are kept as
-places of doubt.
+If nearly all of the probability lies close together, that is the place. It is never one place where no single contact
+explains the torques. Otherwise the likeliest patches that together hold most of the probability are kept as places of
+doubt.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def find_places(
 
 
 def _kept(points: Array, p: Array) -> list[int]:
-    """Indices of patches, likeliest first, apart from each other, that stand for most of the probability."""
+    """Return the indices of patches, likeliest first and apart from each other, that hold most of the probability."""
     kept: list[int] = []
     covered = np.zeros(len(p), dtype=bool)
     for k in np.argsort(-p).tolist():
@@ -157,7 +157,7 @@ class FeltContact(NamedTuple):
 
 
 def recent(session: Session, seconds: float) -> Array:
-    """External joint torque (T, n) as it was felt in the last `seconds` [N m]; fewer rows if less was recorded."""
+    """Return the external joint torque (T, n) felt in the last `seconds` [N m]; fewer rows if less was recorded."""
     since = session.log.count - round(seconds / session.parts.period)
     rows, given = session.log.rows(max(since, session.log.first)), session.log.given(max(since, session.log.first))
     return np.array(columns_of(session, rows, given)["tau_ext"][0][0])
@@ -190,7 +190,7 @@ def listen(run: ArmRun) -> FeltContact:
 
 
 def contact_of(run: ArmRun, felt: FeltContact) -> Contact:
-    """The contact as it is recorded, with what really happened."""
+    """Return the contact as it is recorded, with what really happened."""
     job, session, n = run.job, run.session, run.session.parts.n
     rows = session.log.rows(run.row)[0, :, : 1 + 2 * n]
     time = rows[:, 0]

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planning anew with the whole arm: with all that may have been touched, then with less and less caution.
+"""What the whole arm does after a contact: step back or give way, and plan a new motion around what it felt.
 
-Everything about a run with the whole arm that does not change on the way.
-
-How much of what may have been touched the whole arm keeps away from, and how far: ever less, until it goes on.
-
-From a joint path to a motion: a spline through its waypoints, at the pace of the fastest part of the arm.
-
-What the whole arm does after a contact: back off along the way driven, or give way to the felt torque.
+`ArmJob` holds what does not change during a run. `plan_anew` plans from the nearest free configuration on the trail,
+first around everything that may have been touched, then with less and less `Caution`. `arm_motion` turns a joint path
+into a spline at the pace of the arm's fastest part. `retract` gives way to the felt torque (000 §3.7).
 """
 
 from __future__ import annotations
@@ -84,7 +80,7 @@ class Caution(NamedTuple):
     patient: bool
 
     def arm(self, known: TouchMap, margin: float) -> KnownArm:
-        """The arm among what is known."""
+        """Return the arm among what is known."""
         return known.arm(margin=self.share * margin, trust=self.trust, radius=self.radius, crowded=self.crowded)
 
 
@@ -140,7 +136,7 @@ def arm_motion(
 
 
 def _times(robot: Robot, links: LinkCapsules, rows: Array, speed: float) -> Array:
-    """When to be at rows (N,) [s], the pace rising and falling evenly at the ends."""
+    """Return the times (N,) [s] to be at the rows; the pace rises and falls evenly at the ends."""
     ends = ends_at(robot, links, rows).reshape(len(rows), -1, 3)
     turned = np.abs(np.diff(rows, axis=0)).max(axis=1)
     way = np.maximum(np.linalg.norm(np.diff(ends, axis=0), axis=-1).max(axis=1), TURNS * turned)
@@ -164,7 +160,7 @@ NUDGE = 1e-3  # [rad, m] for a derivative by differences
 
 
 def yielding(run: ArmRun, q: Array, tau: Array) -> Array:
-    """Direction (n,) in which the controlled arm gives way to joint torques: K_0⁻¹ M⁻¹ tau (000 §3.7).
+    """Return the direction (n,) in which the controlled arm gives way to joint torques: K_0⁻¹ M⁻¹ tau (000 §3.7).
 
     Under computed torque the arm rests at q_ref − q = −K_0⁻¹ M⁻¹ tau_ext, so this is also the offset of the reference
     that presses back with the same torques.
@@ -174,7 +170,7 @@ def yielding(run: ArmRun, q: Array, tau: Array) -> Array:
 
 
 def given_way(run: ArmRun, q: Array, tau: Array, distance: float = OFF) -> Array:
-    """Configuration (n,) that q gives way to under `tau`, the arm's fastest part having moved by `distance` [m]."""
+    """Return the configuration (n,) that q yields to under `tau`, when the fastest part has moved `distance` [m]."""
     job, links = run.job, run.map.links
     d = yielding(run, q, tau)
     size = float(np.abs(d).max())
@@ -198,7 +194,7 @@ def go(run: ArmRun, rows: Array) -> None:
 
 
 def still_touching(run: ArmRun) -> bool:
-    """Whether the arm has not come free: then the end of the trail is given up."""
+    """Return whether the arm has not come free; if so, the end of the trail is given up."""
     if not alarmed(run.session):
         return False
     ends = ends_at(run.job.believed, run.map.links, np.array(run.trail)).reshape(len(run.trail), -1, 3)
@@ -283,7 +279,7 @@ def _planned(run: ArmRun, known: KnownArm, start: Array, goal: Array, patient: b
 
 
 def _bounds(run: ArmRun, start: Array) -> tuple[Array, Array]:
-    """Bounds of the search; a contact may have pushed the arm beyond them, and it has to start from where it is."""
+    """Return the bounds of the search; a contact may have pushed the arm beyond them, and it starts where it is."""
     return np.minimum(run.job.lower, start), np.maximum(run.job.upper, start)
 
 

@@ -51,7 +51,7 @@ class RehearsedArm:
     speed: float
 
     def motion(self, rows: Array) -> Trajectory:
-        """A motion through configurations (N, n), with nothing in the way."""
+        """Return a motion through configurations (N, n), with nothing in the way."""
         return arm_motion(self.robot, self.links, rows, self.speed)
 
 

@@ -89,7 +89,7 @@ class TouchMap:
 
     @cached_property
     def likely(self) -> NDArray[np.bool_]:
-        """(m,) the sure places, and of the others as few as explain all contacts: one place may explain several."""
+        """Return (m,) the sure places, and of the others as few as explain all contacts: one may explain several."""
         out = self.sure.copy()
         if not len(self.points):
             return out
@@ -106,7 +106,7 @@ class TouchMap:
 
     @cached_property
     def confirmed(self) -> NDArray[np.bool_]:
-        """(m,) the sure places where another contact was likelier than not, too: no verdict hangs on a single one."""
+        """Return (m,) the sure places where another contact was likely, too: no verdict hangs on a single one."""
         near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE
         near &= self.sure | (self.share >= LIKELY)
         another = (near & (self.contact[:, None] != self.contact)).any(axis=1)
@@ -114,12 +114,12 @@ class TouchMap:
 
     @cached_property
     def _witnesses(self) -> NDArray[np.int64]:
-        """(m,) how many contacts one place would explain."""
+        """Return (m,) how many contacts each place would explain."""
         near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE
         return np.array([len(set(self.contact[row].tolist())) for row in near], dtype=np.int64)
 
     def shut(self, goals: Array) -> bool:
-        """Whether the arm is blocked in all configurations (m, n) by places that several contacts agree on.
+        """Return whether places that several contacts agree on block the arm in all configurations (m, n).
 
         Sure places count from two contacts on, likely ones from `AGREED`; each has to lie well inside the arm there.
         """
@@ -220,14 +220,14 @@ def empty_map(robot: Robot, q: Array, goals: Array) -> TouchMap:
 
 
 def ends_at(robot: Robot, links: LinkCapsules, q: Any) -> Array:
-    """Ends (..., m, 2, 3) of the links' capsules at q (..., n), base frame [m]."""
+    """Return the ends (..., m, 2, 3) of the links' capsules at q (..., n), base frame [m]."""
     T = fk_all(robot, q)[..., links.body, :, :]
     ends = np.stack([links.a, links.b], axis=1)
     return np.asarray(np.einsum("...mij,mkj->...mki", T[..., :3, :3], ends) + T[..., None, :3, 3])
 
 
 def depth_in(robot: Robot, links: LinkCapsules, rows: Array, points: Array) -> Array:
-    """How deep (k,) [m] points (k, 3) were inside links at configurations (r, n) at most; negative: always outside."""
+    """Return the largest depth (k,) [m] of points (k, 3) in links at configurations (r, n); negative if outside."""
     best = np.full(len(points), -np.inf)
     if not len(points):
         return best
@@ -242,7 +242,7 @@ def depth_in(robot: Robot, links: LinkCapsules, rows: Array, points: Array) -> A
 
 
 def thinned(robot: Robot, links: LinkCapsules, rows: Array, step: float) -> Array:
-    """Rows (r, n) of a motion such that no end of a link moves more than about `step` [m] between two that are kept."""
+    """Return rows (r, n) of a motion, thinned so that no link's end moves more than about `step` [m] between them."""
     if len(rows) < 2:
         return rows
     ends = ends_at(robot, links, rows).reshape(len(rows), -1, 3)

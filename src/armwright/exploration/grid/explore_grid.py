@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exploration on a grid: the tool goes from cell to cell of a map, and what it bumps into blocks cells.
+"""`explore_grid`: send the tool from cell to cell of a map; what it bumps into blocks cells.
 
-Thresholds for a run on a grid: contact-free motion over the same map.
+`explore_grid` checks both ends, learns thresholds where the detector needs them (`learned_on_grid`: contact-free motion
+over the same map), and hands the task to `GridRun`.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def learned_on_grid(setup: Setup, tool: HeldTool, grid: GridMap, pace: float) ->
 
 
 def _wander(tool: HeldTool, grid: GridMap, q0: Any, rng: np.random.Generator) -> Array:
-    """Configurations (m, n) from a random cell to others, a few cells at a time; from q0 where IK finds none."""
+    """Return configurations (m, n) from a random cell to others, a few cells at a time; q0 where IK finds none."""
     g = grid.grid
     free = np.argwhere(~grid.blocked()) + g.first
     rows, here, goal = [q0], g.cell(tool.place(q0)), free[rng.integers(len(free))]
