@@ -154,7 +154,12 @@ def explore_arm(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> ArmExploration:
-    """Send the whole arm from a configuration to another; see `explore`."""
+    """Send the whole arm from a configuration to another; see `explore`.
+
+    Example:
+        >>> explore_arm("ur5", "bench").outcome
+        'reached'
+    """
     sensing, budget, loop = sensing or Sensing(), budget or Budget(), loop or ControlLoop()
     arm, there = arm_of(robot), find_world(world)
     if reaction not in REACTIONS:

@@ -110,7 +110,12 @@ def explore_grid(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Exploration:
-    """Send the tool of an arm from one cell of a map to another; see `explore`."""
+    """Send the tool of an arm from one cell of a map to another; see `explore`.
+
+    Example:
+        >>> explore_grid("ur5", "A", GridTask(pace=0.5)).outcome
+        'reached'
+    """
     sensing, budget, loop = sensing or Sensing(), budget or Budget(), loop or ControlLoop()
     rules = reaction if isinstance(reaction, Rules) else Rules(reaction)
     arm, there = arm_of(robot), find_world(world)
