@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-MOTORS = 1  # the last row of speed limits that are of joints and motors
+MOTORS = 1  # the last row of speed limits that belong to joints and motors
 RAMP = 0.25  # where a sheet gives no acceleration, a joint is taken to reach its rated speed in this time [s]
 
 
@@ -51,7 +51,7 @@ class Pace(NamedTuple):
 
 
 def ratings(robot: Robot, acceleration: ArrayLike | None, notes: list[Note]) -> Ratings:
-    """Joint and motor ratings of an arm; `acceleration` (n,) or scalar takes the place of the sheet's."""
+    """Return joint and motor ratings of an arm; `acceleration` (n,) or scalar replaces the sheet's."""
     speed = np.array([joint.limits.velocity for joint in robot.joints])
     rated = np.array([joint.limits.acceleration for joint in robot.joints])
     if acceleration is not None:
@@ -115,9 +115,9 @@ def pace(robot: Robot, program: Program, route: Route, rated: Ratings, *, keep_a
 
 
 def eased(route: Route, limits: Pace, jerk: float) -> tuple[Pace, Array]:
-    """Limits for a law that is averaged over time afterwards, and the windows (sections,) [s] that bound its jerk.
+    """Return limits for a law that is averaged over time later, and the windows (sections,) [s] that bound its jerk.
 
-    Averaging mixes the speeds of a window's time, so each limit also holds as far before and behind as that reaches.
+    Averaging mixes the speeds of a window's time, so each limit also holds that far before and after.
     """
     cap, push, window = limits.cap.copy(), limits.push.copy(), []
     for first, last in route.sections:
@@ -130,7 +130,7 @@ def eased(route: Route, limits: Pace, jerk: float) -> tuple[Pace, Array]:
 
 
 def _alone(route: Route) -> NDArray[np.bool_]:
-    """Pieces (m,) of moves that have a section between stops to themselves."""
+    """Return which pieces (m,) belong to moves that have a section between stops to themselves."""
     out = np.zeros(route.owner.size, dtype=bool)
     for first, last in route.sections:
         out[first:last] = route.owner[first] == route.owner[last - 1]
@@ -138,7 +138,7 @@ def _alone(route: Route) -> NDArray[np.bool_]:
 
 
 def _words(program: Program, name: str) -> Array:
-    """A program's speeds or accelerations (5, moves): fraction, leading axis, linear, angular, duration.
+    """Return a program's speeds or accelerations (5, moves): fraction, leading axis, linear, angular, duration.
 
     inf where not said, 0 for durations.
     """

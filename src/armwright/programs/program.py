@@ -46,7 +46,7 @@ class Fraction:
 
 @dataclass(frozen=True, slots=True)
 class LeadingAxis:
-    """Of the joint that needs longest [rad/s, rad/s²; m/s, m/s² if it slides]; the others keep pace."""
+    """Speed of the joint that needs longest [rad/s, rad/s²; m/s, m/s² if it slides]; the others keep pace."""
 
     value: float
 
@@ -57,7 +57,7 @@ class LeadingAxis:
 
 @dataclass(frozen=True, slots=True)
 class ToolRate:
-    """Of the tool point [m/s, m/s²] and, if given, of its turning [rad/s, rad/s²]; whichever takes longer rules."""
+    """Speed of the tool point [m/s, m/s²] and, if given, of its turning [rad/s, rad/s²]; the slower one rules."""
 
     linear: float
     angular: float | None = None
@@ -71,7 +71,7 @@ class ToolRate:
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """Of the whole move [s]; as a speed it overrules the acceleration. Waits carry theirs here, too."""
+    """Duration of the whole move [s]; as a speed it overrules the acceleration. Waits carry theirs here, too."""
 
     seconds: float
 
@@ -100,7 +100,7 @@ class Tangent:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """Round the corner from `position` [m] of path before the target to as much behind it.
+    """Round the corner from `position` [m] of path before the target to as much after it.
 
     `orientation` [m of path] and `angle` [rad of turning] bound the zone in which the orientation is blended;
     None leaves that to the planner.
