@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""§7.3: what happens when the actual position is marked and started from, which the report tried and gave up."""
+"""§7.3 of 000: what happens when the actual position is marked and started from, which the report tried and gave up."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from armwright.studies.doc000_collision.setting import arm, reduced
 from armwright.studies.study import Claim, Item
 
 ACTUAL = tuple(s._replace(name=f"{s.name}, actual position", place="actual") for s in (HELD, SPLINE))
-LAST = 10  # contacts at the end of a run that are looked at
+LAST = 10  # contacts at the end of a run that are examined
 
 
 def repeats(robot: Robot, layout: str, setting: RunReading) -> int:
-    """How many contacts are registered in the cell of the one before."""
+    """Return how many contacts are registered in the cell of the one before."""
     return sum(a == b for a, b in pairwise(run(robot, layout, setting).cells))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""§3.3, drop test: the arm falls under τ = −K(t) q̇ with K = 1 − 0.1 t, 0.02 from 9.8 s on."""
+"""The drop test of 000 (§3.3): the arm falls under τ = −K(t) q̇ with K = 1 − 0.1 t, 0.02 from 9.8 s on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SETTLED, SLOW = 11.0, 0.02  # s, rad/s
 
 @cache
 def fall(robot: Robot) -> Recording:
-    """The fall from q = 0 at rest, 20 s; stiff because of the tiny wrist, so an implicit method."""
+    """Return the fall from q = 0 at rest, 20 s; stiff because of the tiny wrist, so by an implicit method."""
     found: Recording = simulate(
         robot, damping(), None, 20.0, q0=np.zeros(6), continuous=True, integrator="rodas3", every=5
     )
@@ -42,7 +42,7 @@ def pose_at(robot: Robot, t: float) -> Array:
 
 @cache
 def equilibrium() -> Array:
-    """Where the arm of the tables hangs [deg], q1, q5 and q6 as they are at the end of the run."""
+    """Return where the arm of the tables hangs [deg], with q1, q5 and q6 as at the end of the run."""
     q = fall(arm())["q"][-1].copy()
 
     def weight(x: Array) -> Array:

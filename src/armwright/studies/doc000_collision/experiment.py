@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapter 7: through obstacles that nobody told the arm about; the experiment's claims beside our runs.
+"""Chapter 7 of 000: the arm among obstacles unknown to it; the experiment's claims compared with our runs.
 
 Figures are of the setting `HELD` unless a line names another one; see `runs`.
 """
@@ -46,7 +46,7 @@ STAND_INS = "two stand-in layouts, the report's being lost; table held, an alarm
 
 
 def each(*settings: RunReading) -> list[tuple[str, Robot, str, RunReading]]:
-    """Every run of these settings with its label."""
+    """Return every run of these settings with its label."""
     return [
         (f"{s.name}, layout {w}, {name}", robot(), w, s)
         for s in settings
@@ -128,7 +128,7 @@ class Phantom(NamedTuple):
 
 
 def phantom(robot: Robot, setting: RunReading) -> Phantom:
-    """Measure the forces that are not there. The straight part begins at 2 s, when the start has died away."""
+    """Measure the forces that are not there. The straight part begins at 2 s, when the start has decayed."""
     found = free_run(robot, setting)
     rec, path = found.recording, found.plans[0].path
     turn = next(k for k, cell in enumerate(path) if cell[1] != path[0][1]) - 1  # of the segments, all of one length

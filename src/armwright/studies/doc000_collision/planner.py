@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapter 6: the Hopfield planner, its bounds and its optimality, and the map between cells and workspace."""
+"""Chapter 6 of 000: the Hopfield planner, its bounds and its optimality, and the map between cells and workspace."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MapCase(NamedTuple):
 
 @cache
 def demo() -> dict[str, MapCase]:
-    """Four maps in place of the report's, which were only in figures."""
+    """Return four maps in place of the report's, which were only in figures."""
     wall = [(10, v) for v in range(1, 13)]
     trap = [(13, v) for v in range(6, 15)] + [(u, v) for v in (6, 14) for u in range(8, 13)]
     gaps = zip((4, 7, 10, 13, 16), (19, 2, 19, 2, 19), strict=True)
@@ -70,7 +70,7 @@ def sweeps_suffice() -> bool:
 
 @cache
 def longer_paths() -> tuple[int, int]:
-    """Random maps, a tenth to a third filled, on which the published path is longer than the shortest; and all maps."""
+    """Return on how many random maps the published path is longer than the shortest, and the number of maps."""
     rng = np.random.default_rng(0)
     longer = tried = 0
     while tried < MAPS_TRIED:
@@ -85,7 +85,7 @@ def longer_paths() -> tuple[int, int]:
 
 
 def boxed_in() -> GridMap:
-    """A map whose start has obstacles on all sides."""
+    """Return a map whose start has obstacles on all sides."""
     return patch().with_felt((3, 11), (2, 12), (2, 10))
 
 
@@ -96,7 +96,7 @@ def boxed_in_path_is_free(planner: Any) -> bool:
 
 
 def energy_of_network(sign: float, sweeps: int | None = None) -> float:
-    """L on the wall map, at rest or earlier; the report's definition has +½ Σ T σσ (sign = 1), its derivation −½."""
+    """Return L on the wall map, at rest or earlier; defined with +½ Σ T σσ (sign = 1), derived with −½."""
     case = demo()["wall"]
     sigma, drive = activity("wall", sweeps), inputs(problem(*case))
     right = lyapunov(sigma, drive, beta)

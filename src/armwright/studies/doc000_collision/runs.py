@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs of chapter 7 on two layouts in place of the lost one, and what is measured on them.
+"""The runs of chapter 7 of 000 on two layouts in place of the lost one, and what is measured on them.
 
 The report prints neither how its table of the desired motion is read nor when an alarm ends. `HELD` is the setting of
 all figures unless another one is named: the table held, which alone explains the printed error of 1e-3 rad, and an
 alarm that ends at 0.7 f_min, which is ours. `BARE` is without that; `SPLINE` follows the spline behind the table.
 
-The contact model of document 000, exactly: the tool point against upright cylinders (000 §3.8).
+`tool_cylinders` is the contact model of document 000, exactly: the tool point against upright cylinders (000 §3.8).
 
     v = [P_cyl,x − P_x, P_cyl,y − P_y, 0],  D = |v|
     F = −k (R − D) v/D   if D < R, else 0
@@ -105,7 +105,7 @@ class Timed(NamedTuple):
 
 @cache
 def timed(robot: Robot, layout: str, setting: RunReading = HELD) -> Timed:
-    """One run by the report's own rules, 50 s and 200 contacts at most."""
+    """Return one run by the report's own rules, 50 s and 200 contacts at most."""
     began = time.perf_counter()
     found = explore_published(
         robot,
@@ -118,13 +118,13 @@ def timed(robot: Robot, layout: str, setting: RunReading = HELD) -> Timed:
 
 
 def run(robot: Robot, layout: str, setting: RunReading = HELD) -> Exploration:
-    """The same without the clock."""
+    """Return the same without the clock."""
     return timed(robot, layout, setting).run
 
 
 @cache
 def free_run(robot: Robot, setting: RunReading = HELD) -> Exploration:
-    """The same motion with nothing in the way."""
+    """Return the same motion with nothing in the way."""
     return explore_published(robot, World(name="empty"), Published(table=setting.table))
 
 
@@ -144,7 +144,7 @@ def counts(robot: Robot, setting: RunReading = HELD) -> Array:
 
 
 def depth_of_corners(robot: Robot, layout: str, setting: RunReading = HELD) -> Array:
-    """How deep the least deep corner of each marked cell lies in the obstacles [m]; negative where a cell is cut."""
+    """Return the depth [m] of each marked cell's least deep corner in the obstacles; negative where a cell is cut."""
     found = run(robot, layout, setting)
     obstacles = cylinders_of(find_world(layout))
     grid = found.maps[0].grid
@@ -168,7 +168,7 @@ class UnnoticedTouch(NamedTuple):
 
 
 def unregistered(robot: Robot, layout: str, setting: RunReading = HELD) -> list[UnnoticedTouch]:
-    """Touches, at least 0.1 s after the one before, that no alarm follows within 2 s."""
+    """Return touches, at least 0.1 s after the one before, that no alarm follows within 2 s."""
     rec = run(robot, layout, setting).recording
     t, felt = rec.time, np.linalg.norm(rec["force_felt"], axis=1)
     touching = t[np.linalg.norm(rec["force"], axis=1) > 0.0]
@@ -207,7 +207,7 @@ def spike_is_missed(robot: Robot) -> bool:
 
 
 def correlation(robot: Robot, layout: str, setting: RunReading = HELD) -> tuple[float, float, float]:
-    """Correlation, RMS difference and mean of 0.2 s averages of ‖F‖ and ‖F̂‖ while in contact (mean ‖F‖ > 0.5 N)."""
+    """Return correlation, RMS difference and mean of 0.2 s averages of ‖F‖ and ‖F̂‖ in contact (mean ‖F‖ > 0.5 N)."""
     rec = run(robot, layout, setting).recording
     width = round(0.2 / (rec.time[1] - rec.time[0]))
     end = len(rec.time) // width * width
@@ -223,5 +223,5 @@ def follows(robot: Robot) -> bool:
 
 @cache
 def fast_run() -> Exploration:
-    """Layout A with the momentum observer that the report gave up, thresholds learned from free motion."""
+    """Return layout A with the momentum observer that the report gave up, thresholds learned from free motion."""
     return explore_published(arm(), "A", budget=LIMIT, sensing=Sensing("momentum"))

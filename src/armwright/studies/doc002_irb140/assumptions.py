@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the thesis leaves out of its closed loop and says of it (§5.4.1, comments of §6.1.2): tried.
+"""What 002 leaves out of its closed loop and claims about it (§5.4.1, comments of §6.1.2), tried.
 
-Torque limits, rate limiters, friction, and a controller that does not know gravity.
+The items add torque limits, rate limiters, friction, and a controller that does not know gravity.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RateLimited(Drive):
     rate: float = np.inf
 
     def torque(self, command: Traced, qd: Traced, states: Traced) -> tuple[Any, dict[str, Any]]:
-        """Joint torque (n,), and the limited derivative of the motor torque."""
+        """Return the joint torque (n,), and the limited derivative of the motor torque."""
         joint, slopes = super().torque(command, qd, states)
         return joint, {name: np.minimum(np.maximum(x, -self.rate), self.rate) for name, x in slopes.items()}
 
@@ -52,7 +52,7 @@ def largest_gravity() -> Array:
 
 @cache
 def _run(name: str, kind: str = "plain", amount: float = 0.0, duration: float = 5.0) -> Recording:
-    """One of the runs with something added: "limit", "rise", "viscous", "coulomb", "no g" or "integral"."""
+    """Return one of the runs with something added: "limit", "rise", "viscous", "coulomb", "no g" or "integral"."""
     drive: Drive | None = None
     friction: FrictionModel | None = None
     law = {"no g": pd(K_p, K_d), "integral": pid(K_p, amount, K_d)}.get(kind, pd_gravity(K_p, K_d))
@@ -84,7 +84,7 @@ def left(name: str, kind: str, amount: float = 0.0, duration: float = 5.0) -> fl
 
 @cache
 def rising_states() -> tuple[int, int]:
-    """At how many random states V of (5.23) rises though the law is saturated only, and how many were tried."""
+    """Return at how many random states V of (5.23) rises though the law is only saturated, and how many were tried."""
     rng = np.random.default_rng(5)
     q, qd = postures(3000), rng.uniform(-2.0, 2.0, (3000, 6))
     g, limit = gravity_torque(arm(), q), largest_gravity() + MARGINS[1]

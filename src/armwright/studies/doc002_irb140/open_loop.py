@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapter 5, open loop: the stretched arm held by u_des (OL1), the hanging arm under it (OL2) (002 §5.1)."""
+"""Chapter 5 of 002, open loop: the stretched arm held by u_des (OL1), the hanging arm under it (OL2) (002 §5.1)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GROWN = 1e-3  # beyond this a perturbation is no longer small
 
 
 def u_des() -> Array:
-    """Holding torque of the stretched arm [N m]."""
+    """Return the holding torque of the stretched arm [N m]."""
     return np.asarray(gravity_torque(arm(), q_des))
 
 
@@ -37,19 +37,19 @@ def _constant(u: Array) -> Any:
 
 @cache
 def stretched() -> Recording:
-    """OL1: ten seconds under u_des."""
+    """Return OL1: ten seconds under u_des."""
     return simulate(arm(), _constant(u_des()), None, 10.0, q0=q_des, every=10)
 
 
 @cache
 def falling() -> Recording:
-    """OL1 as listed, without torque."""
+    """Return OL1 as listed, without torque."""
     return simulate(arm(), None, None, 1.0, q0=q_des, substeps=4)
 
 
 @cache
 def hanging() -> Recordings:
-    """OL2 for six seconds: the run itself, and six neighbours a NUDGE away in one joint each (a batch)."""
+    """Return OL2 for six seconds: the run itself, and six neighbours a NUDGE away in one joint each (a batch)."""
     starts = q_down + np.concatenate([np.zeros((1, 6)), NUDGE * np.eye(6)])
     return simulate(arm(), _constant(u_des()), None, 6.0, q0=starts, count=len(starts), substeps=8)
 
@@ -69,7 +69,7 @@ class Escape(NamedTuple):
 
 @cache
 def escapes() -> tuple[Escape, ...]:
-    """How the degenerate equilibrium is left."""
+    """Return how the degenerate equilibrium is left."""
     cases = [(j, d) for d in (-0.01, -0.1) for j in (2, 3, 5)] + [(2, 0.01)]
     starts = np.array([q_des + d * np.eye(6)[j - 1] for j, d in cases])
     run = simulate(arm(), _constant(u_des()), None, 14.0, q0=starts, count=len(starts), every=5)
@@ -86,7 +86,7 @@ def modes(q: Array, u: Array) -> Array:
 
 
 def controllability_rank(q: Array) -> int:
-    """Rank of (B, AB) at rest: 12 means that joint torques reach every state."""
+    """Return the rank of (B, AB) at rest: 12 means that joint torques reach every state."""
     dq, dqd, dtau = dynamics_derivatives(arm(), q, np.zeros(6), np.zeros(6))
     A = np.block([[np.zeros((6, 6)), np.eye(6)], [dq, dqd]])
     B = np.vstack([np.zeros((6, 6)), dtau])
@@ -118,7 +118,7 @@ def chaos() -> tuple[float, float]:
 
 
 def parting_time(distance: float = 1e-6) -> float:
-    """When Newton–Euler and exponentials are `distance` [rad] apart in OL2, rounding being the only difference."""
+    """Return when Newton–Euler and exponentials are `distance` [rad] apart in OL2, by rounding alone."""
     t, apart = formulations_apart()
     return float(t[np.argmax(apart > distance)])
 

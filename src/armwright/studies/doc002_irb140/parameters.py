@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapter 3: masses, cylinders and inertias (Table 3.1; 002 §4.3–4.4)."""
+"""Chapter 3 of 002: masses, cylinders and inertias (Table 3.1; 002 §4.3–4.4)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def densities() -> Array:
 
 
 def inertias_as_published() -> Array:
-    """Cylinders in DH axes: ½ m r² along, m h²/12 + m r²/4 across (4, 3, 3)."""
+    """Return cylinders in DH axes: ½ m r² along, m h²/12 + m r²/4 across (4, 3, 3)."""
     return np.array([_cylinder(link, DH_AXES[link]) for link in MASSES])
 
 

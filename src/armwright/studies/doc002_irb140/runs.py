@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The three closed-loop runs and what is read from them: settling, overshoot, speeds, torques, storage (002 §5.2)."""
+"""The three closed-loop runs of 002 and what is read from them: settling, overshoot, speeds, torques, storage (§5.2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BAND, STILL = 0.02, 0.02
 
 @cache
 def run(name: str) -> Recording:
-    """A run of five seconds, the law acting continuously, as in the thesis's block diagram; stiff integrator."""
+    """Return a run of five seconds, the law acting continuously, as in the thesis's block diagram; stiff integrator."""
     law = pd_gravity(K_p, K_d)
     q_init, q_ref = RUNS[name]
     return with_storage(
@@ -29,12 +29,12 @@ def run(name: str) -> Recording:
 
 
 def settling(name: str, band: float = BAND) -> Array:
-    """Last time [s] at which each joint (6,) is outside its band."""
+    """Return the last time [s] at which each joint (6,) is outside its band."""
     return settled(name, run(name), band)
 
 
 def settled(name: str, recording: Recording, band: float = BAND) -> Array:
-    """The same of another recording from the same start to the same goal."""
+    """Return the same of another recording from the same start to the same goal."""
     step = np.abs(RUNS[name].q_ref - RUNS[name].q_init)
     outside = np.abs(recording["error"]) > np.where(step > 0.0, band * step, band * STILL / BAND)
     return np.array([recording.time[np.flatnonzero(column)[-1]] if column.any() else 0.0 for column in outside.T])
@@ -60,7 +60,7 @@ def speed_limits() -> Array:
 
 
 def at(name: str, t: float, signal: str = "q") -> Array:
-    """A signal of a run at time t [s]."""
+    """Return a signal of a run at time t [s]."""
     return np.asarray(run(name)[signal][round(RATE * t)])
 
 
@@ -70,13 +70,13 @@ def errors_at(name: str) -> list[float]:
 
 
 def feedback(name: str) -> Array:
-    """−K_p q̃ − K_d q̇ (T, 6) [N m]: what the thesis plots, gravity being deleted from its plant."""
+    """Return −K_p q̃ − K_d q̇ (T, 6) [N m]: what the thesis plots, gravity being deleted from its plant."""
     recording = run(name)
     return np.asarray(K_p * recording["error"] - K_d * recording["qd"])
 
 
 def storage_falls(name: str) -> bool:
-    """V ≥ 0, never rising."""
+    """Return whether V ≥ 0 and never rises."""
     V = run(name)["storage"]
     return bool((V >= 0.0).all() and np.diff(V).max() <= 0.0)
 
