@@ -132,7 +132,7 @@ def _callback(robot: Any, path: Any, q0: Any) -> None:
     kp, kd = inertia_gains(robot, q0, 10.0)
 
     def python_law(q: Any, qd: Any, ref: Any) -> Any:
-        """A law that branches on a value, so it cannot be traced and is called once per tick."""
+        """Branch on a value, so that this law cannot be traced and is called once per tick."""
         if abs(q[0]) > 10.0:
             return 0.0 * q
         return kp * (ref.q - q) + kd * (ref.qd - qd)

@@ -35,7 +35,7 @@ ENGINES = ("serial", "processes", "dask")
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a campaign is.
+    """Progress of a campaign.
 
     Attributes:
         done: items whose rows are there.

@@ -35,7 +35,7 @@ class TouchedTree(Tree):
 
 
 class Spread(NamedTuple):
-    """How the arms of a study differ from their model.
+    """Differences between the arms of a study and their model.
 
     Attributes:
         mass: every body's mass and inertia are off by this share, up or down at random.

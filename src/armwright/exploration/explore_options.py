@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may choose about an exploration: small frozen objects that both kinds of run share.
+"""Options of an exploration: small frozen objects that both kinds of run share.
 
 `Sensing`, `Budget` and `ControlLoop` say how contacts are felt, when to give up, and how the arm is driven. `GridTask`
 and `ArmTask` say what is to be done. `grid_task` and `arm_task` complete them from the world's file; what is missing
@@ -36,7 +36,7 @@ Cell = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Sensing:
-    """How a contact is felt.
+    """Options: how a contact is felt.
 
     Attributes:
         observer: what gives ``tau_ext``: "closed-loop" (the default on grids), "momentum" (the default with the whole
@@ -57,7 +57,7 @@ class Sensing:
 
 @dataclass(frozen=True)
 class Budget:
-    """When a run is given up, and what counts as arrived.
+    """Options: when a run is given up, and what counts as arrived.
 
     Attributes:
         duration: [s] after which it is given up.
@@ -79,7 +79,7 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class ControlLoop:
-    """How the arm is driven and simulated.
+    """Options: how the arm is driven and simulated.
 
     Attributes:
         law: the controller; computed torque by default.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the arm may bump into, as the compiled loop sees it and as the truth afterwards.
+"""`Surroundings`: what the arm may bump into, for the compiled loop, and as the truth afterwards.
 
 Upright cylinders are numbers of the loop, not constants of its code: every such world runs on the same compiled loop.
 """
@@ -44,7 +44,7 @@ class TreeAmongCylinders(Tree):
 
 
 class TrueTouch(NamedTuple):
-    """What really touched, T samples: force on the arm (T, 3) [N], base axes, and (link, shape) names or None each."""
+    """True contacts, T samples: force on the arm (T, 3) [N], base axes, and (link, shape) names or None each."""
 
     force: Array
     touching: tuple[tuple[str, str] | None, ...]

@@ -154,7 +154,7 @@ SAGITTA = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class MotionSpace:
-    """What a motion must respect: (n,) each, and the arm among shapes."""
+    """Limits of a motion, (n,) each, and the arm among shapes."""
 
     lower: Array
     upper: Array

@@ -152,7 +152,7 @@ def point_mass(identified: Identified, mass: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    """What an observer makes of a log, K ticks.
+    """External torque of a log by an observer, K ticks.
 
     Attributes:
         t: (K,) [s]. tau_ext: (K, n) external torque [N m]. q: (K, n).

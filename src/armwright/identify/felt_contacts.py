@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Ticks:
-    """What was felt, K ticks of 10 ms.
+    """Felt torque, tick by tick: K ticks of 10 ms.
 
     Attributes:
         t: (K,) [s]. q: (K, n).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be identified of an arm: its inertial and rotor parameters, and the combinations that torques show."""
+"""`Structure`: what can be identified of an arm: inertial and rotor parameters, and the combinations torques show."""
 
 from __future__ import annotations
 

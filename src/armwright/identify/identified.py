@@ -28,7 +28,7 @@ REST = 1.4
 
 @dataclass(frozen=True, eq=False)
 class Bands:
-    """What contact-free motion looks like.
+    """External torque of contact-free motion: bands that do not count as contact.
 
     Attributes:
         sigma: (n,) rms of the observer's residual while a joint moves [N m]; NaN for joints that never did.

@@ -32,7 +32,7 @@ DEGENERATE = 0.15
 
 @dataclass(frozen=True, eq=False)
 class ImuCheck:
-    """How measured and expected acceleration of the sensor's point agree.
+    """Agreement of measured and expected acceleration of the sensor's point.
 
     Attributes:
         t: (T,) [s]. measured, expected: (T, 3) base axes [m/s²], filtered alike, without delay.

@@ -46,7 +46,7 @@ SINGULAR = 1e-11
 
 @dataclass(frozen=True, eq=False)
 class UnknownLayout:
-    """Where the unknowns stand in θ = (β, δ of each loaded log, φ, κ).
+    """Layout of the unknowns in θ = (β, δ of each loaded log, φ, κ).
 
     Attributes:
         rank, n: numbers of base parameters and joints.

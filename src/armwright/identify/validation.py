@@ -167,7 +167,7 @@ def _apart(a: Array, b: Array, lag: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """How a model does on one log that it has not seen, joints that move only.
+    """Errors of a model on one log that it has not seen, joints that move only.
 
     Attributes:
         log: its name. error: (n,) rms(i − î)/rms(i). torque: (n,) rms [N m].

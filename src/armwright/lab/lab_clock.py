@@ -21,7 +21,7 @@ PRIORITY = 20  # of SCHED_FIFO, where it is allowed
 
 @dataclass
 class Lateness:
-    """How late ticks were: `counts[k]` of them at most `EDGES[k]`, the last more; the worst [s]; stalls; long gaps."""
+    """Histogram of late ticks: `counts[k]` at most `EDGES[k]` late, the last more; the worst [s]; stalls; long gaps."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(EDGES) + 1))
     worst: float = 0.0

@@ -57,7 +57,7 @@ FIRST, LAST = 694, 62
 
 @dataclass
 class Faults:
-    """What goes wrong, and how often it has.
+    """Faults to inject, and how often they happened.
 
     Attributes:
         segment: send the real-time stream of a moving arm as 756 + 694 | 62 bytes, every third packet late.

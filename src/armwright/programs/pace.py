@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast each piece of a route may be passed: the program's own words, and the speeds that joints and motors have.
+"""`Pace`: how fast each piece of a route may be passed, by the program's own words and by joint and motor speeds.
 
 Everything is linear in u = s̈ and x = ṡ², s the travelled length: x ≤ cap, |u| ≤ push, and |q′u + q″x| within the
 joints' accelerations where these have to be kept on a way that bends.
@@ -30,7 +30,7 @@ RAMP = 0.25  # where a sheet gives no acceleration, a joint is taken to reach it
 
 
 class Ratings(NamedTuple):
-    """What joints are rated for: speed, acceleration (n,), and motor speeds as rows (k, n) with |rows @ qd| ≤ 1."""
+    """Ratings of joints: speed, acceleration (n,), and motor speeds as rows (k, n) with |rows @ qd| ≤ 1."""
 
     speed: Array
     acceleration: Array

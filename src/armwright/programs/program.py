@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One representation of a robot program, whatever language it was written in: frozen data in SI units.
 
-A `Program` is a sequence of `Move`. Each move says where to (`Target`), along which curve (`kind`), how fast (`Rate`),
-what happens at its end (`Blend`), how the tool turns meanwhile (`Orientation`), and in which frames all this is meant.
+A `Program` is a sequence of `Move`. Each move says where to (`Target`), along which curve (`kind`), how fast (`Speed`),
+what happens at its end (`Blend`), how the tool turns (`Orientation`), and in which frames all this is given.
 Every move keeps the line and the text that it was read from; loops are unrolled, so several moves may share a line.
 
 Poses of targets are ``T_frame_tool``: the tool in the move's own base frame, ``T_base_tool = T_base_frame @ T``.
@@ -275,7 +275,7 @@ class Move(ByContent):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a reader assumed or left out, and at which line."""
+    """A note of a reader: what it assumed or left out, and at which line."""
 
     line: int
     message: str

@@ -66,7 +66,7 @@ TURNING_BACK = np.radians(170.0)  # beyond this a corner cannot be passed at any
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
-    """Where the arm goes, not yet when.
+    """The path of the arm, without its timing.
 
     Attributes:
         curve: joints by the travelled length ℓ [m], quintic pieces; only where the arm stops may the direction jump.

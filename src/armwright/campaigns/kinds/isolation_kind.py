@@ -61,7 +61,7 @@ class Met(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What an isolation says of a push: outcome, link, certainty, distance of its place from the nearest push [m]."""
+    """Answer of an isolation: outcome, link, certainty, distance of its place from the nearest push [m]."""
 
     outcome: str
     body: int | None
@@ -72,7 +72,7 @@ class Said(NamedTuple):
 
 
 class PlantErrors(NamedTuple):
-    """What is not as declared: shares of mass and friction (6,), a payload [kg], lean of forces, contacts at a time."""
+    """Errors of a declared arm: shares of mass and friction (6,), payload [kg], lean of forces, contacts at a time."""
 
     mass: Any = np.zeros(6)
     friction: Any = np.zeros(6)

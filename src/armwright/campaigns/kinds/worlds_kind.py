@@ -42,7 +42,7 @@ WAYS: Mapping[str, tuple[str, ...]] = {"grid": tuple(VARIANTS), "arm": ("back of
 
 
 class WorldCase(NamedTuple):
-    """What an item is: variant, seed of world and noise, seed of the motions that thresholds are learned from."""
+    """One item: variant, seed of world and noise, seed of the motions that thresholds are learned from."""
 
     variant: str
     seed: int

@@ -46,7 +46,7 @@ SWEPT = 1e-3  # weight of places where the arm has been: it may have scratched b
 
 
 class ContactPlaces(NamedTuple):
-    """Where a contact may have been.
+    """Places where a contact may have been.
 
     Attributes:
         points: (m, 3) the likeliest first [m]. share: (m,) of the probability that each stands for.
@@ -138,7 +138,7 @@ AGAIN = 0.01  # [m] within which a place is one that was felt before
 
 
 class FeltContact(NamedTuple):
-    """What an alarm was about.
+    """A contact as it was felt.
 
     Attributes:
         time: of the alarm [s]. heard: when it was loudest.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the whole arm does after a contact: step back or give way, and plan a new motion around what it felt.
+"""Reaction of the whole arm to a contact: step back or give way, and plan a new motion around what it felt.
 
 `ArmJob` holds what does not change during a run. `plan_anew` plans from the nearest free configuration on the trail,
 first around everything that may have been touched, then with less and less `Caution`. `arm_motion` turns a joint path
@@ -68,7 +68,7 @@ LEAST = DEEP  # [m] of the ball about a sure place where there is hardly any: wh
 
 
 class Caution(NamedTuple):
-    """Which known places are kept away from, and how far: their radius, and the margin's share.
+    """A degree of caution: which known places to keep away from, and how far: their radius, and the margin's share.
 
     Crowded: whether crowds of configurations count. Patient: worth all the planner's time.
     """

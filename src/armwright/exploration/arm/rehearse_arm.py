@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is learned before a run with the whole arm, by the same loop where nothing is in the way.
+"""Rehearsal before a run with the whole arm: what the same loop learns where nothing is in the way.
 
 Thresholds come from motion between configurations of the search. What the felt torque is worth comes from brakes as
 after an alarm: an arm whose masses or friction are not what it believes feels torques when it brakes, and where it
@@ -36,7 +36,7 @@ SHORTEST = 0.3  # [s] of motion before a brake: longer than the time to reach th
 
 @dataclass(frozen=True, eq=False)
 class RehearsedArm:
-    """Where the whole arm will be, and how fast.
+    """The range and speed of motions that a run with the whole arm will make.
 
     Attributes:
         robot: what the arm takes itself to be. links: its capsules, which set the pace.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an arm knows after some contacts: felt places, configurations that touch, and the space that it swept free."""
+"""`TouchMap`: what an arm knows after contacts: felt places, touching configurations, and the space it swept free."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ AT_ONCE = 200  # configurations looked at together: a few megabytes at a time
 
 @dataclass(frozen=True, eq=False)
 class TouchMap:
-    """What is known of the surroundings.
+    """Knowledge of the surroundings.
 
     Attributes:
         robot: the arm. links: its capsules. pairs: capsules of its own that it keeps apart.

@@ -25,7 +25,7 @@ READY, DONE = 1, 2
 
 
 class Desk:
-    """Where commands come in and answers go out.
+    """The place where commands come in and answers go out.
 
     Attributes:
         c: the controller. path: literal moves that were uploaded with the script.

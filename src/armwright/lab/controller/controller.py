@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ControllerState(Enum):
-    """What the arm is ready to do."""
+    """States: what the arm is ready to do."""
 
     OFF = "power off"
     IDLE = "brakes on"
@@ -39,7 +39,7 @@ class ControllerState(Enum):
 
 
 class ControllerEvent(Enum):
-    """What may happen to it."""
+    """Events that may change the state."""
 
     POWER_ON = "power on"
     POWER_OFF = "power off"

@@ -26,7 +26,7 @@ def status_bits(state: ControllerState) -> tuple[int, int]:
 
 
 def values(c: Controller) -> dict[str, Any]:
-    """Return every output; vectors are lists. Call `Plant.look` before."""
+    """Return every output; vectors are lists. Call `LabPlant.look` before."""
     plant, live, ref, registers = c.plant, c.plant.live, c.reference, c.registers
     now = plant.now
     measured = plant.measured_current()

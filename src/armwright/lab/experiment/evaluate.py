@@ -50,7 +50,7 @@ ROTOR_DOUBT = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """What the recordings of an experiment show; None where there was no force sensor."""
+    """Results of an experiment's recordings; None where there was no force sensor."""
 
     data: dict[str, Data]
     robot: Robot

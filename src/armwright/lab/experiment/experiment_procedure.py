@@ -21,7 +21,7 @@ from armwright.packages import need
 
 @dataclass(frozen=True, eq=False)
 class ExperimentOutcome:
-    """Where everything is, what was found, and how long it took [s].
+    """Outcome of an experiment: where everything is, what was found, and how long it took [s].
 
     Attributes:
         recorded: names of the runs that were made now; the others existed before.

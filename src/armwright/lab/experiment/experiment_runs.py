@@ -34,7 +34,7 @@ DEVICE_PATIENCE = 30.0  # [s] for a process to end
 
 @dataclass
 class LabBench:
-    """Where the devices are.
+    """Addresses of the devices.
 
     Attributes:
         host: of the robot. rtde, script, realtime: its ports.

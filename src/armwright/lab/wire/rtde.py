@@ -154,7 +154,7 @@ def text_message(version: int, text: str, level: int) -> bytes:
 
 
 class ControllerHost(Protocol):
-    """What a connection needs of the controller behind it."""
+    """The controller behind a connection, as far as the connection needs it."""
 
     version: tuple[int, int, int, int]
     rate: float

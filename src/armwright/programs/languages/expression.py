@@ -38,7 +38,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 @dataclass
 class Scope:
-    """What names mean in an expression.
+    """Meaning of names in an expression.
 
     Attributes:
         values: variables and constants by key; numbers, truth values, and what the language adds (poses, lists).
@@ -191,7 +191,7 @@ def tuple_of(cursor: Cursor, count: int | None, scope: Scope, what: str, bracket
 
 @dataclass(frozen=True)
 class Blocks:
-    """Which words open a block of statements and which close one."""
+    """Words that open a block of statements and words that close one."""
 
     openers: tuple[str, ...]
     closers: tuple[str, ...]

@@ -79,7 +79,7 @@ def aggregate(cursor: Cursor, scope: Scope) -> Aggregate:
 
 
 class Machine:
-    """What the controller knows while a program is read: system variables and the last target."""
+    """State of the controller while a program is read: system variables and the last target."""
 
     def __init__(self, draft: Draft) -> None:
         """Begin with what a controller has after a cold start, as far as it matters here."""

@@ -26,7 +26,7 @@ MM, DEG, PERCENT = 1000.0, math.pi / 180.0, 100.0  # lengths and shares are divi
 
 
 class Draft:
-    """What has been read so far; `cursor` gives the places."""
+    """A program read so far; `cursor` gives the places."""
 
     def __init__(self, cursor: Cursor, language: str) -> None:
         """Begin without moves."""

@@ -60,7 +60,7 @@ _TYPES: dict[str, Any] = {
 
 
 class RapidMoveReader:
-    """What is known while a module is read, and the instructions that use it."""
+    """State while a module is read, and the instructions that use it."""
 
     def __init__(self, draft: Draft) -> None:
         """Begin as a controller does: full acceleration, nothing gripped."""

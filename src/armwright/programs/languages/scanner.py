@@ -32,7 +32,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class Lexicon:
-    """How one language spells: regular expressions of names and symbols, comments, whether lines matter."""
+    """Spelling of one language: regular expressions of names and symbols, comments, whether lines matter."""
 
     names: str = r"[A-Za-z_]\w*"
     symbols: str = r":=|<=|>=|<>|==|!=|[-+*/()\[\]{}=:;,<>\\#.]"

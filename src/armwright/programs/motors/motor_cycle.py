@@ -139,7 +139,7 @@ def find_rule(rule: str | Rule) -> Rule:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """How a cycle is computed.
+    """Choices of how a cycle is computed.
 
     Attributes:
         rule: what happens at a torque limit.
@@ -158,7 +158,7 @@ class Algorithm:
 
 
 class MotorState(NamedTuple):
-    """What a cycle hands on to the next, each (n,): position, speed, heat, and the last wished position."""
+    """State that a cycle hands on to the next, each (n,): position, speed, heat, and the last wished position."""
 
     q: Any
     qd: Any
@@ -167,7 +167,7 @@ class MotorState(NamedTuple):
 
 
 class Cycle(NamedTuple):
-    """What one cycle came to, each (n,).
+    """Result of one cycle, each (n,).
 
     Attributes:
         q, qd, heat, wish: state at its end; heat is the motor's (torque/continuous torque)², through its thermal lag:

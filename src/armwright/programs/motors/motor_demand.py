@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of the arm, cycle by cycle: plain arrays, however they were planned."""
+"""`Demand`: what is asked of the arm, cycle by cycle, as plain arrays, however they were planned."""
 
 from __future__ import annotations
 

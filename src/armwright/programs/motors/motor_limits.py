@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What drives an arm and how far it may go: its motors, or, where a sheet knows none, the efforts of its joints.
+"""`Drives`: the limits of an arm's motors or, where a sheet knows none, the efforts of its joints.
 
-Where it knows not even those, speeds are left to check. A program is checked against motors unless the caller asks for
+Where it knows neither, only speeds are checked. A program is checked against motors unless the caller asks for
 another basis explicitly: the answers differ in worth, and every report says which basis it is.
 """
 

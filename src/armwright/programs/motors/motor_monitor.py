@@ -109,7 +109,7 @@ DONE = ("cycle", "late", "lost")
 
 
 class Reading:
-    """What the monitor knows after a sample.
+    """Knowledge of the monitor after a sample.
 
     Attributes:
         status: one of the outcomes in the module docstring. cycle: number of the last cycle that was run, from 1.

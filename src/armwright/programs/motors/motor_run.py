@@ -37,7 +37,7 @@ NEAR = 100  # cycles before and after, among which the nearest point of the wish
 
 
 class Deviation(NamedTuple):
-    """How far the tool is from where it should be at the end of each cycle, each (T,).
+    """Distance of the tool from where it should be at the end of each cycle, each (T,).
 
     Attributes:
         position: from the wished place of that moment [m].
@@ -198,7 +198,7 @@ def _from_path(points: Array, starts: Array, ends: Array, far: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MoveSummary:
-    """What one move, or the whole program (move None), came to.
+    """Summary of one move, or of the whole program (move None).
 
     Attributes:
         move: its number. cycles, start, end: how many, from when to when [s].

@@ -66,7 +66,7 @@ def demand_of(plan: ProgramPlan) -> Demand:
 
 
 class Demands:
-    """What a plan asks of the motors, as it is or at another override.
+    """Demand of a plan on the motors, as it is or at another override.
 
     A cycle belongs to the move under way at its end. Wrenches are those at its beginning, where its forces are taken.
     """

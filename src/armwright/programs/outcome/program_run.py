@@ -109,7 +109,7 @@ class MoveOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WhatWorks:
-    """What a program could do, and what it would take.
+    """Answers to what a program could do, and what it would take.
 
     Attributes:
         override: largest override of the program and of each move (by index); 1 is as it is run now.

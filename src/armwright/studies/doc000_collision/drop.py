@@ -35,7 +35,7 @@ def fall(robot: Robot) -> Recording:
 
 
 def pose_at(robot: Robot, t: float) -> Array:
-    """Joint angles at time t [deg]."""
+    """Return the joint angles at time t [deg]."""
     recording = fall(robot)
     return np.asarray(np.degrees(recording["q"][int(np.argmin(np.abs(recording.time - t)))]))
 
@@ -53,18 +53,18 @@ def equilibrium() -> Array:
 
 
 def is_slow(robot: Robot) -> bool:
-    """Whether every joint stays below 0.02 rad/s from 11 s on."""
+    """Return whether every joint stays below 0.02 rad/s from 11 s on."""
     recording = fall(robot)
     return bool(np.abs(recording["qd"][recording.time >= SETTLED]).max() < SLOW)
 
 
 def energy_falls(robot: Robot) -> bool:
-    """Whether the mechanical energy never grows."""
+    """Return whether the mechanical energy never grows."""
     return bool(np.diff(fall(robot)["energy"]).max() <= 0.0)
 
 
 def first_swing_is_opposite(robot: Robot) -> bool:
-    """Whether q1 and q2 move in opposite directions while link 2 falls, and q1 turns back after."""
+    """Return whether q1 and q2 move in opposite directions while link 2 falls, and q1 turns back after."""
     q = fall(robot)["q"]
     first = int(np.argmax(q[:, 1]))
     return bool(q[:first, 0].min() < -0.05 and q[first:, 0].max() > q[:first, 0].min() + 0.05)

@@ -110,12 +110,12 @@ def _missed_notes() -> list[str]:
 
 
 def free_error(setting: RunReading) -> float:
-    """Largest |q̃| [rad] of a motion without contact, printed dynamics."""
+    """Return the largest |q̃| [rad] of a motion without contact, printed dynamics."""
     return float(np.abs(free_run(reduced(), setting).recording["error"]).max())
 
 
 def resolution_explains_the_error() -> bool:
-    """Whether q̃ in free motion is of order 1e-3 rad with the table held, and below 1e-5 rad along the spline."""
+    """Return whether q̃ in free motion is of order 1e-3 rad with the table held, and below 1e-5 rad along the spline."""
     return bool(round(np.log10(free_error(HELD))) == -3 and free_error(SPLINE) < 1e-5)
 
 
@@ -143,7 +143,7 @@ def phantom(robot: Robot, setting: RunReading) -> Phantom:
 
 
 def phantoms_follow_violence(robot: Robot, setting: RunReading) -> bool:
-    """Whether forces that are not there are felt, larger at the start and in the zigzag than in between."""
+    """Return whether forces that are not there are felt, larger at the start and in the zigzag than in between."""
     found = phantom(robot, setting)
     return bool(found.straight > 0.01 and min(found.start, found.zigzag) > found.straight)
 

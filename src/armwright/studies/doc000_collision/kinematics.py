@@ -49,12 +49,12 @@ def by_hand() -> Array:
 
 
 def rotation_at_start() -> Array:
-    """Tool rotation at q_0, row by row (9,)."""
+    """Return the tool rotation at q_0, row by row (9,)."""
     return np.asarray(fk(arm(), q_0)[:3, :3]).ravel()
 
 
 def skewness(last: float) -> float:
-    """Largest entry of the symmetric part of Ṁ − 2C at the test state."""
+    """Return the largest entry of the symmetric part of Ṁ − 2C at the test state."""
     D = as_published.slopes(arm(), q_t)
     c = 0.5 * (np.einsum("kji->ijk", D) + np.einsum("kij->ijk", D) + last * D)
     N = D @ qd_t - 2.0 * np.einsum("ijk,i->kj", c, qd_t)

@@ -49,18 +49,18 @@ def demo() -> dict[str, MapCase]:
 
 
 def lengths(planner: Any) -> Array:
-    """Steps from start to goal on the four maps."""
+    """Return the steps from start to goal on the four maps."""
     return np.array([float(planner(*case).steps) for case in demo().values()])
 
 
 def activity(name: str, sweeps: int | None = None) -> Array:
-    """σ of the published network on one of the four maps."""
+    """Return σ of the published network on one of the four maps."""
     case = demo()[name]
     return HopfieldPublished(beta, sweeps).activity(case.where, case.goal)
 
 
 def sweeps_suffice() -> bool:
-    """Whether doubling the 199 sweeps leaves σ as it is, to 1e-12 relative, on all four maps."""
+    """Return whether doubling the 199 sweeps leaves σ as it is, to 1e-12 relative, on all four maps."""
     for name in demo():
         once, twice = activity(name), activity(name, 398)
         if not (np.abs(twice - once) <= 1e-12 * once).all():
@@ -90,7 +90,7 @@ def boxed_in() -> GridMap:
 
 
 def boxed_in_path_is_free(planner: Any) -> bool:
-    """Whether what the planner reports from a start with no way out keeps off obstacles; no path at all does."""
+    """Return whether what the planner reports from a start with no way out keeps off obstacles; no path at all does."""
     blocked = boxed_in().blocked()
     return not any(blocked[u - 1, v - 1] for u, v in planner(boxed_in(), START, GOAL).path)
 
@@ -105,19 +105,19 @@ def energy_of_network(sign: float, sweeps: int | None = None) -> float:
 
 
 def hessian_is_below() -> bool:
-    """Whether 1/g'(g⁻¹(σ)), the varying part of L_ii, is below 1/β anywhere, g a sigmoid of greatest slope β."""
+    """Return whether 1/g'(g⁻¹(σ)), the varying part of L_ii, is below 1/β anywhere, g a sigmoid of greatest slope β."""
     sigma = np.linspace(0.01, 0.99, 99)
     slope = 4.0 * beta * sigma * (1.0 - sigma)  # of 1/(1 + exp(−4βu)) where it has the value σ
     return bool((1.0 / slope < 1.0 / beta - 1e-9).any())
 
 
 def cells_of_the_patch() -> NDArray[np.intp]:
-    """All cells (400, 2)."""
+    """Return all cells (400, 2)."""
     return np.argwhere(np.ones(SHAPE, dtype=bool)) + 1
 
 
 def map_is_its_inverse() -> bool:
-    """Whether every cell comes back from its centre."""
+    """Return whether every cell comes back from its centre."""
     grid, cells = patch().grid, cells_of_the_patch()
     return bool(np.array_equal(grid.cell(grid.centre(cells)), cells))
 

@@ -82,7 +82,7 @@ LIMIT = Budget(duration=50.0)
 
 
 class RunReading(NamedTuple):
-    """What the report leaves open: how its table is read, the share of f_min at which an alarm ends, what is marked."""
+    """Choices that the report leaves open: how its table is read, the share of f_min that ends an alarm, the mark."""
 
     name: str
     table: Literal["hold", "spline"]
@@ -129,17 +129,17 @@ def free_run(robot: Robot, setting: RunReading = HELD) -> Exploration:
 
 
 def reaches(robot: Robot, setting: RunReading = HELD) -> bool:
-    """Whether the arm comes to P_d on both layouts."""
+    """Return whether the arm comes to P_d on both layouts."""
     return all(run(robot, w, setting).reached for w in LAYOUTS)
 
 
 def arrivals(robot: Robot, setting: RunReading = HELD) -> Array:
-    """Arrival at P_d on layouts A and B [s]; NaN if never."""
+    """Return the arrival at P_d on layouts A and B [s]; NaN if never."""
     return np.array([run(robot, w, setting).arrival for w in LAYOUTS])
 
 
 def counts(robot: Robot, setting: RunReading = HELD) -> Array:
-    """Detected contacts on layouts A and B."""
+    """Return the detected contacts on layouts A and B."""
     return np.array([float(len(run(robot, w, setting).contacts)) for w in LAYOUTS])
 
 
@@ -156,7 +156,7 @@ def depth_of_corners(robot: Robot, layout: str, setting: RunReading = HELD) -> A
 
 
 def marks_inside(robot: Robot) -> bool:
-    """Whether some marked cell lies in the obstacles with all its corners: no edge of an object is in it."""
+    """Return whether some marked cell lies in the obstacles with all its corners: no edge of an object is in it."""
     return any((depth_of_corners(robot, w) > 0.0).any() for w in LAYOUTS)
 
 
@@ -179,7 +179,7 @@ def unregistered(robot: Robot, layout: str, setting: RunReading = HELD) -> list[
 
 
 def missed(robot: Robot) -> Array:
-    """Number of such touches on layouts A and B."""
+    """Return the number of such touches on layouts A and B."""
     return np.array([float(len(unregistered(robot, w))) for w in LAYOUTS])
 
 
@@ -202,7 +202,7 @@ def spike(robot: Robot, layout: str, setting: RunReading = HELD) -> Spike:
 
 
 def spike_is_missed(robot: Robot) -> bool:
-    """Whether F̂ shows less than a twentieth of the first peak when it happens, on both layouts."""
+    """Return whether F̂ shows less than a twentieth of the first peak when it happens, on both layouts."""
     return all(spike(robot, w).felt_at_peak < 0.05 * spike(robot, w).peak for w in LAYOUTS)
 
 
@@ -217,7 +217,7 @@ def correlation(robot: Robot, layout: str, setting: RunReading = HELD) -> tuple[
 
 
 def follows(robot: Robot) -> bool:
-    """Whether the slow parts of ‖F‖ and ‖F̂‖ go together: more than half of the variance is common."""
+    """Return whether the slow parts of ‖F‖ and ‖F̂‖ go together: more than half of the variance is common."""
     return all(correlation(robot, w)[0] ** 2 > 0.5 for w in LAYOUTS)
 
 

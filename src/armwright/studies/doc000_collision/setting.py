@@ -39,13 +39,13 @@ qdd_t = np.array([1.0, 0.5, -1.5, 2.0, 0.7, -1.0])
 
 @cache
 def arm() -> Robot:
-    """The UR5 of the report's tables."""
+    """Return the UR5 of the report's tables."""
     return load("ur5-ragazzon")
 
 
 @cache
 def reduced() -> Robot:
-    """The arm of the report's printed equations: m3 = m5 = 0, r_23 = r_45 = 0. For dynamics only."""
+    """Return the arm of the report's printed equations: m3 = m5 = 0, r_23 = r_45 = 0. For dynamics only."""
     return load("ur5-ragazzon-published")
 
 
@@ -54,7 +54,7 @@ MISSING_LINKS = "links 3 and 5 have neither mass forces nor offsets in the frame
 
 
 def postures(count: int = 50) -> Array:
-    """Postures (count, 6) [rad] for comparing formulas, the same every time."""
+    """Return postures (count, 6) [rad] for comparing formulas, the same every time."""
     return np.random.default_rng(0).uniform(-np.pi, np.pi, (count, 6))
 
 

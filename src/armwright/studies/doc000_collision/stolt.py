@@ -72,7 +72,7 @@ def static_error(robot: Robot, estimate: str) -> ErrorShare:
 
 @cache
 def run_error(robot: Robot, layout: str, estimate: str, setting: RunReading = HELD) -> float:
-    """RMS [N] of ‖F̂ − F‖ over 0.2 s averages in contact, along a run that was driven by the report's estimate."""
+    """Return the RMS [N] of ‖F̂ − F‖ over 0.2 s averages in contact, along a run driven by the report's estimate."""
     rec = run(robot, layout, setting).recording
     q, off = rec["q"], rec["q"] - rec["q_ref"]
     if estimate == "M(q)":
@@ -87,7 +87,7 @@ def run_error(robot: Robot, layout: str, estimate: str, setting: RunReading = HE
 
 
 def is_better(robot: Robot) -> bool:
-    """Whether M(q) beats the best constants: for constant pushes at every cell, and along the runs on both layouts."""
+    """Return whether M(q) beats the best constants: for constant pushes at every cell, and along both runs."""
     still = static_error(robot, "M(q)").worst < static_error(robot, "force").median
     return still and all(run_error(robot, w, "M(q)") < run_error(robot, w, "force") for w in LAYOUTS)
 

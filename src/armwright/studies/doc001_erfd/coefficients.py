@@ -173,7 +173,7 @@ SAME = 1e-9  # of the largest torque: "identical", X1
 
 @cache
 def wrong_vectors(*, off_axis: bool = True) -> tuple[str, ...]:
-    """Names of the printed vectors that are not those of the arm, found at 40 random postures.
+    """Return the names of the printed vectors that are not those of the arm, found at 40 random postures.
 
     Args:
         off_axis: put the centre of mass of link 6 off its axis, where b_66 is not zero and b_656 shows.
@@ -214,8 +214,8 @@ def terms_of(vectors: Vectors, q: Array, qd: Array) -> tuple[Array, Array]:
 def table_errors() -> tuple[Array, float]:
     """Return rms errors (6,) of the torques by the printed vectors, and the asymmetry of H, both relative.
 
-    Errors are over the rms of the torques, the largest asymmetry over the largest entry of H, at 60 random states within
-    the rated speeds and accelerations.
+    Errors are over the rms of the torques, the largest asymmetry over the largest entry of H, at 60 random states
+    within the rated speeds and accelerations.
     """
     wrong, right, uneven = [], [], 0.0
     for q, qd, qdd in zip(*(x[:60] for x in states()), strict=True):
@@ -228,7 +228,7 @@ def table_errors() -> tuple[Array, float]:
 
 
 def along_program(torque: Callable[[Array, Array, Array], Array]) -> float:
-    """Largest |torque − RNEA| over the cycles of the demonstration, of the largest torque."""
+    """Return the largest |torque − RNEA| over the cycles of the demonstration, of the largest torque."""
     demand = demo.demand()
     q = demand.q
     qd = np.gradient(q, demand.dt, axis=0)
@@ -253,7 +253,7 @@ def printed_torque(q: Array, qd: Array, qdd: Array) -> Array:
 
 
 def round_trip() -> float:
-    """Largest relative error of FD(ID(q̈)) at 300 random states."""
+    """Return the largest relative error of FD(ID(q̈)) at 300 random states."""
     q, qd, qdd = states()
     tau = mrnea_torque(q, qd, qdd)
     back = forward_dynamics(arm(), q, qd, tau, method="mrnea", friction=False, rotors=False)
@@ -261,7 +261,7 @@ def round_trip() -> float:
 
 
 def sdt_agrees() -> bool:
-    """Whether mRNEA and RNEA coincide on the four-axis device, 100 random states."""
+    """Return whether mRNEA and RNEA coincide on the four-axis device, 100 random states."""
     robot = load("sdt")
     q, qd, qdd = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 100, 4))
     one, other = mrnea_torque(q, qd, qdd, robot), inverse_dynamics(robot, q, qd, qdd, friction=False, rotors=False)

@@ -162,7 +162,7 @@ def order_of_the_print() -> str:
 
 
 def cheapest() -> bool:
-    """Whether ERFD needs the fewest operations of all methods that we can count on RL15 by the same rule."""
+    """Return whether ERFD needs the fewest operations of all methods that we can count on RL15 by the same rule."""
     total = {name: sum(row["by_hand"]) for name, row in ours_2().items() if row["by_hand"] is not None}
     return min(total, key=lambda name: total[name]) == "ERFD (mRNEA)"
 

@@ -25,7 +25,7 @@ def gears() -> Array:
 
 
 def motor_speeds() -> Array:
-    """Speed of each axis at its motor's own limit [rad/s]."""
+    """Return the speed of each axis at its motor's own limit [rad/s]."""
     return np.asarray(RPM * (2.0 * np.pi / 60.0) / np.diag(arm().actuators.gear))
 
 

@@ -94,19 +94,19 @@ def end_by_the_printed_index() -> Array:
 
 
 def within_torque(move: str, rule: str | Rule) -> bool:
-    """Whether the motion that comes out takes no more torque than the motors have, in every cycle."""
+    """Return whether the motion that comes out takes no more torque than the motors have, in every cycle."""
     found = run(move, rule)
     return bool((np.abs(found.torque) <= found.limit * (1.0 + 1e-9)).all())
 
 
 def within_speed(move: str, rule: str | Rule) -> bool:
-    """Whether no joint is faster than its limit in any cycle."""
+    """Return whether no joint is faster than its limit in any cycle."""
     found = run(move, rule)
     return bool((np.abs(found.qd) <= found.drives.speed * (1.0 + 1e-9)).all())
 
 
 def settles(side: Side) -> bool:
-    """Whether the arm is back on its way HOLD cycles after the fast move, to 0.01°."""
+    """Return whether the arm is back on its way HOLD cycles after the fast move, to 0.01°."""
     return bool(np.abs(np.rad2deg(run("fast", "full", side).lag[-1])).max() < 0.01)
 
 

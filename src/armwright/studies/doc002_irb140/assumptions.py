@@ -46,7 +46,7 @@ class RateLimited(Drive):
 
 @cache
 def largest_gravity() -> Array:
-    """Largest |g_i| (6,) [N m] over 3000 random postures."""
+    """Return the largest |g_i| (6,) [N m] over 3000 random postures."""
     return np.asarray(np.abs(gravity_torque(arm(), postures(3000))).max(axis=0))
 
 
@@ -72,13 +72,13 @@ def _run(name: str, kind: str = "plain", amount: float = 0.0, duration: float = 
 
 
 def moved(name: str, kind: str, amount: float) -> float:
-    """Largest change of a joint's curve, as a share of the largest step of the run."""
+    """Return the largest change of a joint's curve, as a share of the largest step of the run."""
     change = np.abs(_run(name, kind, amount)["q"] - _run(name)["q"]).max()
     return float(change / np.abs(RUNS[name].q_ref - RUNS[name].q_init).max())
 
 
 def left(name: str, kind: str, amount: float = 0.0, duration: float = 5.0) -> float:
-    """Largest error at the end [rad]."""
+    """Return the largest error at the end [rad]."""
     return float(np.abs(_run(name, kind, amount, duration)["error"][-1]).max())
 
 
@@ -95,12 +95,12 @@ def rising_states() -> tuple[int, int]:
 
 
 def limited_runs_converge() -> bool:
-    """Whether every run with limited torque ends in its band."""
+    """Return whether every run with limited torque ends in its band."""
     return all(settled(n, _run(n, "limit", m, 20.0)).max() < 19.9 for n in RUNS for m in MARGINS)
 
 
 def gravity_stiffness() -> float:
-    """Largest ‖∂g/∂q‖ [N m/rad] over the random postures, by differences along the joints."""
+    """Return the largest ‖∂g/∂q‖ [N m/rad] over the random postures, by differences along the joints."""
     step, q = 1e-6, postures()
     slopes = [
         (gravity_torque(arm(), q + step * e) - gravity_torque(arm(), q - step * e)) / (2 * step) for e in np.eye(6)

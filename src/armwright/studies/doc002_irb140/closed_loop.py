@@ -89,13 +89,13 @@ def law_as_published(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference) -
 
 
 def formulations_apart() -> Array:
-    """Largest |q_NE − q_PoE| of each run (3,) [rad] over 5 s."""
+    """Return the largest |q_NE − q_PoE| of each run (3,) [rad] over 5 s."""
     twins = closed_twins()
     return np.asarray(np.abs(twins["Newton–Euler"].q - twins["exponentials"].q).max(axis=(1, 2)))
 
 
 def grows(law: Any) -> bool:
-    """Whether the loop has a pole on the right."""
+    """Return whether the loop has a pole on the right."""
     return bool(loop_poles(linearise(arm(), law, RUNS["CL1"].q_ref)).real.max() > 1e-6)
 
 

@@ -271,7 +271,7 @@ def ratio() -> float:
 
 
 def _fastest(function: Callable[[], Any], repeats: int, times: int = 3) -> float:
-    """Shortest mean time of a call [s]."""
+    """Return the shortest mean time of a call [s]."""
     best = np.inf
     for _ in range(times):
         begin = time.perf_counter()

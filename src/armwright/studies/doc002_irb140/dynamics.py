@@ -50,7 +50,7 @@ def remainder(q: Array, qd: Array, qdd: Array) -> Array:
 
 @cache
 def differences() -> dict[str, float]:
-    """Largest difference between the two formulations at 300 states."""
+    """Return the largest difference between the two formulations at 300 states."""
     q = postures()
     qd = np.random.default_rng(3).uniform(-2.0, 2.0, q.shape)
     M, C, g = exponentials(q, qd)
@@ -69,7 +69,7 @@ def holding_factors(robot: Robot, q: Array) -> Array:
 
 
 def others_vanish() -> bool:
-    """Whether joints 1, 4 and 6 need no holding torque."""
+    """Return whether joints 1, 4 and 6 need no holding torque."""
     return bool(np.abs(gravity_torque(arm(), q_des)[[0, 3, 5]]).max() < 1e-12)
 
 

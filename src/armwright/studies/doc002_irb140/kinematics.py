@@ -63,7 +63,7 @@ def home_pose(x: float = a1 + e4 + e6) -> Array:
 
 @cache
 def worst_pose_difference(errors: frozenset[str] = frozenset()) -> float:
-    """Largest entry of T_0^6(q) − g_st(q)·R_c over 200 postures, with errors of the listed screws or without."""
+    """Return the largest entry of T_0^6(q) − g_st(q)·R_c over 200 postures, with the given errors of the screws."""
     xi = screws_as_published(errors)
     constant = np.eye(4)
     constant[:3, :3] = R_c

@@ -50,12 +50,12 @@ def indefinite(errors: Set[str]) -> int:
 
 
 def median(*errors: str) -> float:
-    """Median of `relative_error`."""
+    """Return the median of `relative_error`."""
     return float(np.median(relative_error(frozenset(errors))))
 
 
 def skew_defect(errors: Set[str]) -> float:
-    """Largest entry of N + Nᵀ, N = Ṁ − 2C, at the test state, with C as listed: 0 for the right C."""
+    """Return the largest entry of N + Nᵀ, N = Ṁ − 2C, at the test state, with C as listed: 0 for the right C."""
     step = 1e-6
     M = mass_as_published(np.array([q_t + step * qd_t, q_t - step * qd_t]), errors)
     N = (M[0] - M[1]) / (2.0 * step) - 2.0 * coriolis_as_published(q_t, qd_t, errors)

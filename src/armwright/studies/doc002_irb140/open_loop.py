@@ -55,7 +55,7 @@ def hanging() -> Recordings:
 
 
 def drift(recording: Recording) -> float:
-    """Largest distance of a joint from its start [rad]."""
+    """Return the largest distance of a joint from its start [rad]."""
     return float(np.abs(recording["q"] - recording["q"][0]).max())
 
 
@@ -78,7 +78,7 @@ def escapes() -> tuple[Escape, ...]:
 
 
 def modes(q: Array, u: Array) -> Array:
-    """Eigenvalues (12,) of the arm at rest at q under constant torque u, the fastest growing first."""
+    """Return the eigenvalues (12,) of the arm at rest at q under constant torque u, the fastest growing first."""
     dq, dqd, _ = dynamics_derivatives(arm(), q, np.zeros(6), u)
     A = np.block([[np.zeros((6, 6)), np.eye(6)], [dq, dqd]])
     found = np.linalg.eigvals(A)
@@ -95,13 +95,13 @@ def controllability_rank(q: Array) -> int:
 
 @cache
 def sensitivity() -> tuple[Array, Array]:
-    """Time and largest growth ‖δq(t)‖/NUDGE of the six neighbours of OL2."""
+    """Return time and largest growth ‖δq(t)‖/NUDGE of the six neighbours of OL2."""
     run = hanging()
     return np.asarray(run[0].time), np.linalg.norm(run["q"][1:] - run["q"][0], axis=2).max(axis=0) / NUDGE
 
 
 def finite_time_exponent(start: float, end: float) -> float:
-    """Growth rate [1/s] of small perturbations of OL2 between two instants: log of their growth over the time."""
+    """Return the growth rate [1/s] of small perturbations of OL2 between two instants: log of growth over time."""
     t, growth = sensitivity()
     first, last = np.searchsorted(t, (start - 1e-9, end - 1e-9))
     return float(np.log(growth[last] / growth[first]) / (t[last] - t[first]))
@@ -125,13 +125,13 @@ def parting_time(distance: float = 1e-6) -> float:
 
 @cache
 def formulations_apart() -> tuple[Array, Array]:
-    """Time and largest |q_NE − q_PoE| of OL2 up to 6 s, same integrator."""
+    """Return time and largest |q_NE − q_PoE| of OL2 up to 6 s, same integrator."""
     runs = [run_twin(kind, q_down[None], u_des()[None], 6.0, closed=False) for kind in ("Newton–Euler", "exponentials")]
     return runs[0].time, np.abs(runs[0].q[0] - runs[1].q[0]).max(axis=1)
 
 
 def power_balance() -> float:
-    """Largest |E(t) − E(0) − u_desᵀ(q − q(0))| of OL2 up to 2 s, relative to the largest work."""
+    """Return the largest |E(t) − E(0) − u_desᵀ(q − q(0))| of OL2 up to 2 s, relative to the largest work."""
     run = hanging()[0]
     first = run.time <= 2.0
     q, qd = run["q"][first], run["qd"][first]
@@ -141,7 +141,7 @@ def power_balance() -> float:
 
 
 def inverted() -> bool:
-    """Whether at the stated angles of OL2 the forearm stands above the elbow."""
+    """Return whether at the stated angles of OL2 the forearm stands above the elbow."""
     elbow, end = fk(arm(), q_down, frame=2)[:3, 3], wrist(arm(), q_down)
     return bool(end[2] > elbow[2])
 

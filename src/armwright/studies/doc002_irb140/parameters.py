@@ -19,7 +19,7 @@ DH_AXES = {1: "y", 2: "x", 4: "y", 6: "z"}
 
 
 def densities() -> Array:
-    """Mass over volume of the four cylinders [kg/m³]."""
+    """Return the mass over volume of the four cylinders [kg/m³]."""
     return np.array([MASSES[link] / (np.pi * r * r * h) for link, (r, h) in CYLINDERS.items()])
 
 
@@ -36,7 +36,7 @@ def _cylinder(link: int, axis: str) -> Array:
 
 
 def base_inertias() -> Array:
-    """Inertias of the arm's links turned to base axes in the home pose (4, 3, 3), as the screw part wants them."""
+    """Return the inertias (4, 3, 3) of the links turned to base axes in the home pose, as the screw part wants them."""
     frames = fk_all(arm(), np.zeros(6))[:, :3, :3]
     return np.array([frames[k - 1] @ arm().bodies[k - 1].inertia @ frames[k - 1].T for k in MASSES])
 

@@ -86,14 +86,14 @@ def torque_errors(q: Array, qd: Array, qd_r: Array, qdd_r: Array) -> Array:
 
 @cache
 def mismatch() -> Array:
-    """Largest |d_i| (6,) [N m] along the reference over all arms: what the nominal model gets wrong."""
+    """Return the largest |d_i| (6,) [N m] along the reference over all arms: what the nominal model gets wrong."""
     ref = path().evaluate(np.linspace(0.0, MOVE, 61))
     return np.asarray(np.abs(torque_errors(ref.q, ref.qd, ref.qd, ref.qdd)).max(axis=(0, 1)))
 
 
 @cache
 def inertia_ratio() -> tuple[float, float]:
-    """Smallest and largest ‖M⁻¹M̂ − 1‖ over the arms, along the reference; a Lyapunov redesign wants it below 1."""
+    """Return smallest and largest ‖M⁻¹M̂ − 1‖ over the arms, along the reference; Lyapunov redesign needs < 1."""
     q = path().evaluate(np.linspace(0.0, MOVE, 7)).q
     nominal = mass_matrix(arm(), q)
     Y = kernel(arm(), body_regressor, gravity=False)(
@@ -188,7 +188,7 @@ def _score(time: Array, signals: dict[str, Array], *, met: bool) -> Score:
 
 
 def _mismatch_met(time: Array, signals: dict[str, Array]) -> float:
-    """Largest |d_i|/ρ_i along the runs themselves: the bound that the proof assumes, checked afterwards."""
+    """Return the largest |d_i|/ρ_i along the runs themselves: the bound that the proof assumes, checked afterwards."""
     ref, worst = path().evaluate(time[::40]), 0.0
     for k in range(COUNT):
         q, qd = signals["q"][k, ::40], signals["qd"][k, ::40]
@@ -199,7 +199,7 @@ def _mismatch_met(time: Array, signals: dict[str, Array]) -> float:
 
 
 def sliding_bound() -> float:
-    """Largest ε_i/Λ [rad]: where the error must end up while |d| ≤ ρ."""
+    """Return the largest ε_i/Λ [rad]: where the error must end up while |d| ≤ ρ."""
     return float((LAYER / LAMBDA).max())
 
 
@@ -264,7 +264,7 @@ def _draw() -> Figure:
 
 
 def _better() -> bool:
-    """Whether the sliding mode beats PD + gravity and computed torque in rms and in worst error."""
+    """Return whether the sliding mode beats PD + gravity and computed torque in rms and in worst error."""
     s = scores()
     robust = s[SLIDING]
     return all(robust.rms < s[name].rms and robust.worst < s[name].worst for name in (PD, "computed torque"))

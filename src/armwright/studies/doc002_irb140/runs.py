@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The three closed-loop runs of 002 and what is read from them: settling, overshoot, speeds, torques, storage (§5.2)."""
+"""The three closed-loop runs of 002 and what is read from them: settling, overshoot, speeds, torque, storage (§5.2)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def settled(name: str, recording: Recording, band: float = BAND) -> Array:
 
 
 def overshoot(name: str) -> Array:
-    """Overshoot of each joint (6,) as a share of its step; NaN for a joint that should not move."""
+    """Return the overshoot of each joint (6,) as a share of its step; NaN for a joint that should not move."""
     q_init, q_ref = RUNS[name]
     step = q_ref - q_init
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -50,12 +50,12 @@ def overshoot(name: str) -> Array:
 
 
 def peak_speeds(name: str) -> Array:
-    """Peak speeds (6,) [°/s]."""
+    """Return the peak speeds (6,) [°/s]."""
     return np.asarray(np.degrees(np.abs(run(name)["qd"]).max(axis=0)))
 
 
 def speed_limits() -> Array:
-    """Data sheet speeds (6,) [°/s]."""
+    """Return the data sheet speeds (6,) [°/s]."""
     return np.degrees([joint.limits.velocity for joint in arm().joints])
 
 
@@ -65,7 +65,7 @@ def at(name: str, t: float, signal: str = "q") -> Array:
 
 
 def errors_at(name: str) -> list[float]:
-    """Largest error [rad] at 2.3, 3 and 5 s."""
+    """Return the largest error [rad] at 2.3, 3 and 5 s."""
     return [float(np.abs(at(name, t, "error")).max()) for t in (2.3, 3.0, 5.0)]
 
 
@@ -82,7 +82,7 @@ def storage_falls(name: str) -> bool:
 
 
 def dissipation_error(name: str) -> float:
-    """Largest |ΔV + ∫ q̇ᵀK_d q̇| after the first 2 ms (modes of −22,700 1/s), relative to V(0)."""
+    """Return the largest |ΔV + ∫ q̇ᵀK_d q̇| after the first 2 ms (modes of −22,700 1/s), relative to V(0)."""
     from scipy.integrate import cumulative_simpson  # half a second of import that few calls need
 
     recording = run(name)
@@ -93,5 +93,5 @@ def dissipation_error(name: str) -> float:
 
 
 def within_range(name: str) -> bool:
-    """Whether start and goal lie within the joint ranges."""
+    """Return whether start and goal lie within the joint ranges."""
     return all(bool((q >= arm().lower - 1e-9).all() and (q <= arm().upper + 1e-9).all()) for q in RUNS[name])

@@ -72,7 +72,7 @@ def flange_acceleration_as_published(q: Array, qd: Array, qdd: Array) -> Array:
 
 
 def spin_differs_from_derivative() -> bool:
-    """Whether, in the axes of any link, α_i (from the recursion) differs from dω_i/dt (by differences)."""
+    """Return whether, in the axes of any link, α_i (from the recursion) differs from dω_i/dt (by differences)."""
 
     def omega(t: float, i: int) -> Array:
         q, qd = q_t + t * qd_t + 0.5 * t * t * qdd_t, qd_t + t * qdd_t

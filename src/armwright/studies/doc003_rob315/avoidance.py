@@ -34,7 +34,7 @@ def mid_range_as_published() -> Array:
 
 
 def mid_range() -> Array:
-    """Middle of the joints' ranges, (q_max + q_min)/2."""
+    """Return the middle of the joints' ranges, (q_max + q_min)/2."""
     return 0.5 * (arm().upper + arm().lower)
 
 
@@ -148,7 +148,7 @@ def drift_of_H(factor: float) -> float:
 
 
 def accuracy_must_be_traded() -> bool:
-    """Whether respecting the limits costs accuracy: false if some α keeps both, to 0.1 mm."""
+    """Return whether respecting the limits costs accuracy: false if some α keeps both, to 0.1 mm."""
     run = closed_loop()[2.0]
     return not (limits_are_kept(run.q) and run.worst < 1e-4)
 
@@ -211,7 +211,7 @@ def _tool_paths() -> Figure:
 
 
 def printed_code_gives_the_print() -> bool:
-    """Whether Code 7, whose mid-range is the right one, leads to 1.46 and 3.40, cut off or rounded."""
+    """Return whether Code 7, whose mid-range is the right one, leads to 1.46 and 3.40, cut off or rounded."""
     found = [open_loop_as_published(alpha, "right").spectral for alpha in (0.5, 1.0)]
     return match(read_numbers("1.46, 3.40"), found) != "no"
 

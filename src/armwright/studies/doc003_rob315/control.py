@@ -43,7 +43,7 @@ def until_t_f(recording: Recording, name: str, T: float = t_f) -> Array:
 
 
 def peaks(name: str) -> Array:
-    """Largest |value| per joint in the report's run."""
+    """Return the largest |value| per joint in the report's run."""
     return np.asarray(np.abs(until_t_f(run(), name)).max(axis=0))
 
 

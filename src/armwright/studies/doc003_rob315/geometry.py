@@ -59,7 +59,7 @@ def origins_coincide() -> bool:
 
 
 def maps_to_previous_frame() -> bool:
-    """Whether T_{01} takes coordinates in R_0 to R_1, as the prose says: the origin of R_1 must then go to 0."""
+    """Return whether T_{01} takes coordinates in R_0 to R_1, as the prose says: the origin of R_1 must then go to 0."""
     T_01 = elementary_transform_as_published(0.0, 0.0, 0.3, 0.5)
     O_1 = fk_all(arm(), [0.3, 0, 0, 0, 0, 0])[0, :, 3]
     return bool(np.allclose(T_01 @ O_1, [0, 0, 0, 1]))

@@ -62,12 +62,12 @@ class IterationEnd(NamedTuple):
 
     @property
     def updates(self) -> int:
-        """Number of updates made."""
+        """Return the number of updates made."""
         return len(self.errors)
 
     @property
     def converged(self) -> bool:
-        """Whether the error that is left is within the tolerance."""
+        """Return whether the error that is left is within the tolerance."""
         return self.left <= eps_x
 
 
@@ -131,7 +131,7 @@ def _history() -> Traced:
 
 
 def _times() -> Array:
-    """Our times for the four runs [ms], best of five."""
+    """Return our times for the four runs [ms], best of five."""
     out = []
     for update, case in ((newton_as_published, "i"), (gradient, "i"), (newton_as_published, "f"), (gradient, "f")):
         best = np.inf
@@ -152,7 +152,7 @@ def operations(method: str, case: str) -> int:
 
 
 def newton_wins(quantity: Callable[[str, str], float], newton: str) -> bool:
-    """Whether Newton–Raphson has less of something than the gradient in both cases."""
+    """Return whether Newton–Raphson has less of something than the gradient in both cases."""
     return all(quantity(newton, case) < quantity("gradient", case) for case in CASES)
 
 

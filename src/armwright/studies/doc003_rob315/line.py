@@ -103,12 +103,12 @@ def violation(q: Array) -> Violation:
 
 
 def limits_are_kept(q: Array) -> bool:
-    """Whether no joint leaves its limits."""
+    """Return whether no joint leaves its limits."""
     return bool((violation(q).samples == 0).all())
 
 
 def ikm_seconds(repeats: int = 20) -> float:
-    """Time of the whole inverse kinematic model, compiled, best of `repeats` [s]."""
+    """Return the time of the whole inverse kinematic model, compiled, best of `repeats` [s]."""
     X, best = line(), np.inf
     ikm(newton_as_published, X, q_i)
     for _ in range(repeats):

@@ -65,7 +65,7 @@ def t_f_exact() -> float:
 
 
 def formula_time_is_feasible() -> bool:
-    """Whether the torque stays within Γ_max when the move takes the report's minimal time."""
+    """Return whether the torque stays within Γ_max when the move takes the report's minimal time."""
     return torque_use(arm(), quintic(q_di, q_df, t_f_formula())).worst <= 1.0
 
 

@@ -50,7 +50,7 @@ def inverse_regression() -> tuple[Array, Array, Array]:
 
 
 def cost_has_a_minimum() -> bool:
-    """Whether the signed sum (6.1) of joint 2 is smaller at the right k̃ than at a tenth and ten times of it."""
+    """Return whether the signed sum (6.1) of joint 2 is smaller at the right k̃ than at a tenth and ten times of it."""
     m, i = path(), currents()
     tau = (torque(model("c"), m) + friction(m.qd))[:, 1]
     low, right, high = (float(np.sum(tau - k * i[:, 1])) for k in (0.1 * K[1], K[1], 10.0 * K[1]))

@@ -48,7 +48,7 @@ def mean_elbow_torque(name: str) -> float:
 
 
 def closed_loop_differs() -> bool:
-    """Whether any model's closed loop answers an acceleration command other than by that acceleration."""
+    """Return whether any model's closed loop answers an acceleration command other than by that acceleration."""
     m = path()
     rows = slice(0, len(m.t), 50)
     for name in ("legacy", "a", "b", "c"):
