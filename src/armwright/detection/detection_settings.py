@@ -39,7 +39,7 @@ DEFAULTS: Mapping[str, Any] = {
 """preset: arm, rate, sensors (`detection_presets`); robot: another arm, loaded with ``load``. contact: of `CONTACTS`.
 moves: how many; free: runs without contact for each with one. learning_moves, learning_runs: other moves, to learn
 thresholds for `false_alarms` per hour. spread: entries of `Spread`."""
-OTHERS = 1_000_003  # from the seed of the moves to that of the moves that thresholds are learned from
+OTHERS = 1_000_003  # added to the seed of the moves for the moves that thresholds are learned from
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,7 @@ def glide(a: Reference, q1: Array, qd1: Array, seconds: float) -> Trajectory:
 
 Felt = TypeVar("Felt")
 Progress = Callable[[float, int], Any]
-SLICE = 0.5  # [s] between signs of progress: often enough for a person
+SLICE = 0.5  # [s] between reports of progress: often enough for a person
 STALLED = 4.0 * SETTLE  # [s] after a motion's end without arriving: something holds the arm
 AT_ONCE = 0.1  # [s] in which an arm that sets out from rest moves by a millimetre or two: it touched before it moved
 
@@ -151,7 +151,7 @@ class ExplorationRun(ABC, Generic[Felt]):
                 self.end("reached")
                 break
             if past > self.patience:
-                felt = self.place()  # no alarm told: it never let go of the last contact, or pushes too gently
+                felt = self.place()  # no alarm came: the last contact never ended, or the arm pushes too gently
         return felt
 
     def touched(self, felt: Felt) -> None:

@@ -192,7 +192,7 @@ def grid_task(task: GridTask, arm: Robot, world: Any) -> GridTask:
     start, goal = task.start, task.goal
     if known is not None and not own_map:
         goal = known.goal if goal is None else goal
-        if start is None and task.near is None:  # another configuration begins where it has the tool
+        if start is None and task.near is None:  # another configuration begins where its tool is
             start = known.start
     if start is None:
         start = tuple(int(c) for c in where.grid.cell(there[:3, 3]))

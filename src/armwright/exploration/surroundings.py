@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 SHORT = {"A": "layout-a", "B": "layout-b"}
-NUMBERS = 4  # of a cylinder: x, y, radius, stiffness
+NUMBERS = 4  # numbers per cylinder: x, y, radius, stiffness
 
 
 @dataclass(frozen=True, slots=True, eq=False)

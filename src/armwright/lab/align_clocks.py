@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 LEAST_LIKENESS = 0.3  # correlation below which a window says nothing
-REACH = 0.06  # [s] about the offset of the whole record in which a window's own is looked for
+REACH = 0.06  # [s] search range of a window's offset about that of the whole record
 
 
 class Alignment(NamedTuple):

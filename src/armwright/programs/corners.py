@@ -44,7 +44,7 @@ def zone_size(leg: Leg, following: Leg, move: Move) -> float:
     if isinstance(blend, BySpeed):
         if isinstance(move.speed, ToolRate) and isinstance(move.acceleration, ToolRate):
             return (blend.value * move.speed.linear) ** 2 / (2.0 * move.acceleration.linear)
-        return 0.25 * blend.value**2 * min(leg.length, following.length)  # a trapezoid's ramp, were it half the leg
+        return 0.25 * blend.value**2 * min(leg.length, following.length)  # a trapezoid's ramp of half the leg
     return 0.0
 
 

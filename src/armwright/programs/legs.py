@@ -99,7 +99,7 @@ class Walker:
             goal[known] = target.q[known]
             return goal
         options = self.postures.get(index)
-        if options is None:  # its orientation is that of the arm here, or there is no closed form
+        if options is None:  # the target keeps the arm's orientation, or there is no closed form
             T = pose_of(move, (fk(self.robot, q) @ tool_of(move))[:3, :3])
             found: Any = ik(self.robot, _flange(move, T), seed=q, limits=False)
             options = found.solutions
@@ -152,7 +152,7 @@ class Walker:
         P, R = np.array([T[:3, 3] for T in poses]), np.array([T[:3, :3] for T in poses])
         turns = np.array([log_so3(b @ a.T) for a, b in pairwise(R)])
         segments = spline_segments(P, R[:-1], turns, tangents=(tangent, None))
-        # inside the curve the points are passed, whatever is said there
+        # inside the curve the points are passed, whatever their blend says
         blends = [*(Tangent() for _ in indices[1:]), moves[indices[-1]].blend]
         parts = zip(indices, segments, poses[1:], blends, strict=True)
         return [Leg(k, s.length, s, np.zeros((0, 0)), T, blend) for k, s, T, blend in parts]

@@ -99,7 +99,7 @@ def pace(robot: Robot, program: Program, route: Route, rated: Ratings, *, keep_a
         motors = np.abs(dq @ rated.motors.T).max(axis=(1, 2), initial=0.0)
         slow = np.stack([rated_speed / v[0], motors, leading / v[1], reach / v[2], turn / v[3]])
         slow[4] = np.where(tooled, slow[4], 0.0)
-        # a move alone between stops is stretched to its duration afterwards; in company it has a mean speed
+        # a move alone between stops is stretched to its duration afterwards; among others it has a mean speed
         slow = np.concatenate([slow, np.where(_alone(route), 0.0, v[4] / length[owner])[None]])
         # a turn on the spot has no travel to accelerate: the joints' ratings bound it unless its own turning does
         keep = ~tooled | route.rounded | np.isfinite(a[0]) | ((travel < 1e-9) & np.isinf(a[3])) | keep_acceleration

@@ -61,7 +61,7 @@ def _what_works(walker: Walker, path: ToolPath, tool: Array, q: Array, error: Pa
     return "a joint move (PTP, MoveJ, movej) past this place, or another orientation of the tool"
 
 
-TURNING_BACK = np.radians(170.0)  # beyond this a corner cannot be passed at any speed worth the name
+TURNING_BACK = np.radians(170.0)  # beyond this a corner cannot be passed at a useful speed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from armwright.simulation.session import Session
     from armwright.types import Array
 
-DOUBT = 0.05  # [s] before an alarm in which the arm may have touched already: ten times what a contact is felt after
+DOUBT = 0.05  # [s] before an alarm in which the arm may already have touched: ten times the delay of an alarm
 STEP = 0.01  # [m] of motion between configurations of the trail: two thirds of the ball about a felt place
-THIN = 5  # rows apart that are looked at: at 0.25 m/s and 500 Hz 2.5 mm
-ALONG = np.linspace(0.0, 1.0, 7)  # of a link's axis, for the grid that is drawn: 7 cm apart on a UR5's upper arm
+THIN = 5  # every fifth recorded row is used: 2.5 mm apart at 0.25 m/s and 500 Hz
+ALONG = np.linspace(0.0, 1.0, 7)  # points along a link's axis for the drawn grid: 7 cm apart on a UR5's upper arm
 
 
 class ArmRun(ExplorationRun[FeltContact]):
@@ -56,7 +56,7 @@ class ArmRun(ExplorationRun[FeltContact]):
         q0 = np.array(session.state[0][: session.parts.n])
         self.trail: list[Array] = [q0]  # driven through without contact, the last one free as far as known
         self.row = 0  # first recorded row of the present leg
-        self.planning = 0.0  # [s] of computing
+        self.planning = 0.0  # [s] spent on planning
 
     @property
     def map(self) -> TouchMap:

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
 TRIES = 2000  # worlds drawn before giving up: a bound; the first twenty seeds need 64 at most
-ROOM = 0.05  # [m] between the world and the arm at start and goal, as much as it gives way by when it retracts
+ROOM = 0.05  # [m] between the world and the arm at start and goal: as far as the arm retracts
 TURN = (1.2, 2.4)  # [rad] of the first joint between start and goal: a fifth to two fifths of a turn
 SURFACE: dict[str, Any] = {
     "stiffness": 1e5,
     "damping": 200.0,
     "friction": 0.2,
 }  # [N/m, N s/m, -] as of the world "bench"
-PATIENT = Budget(duration=300.0)  # [s] of a run, several times what those that arrive take
-FALSE = 0.03  # [m] from every surface: a mark that far off is wrong
+PATIENT = Budget(duration=300.0)  # [s] of a run: several times the duration of runs that arrive
+FALSE = 0.03  # [m]: a mark farther than this from every surface is wrong
 FAR = 5000  # iterations of the oracle, twice those of a patient plan of the arm
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 TURNS = 8  # orientations about the tool's axis that are tried for a position alone: every 45 degrees
-TILTS = (0.0, 0.5, -0.5)  # [rad] of the tool that are tried, upright first
+TILTS = (0.0, 0.5, -0.5)  # [rad] tilts of the tool that are tried, upright first
 
 
 def configuration(robot: Robot, value: Any, what: str) -> Array:
@@ -131,13 +131,13 @@ def _solved(robot: Robot, poses: Array, q0: Array) -> Array:
     return Q[np.argsort(np.linalg.norm(Q - q0, axis=1), kind="stable")]
 
 
-AROUND = 2.0  # [rad] about start and goal that is searched: a third of a turn, enough to go around a pillar
+AROUND = 2.0  # [rad] searched about start and goal: a third of a turn, enough to go around a pillar
 CELL = 0.05  # [m] of the grid that the maps are drawn on: about the radius of a UR5's links
-ACROSS = 30.0  # such cells to the end of the arm's reach at most, so that a long arm's grid stays below 63³
-QUIET = 0.05  # [N m] that an estimate of torque is never more certain than: a perfect model leaves no residual
-ITERATIONS = 2500  # of the planner where it has to be patient, half of its default: there are six cautions to try
-QUICK, QUICK_SECONDS = 300, 2.0  # iterations, or seconds, where a way may be closed by places of doubt only
-SAMPLES = 512  # configurations that tell how far the arm reaches, for drawing only
+ACROSS = 30.0  # most cells up to the end of the arm's reach, so that a long arm's grid stays below 63³
+QUIET = 0.05  # [N m] least deviation of a torque estimate: a perfect model leaves no residual
+ITERATIONS = 2500  # of a patient planner: half of its default, as there are six cautions to try
+QUICK, QUICK_SECONDS = 300, 2.0  # iterations, or seconds, where only places of doubt may close a way
+SAMPLES = 512  # random configurations that estimate the arm's reach, for drawing only
 SAME = 1e-6  # [rad, m] within which start and goal are one
 
 

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from armwright.simulation.session import Session
     from armwright.types import Array
 
-SHARE = 0.02  # of the torques that the observer's lag of 10 ms leaves unexplained, if a push rises within half a second
-ENOUGH = 0.9  # of the probability that the kept places hold together: one contact in ten was at none of them
+SHARE = 0.02  # of the torques left unexplained by the observer's lag of 10 ms, if a push rises within half a second
+ENOUGH = 0.9  # share of the probability that the kept places hold together: one contact in ten was at none of them
 APART = 0.03  # [m] between the places that are kept: what "located" means (`isolate`)
-MOST = 12  # of them: more would close every way
-CERTAIN = 0.95  # of the probability within `APART` of the likeliest place, at which it is one place; as in `isolate`
+MOST = 12  # places that are kept: more would close every way
+CERTAIN = 0.95  # share of the probability within `APART` of the likeliest place that makes it one; as in `isolate`
 SWEPT = 1e-3  # weight of places where the arm has been: it may have scratched by
 
 
@@ -130,8 +130,8 @@ def _kept(points: Array, p: Array) -> list[int]:
     return kept
 
 
-BRAKE = 0.06  # [s] to a stand: what the arm runs on by (8 mm at 0.25 m/s) presses on what it touches
-LISTEN = 2.0 * BRAKE  # [s] from the alarm on in which the largest torque is waited for: the observer lags by 10 ms
+BRAKE = 0.06  # [s] to a stop: the braking distance (8 mm at 0.25 m/s) presses on what the arm touches
+LISTEN = 2.0 * BRAKE  # [s] after the alarm in which the torque may still grow: the observer lags by 10 ms
 LOOK = 0.004  # [s] between looks: two ticks of 500 Hz, less than the observer's lag
 LOOK_BACK = 1.0  # [s] before an alarm in which the truth about a contact is looked for: longer than any delay
 AGAIN = 0.01  # [m] within which a place is one that was felt before
@@ -174,7 +174,7 @@ def listen(run: ArmRun) -> FeltContact:
     """Brake to where the arm is and find the places that explain the largest change of torque felt while doing so."""
     session, noise = run.session, run.job.noise
     at = session.time
-    # without an alarm, something has been holding the arm for long: what was felt just before belongs to it
+    # without an alarm, something has held the arm for a while: what was felt just before belongs to it
     level = level_before(recent(session, WINDOW + GAP), session.parts.period) if alarmed(session) else None
     covariance = noise.later if level is None else noise.soon
     level = np.zeros(session.parts.n) if level is None else level
@@ -203,7 +203,7 @@ def contact_of(run: ArmRun, felt: FeltContact) -> Contact:
     if len(before) and time[before[-1]] > felt.time - EPISODE:
         gaps = np.flatnonzero(np.diff(time[before]) > EPISODE)
         began = float(time[before[gaps[-1] + 1 if len(gaps) else 0]])
-        # the torque is heard through a filter: what touched hardest until then
+        # the torque is felt through a filter, so the hardest touch until then is taken
         span = np.flatnonzero((time[truth.step] >= began) & (time[truth.step] <= felt.heard + 1e-9))
         main = span[int(np.argmax(np.linalg.norm(truth.force[span], axis=1)))]
         link, shape = truth.links[truth.body[main]], truth.shapes[truth.shape[main]]

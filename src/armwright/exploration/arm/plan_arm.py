@@ -63,8 +63,8 @@ class ArmJob:
     noise: TorqueNoise
 
 
-NARROW = RADIUS / 3.0  # [m] of the ball about a likely place where there is little room
-LEAST = DEEP  # [m] of the ball about a sure place where there is hardly any: what a link may scratch by
+NARROW = RADIUS / 3.0  # [m] radius about a likely place where there is little room
+LEAST = DEEP  # [m] radius about a sure place where there is hardly any room: a link may scratch this deep
 
 
 class Caution(NamedTuple):
@@ -100,7 +100,7 @@ RAMP = 0.25  # [s] from rest to the full pace: at 0.25 m/s an acceleration of 1 
 SAME = 1e-6  # [rad] waypoints nearer than this are one: below what joint sensors resolve
 LOOKS = 0.01  # [m] of motion between looks at the spline, less than the ball about a felt place
 FEWEST = 20  # looks at a spline, however short
-TURNS = 0.1  # [m/rad] of a joint that moves no link's end, such as the last one: it gets a pace, too
+TURNS = 0.1  # [m/rad] lever of a joint that moves no link's end, such as the last one: it needs a pace, too
 
 
 def arm_motion(
@@ -142,7 +142,7 @@ def _times(robot: Robot, links: LinkCapsules, rows: Array, speed: float) -> Arra
     way = np.maximum(np.linalg.norm(np.diff(ends, axis=0), axis=-1).max(axis=1), TURNS * turned)
     s = np.concatenate([[0.0], np.cumsum(way)])
     total = float(s[-1])
-    ramp = min(0.5 * speed * RAMP, 0.5 * total)  # way of a ramp
+    ramp = min(0.5 * speed * RAMP, 0.5 * total)  # distance of a ramp
     top = speed * np.sqrt(ramp / (0.5 * speed * RAMP))
     rate = top * top / (2.0 * ramp)
     begin, end = np.sqrt(2.0 * s / rate), np.sqrt(2.0 * np.maximum(total - s, 0.0) / rate)
@@ -154,7 +154,7 @@ def _times(robot: Robot, links: LinkCapsules, rows: Array, speed: float) -> Arra
 
 FORGET = 0.1  # [s] for the observer to forget: ten time constants of its gain of 100 /s
 OFF = 0.05  # [m] that the arm's fastest part gives way: three times the ball about a felt place
-TAKE_OFF = 0.04  # [m] of the trail that is not trusted any more if the arm still touches there, within `OFF`
+TAKE_OFF = 0.04  # [m] of the trail that is no longer trusted if the arm still touches there; less than `OFF`
 MOST_TURN = 0.6  # [rad, m] that a joint gives way at most, where its lever is short
 NUDGE = 1e-3  # [rad, m] for a derivative by differences
 
@@ -214,10 +214,10 @@ def retract(run: ArmRun, q: Array, tau: Array) -> None:
         run.trail.append(target)
 
 
-SPARE = 0.004  # [m] more than is asked for: planners look at configurations 0.02 rad apart, not at what lies between
+SPARE = 0.004  # [m] of extra margin: planners test configurations 0.02 rad apart, not what lies between
 CONFINED = 0.12  # [m]: an arm of which no part gets farther is boxed in; the width of a UR5's links
-GOALS = 2  # of the configurations that will do, how many are planned to: a third is farther, and costs as much time
-RETREAT = 20  # configurations of the trail, 0.2 m of motion, that the arm goes back where there is no way
+GOALS = 2  # goal configurations that are planned to: a third is farther, and costs as much time
+RETREAT = 20  # configurations of the trail (0.2 m of motion) to go back where there is no way
 
 
 class Planned(NamedTuple):

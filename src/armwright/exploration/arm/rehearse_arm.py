@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from armwright.types import Array
     from armwright.world.arm_capsules import LinkCapsules
 
-POINTS = 6  # of every motion: five ways across the search, about half a minute together
+POINTS = 6  # of every motion: five paths across the search, about half a minute together
 BRAKES = 30  # episodes of the covariance, five for each joint of a UR5
-AWAY = 0.8  # [rad] that configurations differ by at most from one to the next: the arm reaches its pace on the way
+AWAY = 0.8  # [rad] between consecutive configurations at most: the arm reaches its pace on the way
 SHORTEST = 0.3  # [s] of motion before a brake: longer than the time to reach the pace
 
 

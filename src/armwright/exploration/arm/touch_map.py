@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 Trust = Literal["all", "likely", "sure", "confirmed"]
-RADIUS = 0.015  # [m] of the ball that stands for a felt place: half of what a sure place may be off by (3 cm)
-BLOCKS = 0.02  # of the arm's reach: motion about a configuration that touched; 2 cm on a UR5, about `RADIUS`
-HALF, LEAST = 0.5, 1e-3  # it is no more than half of the way driven, and no less than this share of the reach (1 mm)
-AGAIN = 2.0  # times that if a configuration within it touched again: doubling ends after a few contacts
-NEAR = 0.15  # of the arm's reach: motion within which configurations are one crowd; a link's width on a UR5
-CROWDED = 1.5  # times that for every configuration of the crowd: five of them reach `NEAR`
+RADIUS = 0.015  # [m] radius of the ball at a felt place: half of a sure place's error (3 cm)
+BLOCKS = 0.02  # share of the reach: motion blocked about a configuration that touched; 2 cm on a UR5, about `RADIUS`
+HALF, LEAST = 0.5, 1e-3  # `BLOCKS` is at most half of the way driven, and at least this share of the reach (1 mm)
+AGAIN = 2.0  # times the blocked motion if a configuration within it touched again: doubling ends after a few contacts
+NEAR = 0.15  # share of the reach: motion within which configurations are one crowd; a link's width on a UR5
+CROWDED = 1.5  # times the blocked motion for every configuration of the crowd: five of them reach `NEAR`
 SAME_PLACE = 0.04  # [m] within which one place explains what was felt at another: both may be off by `RADIUS` and more
 LIKELY = 0.5  # share of the probability from which a place was likelier than not
 DEEP = 0.004  # [m] inside a link that passed: a surface just scratched by is not free space; links yield by a few mm
-THROUGH = RADIUS  # [m] inside a link that passed: whatever was taken to be there is not
-INSIDE = 0.01  # [m] in the arm at the goal: a place so deep in it blocks the goal, though felt with some error
-AGREED = 4  # contacts that agree on a place of which none was sure: twice as many as of sure ones
+THROUGH = RADIUS  # [m] inside a link that passed: what was assumed there is not there
+INSIDE = 0.01  # [m] inside the arm at the goal: a place this deep blocks the goal, in spite of its error
+AGREED = 4  # contacts that must agree on a place if none was sure: twice as many as of sure ones
 AT_ONCE = 200  # configurations looked at together: a few megabytes at a time
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 POINTS = 40  # of a motion: at half a second per cell a minute at most, and an eighth of the UR5's 324 cells
 STRIDE = 3  # cells between configurations at most: longer ways leave the map between them
-TRIES = 10  # times the points that are looked for: inverse kinematics may find none at many of them
+TRIES = 10  # attempts per point: inverse kinematics may find none at many of them
 
 
 def learned_on_grid(setup: Setup, tool: HeldTool, grid: GridMap, pace: float) -> ThresholdFit:
@@ -94,7 +94,7 @@ def _wander(tool: HeldTool, grid: GridMap, q0: Any, rng: np.random.Generator) ->
     return np.array(rows)
 
 
-POSED = 1e-3  # of the entries of a rotation, within which a configuration holds the tool as asked: 000 prints 4 digits
+POSED = 1e-3  # tolerance of a rotation's entries for the tool held as asked: 000 prints 4 digits
 
 
 def explore_grid(

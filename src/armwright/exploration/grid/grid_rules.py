@@ -129,7 +129,7 @@ class Rules:
                 return contact
             if session.time < run.back_until - 0.5 * tick:
                 return None
-            # in the very last tick of the way back: nothing would look at this alarm any more
+            # in the last tick of the way back: nothing would handle this alarm later
         if not run.stepping_back:
             return None
         if not run.links and self._pushes_again(run):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 Cell = tuple[int, ...]
-PASSED = 0.2  # cells within which the tool came by a waypoint: it was in the waypoint's cell, not next to it
+PASSED = 0.2  # cells: a waypoint this near was passed; the tool was in its cell, not next to it
 THIN = 5  # rows apart: at 50 mm/s and 500 Hz half a millimetre
 
 
@@ -134,7 +134,7 @@ class GridRun(ExplorationRun[Contact]):
         self.back_until = 0.0  # [s] when the present step back ends
         self.stepping_back, self.bounces = False, 0
         self.least, self.last = np.inf, np.inf  # [N] felt on the present way back: the least, and at the last look
-        self.ways: list[float] = []  # [m] to the goal as far as known, at every contact that was slid from
+        self.ways: list[float] = []  # [m] known distance to the goal at every contact that was slid from
         self.turned = 1.0  # −1: a surface that has to be followed is followed away from the planner's way
 
     @property

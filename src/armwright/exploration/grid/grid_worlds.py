@@ -33,7 +33,7 @@ ROUND = 1.5e-3  # [m] a cell counts as touched if a shape comes within this: hal
 GAP = 0.03  # [m] between the centres of a wall: the thinnest cylinders just close it
 SQUEEZE = 1.5e-3  # [m] surfaces are soft: a point slips through a neck this tight without being felt (12 N at 1e5 N/m)
 FINE = 12  # points along a cell's edge for the generous oracle: 2 mm apart
-BASE = 0.12  # [m] about the robot's base that is kept free: it stands there
+BASE = 0.12  # [m] kept free about the robot's base
 FREE = 1.2  # cells about the start that are kept free
 STANDARD = "pillars"  # the world whose map random worlds stand on
 
@@ -145,7 +145,7 @@ OUTCOMES = ("reached", "declared unreachable", "gave up", "still in contact")
 TRUTHS: tuple[Oracle, ...] = ("solvable", "narrow", "unsolvable")
 COMPARED = ("contacts", "impulse_ns", "largest_force_n", "tool_path_m", "arrival_s", "median_delay_s")
 FIGURES = (*COMPARED[1:], "first_delay_s", "largest_felt_n", "simulated_s")
-PATIENT = Budget(duration=1200.0)  # [s] twenty minutes: a world that is left earlier was not given up for want of time
+PATIENT = Budget(duration=1200.0)  # [s] twenty minutes: enough that no run ends for lack of time
 
 
 def kind_of_end(run: Exploration) -> str:
@@ -228,7 +228,7 @@ def explore_one(
     """
     try:
         run = explore(robot, world, **{"budget": PATIENT, **options})
-    except ArmwrightError as error:  # one that is refused must not end the others
+    except ArmwrightError as error:  # a refused run must not end the others
         said = {"outcome": "refused", "message": str(error), "reached": False, "contacts": 0, "false_alarms": 0}
         figures = dict.fromkeys(FIGURES, float("nan"))
         return {"world": world.name, "truth": truth, "end": "gave up", **said, **figures}

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 STEP = SLIDE_STEP
 FORCE = 8.0  # [N] to press with: twice `FIRM`, and a third below the threshold of 12 N that made the alarm
-FIRM = 4.0  # [N], smoothed, below which there is no contact: the reference's own jerks are felt with as much at times
+FIRM = 4.0  # [N], smoothed, below which there is no contact: jerks of the reference feel as strong at times
 LOST = 0.5 * FIRM  # [N] below which a force has no direction
 LOST_STEPS = 8  # steps without contact before it counts as lost: `SMOOTH` has then forgotten all but 6 %
 INTEGRAL = 0.25  # share of the missing depth that is corrected in a step: the arm follows a step late, so not all of it
@@ -54,10 +54,10 @@ HARDEST = 2.0  # times `FORCE` that the desired position may press with at most:
 DEEPEST = 0.02  # [m] of the desired position behind the surface: a UR5 yields by less under the hardest press
 SHALLOWEST = -0.2  # cells; where a force is too large the desired position lies before the surface, by at most this
 APPROACH, RETREAT = 0.5, 2.0  # of the sliding speed, along the normal, into the surface and away from it
-MARGIN = ALARM  # [N] above `FORCE` at which sliding has slowed down to
-SLOWEST = 0.2  # of its speed: enough to get away from what pushes
+MARGIN = ALARM  # [N] above `FORCE` at which sliding has slowed down to `SLOWEST`
+SLOWEST = 0.2  # share of the sliding speed: enough to get away from what pushes
 STUCK = 3  # contacts that bring the goal no nearer, after which a surface is followed to its end
-ROUND = 3.0  # cells that the arm must have been away for before it can have come round: as far as it looks ahead
+ROUND = 3.0  # cells that the arm must have been away before it can have come round: as far as it looks ahead
 AROUND = 2  # cells about the tool in which a free one is looked for
 SOFT = 1e-3  # [m/N] of a tool whose law says nothing about its stiffness: twice a UR5's under computed torque
 
@@ -119,7 +119,7 @@ class _Slide:
         gone = float(np.linalg.norm(self.point - self.first))
         self.farthest = max(self.farthest, gone)
         if self.follow and self.farthest > ROUND * size and gone < 0.5 * size:
-            return None  # all the way round
+            return None  # the surface has been followed all the way round
         moved = np.linalg.norm(self.point - self.passed) > HEADWAY * size
         if moved if self.follow else left < self.best - HEADWAY * size:
             self.best, self.since, self.passed = left, time, self.point
@@ -147,7 +147,7 @@ class _Slide:
         """Move the desired position on by a step; False where it must not or cannot."""
         run, session, target = self.run, self.run.session, self._target(tangent)
         if not all(_allowed(run, p) for p in (self.point, target, target + self.depth * self.n)):
-            return False  # along a surface it would get around the map's bounds
+            return False  # along a surface the tool would leave the map's bounds
         try:
             q = run.held_tool.configurations(target[None], self.q, ["point to slide to"])[0]
         except InputError:

@@ -130,7 +130,7 @@ def distance_field(world: World, points: Array) -> Array:
     return np.asarray(compile_function(nearest, {"p": (3,)}, name="nearest_shape")(points))
 
 
-MOST_MAPS = 15  # that one figure shows: five rows of three
+MOST_MAPS = 15  # maps in one figure: five rows of three
 FELT_FILL, SWEPT_FILL, TRUE_FILL, TRUE_EDGE = "#e8976b", "#dcebf5", "#b9c0c8", "#5f6975"
 ACTUAL, ESTIMATED, DESIRED = COLOURS[0], COLOURS[1], "#7a7a7a"
 

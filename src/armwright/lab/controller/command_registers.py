@@ -74,7 +74,7 @@ class Desk:
         """Report that the command under way has been carried out."""
         self.say(DONE)
 
-    # what takes longer than a tick
+    # work that takes longer than a tick
     def ask(self, job: Callable[[], Any], then: Callable[[Any], None]) -> None:
         """Run a job outside the tick; `then` gets the result, unless the program has ended or the job was refused."""
         raise NotImplementedError

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
     from armwright.types import Array
 
-REACH = 3.0  # [m]: positions beyond are refused unseen
+REACH = 3.0  # [m]: positions beyond are refused without a search
 MOST_ANGLE = 4.0 * np.pi
 LEAST_WAY = 1e-6  # [m] between two points of a course
 BACK = -0.985  # cosine between two legs of a course that are nearly opposite: no arc fits
@@ -213,7 +213,7 @@ def _course(c: Controller, calls: Sequence[Call], start: Reference) -> Motion:
     legs = np.diff(poses[:, :3], axis=0)
     ways = np.linalg.norm(legs, axis=1)
     if ways.min() < LEAST_WAY or (np.sum(legs[:-1] * legs[1:], axis=1) < BACK * ways[:-1] * ways[1:]).any():
-        return Chain([partial(motion_of, c, call) for call in calls], start)  # it only turns, or turns back: stop there
+        return Chain([partial(motion_of, c, call) for call in calls], start)  # the path only turns, or turns back
     return ToolCourse(start, poses, [_radius(k) for k in calls[:-1]], *rates(c, v, a, tool=True), c.plant.towards)
 
 

@@ -58,7 +58,7 @@ class Drives:
     def warming(self, dt: float) -> Array:
         """Return (n,) the share 1 − exp(−Δt/T) of the way to the steady temperature per cycle; 0 where unknown."""
         known = np.where(self.heat_is_known, self.thermal_time, np.inf)
-        with np.errstate(divide="ignore"):  # no lag at all: at once
+        with np.errstate(divide="ignore"):  # without a lag the temperature is reached at once
             return np.asarray(-np.expm1(-dt / known))
 
     def within_speeds(self, qd: Traced, *, motors: bool = True) -> Traced:

@@ -258,7 +258,7 @@ class MotorMonitor:
         age = nan if arrived is None else arrived - t
         if self._cycle < 0:
             return self._told(self._begin(t, q), 0, age)
-        # a stream on time goes straight through: everything else is looked at where it is met
+        # a stream on time goes straight through; everything else is handled below
         place = (t - self._origin) / self.dt
         if not isfinite(place):
             return self._told("not finite", 0, age)

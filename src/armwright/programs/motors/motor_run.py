@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-NEAR = 100  # cycles before and after, among which the nearest point of the wished path is looked for
+NEAR = 100  # cycles before and after, searched for the nearest point of the wished path
 
 
 class Deviation(NamedTuple):

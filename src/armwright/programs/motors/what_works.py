@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 EXACT = Algorithm(rule=unlimited, clip=False)
-ROUNDS, LOOKS = 3, 12  # each round puts LOOKS values into the bracket: 13³ of its width
+ROUNDS, LOOKS = 3, 12  # each round tries LOOKS values in the bracket: in the end 1/13³ of its width
 
 
 def exact(robot: Robot, demands: Demand | Sequence[Demand], basis: Basis = "motors") -> list[MotorRun]:
@@ -188,7 +188,7 @@ if TYPE_CHECKING:
 SLOWEST, SLOW, FASTEST = 0.02, 0.2, 8.0
 STEPS = 24  # from SLOW to FASTEST
 HALVINGS = 11  # of a step: to 1e-4
-EASE = 0.99  # by which a program is slowed until nothing at all is flagged
+EASE = 0.99  # factor by which a program is slowed until nothing is flagged
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ def feasible_override(robot: Robot, demand: Demand, basis: Basis = "motors", *, 
     moves = np.unique(demand.moves)
     grid = np.geomspace(SLOW, FASTEST, STEPS)
     flagged = _whole(robot, sampled, grid, moves, basis)
-    if flagged[0].any():  # slow programs are long ones: looked at only if it must be
+    if flagged[0].any():  # slow programs are long: tried only if necessary
         slower = np.geomspace(SLOWEST, SLOW, STEPS // 2 + 1)[:-1]
         grid = np.concatenate([slower, grid])
         flagged = np.concatenate([_whole(robot, sampled, slower, moves, basis), flagged])

@@ -137,7 +137,7 @@ def torque_parts(run: MotorRun, cycle: int) -> dict[str, Array]:
 
 PERIODS = (0.25, 0.5, 1.0, 2.0)  # times the cycle
 MASSES = (0.0, 1.0, 2.0, 5.0)  # [kg] added
-LEAST = 0.5  # of the time-optimal speed, below which it is not worth a figure
+LEAST = 0.5  # share of the time-optimal speed below which no figure is given
 MOST = 1000.0  # [kg]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What 000 is about: its arm, the arm its dynamics describe, its settings and its map (000 §4, §3.10, §3.12).
 
-`patch` is the map, with where the run begins and ends; `step_back`, `generated` and `held_table` are how the report's
-generator steps back and hands its motion on.
+`patch` is the empty map, `START` and `GOAL` are cells of it. `step_back`, `generated` and `held_table` are how the
+report's generator steps back and hands its motion on.
 """
 
 from __future__ import annotations
