@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planning the whole UR5 through random worlds, beside OMPL's RRT-Connect on coal (through Pinocchio), in one process.
+"""Planning the whole UR5 through random worlds, compared with OMPL's RRT-Connect on coal (through Pinocchio).
 
-Both get the same capsules, obstacles, start, goal, bounds and longest edge, and plan with the same seeds. Every path is
-looked at afterwards every `FINE` radians: one that touches counts as none, and is planned again with half the distance
-between tests, at the planner's cost (ours are proved free and have no such distance). The two take turns, problem by
-problem; of every problem the best of `repeats` counts, and of those the median.
+Both run in one process and get the same capsules, obstacles, start, goal, bounds and longest edge, and plan with the
+same seeds. Every path is checked afterwards every `FINE` radians: one that touches counts as none, and is planned again
+with half the distance between tests, at the planner's cost (ours are proved free and have no such distance). The two
+take turns, problem by problem; of every problem the best of `repeats` counts, and of those the median.
 
 python -m armwright.bench.arm_planning [problems] [repeats] [first seed]
 """
@@ -32,7 +32,7 @@ from armwright.robot.load import load
 from armwright.robot.urdf.urdf_write import write_urdf
 
 AROUND = 2.0  # [rad] about start and goal that is searched
-STEP, RESOLUTION, FINE = 0.3, 0.02, 0.002  # [rad] longest edge, between tests, between looks at what was found
+STEP, RESOLUTION, FINE = 0.3, 0.02, 0.002  # [rad] longest edge, between tests, between checks of the found path
 SECONDS = 20.0
 CHECKS = 64
 
@@ -48,7 +48,7 @@ def problem(robot: Any, seed: int) -> tuple[WholeArm, Any, Any, Any, Any]:
 
 
 def touches(arm: WholeArm, path: Any) -> bool:
-    """Whether a path touches something at configurations no farther than `FINE` apart."""
+    """Return whether a path touches something at configurations no farther than `FINE` apart."""
     parts = [a + (b - a) * np.linspace(0, 1, 2 + int(np.abs(b - a).max() / FINE))[:, None] for a, b in pairwise(path)]
     return bool(arm(np.concatenate(parts)).any())
 
@@ -126,7 +126,7 @@ def coal_world(model: Any, arm: WholeArm) -> Any:
     assert links is not None
 
     def along(a: Any, b: Any) -> Any:
-        """Pose of a capsule whose axis, its z, leads from a to b."""
+        """Return the pose of a capsule whose axis, its z, leads from a to b."""
         d = b - a
         size = float(np.linalg.norm(d))
         z = d / size if size > 1e-12 else np.array([0.0, 0.0, 1.0])
@@ -229,7 +229,7 @@ def planning_figures(
 
 
 def _agree(arm: WholeArm, peer: Peer) -> None:
-    """Refuse to measure if the two do not mean the same distances: a wrong answer has no speed."""
+    """Refuse to measure if the two disagree about distances: a wrong answer has no speed."""
     Q = np.random.default_rng(1).uniform(-2.0, 2.0, (16, arm.robot.n))
     ours = arm.clearance(Q)
     for q, mine in zip(Q, ours, strict=True):

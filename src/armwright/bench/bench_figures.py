@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Put measured figures into the documentation.
+"""Measured figures in the documentation, and the promises about speed as a table.
+
+`loop_lines` and `campaign_lines` put what was measured next to what was promised. As a program it puts the tables into
+files:
 
 python -m armwright.bench.bench_figures out/bench.json README.md docs/speed.md
 
 Each file has two marker lines; what stands between them is replaced. Figures are never typed by hand.
-
-The promises about speed as a table: what was measured, and what was promised.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _judged(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return the rows that were measured, beside what was promised."""
+    """Return the rows that were measured, with what was promised."""
     out = []
     for line, figure, unit, sign, target in rows:
         if figure is None or figure != figure:
@@ -229,7 +230,7 @@ def figure(value: float) -> str:
 
 
 def cell(entries: dict[str, Any], peer: str) -> str:
-    """One peer's time and how many times ours it is."""
+    """Return one peer's time and how many times ours it is."""
     if peer not in entries:
         return "–"
     return f"{nanoseconds(entries[peer]['best'])} ({entries[peer]['best'] / entries['armwright']['best']:.3g} ×)"

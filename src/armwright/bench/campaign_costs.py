@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What campaigns cost: CPU of all their processes together, peaks of memory, files, questions. Linux.
+"""What campaigns cost: CPU of all their processes together, peaks of memory, files, queries (Linux).
 
 CPU seconds are those of a coordinator and all its processes (``wait4``): what other programs do on the machine changes
-them little. Engines are compared with the serial one on the same items.
-
-Put what campaigns cost into their page.
+them little. Engines are compared with the serial one on the same items. As a program it puts the figures into their
+page:
 
 python -m armwright.bench.campaign_costs out/campaigns.json docs/howto/campaigns.md
 """
@@ -32,7 +31,7 @@ from armwright.campaigns.summary import ask
 from armwright.campaigns.work import START
 
 WORKERS = 2
-FEW, MANY = 100, 2100  # empty chunks: their difference is free of what starting costs
+FEW, MANY = 100, 2100  # empty chunks: their difference is free of the cost of starting
 DETECTIONS = CampaignPlan(
     "detection", 1, 131, {"learning_runs": 400, "observers": ["momentum", "closed-loop"]}, chunk=1000
 )
@@ -55,7 +54,7 @@ def campaign_figures(
     Args:
         largest: number of detections; sizes are 100, 1,000 … up to it.
         place: an empty folder; a few hundred megabytes go there.
-        explorations: how many.
+        explorations: their number.
         tell: called with what is measured next.
     """
     tell("campaigns: an empty chunk")
@@ -74,7 +73,7 @@ def campaign_figures(
 
 
 def empty_chunks(place: Path) -> dict[str, float]:
-    """CPU [s] of one empty chunk by engine, and of it the scheduler's where that is a process of its own."""
+    """Return the CPU [s] of one empty chunk by engine, and the scheduler's share where it is a process of its own."""
     stores = [
         create_store(place / f"empty-{count}", CampaignPlan(EMPTY, count, 0, chunk=1)).folder for count in (FEW, MANY)
     ]
@@ -96,7 +95,7 @@ def empty_chunks(place: Path) -> dict[str, float]:
 
 
 def drain(engine: str, folder: str, address: str | None) -> None:
-    """Compute all chunks by an engine and throw them away: what an engine costs without a store."""
+    """Compute all chunks by an engine and discard them: what an engine costs without a store."""
     from armwright.campaigns import campaign_run as serial
     from armwright.campaigns.engines import dask_engine as dask
     from armwright.campaigns.engines import processes
@@ -114,7 +113,7 @@ def drain(engine: str, folder: str, address: str | None) -> None:
 
 
 def growth(place: Path, plan: CampaignPlan, items: int, name: str) -> list[dict[str, Any]]:
-    """CPU [s], memory [MB] and files [MB] of one campaign by every engine; what is learned is learned once before."""
+    """Return CPU [s], memory [MB] and files [MB] of one campaign by every engine; learning is done once before."""
     first, out = create_store(place / f"{name}-prepared", plan), []
     for engine in ("serial", "processes", "dask"):
         folder = place / f"{name}-{items}-{engine}"
@@ -127,7 +126,7 @@ def growth(place: Path, plan: CampaignPlan, items: int, name: str) -> list[dict[
 
 
 def learning(place: Path, runs: int) -> dict[str, float]:
-    """Memory [MB] of a whole small campaign of detections, and of the process that learns its thresholds."""
+    """Return the memory [MB] of a whole small campaign of detections, and of the process that learns its thresholds."""
     file = place / f"learning-{runs}.toml"
     observers = json.dumps(DETECTIONS.settings["observers"])
     file.write_text(
@@ -138,7 +137,7 @@ def learning(place: Path, runs: int) -> dict[str, float]:
 
 
 def questions(place: Path, source: Path) -> dict[str, float]:
-    """10⁶ rows, made of a smaller campaign's over and over: size [MB], time to an answer [s]; 10⁴ chunks: CPU [s]."""
+    """Return size [MB] and time [s] of a query on 10⁶ rows copied from a smaller campaign; CPU [s] of 10⁴ chunks."""
     small = open_store(source)  # of at least one whole chunk
     plan = CampaignPlan(small.plan.kind, 1_000_000, small.plan.seed, small.plan.settings, small.plan.chunk)
     folder = place / "million"
@@ -160,7 +159,7 @@ def questions(place: Path, source: Path) -> dict[str, float]:
 
 
 def measured(*words: Any) -> dict[str, float]:
-    """Run Python: CPU [s] of all its processes, peaks of memory [MB] of the process itself and of its largest child."""
+    """Run Python; return CPU [s] of all its processes, peak memory [MB] of the process and of its largest child."""
     own = worker = 0.0
     with tempfile.TemporaryFile() as said:
         run = subprocess.Popen([sys.executable, *map(str, words)], stdout=subprocess.DEVNULL, stderr=said)
@@ -180,7 +179,7 @@ def measured(*words: Any) -> dict[str, float]:
 
 @contextlib.contextmanager
 def _hosts(file: Path) -> Iterator[tuple[str, int]]:
-    """A scheduler and its workers as a user starts them, on loopback; yields its address and process."""
+    """Start a scheduler and its workers as a user does, on loopback; yield its address and process."""
     line = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(file)]
     dask, quiet = str(Path(sys.executable).with_name("dask")), subprocess.DEVNULL
     started = [subprocess.Popen([dask, "scheduler", *line], stdout=quiet, stderr=quiet)]

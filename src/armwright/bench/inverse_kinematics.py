@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numeric inverse kinematics of a seven-axis arm beside others, in one process, target by target in turns.
+"""Numeric inverse kinematics of a seven-axis arm compared with others, in one process, target by target in turns.
 
 Warm: the seed is about 0.05 rad per joint off, as in a control loop. Cold: from the middle of the ranges, with random
 restarts where a library has them. A call counts as solved where its result, by our forward kinematics, is within
@@ -31,7 +31,7 @@ Solver = Callable[[Any, Any], Any]
 
 
 def rtb_solver(robot: Any) -> Solver:
-    """`ik_LM` of the arm as modified Denavit–Hartenberg links."""
+    """Return `ik_LM` of the arm as modified Denavit–Hartenberg links."""
     import roboticstoolbox as rtb
     from spatialmath import SE3
 
@@ -52,7 +52,7 @@ def rtb_solver(robot: Any) -> Solver:
 
 
 def model_of(robot: Any) -> Any:
-    """Pinocchio's model of the arm and the index of its tool frame."""
+    """Return Pinocchio's model of the arm and the index of its tool frame."""
     import pinocchio as pin
 
     with tempfile.TemporaryDirectory() as folder:
@@ -66,7 +66,7 @@ def model_of(robot: Any) -> Any:
 
 
 def pinocchio_solver(robot: Any) -> Solver:
-    """Damped least squares on log6, the loop of Pinocchio's own example."""
+    """Return damped least squares on log6, the loop of Pinocchio's own example."""
     import pinocchio as pin
 
     model, tool = model_of(robot)
@@ -88,7 +88,7 @@ def pinocchio_solver(robot: Any) -> Solver:
 
 
 def pink_solver(robot: Any) -> Solver:
-    """A frame task in pink, steps until the error is small."""
+    """Return a frame task in pink, stepped until the error is small."""
     import pink
     import pinocchio as pin
     from pink.tasks import FrameTask
@@ -115,7 +115,7 @@ def pink_solver(robot: Any) -> Solver:
 def inverse_figures(
     targets: int = 60, repeats: int = 3, tell: Callable[[str], None] = lambda text: None
 ) -> dict[str, dict[str, float]]:
-    """Return, per solver and start, the median time [s] and the share of targets solved; who is missing is told."""
+    """Return, per solver and start, the median time [s] and the share of targets solved; report who is missing."""
     robot = load("panda")
     rng = np.random.default_rng(0)
     q = rng.uniform(0.9 * robot.lower + 0.1 * robot.upper, 0.1 * robot.lower + 0.9 * robot.upper, (targets, robot.n))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lab's arm, tick by tick as its clock calls it: 2 ms with servo, observer and detector, and what is published."""
+"""Benchmark of the lab's arm: one tick of 2 ms as its clock calls it, with servo, observer, detector and publishing."""
 
 from __future__ import annotations
 

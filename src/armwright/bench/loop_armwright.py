@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This library's closed loops. A loop is compiled once, as the peers' models are built once; the runs are timed.
+"""Benchmark of this library's closed loops.
 
-``loop/simulate`` and the long runs are the exception: whole calls of `simulate`, with its checks and the recording.
+A loop is compiled once, as the peers' models are built once; the runs are timed. ``loop/simulate`` and the long runs
+are the exception: whole calls of `simulate`, with its checks and the recording.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ IRB140_GOAL = (np.pi / 2, 0.0, -np.pi / 2, np.pi, np.pi / 2, -np.pi)
 
 
 def own_law(arm: Any, q: Any, qd: Any, ref: Any) -> Any:
-    """Computed torque as a user writes it; traced."""
+    """Return computed torque as a user writes it; traced."""
     return rnea(arm, q, qd, ref.qdd + KP * (ref.q - q) + KD * (ref.qd - qd))
 
 
@@ -92,7 +93,7 @@ def register(task: dict[str, Any]) -> None:
 
 
 def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:
-    """One at a time and a thousand together, from different starts and, with noisy encoders, with different seeds."""
+    """Time one at a time and a thousand together, from different starts and, with noisy encoders, different seeds."""
     starts = q0 + np.random.default_rng(5).uniform(-0.05, 0.05, (MANY, 6))
     sensors = JointSensors(position_noise=1e-4, velocity_noise=1e-3)
     noisy: dict[str, Any] = {"sensors": sensors}
@@ -131,7 +132,7 @@ def _callback(robot: Any, path: Any, q0: Any) -> None:
     kp, kd = inertia_gains(robot, q0, 10.0)
 
     def python_law(q: Any, qd: Any, ref: Any) -> Any:
-        """A law that branches on a value, so it cannot be traced and is called once per tick."""
+        """Branch on a value, so that this law cannot be traced and is called once per tick."""
         if abs(q[0]) > 10.0:
             return 0.0 * q
         return kp * (ref.q - q) + kd * (ref.qd - qd)
@@ -146,7 +147,7 @@ def _callback(robot: Any, path: Any, q0: Any) -> None:
 
 
 def _explore() -> None:
-    """000's run through its first layout, planning, inverse kinematics and recording included; it ends on arrival."""
+    """Time 000's run through its first layout, planning, inverse kinematics and recording included."""
 
     def run() -> Any:
         return explore_published("ur5-ragazzon-published", "A", budget=Budget(50.0))
@@ -157,7 +158,7 @@ def _explore() -> None:
 
 
 def _stiff() -> None:
-    """002's first closed loop: 5 s, poles down to -22,700 1/s, by both formulations."""
+    """Time 002's first closed loop: 5 s, poles down to -22,700 1/s, by both formulations."""
     robot, law = load("irb140"), pd_gravity(IRB140_KP, IRB140_KD)
     options = {"q0": np.zeros(6), "integrator": "rodas3", "continuous": True}
     goal = np.array(IRB140_GOAL)
@@ -175,7 +176,7 @@ def _stiff() -> None:
 
 
 def _still(robot: Any, law: Any, goal: Any, options: dict[str, Any]) -> Callable[[], Any]:
-    """A run towards a constant configuration; the reference stays what it was."""
+    """Return a run towards a constant configuration; the reference does not change."""
     session = prepare(robot, law, goal, **options)
     x = session.state
 
@@ -189,7 +190,7 @@ def _still(robot: Any, law: Any, goal: Any, options: dict[str, Any]) -> Callable
 
 
 def _recording(robot: Any, law: Any, q0: Any) -> None:
-    """50 s at 1 kHz, whole calls: next to nothing kept, every tick kept, and saved."""
+    """Time 50 s at 1 kHz, whole calls: next to nothing kept, every tick kept, and saved."""
     path, folder = quintic_spline(waypoints(), LONG), Path(tempfile.mkdtemp(prefix="armwright-bench-"))
 
     def run(every: int = 1) -> Any:

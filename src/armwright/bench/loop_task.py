@@ -16,21 +16,21 @@ TICKS = round(DURATION / PERIOD)
 KP, KD = 100.0, 20.0
 CHECKED_TICKS = 150  # compared with the NumPy source run on floats
 START = (0.1, -1.2, 1.0, -0.5, 0.3, 0.2)
-NUDGE = (0.05, -0.05, 0.05, -0.05, 0.05, -0.05)  # the run begins beside the reference, so that feedback has work
+NUDGE = (0.05, -0.05, 0.05, -0.05, 0.05, -0.05)  # the run begins off the reference, so that feedback has work
 
 
 def waypoints() -> Any:
-    """Rows (7, 6) of the spline."""
+    """Return the rows (7, 6) of the spline."""
     return np.array(START) + np.random.default_rng(3).uniform(-0.6, 0.6, (7, 6))
 
 
 def start() -> Any:
-    """Initial position (6,)."""
+    """Return the initial position (6,)."""
     return waypoints()[0] + NUDGE
 
 
 def python_loop(inverse: Any, forward: Any, task: Any, ticks: int = TICKS) -> Any:
-    """The loop in NumPy around a library's inverse(q, v, a) and forward(q, v, tau); returns the final state (12,)."""
+    """Run the loop in NumPy with a library's inverse(q, v, a) and forward(q, v, tau); return the final state (12,)."""
     q_ref, qd_ref, qdd_ref = (list(task[key]) for key in ("q_ref", "qd_ref", "qdd_ref"))
     q, v = task["q0"].copy(), np.zeros(6)
     h, half, sixth = PERIOD, 0.5 * PERIOD, PERIOD / 6.0
@@ -65,6 +65,6 @@ def prepare_task(folder: Path) -> None:
 
 
 def load_task(folder: Path) -> dict[str, Any] | None:
-    """The task, or None where the loop is not to be measured."""
+    """Return the task, or None where the loop is not to be measured."""
     path = folder / "loop" / "task.npz"
     return dict(np.load(path)) if path.exists() else None

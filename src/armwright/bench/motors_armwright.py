@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Algorithm 1 of 001 on its demonstration, made 884 cycles long: one run, variants side by side, the monitor."""
+"""Benchmark of Algorithm 1 of 001 on its demonstration of 884 cycles: one run, lanes of variants, the monitor."""
 
 from __future__ import annotations
 

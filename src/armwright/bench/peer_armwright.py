@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This library: one kernel object serves single calls (new arrays, or `out` given) and batches."""
+"""Worker for this library: one kernel object serves single calls (new arrays, or `out` given) and batches."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CasADi: spatial RNEA, CRBA and ABA as a user would write them, compiled with gcc where there is one.
+"""Worker for CasADi: spatial RNEA, CRBA and ABA as a user would write them, compiled with gcc where there is one.
 
 Single calls go through FunctionBuffer (buffers preset), the quickest way CasADi has from Python.
 """
@@ -40,7 +40,7 @@ def rotation(i):
 
 
 def transform(i):
-    """Motion transform from the parent to body i, angular part first."""
+    """Return the motion transform from the parent to body i, angular part first."""
     E = rotation(i).T
     return cs.vertcat(cs.horzcat(E, cs.SX(3, 3)), cs.horzcat(-E @ cs.sparsify(cs.DM(skew(p0[i]))), E))
 

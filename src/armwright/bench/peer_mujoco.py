@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MuJoCo: mj_inverse, mj_forward and the pieces; rollout of one Euler step as its batch of forward dynamics."""
+"""Worker for MuJoCo: mj_inverse, mj_forward and the pieces; rollout of one Euler step as batch of forward dynamics."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pinocchio: single calls as a user writes them; batches by its own parallel functions, on one thread."""
+"""Worker for Pinocchio: single calls as a user writes them; batches by its own parallel functions, on one thread."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robotics Toolbox for Python: the arm as modified Denavit–Hartenberg links with its C recursion."""
+"""Worker for Robotics Toolbox for Python: the arm as modified Denavit–Hartenberg links with its C recursion."""
 
 from __future__ import annotations
 

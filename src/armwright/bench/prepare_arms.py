@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write what every worker starts from: the same arms as URDF, MJCF and arrays, the same inputs, reference results.
+"""What every worker starts from: the same arms as URDF, MJCF and arrays, the same inputs, reference results.
 
 References are the library's NumPy source run on floats (no compiler), with LAPACK for the linear solve and fourth-order
 differences for derivatives; a worker that disagrees with them is not timed.
@@ -30,7 +30,7 @@ BATCH = {"ur5": 10_000, "n30": 2_048, "n50": 2_048}
 
 
 def random_arm(n: int, seed: int) -> Robot:
-    """A serial arm of n revolute joints with general twists, offsets and full inertia tensors."""
+    """Return a serial arm of n revolute joints with general twists, offsets and full inertia tensors."""
     rng = np.random.default_rng(seed)
     bodies = []
     for i in range(n):
@@ -58,12 +58,12 @@ def random_arm(n: int, seed: int) -> Robot:
 
 
 def arm(name: str) -> Robot:
-    """One of the arms that are measured."""
+    """Return one of the arms that are measured."""
     return bare(load("ur5")) if name == "ur5" else random_arm(int(name[1:]), int(name[1:]))
 
 
 def differences(function: Any, x: Any, h: float = 1e-3) -> Any:
-    """Jacobian of function(x) by fourth-order central differences."""
+    """Return the Jacobian of function(x) by fourth-order central differences."""
     columns = []
     for k in range(len(x)):
         e = np.zeros(len(x))
@@ -74,12 +74,12 @@ def differences(function: Any, x: Any, h: float = 1e-3) -> Any:
 
 
 def forward(tree: Tree, q: Any, qd: Any, tau: Any) -> Any:
-    """Forward dynamics by LAPACK."""
+    """Return forward dynamics by LAPACK."""
     return np.linalg.solve(crba(tree, q), tau - bias(tree, q, qd))
 
 
 def slopes(tree: Tree, q: Any, qd: Any, x: Any) -> dict[str, Any]:
-    """Derivatives of inverse and forward dynamics at one state."""
+    """Return derivatives of inverse and forward dynamics at one state."""
     return {
         "dtau_dq": differences(lambda v: rnea(tree, v, qd, x), q),
         "dtau_dqd": differences(lambda v: rnea(tree, q, v, x), qd),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program of twelve moves read, planned and run through Algorithm 1; planning as programs grow.
+"""Benchmark of programs: twelve moves read, planned and run through Algorithm 1, and planning as programs grow.
 
-How long planning takes as a program grows: rings of blended lines, best of a few turns.
+Programs that grow are rings of blended lines, timed as the best of a few turns:
 
 python -m armwright.bench.programs_armwright [robot] [repeats]
 """
@@ -50,7 +50,7 @@ def ring(robot: Robot, n: int, *, blend: bool, rated: bool) -> Program:
 
 
 def main() -> None:
-    """Print milliseconds a program and a move."""
+    """Print milliseconds per program and per move."""
     robot = load(sys.argv[1] if len(sys.argv) > 1 else "rl15")
     repeats = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     print(f"{'corners':10} {'acceleration':14} {'moves':>6} {'ms':>9} {'ms/move':>8}")

@@ -25,7 +25,7 @@ PARTS = ("core", "loop", "plan", "campaigns")
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were taken on."""
+    """Return what the figures were taken on."""
     model = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as f:
@@ -44,7 +44,7 @@ def machine() -> dict[str, Any]:
 
 
 def ratios(result: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """How many times faster than each peer, per case.
+    """Return how many times faster than each peer, per case.
 
     A peer that only has preset buffers (``single_out``) is compared with our ``single_out``; one that only returns new
     arrays is compared with our ``single``.
@@ -58,12 +58,12 @@ def ratios(result: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def part(case: str) -> str:
-    """Which part of the benchmark a case belongs to."""
+    """Return the part of the benchmark that a case belongs to."""
     return "loop" if case.startswith("loop/") else "core"
 
 
 def planning(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
-    """Planning in joint space beside OMPL, in this process; empty, with the reason told, where that is missing."""
+    """Return figures of planning in joint space against OMPL; empty, with the reason told, where that is missing."""
     try:
         from armwright.bench.arm_planning import planning_figures
 
@@ -74,7 +74,7 @@ def planning(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
 
 
 def inverse(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
-    """Inverse kinematics beside others, in this process; empty, with the reason told, where one of them fails."""
+    """Return figures of inverse kinematics against others, in this process; empty, with the reason told, on failure."""
     from armwright.bench.inverse_kinematics import inverse_figures
 
     try:
@@ -85,7 +85,7 @@ def inverse(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
 
 
 def campaigns(folder: Path, largest: int, tell: Callable[[str], None]) -> dict[str, Any]:
-    """What campaigns cost (Linux); empty, with the reason told, where that cannot be measured."""
+    """Return what campaigns cost (Linux); empty, with the reason told, where that cannot be measured."""
     try:
         from armwright.bench.campaign_costs import campaign_figures
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs: items with seeds of their own, in chunks, by engines, into a store that can be gone on with."""
+"""Campaigns: many runs as items with seeds of their own, in chunks, by engines, into a store that can be resumed."""
 
 from armwright.campaigns.campaign_plan import CampaignPlan, item_rng, read_plan
 from armwright.campaigns.campaign_run import Progress, resume_campaign, run_campaign

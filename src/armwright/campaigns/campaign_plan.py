@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign is: a kind, its settings, a seed, and how many items. The text of a campaign file, checked.
+"""`CampaignPlan`: a kind, its settings, a seed and the number of items; the content of a campaign file, checked.
 
     kind = "montecarlo"            # or "my_lab.sweeps:friction", a kind of your own
     seed = 7
@@ -38,8 +38,8 @@ class CampaignPlan:
     """A campaign.
 
     Attributes:
-        kind: name of a kind that comes with the package, or ``module:object`` of one's own.
-        items: how many; item k is number k, from 0.
+        kind: name of a kind that comes with the package, or ``module:object`` of your own.
+        items: their number; items count from 0.
         seed: of all random numbers of the campaign.
         settings: what the kind asks for; anything JSON can hold.
         chunk: items per unit of work and per file; None for the kind's own.
@@ -82,7 +82,7 @@ class CampaignPlan:
         object.__setattr__(self, "settings", MappingProxyType(plain))
 
     def text(self) -> str:
-        """Return the plan as one line of JSON: what crosses to workers and stands in the store."""
+        """Return the plan as one line of JSON: it is sent to workers and kept in the store."""
         found = {key: getattr(self, key) for key in KEYS} | {"settings": dict(self.settings)}
         return json.dumps(found, sort_keys=True, ensure_ascii=False)
 
@@ -98,12 +98,20 @@ def plan_of(text: str) -> CampaignPlan:
 
 
 def item_rng(seed: int, item: int) -> np.random.Generator:
-    """Random numbers of one item, whatever chunk, worker or machine it falls to."""
+    """Return the random numbers of one item, whatever chunk, worker or machine computes it.
+
+    Example:
+        >>> item_rng(seed=7, item=41).normal()  # the same on every machine
+    """
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(item,)))
 
 
 def read_plan(path: str | Path) -> CampaignPlan:
-    """Read a campaign file, or raise `DescriptionError` with file and key."""
+    """Read a campaign file, or raise `DescriptionError` with file and key.
+
+    Example:
+        >>> run_campaign(read_plan("campaign.toml"), "out/campaign")
+    """
     file = Path(path)
     try:
         if file.stat().st_size > MAX_FILE:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a campaign: what is missing is computed by an engine and written chunk by chunk; what is there stays.
+"""`run_campaign`: an engine computes what is missing, chunk by chunk; what is there stays.
 
-In this process, one chunk after another. An item that crashes takes the process with it: for small campaigns.
+The engine `serial` is here: this process, one chunk after another. An item that crashes takes the process with it, so
+it is for small campaigns. The others are in `engines`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ ENGINES = ("serial", "processes", "dask")
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a campaign is.
+    """Progress of a campaign.
 
     Attributes:
         done: items whose rows are there.
@@ -64,11 +65,11 @@ def run_campaign(
     mixed: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Store:
-    """Run a campaign, or go on with the one in the folder.
+    """Run a campaign, or continue the one in the folder.
 
     Args:
         plan: what to do.
-        folder: where its rows go; a folder that has the same campaign already is gone on with.
+        folder: where its rows go; a folder that has the same campaign already is continued.
         engine: "serial" (this process), "processes" (this machine), "dask" (several hosts).
         workers: processes; one per core by default.
         shard: (i, n): only every n-th chunk, from the i-th on, for batch queues; all shards may share one folder.
@@ -77,6 +78,9 @@ def run_campaign(
         insecure: whether a plain connection to the scheduler may leave this machine.
         mixed: whether machines whose arithmetic differs may take part.
         progress: called before preparing, at the beginning and after every chunk.
+
+    Example:
+        >>> store = run_campaign(read_plan("campaign.toml"), "out/campaign", engine="processes")
     """
     i, n = shard
     if not 1 <= i <= n:
@@ -108,7 +112,11 @@ def run_campaign(
 
 
 def resume_campaign(folder: str | Path, **options: Any) -> Store:
-    """Go on with the campaign in a folder; options as in `run_campaign`."""
+    """Continue the campaign in a folder; options as in `run_campaign`.
+
+    Example:
+        >>> resume_campaign("out/campaign", engine="processes")
+    """
     return run_campaign(open_store(folder).plan, folder, **options)
 
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of one chunk as the bytes of its file, made where they were computed: a coordinator only puts them away.
+"""The rows of one chunk: as Arrow tables, and as the bytes of its file.
 
-Pages carry checksums. The footer names the campaign's digest, a checksum of the rows (tables of contents carry none)
-and the writer once more, so that every flipped bit is found. The same rows are the same bytes.
-
-Rows of items as Arrow tables.
+The bytes are made where the rows were computed; a coordinator only stores them. Pages carry checksums. The footer names
+the campaign's digest, a checksum of the rows (tables of contents carry none) and the writer once more, so that every
+flipped bit is found. The same rows are the same bytes.
 """
 
 from __future__ import annotations
@@ -72,15 +71,15 @@ def joined(tables: Sequence[Any]) -> Any:
 
 DIGEST, ROWS, WRITER = b"armwright.campaign", b"armwright.rows", b"armwright.writer"
 HEAD = Struct("<cqqq")
-MARK = b"+"  # first byte of a chunk on its way, unlike that of a refusal
+MARK = b"+"  # first byte of a chunk that is sent, unlike that of a refusal
 
 
 class ChunkError(InputError):
-    """A file that is not the chunk it should be; the text says why, not where."""
+    """A file that is not the chunk it should be; the text says why, not which file."""
 
 
 class Chunk(NamedTuple):
-    """Rows of items first ≤ item < last as a file's content, and how many of them have no result."""
+    """Rows of items first ≤ item < last as a file's content, and the number of those without a result."""
 
     first: int
     last: int
@@ -88,7 +87,7 @@ class Chunk(NamedTuple):
     content: bytes
 
     def to_bytes(self) -> bytes:
-        """Return what crosses to the coordinator."""
+        """Return what is sent to the coordinator."""
         return HEAD.pack(MARK, self.first, self.last, self.failed) + self.content
 
 
@@ -132,12 +131,12 @@ def rows_of(source: bytes | Path, kind: Kind, digest: str, first: int, last: int
 def check_bytes(content: bytes, table: Any, digest: str) -> None:
     """Raise `ChunkError` unless a file is, byte for byte, what its rows are written as.
 
-    Other versions of pyarrow may write other bytes; of their files the rows and the writer's name are checked alone.
+    Other versions of pyarrow may write other bytes; of their files only the rows and the writer's name are checked.
     """
     try:
         about = _parquet().read_metadata(_opened(content))
         made_by, again = about.created_by, (about.metadata or {}).get(WRITER, b"").decode()
-    except ValueError:  # no text any more
+    except ValueError:  # no longer text
         made_by, again = "", ""
     if not made_by or made_by != again:
         raise ChunkError(f"damaged (its writer is {made_by!r:.60} or {again!r:.60})")
@@ -154,13 +153,13 @@ def _content(table: Any, digest: str) -> bytes:
         compression="zstd",
         row_group_size=max(1, len(table)),
         write_page_checksum=True,
-        write_statistics=False,  # no checksum guards them, and questions would believe them
+        write_statistics=False,  # no checksum guards them, and queries would trust them
     )
     return bytes(sink.getvalue())
 
 
 def _fingerprint(table: Any) -> str:
-    """Checksum of the values alone: memory behind missing values may hold anything."""
+    """Return a checksum of the values alone: memory behind missing values may hold anything."""
     pa, found = arrow(), hashlib.blake2b(digest_size=16)
     for name in table.column_names:
         column = table[name].combine_chunks()
@@ -182,5 +181,5 @@ def _parquet() -> Any:
 
 
 def writer() -> str:
-    """Return who writes files here, as their footer says."""
+    """Return the name and version of what writes files here, as their footer says."""
     return f"parquet-cpp-arrow version {arrow().cpp_version}"

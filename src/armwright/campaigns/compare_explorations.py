@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variants of exploring side by side: of Python objects in this process, or from the rows of a campaign ``worlds``.
+"""Variants of exploring compared: Python objects in this process, or the rows of a campaign ``worlds``.
 
 The world of item k of V variants is number k // V; its seed is made of the campaign's and its number.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def world_seed(seed: int, world: int) -> int:
-    """Return the seed of a campaign's world, whatever variant and chunk it falls to."""
+    """Return the seed of a campaign's world, whatever variant and chunk it belongs to."""
     return int(np.random.SeedSequence(seed, spawn_key=(world,)).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
@@ -33,7 +33,7 @@ def check_task(robot: Robot, task: GridTask) -> None:
 
 
 def comparison_of(rows: Iterable[Mapping[str, Any]], interrupted: bool = False) -> Comparison:
-    """Return rows of ``worlds`` by variant, as they come first; figures that a run has not are NaN."""
+    """Return rows of ``worlds`` grouped by variant, in order of first appearance; missing figures are NaN."""
     parts: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         figures = {name: np.nan if row[name] is None else row[name] for name in FIGURES}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kind of campaign has to say, and where kinds are found."""
+"""`Kind`: what a kind of campaign has to provide, and where kinds are found."""
 
 from __future__ import annotations
 

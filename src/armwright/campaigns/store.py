@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign's folder: its plan, what was prepared, one Parquet file per chunk. What is listed is done.
+"""`Store`: a campaign's folder with its plan, what was prepared, and one Parquet file per finished chunk.
 
     campaign.json            plan, digest, versions
     prepared.bin             what the kind prepared, with its checksum
     rows/000000000-000000499.parquet
     set-aside/               files that `verify` found damaged or foreign
 
-Files are written beside their place and renamed, so that a chunk is there whole or not at all. What is in them:
-`chunk_file`.
-
-Why another process could not begin, as bytes: errors of Armwright keep their class, anything else stays a defect.
+Files are written under another name and renamed, so that a chunk is there whole or not at all. Their content is that of
+`chunk_file`. `refusal` and `accepted` carry the reason why another process could not begin as bytes: errors of
+Armwright keep their class, anything else stays a defect.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from armwright.campaigns.kind import Kind, find_kind
 from armwright.campaigns.work import PreparedWork, prepared_here
 from armwright.errors import ArmwrightError, InputError
 
-REFUSED = b"!"  # first byte of an answer that is none
+REFUSED = b"!"  # first byte of a refusal
 PLAIN = (str, int, float, bool, type(None))
 
 
@@ -42,7 +41,7 @@ class ProcessError(RuntimeError):
 
 
 def refusal(error: Exception) -> bytes:
-    """Return an error as it crosses to the coordinator."""
+    """Return an error as bytes for the coordinator."""
     ours = isinstance(error, ArmwrightError)
     said = {
         "kind": next(kind.__name__ for kind in type(error).__mro__ if not ours or kind.__module__ == errors.__name__),
@@ -88,12 +87,12 @@ class Store:
 
     @property
     def digest(self) -> str:
-        """What decides the rows; see `CampaignPlan.digest`."""
+        """Return what decides the rows; see `CampaignPlan.digest`."""
         return self.plan.digest(self.kind.version)
 
     @property
     def chunk(self) -> int:
-        """Items per file."""
+        """Return the number of items per file."""
         return self.plan.chunk or self.kind.chunk
 
     def chunks(self) -> Iterator[tuple[int, int]]:
@@ -106,7 +105,7 @@ class Store:
         return self.plan.text(), self.prepared, self.digest, "" if mixed else self.canary
 
     def file(self, first: int, last: int) -> Path:
-        """Return where a chunk's rows stand."""
+        """Return the path of a chunk's file."""
         return self.folder / "rows" / f"{first:09d}-{last - 1:09d}.parquet"
 
     def done(self) -> set[tuple[int, int]]:
@@ -140,7 +139,7 @@ class Store:
                     os.unlink(entry.path)
 
     def verify(self) -> list[str]:
-        """Check every file; move damaged and foreign ones to ``set-aside``, to be done again. Return which."""
+        """Check every file; move damaged and foreign ones to ``set-aside``, to be done again. Return their names."""
         wrong = []
         planned = set(self.chunks())
         for chunk in sorted(self.done()):
@@ -173,7 +172,7 @@ def _runs(pid: int) -> bool:
 
 
 def write_whole(folder: Path, name: str, data: bytes) -> Path:
-    """Write a file of a campaign's folder beside its place, force it to disk, and give it its name."""
+    """Write a file of a campaign's folder under another name, force it to disk, and rename it."""
     path = folder / name
     draft = path.with_name(f".{path.name}.{_host()}.{os.getpid()}")
     try:
@@ -193,7 +192,11 @@ def write_whole(folder: Path, name: str, data: bytes) -> Path:
 
 
 def open_store(folder: str | Path) -> Store:
-    """Open the campaign in a folder."""
+    """Open the campaign in a folder.
+
+    Example:
+        >>> open_store("out/campaign").missing()
+    """
     place = Path(folder)
     try:
         head = json.loads((place / "campaign.json").read_text(encoding="utf-8"))

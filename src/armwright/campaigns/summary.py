@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign came to: the rows that have a result as one table, and the tables that its kind makes of them.
+"""Results of a campaign: its rows as tables of plain rows, and SQL questions to them.
 
-What a campaign's rows come to, as tables of plain rows: shares with exact intervals, quantiles with bootstrap ones.
-
-Columns are read one at a time, so that a report of millions of rows needs the memory of one column.
-
-Questions to a campaign's rows: SQL over all of them, and one item looked at again.
+`summary_of` gives the tables that the kind makes of its rows; `outcome_tables` shares with exact intervals and
+quantiles with bootstrap ones. Columns are read one at a time, so that a report of millions of rows needs the memory of
+one column. `ask` runs SQL over all rows; `record_item` runs one item again for a closer look.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ def summary_of(folder: str | Path) -> Mapping[str, list[dict[str, Any]]]:
     return store.kind.summary(results(store)[0])
 
 
-WORDS = 12  # different texts that a column may have to be counted
+WORDS = 12  # most different texts of a column whose texts are counted
 QUANTILES = (0.05, 0.5, 0.95)
 Tables = dict[str, list[dict[str, Any]]]
 
@@ -104,12 +102,12 @@ def _own(store: Store) -> Mapping[str, list[dict[str, Any]]]:
 
 
 def ask(folder: str | Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return names and rows of an SQL question to the view ``rows``; it can read those rows and nothing else."""
+    """Return names and rows of an SQL query to the view ``rows``; it can read those rows and nothing else."""
     duckdb, store = need("duckdb", "scale", "campaign query"), open_store(folder)
     rows = dataset_of(store)
     with duckdb.connect(":memory:") as base:
         base.register("rows", rows)
-        base.execute("set enable_external_access = false")  # a question can neither read nor write other files
+        base.execute("set enable_external_access = false")  # a query can neither read nor write other files
         try:
             answer = base.execute(sql)
             return [column[0] for column in answer.description], answer.fetchall()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chunk of items computed, in whatever process: an item that raises costs one marked row, not its neighbours.
+"""`Worker`: computes a chunk of items in any process; an item that raises costs one marked row, not its neighbours.
 
-A fingerprint of a machine's arithmetic and of what writes its files: where it differs, bytes may differ.
+`canary` is a fingerprint of a machine's arithmetic and of what writes its files: where it differs, bytes may differ.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PreparedWork(NamedTuple):
 
 
 def prepared_here(plan: CampaignPlan) -> PreparedWork:
-    """Prepare a campaign in this process, and start its kind once: what cannot start shall occupy no folder."""
+    """Prepare a campaign in this process, and start its kind once: what cannot start leaves no folder."""
     mark = canary()  # first: it needs the same packages as the rows
     kind = find_kind(plan.kind)
     data = kind.prepare(plan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast and how reliably contacts are noticed: thousands of simulated runs, with and without them."""
+"""Detection: how fast and how reliably contacts are noticed, from thousands of simulated runs with and without them."""
 
 from armwright.detection.contact_study import detection_study
 from armwright.detection.detection_presets import PRESETS, Preset, preset

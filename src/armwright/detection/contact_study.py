@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`detection_study`: how often a detector cries wolf, how many contacts it misses, and how long it takes.
+"""`detection_study`: how often a detector raises false alarms, how many contacts it misses, and how long it takes.
 
-Thousands of runs of arms that differ from their model, seen through noisy sensors: some undisturbed, some with a
-contact. This is the kind ``detection`` for laws, observers and detectors that are Python objects, in this process.
-
-A small campaign without a folder: items that exist only as Python objects, in this process, chunk by chunk.
+It simulates thousands of runs of arms that differ from their model, seen through noisy sensors: some undisturbed, some
+with a contact. Laws, observers and detectors may be any Python objects, so everything runs in this process, chunk by
+chunk (`in_memory`). The campaign kind ``detection`` does the same for plain settings, on many processes.
 """
 
 from __future__ import annotations
@@ -45,12 +44,12 @@ def in_memory(
     chunk: int = CHUNK,
     progress: Callable[[int, Part], Any] | None = None,
 ) -> tuple[list[Part], bool]:
-    """Compute items in chunks; Ctrl-C ends it and keeps what was done.
+    """Compute items in chunks; Ctrl-C stops it and keeps what was done.
 
     Args:
-        rows: (first, last) → what became of the items first ≤ item < last.
-        items: how many.
-        chunk: of them at once.
+        rows: (first, last) → the results of the items first ≤ item < last.
+        items: their number.
+        chunk: number of items computed at once.
         progress: called after every chunk with the number of items done and the chunk's part.
 
     Returns:
@@ -106,11 +105,11 @@ def detection_study(
         observers: name → observer (or several monitors in order).
         detectors: name → detector, or a function of the thresholds learned for an observer (`ThresholdFit`) → detector,
             or `TwoSpeed()`, which learns thresholds of its own.
-        contact: what is met: a `Wall` across the way by default, or a `Push`.
-        runs: with contact.
-        free_runs: without contact, to count false alarms.
-        learning_runs: without contact, to learn thresholds; none of them is judged.
-        learning_trajectories: of those; the same as the others by default: an arm that repeats its programme. Give
+        contact: what is met: a `Wall` across the way by default, or a `StudyPush`.
+        runs: number of runs with contact.
+        free_runs: number of runs without contact, to count false alarms.
+        learning_runs: number of runs without contact that thresholds are learned from; none of them is judged.
+        learning_trajectories: of those runs; by default the same, for an arm that repeats its programme. Give
             others to see how thresholds carry over to moves that were never rehearsed.
         spread: errors of the model: 10 % of every mass, 20 % of every friction by default; also payload, drift and
             sticking, see `Spread`.
@@ -128,6 +127,10 @@ def detection_study(
 
     Raises:
         InputError: among others, for a detector whose thresholds lie below the noise floor, before anything is run.
+
+    Example:
+        >>> p = preset("torque")
+        >>> detection_study(robot, law, tool_moves(robot, 8), p.observers(), p.detectors(), rate=p.rate)
     """
     grid = np.asarray(scales, dtype=np.float64)
     if grid.ndim != 1 or len(grid) < 1 or grid.min() <= 0.0 or (np.diff(grid) <= 0.0).any():
@@ -176,7 +179,7 @@ def detection_study(
     trials = Trials(bench, trajectories, kind, chains, made, grid, horizon, seed)
 
     def trial(k: int) -> Trial:
-        """Return one of the free runs, which come first; the number that makes its seed says nothing of the others."""
+        """Return one of the free runs, which come first; its seed depends on its own number alone."""
         touched = k >= free_runs
         k -= free_runs if touched else 0
         return Trial(2 * k if touched else 2 * k + 1, k % len(trajectories), touched)

@@ -61,11 +61,11 @@ class Preset:
 
     @property
     def torque_noise(self) -> Array:
-        """(n,) [N m]."""
+        """Return the standard deviation (n,) of the torque [N m]."""
         return np.abs(self.current_noise * ur5_current_map().k)
 
     def observers(self) -> dict[str, Monitor]:
-        """Momentum, Kalman and closed-loop observer for this rate and controller."""
+        """Return momentum, Kalman and closed-loop observer for this rate and controller."""
         return {
             "momentum": momentum_observer(self.gain),
             "kalman": momentum_kalman_observer(self.walk * INERTIA, 1e-3 * INERTIA, rate=self.rate),
@@ -73,7 +73,7 @@ class Preset:
         }
 
     def detectors(self) -> dict[str, Any]:
-        """Absolute thresholds and the two-speed detector, both learned."""
+        """Return absolute thresholds and the two-speed detector, both learned."""
         return {"absolute": lambda fit: fit.detector(), "two-speed": TwoSpeed()}
 
 
@@ -132,7 +132,11 @@ PRESETS = {
 
 
 def preset(name: str) -> Preset:
-    """The preset of that name."""
+    """Return the preset of that name.
+
+    Example:
+        >>> preset("ur5-cb3").rate
+    """
     if name not in PRESETS:
         raise InputError(f"detection: no preset {name!r}; there are {', '.join(PRESETS)}")
     return PRESETS[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a detection study found: false alarms, missed contacts and delays of every detector, over its whole range."""
+"""The result of a detection study: false alarms, missed contacts and delays of every detector, over its whole range."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class OperatingPoint(NamedTuple):
     hours: float
 
     def said(self) -> str:
-        """Count and rate of false alarms in words: none in a short study is a limit, not a rate of zero."""
+        """Return count and rate of false alarms in words: none in a short study is a limit, not a rate of zero."""
         limit = f"below {self.false_alarms.upper:.3g} per hour at 95 %"
         if self.alarms == 0:
             return f"no false alarm in {self.hours:.3g} h: {limit}"
@@ -77,7 +77,7 @@ class DetectorCurve:
     forces: Array | None = None
 
     def point(self, index: int) -> OperatingPoint:
-        """The detector at ``scales[index]``, with 95 % intervals."""
+        """Return the detector at ``scales[index]``, with 95 % intervals."""
         delays = self.delays[:, index]
         judged = delays[~np.isnan(delays)]
         lost = int(np.isinf(judged).sum())
@@ -95,15 +95,15 @@ class DetectorCurve:
         )
 
     def points(self) -> list[OperatingPoint]:
-        """The whole curve."""
+        """Return the whole curve."""
         return [self.point(k) for k in range(len(self.scales))]
 
     def nearest(self, scale: float = 1.0) -> OperatingPoint:
-        """The detector with its thresholds multiplied by about `scale`: 1 is as learned."""
+        """Return the detector with its thresholds multiplied by about `scale`: 1 is as learned."""
         return self.point(int(np.argmin(np.abs(np.log(self.scales / scale)))))
 
     def at(self, rate: float = 1.0, *, sure: bool = True) -> OperatingPoint | None:
-        """The most sensitive setting with at most `rate` false alarms an hour; None where too little was run to tell.
+        """Return the most sensitive setting with at most `rate` false alarms per hour; None if too little was run.
 
         Args:
             rate: [1/h].
@@ -131,20 +131,20 @@ class DetectionStudy:
     outcome: str = "end"
 
     def __getitem__(self, names: tuple[str, str]) -> DetectorCurve:
-        """The curve of (observer, detector)."""
+        """Return the curve of (observer, detector)."""
         for curve in self.curves:
             if (curve.observer, curve.detector) == tuple(names):
                 return curve
         raise InputError(f"no curve {names}; there are {', '.join(f'{c.observer}/{c.detector}' for c in self.curves)}")
 
     def __repr__(self) -> str:
-        """Return one line a curve."""
+        """Return one line per curve."""
         head = f"DetectionStudy({self.contacts} contacts, {self.hours:.2f} h without, {self.seconds:.1f} s, "
         head += f"{self.outcome})"
         return "\n".join([head, *(_line(curve) for curve in self.curves)])
 
     def to_dict(self, rate: float = 1.0) -> dict[str, Any]:
-        """Everything as plain numbers, for JSON; operating points are those of `rate` false alarms an hour."""
+        """Return everything as plain numbers, for JSON; operating points are those of `rate` false alarms per hour."""
         curves = []
         for curve in self.curves:
             best = curve.at(rate)
@@ -167,7 +167,7 @@ class DetectionStudy:
         }
 
     def plot(self, path: str | Path | None = None, *, rate: float = 1.0) -> Figure:
-        """Draw found contacts and median delay against false alarms, and the delays at `rate` alarms an hour.
+        """Draw found contacts and median delay against false alarms, and the delays at `rate` alarms per hour.
 
         Args:
             path: where to save the figure (.png, .pdf, .svg); it is returned in any case.
@@ -183,7 +183,7 @@ class DetectionStudy:
             axes = figure.subplots(1, 3)
             observers = list(dict.fromkeys(curve.observer for curve in self.curves))
             detectors = list(dict.fromkeys(curve.detector for curve in self.curves))
-            for curve in self.curves:  # a colour an observer, a line a detector
+            for curve in self.curves:  # a colour per observer, a line style per detector
                 colour = COLOURS[observers.index(curve.observer) % len(COLOURS)]
                 _draw(axes, curve, colour, LINES[detectors.index(curve.detector) % len(LINES)], rate)
             for part, label in zip(axes[:2], ("contacts found", "median delay [ms]"), strict=True):

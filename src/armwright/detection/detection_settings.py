@@ -36,10 +36,10 @@ DEFAULTS: Mapping[str, Any] = {
     "false_alarms": RATE,
     "spread": {},
 }
-"""preset: arm, rate, sensors (`presets`); robot: another arm, loaded with the options ``load``. contact: of `CONTACTS`.
+"""preset: arm, rate, sensors (`detection_presets`); robot: another arm, loaded with ``load``. contact: of `CONTACTS`.
 moves: how many; free: runs without contact for each with one. learning_moves, learning_runs: other moves, to learn
 thresholds for `false_alarms` per hour. spread: entries of `Spread`."""
-OTHERS = 1_000_003  # from the seed of the moves to that of the moves that thresholds are learned from
+OTHERS = 1_000_003  # added to the seed of the moves for the moves that thresholds are learned from
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class DetectionSettings:
 
     @property
     def moves(self) -> list[Any]:
-        """What the arms follow."""
+        """Return the trajectories that the arms follow."""
         return self._moves(self.settings["moves"], self.seed)
 
     def _moves(self, count: int, seed: int) -> list[Any]:
@@ -67,7 +67,7 @@ class DetectionSettings:
         return Trial(item, (contact if rest == 0 else contact * s["free"] + rest - 1) % s["moves"], rest == 0)
 
     def learn(self) -> dict[str, Any]:
-        """Return thresholds as plain numbers, by observer and detector, and the box of what was ``rehearsed``."""
+        """Return thresholds as plain numbers, by observer and detector, and the bounds of what was ``rehearsed``."""
         s = self.settings
         kinds = {"two-speed": TwoSpeed()} if "two-speed" in s["detectors"] else {}
         moves = self._moves(s["learning_moves"], self.seed + OTHERS)

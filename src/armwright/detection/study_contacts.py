@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the arms of a detection study do: random moves of a given tool speed, under a law that stands wrong friction.
+"""What an arm does and meets in a detection study: random moves at a given tool speed, a wall or a push.
 
-What an arm may meet in a detection study; six numbers of a lane say where and when.
+`Wall` and `StudyPush` are the contacts; six numbers per lane say where and when. `tool_moves` makes the moves,
+`study_law` the law that follows them with wrong friction, `ur5_sensors` the sensors.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ LATE = 0.05  # [s] after the planned time, by which an arm that lags must have m
 
 
 def walling(arm: TouchedTree, q: Traced) -> Traced:
-    """The wrench function of a wall: (6,) at the tool."""
+    """Return the wrench function of a wall: (6,) at the tool."""
     normal, offset, stiffness = arm.contact[:3], arm.contact[3], arm.contact[4]
     depth = offset - normal @ pose_jacobian(arm, q)[0][:3, 3]
     force = stiffness * np.maximum(depth, 0.0)
@@ -89,7 +90,7 @@ def _push(arm: TouchedTree, t: Traced) -> Traced:
 
 @lru_cache(maxsize=64)
 def pushing(link: int | None) -> Callable[..., Any]:
-    """The wrench function of a push: (6,) at the tool, or (nb, 6) with one row that is not zero."""
+    """Return the wrench function of a push: (6,) at the tool, or (nb, 6) with one row that is not zero."""
     if link is None:
         return _push
 
@@ -104,7 +105,11 @@ def pushing(link: int | None) -> Callable[..., Any]:
 
 
 def ur5_sensors() -> JointSensors:
-    """Joint sensors of a UR5: positions in steps of 1e-5 rad, velocities with 1e-3 rad/s of noise."""
+    """Return the joint sensors of a UR5: positions in steps of 1e-5 rad, velocities with 1e-3 rad/s of noise.
+
+    Example:
+        >>> simulate(robot, law, path, sensors=ur5_sensors())
+    """
     return JointSensors(position_resolution=1e-5, velocity_noise=1e-3)
 
 
@@ -114,10 +119,13 @@ def _feedforward(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: T
 
 
 def study_law(kp: ArrayLike, kd: ArrayLike) -> Law:
-    """Computed torque that feeds friction forward at the desired velocity.
+    """Return computed torque that feeds friction forward at the desired velocity.
 
-    Cancelling it at the measured one is unstable where friction is overestimated and the link light: held over a tick,
-    a wrist of 1e-4 kg m² with 0.65 N m s/rad gains speed by the ratio of believed to true friction.
+    Cancelling it at the measured velocity is unstable where friction is overestimated and the link light: held over a
+    tick, a wrist of 1e-4 kg m² with 0.65 N m s/rad gains speed by the ratio of believed to true friction.
+
+    Example:
+        >>> law = study_law(kp=225.0, kd=30.0)
     """
     return as_law(_feedforward, name="computed torque, friction fed forward", kp=kp, kd=kd)
 
@@ -125,7 +133,7 @@ def study_law(kp: ArrayLike, kd: ArrayLike) -> Law:
 def tool_moves(
     robot: Robot, count: int, *, speed: float = 0.25, travel: float = 0.15, seed: int = 0
 ) -> list[Trajectory]:
-    """Random point-to-point moves with a given highest tool speed, away from singularities.
+    """Return random point-to-point moves with a given highest tool speed, away from singularities.
 
     Args:
         robot: the arm.
@@ -133,6 +141,9 @@ def tool_moves(
         speed: highest tool speed [m/s].
         travel: of the tool, roughly [m].
         seed: of the configurations.
+
+    Example:
+        >>> moves = tool_moves(aw.load("ur5"), count=8, speed=0.25, travel=0.3)
     """
     if not (count >= 1 and speed > 0.0 and travel > 0.0):
         raise InputError(f"tool moves: count, speed and travel must be positive, got {count}, {speed}, {travel}")

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from armwright.motion import Trajectory
     from armwright.motion.trajectory import Reference
 
-LEARNING = 1  # in the seeds of learning runs, beside their number: no item of a study has two numbers in its seed
+LEARNING = 1  # in the seeds of learning runs, with their number: no item of a study has two numbers in its seed
 KEPT = 256
-"""Runs of each motion where there are fewer than four of them. Every run is then a piece of evidence of its own and has
+"""Runs of each motion where there are fewer than four motions. Every run is then a piece of evidence of its own and has
 to be kept; more of them say nothing about other motions."""
 
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arms of a detection study that differ from their model: masses, friction, a payload, friction that drifts or sticks.
+"""Arms of a detection study that differ from their model: masses, friction, payload, friction that drifts or sticks.
 
-All of it is numbers of a lane, so that one compiled loop runs all arms: the tree of a lane carries its contact and its
-drift beside its masses.
-
-The arm of one run of a detection study: its contact and its drift are numbers of the lane, like its masses.
+All of it, the contact included, is numbers of a lane: the tree of a lane carries its contact and its drift together
+with its masses (`TouchedTree`). So one compiled loop runs all arms. `Spread` says how much they differ, `Population`
+draws them.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class TouchedTree(Tree):
 
 
 class Spread(NamedTuple):
-    """How the arms of a study differ from their model.
+    """Differences between the arms of a study and their model.
 
     Attributes:
         mass: every body's mass and inertia are off by this share, up or down at random.
@@ -61,7 +60,7 @@ class Spread(NamedTuple):
     stribeck_speed: float = 0.05
 
     def rehearsal(self) -> Spread:
-        """The same arms while thresholds are learned."""
+        """Return the same arms as they are while thresholds are learned."""
         return self._replace(payload=(0.0, 0.0), drift=(1.0, 1.0))
 
     def check(self) -> None:
@@ -78,7 +77,7 @@ class Spread(NamedTuple):
 
 @lru_cache(maxsize=64)
 def disturbance(spread: Spread) -> Callable[..., Any] | None:
-    """Torque (n,) on the joints by friction that has drifted and by sticking, `external` of the loop; None for none."""
+    """Return the joint torque (n,) of friction that drifts or sticks, `external` of the loop; None for none."""
     drifts = spread.drift != (1.0, 1.0)
     if not drifts and spread.stribeck == 0.0:
         return None
@@ -99,7 +98,7 @@ def disturbance(spread: Spread) -> Callable[..., Any] | None:
 class Population:
     """Arms around a model: draws the numbers in which the lanes differ.
 
-    The regrouped inertial parameters are linear in the bodies' masses: one tree a body gives those of any mixture.
+    The regrouped inertial parameters are linear in the bodies' masses: one tree per body gives those of any mixture.
     """
 
     def __init__(self, robot: Robot, spread: Spread) -> None:
@@ -140,7 +139,7 @@ class Population:
         self._base, self._kinds = np.array(base), np.array(kinds, dtype=int)
 
     def draw(self, contacts: Array, rngs: Sequence[np.random.Generator]) -> Lanes:
-        """Lanes of arms with their contacts (count, 6), each drawn by a generator of its own."""
+        """Return lanes of arms with their contacts (count, 6), each drawn by a generator of its own."""
         signs = np.array([rng.choice([-1.0, 1.0], size=self._mass.shape[0] + self.robot.n) for rng in rngs])
         mass = self.spread.mass * signs[:, : self._mass.shape[0]]
         friction = 1.0 + self.spread.friction * signs[:, self._mass.shape[0] :]

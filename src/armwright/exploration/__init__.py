@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An arm through surroundings that nobody told it about: go, bump, mark, plan around, arrive.
+"""Exploration (000): an arm finds its way through unknown surroundings by touch.
 
-`run` says what a run is; `grid` (the tool on a map of cells) and `arm` (the whole arm) are its two kinds.
+The arm goes, bumps, marks its map, plans around the mark and goes on until it arrives. `explore` is the entry point and
+`exploration_run` has the order of events. The two kinds of run are `grid` (the tool on a map of cells) and `arm` (the
+whole arm in joint space).
 """
 
 from armwright.exploration.arm.arm_worlds import explore_arm_world, oracle, random_world

@@ -53,7 +53,7 @@ def explore(
         task: what is to be done; what it leaves out comes from the world's file.
         planner: on the grid: "hopfield" (default), "dijkstra", "astar", … or a planner whose `space` is "grid". In
             joint space: "rrt-connect" (default), "ompl", or a planner whose `space` is "joint".
-        reaction: to a contact: "back off" (along the way that was driven, to the first free place, then plan anew),
+        reaction: to a contact: "back off" (along the way that was driven, to the first free place, then plan again),
             "retract" (along the felt force first), "slide" (along the surface under force control), "stop"; or other
             `Rules` of a run on a grid.
         sensing: how a contact is felt: observer, detector, sensors.
@@ -66,8 +66,12 @@ def explore(
         An `Exploration` with a named outcome; an `ArmExploration` for a run in joint space.
 
     Raises:
-        InputError: before anything is run: a start or goal outside the grid, blocked or out of reach, shapes over the
+        InputError: before anything is run: a start or goal outside the grid, blocked or out of reach, shapes at the
             robot's base, thresholds below the noise floor, nothing that says what to do, …
+
+    Example:
+        >>> explore("ur5", "A").outcome
+        'reached'
     """
     arm, there = arm_of(robot), find_world(world)
     options: dict[str, Any] = {

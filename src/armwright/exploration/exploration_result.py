@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run through an unknown environment leaves behind: maps, contacts with truth beside estimate, metrics."""
+"""The result of an exploration: maps, contacts (estimate and truth), metrics."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Contact(NamedTuple):
         felt, true: estimated and true contact force on the arm (3,) [N].
         link, shape: what really touched what; "" if nothing did.
         q: configuration (n,) in which it was felt, where the whole arm is explored with.
-        places: where it may have been, see `places.Places`; None for contacts of the tool.
+        places: where it may have been, see `ContactPlaces`; None for contacts of the tool.
         true_point: where it really was (3,) [m], None if nothing touched or only the tool could.
     """
 
@@ -67,7 +67,7 @@ class Contact(NamedTuple):
 
     @property
     def delay(self) -> float:
-        """From touching to the alarm [s]."""
+        """Return the time from touching to the alarm [s]."""
         return self.time - self.began
 
 
@@ -103,14 +103,14 @@ class Exploration:
     settings: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """One line: who, where, how it ended."""
+        """Return one line: which arm, where, how it ended."""
         who = self.settings.get("robot", "an arm")
         where = f" in {self.world.name!r}" if self.world is not None else ""
         end = f"{len(self.contacts)} contacts, {self.recording.duration:.1f} s"
         return f"{type(self).__name__}({who!r}{where}: {self.outcome}, {end})"
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the replay, the line, and a row per contact."""
+        """Return what notebooks show: the replay, the line, and a row per contact."""
         from armwright.exploration.pictures.exploration_report import exploration_stage
         from armwright.recording.replay.replay_page import notebook_frame
 
@@ -121,11 +121,11 @@ class Exploration:
 
     @property
     def cells(self) -> list[Cell]:
-        """Cells marked, in order."""
+        """Return the marked cells, in order."""
         return [contact.cell for contact in self.contacts]
 
     def metrics(self) -> dict[str, Any]:
-        """Figures of the run as plain numbers."""
+        """Return the figures of the run as plain numbers."""
         force = np.linalg.norm(self.recording["force"], axis=1)
         felt = np.linalg.norm(self.recording["force_felt"], axis=1)
         delays = [contact.delay for contact in self.contacts if np.isfinite(contact.delay)]
@@ -161,33 +161,33 @@ class Exploration:
         return write_replay(stage, path)
 
     def report(self, path: str | Path, **options: Any) -> Path:
-        """Write a self-contained HTML page; see `report.exploration_report`."""
+        """Write a self-contained HTML page; see `exploration_report`."""
         from armwright.exploration.pictures.exploration_report import exploration_report
 
         return exploration_report(self, path, **options)
 
     def plot(self, what: str = "path", path: str | Path | None = None) -> Any:
-        """Draw "maps", "path", "forces", "zoom" or "errors"; see `figures.draw`."""
+        """Draw "maps", "path", "forces", "zoom" or "errors"; see `map_figures.draw`."""
         from armwright.exploration.pictures.map_figures import draw
 
         return draw(self, what, path)
 
     def animate(self, path: str | Path, **options: Any) -> Path:
-        """Draw the arm in motion among its obstacles with the growing map; see `film.film`."""
+        """Draw the arm in motion among its obstacles with the growing map; see `exploration_film.film`."""
         from armwright.exploration.pictures.exploration_film import film
 
         return film(self, path, **options)
 
 
 def keep_recording(session: Session, error: Exception) -> None:
-    """Let an error in the middle of a run take along what was recorded until then: ``error.recording``."""
+    """Attach what was recorded so far to an error in the middle of a run: ``error.recording``."""
     session.outcome = "failed"
     error.recording = session.recording()  # type: ignore[attr-defined]
     error.add_note(f"at {session.time:.3f} s of an exploration; what was recorded until then is kept: error.recording")
 
 
 def arrival_of(run: ExplorationRun[Any], recording: Recording) -> float:
-    """When the tool came within the tolerance of the goal for good [s]; NaN if it did not."""
+    """Return when the tool came within the tolerance of the goal for good [s]; NaN if it did not."""
     if run.outcome != "reached":
         return float("nan")
     away = np.flatnonzero(np.linalg.norm(recording["tool"] - run.goal_point, axis=1) >= run.budget.tolerance)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run is: set out, watch, alarm, place, react, plan anew, until the arm arrives or says why not.
+"""`ExplorationRun`: set out, watch, feel, mark, react, plan again, until the arm arrives or says why not.
 
-The loop (reference → law → arm → observer → detector) is compiled; an alarm stops it, Python changes map and reference,
-and it goes on. This file has the order of things. The grid of tool cells (`grid.grid_run`) and the whole arm
-(`arm.arm_run`) answer the questions in it: where may I be, what did I touch, what does it block, how do I get there.
-
-What both kinds of run do with a session under way: look, wait, hold, and glide from one reference to another.
+The loop (reference → law → arm → observer → detector) is compiled. An alarm stops it, Python changes map and reference,
+and it goes on. This file has the order of events. The grid of tool cells (`grid.grid_run`) and the whole arm
+(`arm.arm_run`) fill in the steps: where the arm may be, what it touched, what that blocks, how to get there.
+The functions at the top are what both do with a session: measure, wait, hold, glide to another reference.
 """
 
 from __future__ import annotations
@@ -34,34 +33,34 @@ EPISODE = 0.1  # [s] a shorter gap between touches belongs to the same contact: 
 
 
 def measured(session: Session) -> Array:
-    """Joint positions (n,) as the arm sees them."""
+    """Return the joint positions (n,) as the arm sees them."""
     return measured_state(session)[: session.parts.n]
 
 
 def measured_state(session: Session) -> Array:
-    """Joint positions and velocities (2n,) as the arm sees them."""
+    """Return the joint positions and velocities (2n,) as the arm sees them."""
     n = session.parts.n
     now = session.loop.get("measured")[0] if session.parts.sensors is not None else session.state[0]
     return np.array(now[: 2 * n])
 
 
 def torque(session: Session) -> Array:
-    """External joint torque (n,) as the arm feels it [N m]."""
+    """Return the external joint torque (n,) as the arm feels it [N m]."""
     return np.array(session.loop.get("tau_ext")[0])
 
 
 def tool_force(session: Session) -> Array:
-    """External force on the tool (3,) as the arm feels it [N], base axes."""
+    """Return the external force on the tool (3,) as the arm feels it [N], base axes."""
     return np.array(session.loop.get("wrench_ext")[0][:3])
 
 
 def reference_now(session: Session) -> Reference:
-    """Where the arm should be now: q, qd, qdd (n,)."""
+    """Return where the arm should be now: q, qd, qdd (n,)."""
     return Reference(*(np.array(part[0]) for part in session.reference_at(np.array([session.time]))))
 
 
 def alarmed(session: Session) -> bool:
-    """Whether an alarm is on."""
+    """Return whether an alarm is on."""
     return any(float(session.loop.get(name)[0, 0]) >= 0.0 for name in session.loop.plan.alarms)
 
 
@@ -89,13 +88,13 @@ def glide(a: Reference, q1: Array, qd1: Array, seconds: float) -> Trajectory:
 
 Felt = TypeVar("Felt")
 Progress = Callable[[float, int], Any]
-SLICE = 0.5  # [s] between signs of progress: often enough for a person
+SLICE = 0.5  # [s] between reports of progress: often enough for a person
 STALLED = 4.0 * SETTLE  # [s] after a motion's end without arriving: something holds the arm
 AT_ONCE = 0.1  # [s] in which an arm that sets out from rest moves by a millimetre or two: it touched before it moved
 
 
 class ExplorationRun(ABC, Generic[Felt]):
-    """The state of a run, and the order of things in it. `Felt` is what a side keeps of one contact."""
+    """The state of a run, and the order of events in it. `Felt` is what a kind of run keeps of one contact."""
 
     reaction: str = "back off"
     patience: float = STALLED
@@ -152,7 +151,7 @@ class ExplorationRun(ABC, Generic[Felt]):
                 self.end("reached")
                 break
             if past > self.patience:
-                felt = self.place()  # no alarm told: it never let go of the last contact, or pushes too gently
+                felt = self.place()  # no alarm came: the last contact never ended, or the arm pushes too gently
         return felt
 
     def touched(self, felt: Felt) -> None:
@@ -175,7 +174,7 @@ class ExplorationRun(ABC, Generic[Felt]):
         self.outcome, self.message = outcome, message
 
     def out_of_time(self) -> bool:
-        """Whether the run is over; its time may just have run out."""
+        """Return whether the run is over; if its time has run out, end it."""
         if not self.outcome and self.session.time >= self.budget.duration - 0.5 * self.session.parts.period:
             self.end("out of time", f"{self.budget.duration:g} s were not enough")
         return bool(self.outcome)
@@ -185,45 +184,45 @@ class ExplorationRun(ABC, Generic[Felt]):
         if self._progress is not None:
             self._progress(self.session.time / self.budget.duration, len(self.contacts))
 
-    # -- what the two sides answer -------------------------------------------------------------------------------------
+    # -- what the two kinds of run do ----------------------------------------------------------------------------------
 
     goal_point: Array  # (3,) where the tool shall be [m]
 
     def begin(self) -> None:
-        """Before the first leg."""
+        """Prepare the first leg."""
         return None
 
     @abstractmethod
     def set_out(self) -> float | None:
-        """Plan anew from where the arm may be, and follow the motion: its seconds; None if that cannot be."""
+        """Plan from where the arm may be, and follow the motion; return its length [s], None if there is none."""
 
     def look(self) -> float:
-        """Seconds after which this side wants to look at the arm again."""
+        """Return the time after which this kind of run looks at the arm again [s]."""
         return np.inf
 
     def heard(self, event: str) -> Felt | None:
-        """What was felt, after "set out", an "alarm" or the "end" of a slice; None if that is nothing new."""
+        """Return what was felt after "set out", an "alarm" or the "end" of a slice; None if that is nothing new."""
         return self.place() if event == "alarm" else None
 
     @abstractmethod
     def place(self) -> Felt:
-        """What did I touch, and where."""
+        """Find what was touched, and where."""
 
     @abstractmethod
     def record(self, felt: Felt) -> Contact:
-        """The contact with the truth beside it."""
+        """Return the contact with the truth added."""
 
     @abstractmethod
     def loudness(self, felt: Felt) -> str:
-        """How much was felt, for a person."""
+        """Return how much was felt, as text for a person."""
 
     @abstractmethod
     def mark(self, felt: Felt) -> None:
-        """What does it block: put it on the map."""
+        """Put what the contact blocks on the map."""
 
     @abstractmethod
     def tool(self) -> Array:
-        """Where the tool is (3,) [m], as the arm sees it."""
+        """Return the tool's position (3,) [m], as the arm sees it."""
 
     def arrive(self) -> None:
         """Learn from the last leg."""

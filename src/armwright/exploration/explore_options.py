@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be done where nobody says: from the world's file, or asked for in a sentence that names what to give.
+"""Options of an exploration: small frozen objects that both kinds of run share.
 
-What a user may choose about an exploration, in small frozen objects that both kinds of run share.
-
-`GridTask` and `ArmTask` say what is to be done; what they leave out comes from the world's file (`tasks`).
+`Sensing`, `Budget` and `ControlLoop` say how contacts are felt, when to give up, and how the arm is driven. `GridTask`
+and `ArmTask` say what is to be done. `grid_task` and `arm_task` complete them from the world's file; what is missing
+there is refused in a sentence that names what to give.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Cell = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Sensing:
-    """How a contact is felt.
+    """Options: how a contact is felt.
 
     Attributes:
         observer: what gives ``tau_ext``: "closed-loop" (the default on grids), "momentum" (the default with the whole
@@ -57,7 +57,7 @@ class Sensing:
 
 @dataclass(frozen=True)
 class Budget:
-    """When a run is given up, and what counts as arrived.
+    """Options: when a run is given up, and what counts as arrived.
 
     Attributes:
         duration: [s] after which it is given up.
@@ -79,7 +79,7 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class ControlLoop:
-    """How the arm is driven and simulated.
+    """Options: how the arm is driven and simulated.
 
     Attributes:
         law: the controller; computed torque by default.
@@ -88,7 +88,7 @@ class ControlLoop:
         rate: control ticks per second. substeps: RK4 steps per tick.
         continuous: the law acts all the time; by default only with the closed-loop estimate and without sensors, else
             the torque is held between ticks.
-        slots: room for so many upright cylinders in the compiled loop, so that worlds with fewer share it.
+        slots: number of upright cylinders that the compiled loop has room for, so that worlds with fewer share it.
     """
 
     law: Law | None = None
@@ -171,7 +171,7 @@ def grid_task(task: GridTask, arm: Robot, world: Any) -> GridTask:
     """Return the task with map, cells, configuration and orientation.
 
     Raises:
-        InputError: neither the task nor the world's file says; named is what to give.
+        InputError: neither the task nor the world's file says it; the message names what to give.
     """
     known = world.tool_task if isinstance(world, World) else None
     own_map = task.where is not None
@@ -192,7 +192,7 @@ def grid_task(task: GridTask, arm: Robot, world: Any) -> GridTask:
     start, goal = task.start, task.goal
     if known is not None and not own_map:
         goal = known.goal if goal is None else goal
-        if start is None and task.near is None:  # another configuration begins where it has the tool
+        if start is None and task.near is None:  # another configuration begins where its tool is
             start = known.start
     if start is None:
         start = tuple(int(c) for c in where.grid.cell(there[:3, 3]))
@@ -208,7 +208,7 @@ def arm_task(task: ArmTask, arm: Robot, world: World) -> ArmTask:
     """Return the task with start and goal.
 
     Raises:
-        InputError: neither the task nor the world's file says.
+        InputError: neither the task nor the world's file says it.
     """
     if task.start is not None and task.goal is not None:
         return task
@@ -224,7 +224,7 @@ def arm_task(task: ArmTask, arm: Robot, world: World) -> ArmTask:
 
 
 def made_for(world: Any, arm: Robot) -> bool:
-    """Whether a world has a task for the whole of this arm."""
+    """Return whether a world has a task for the whole of this arm."""
     return isinstance(world, World) and world.task is not None and world.task.robot == arm.name
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the arm may bump into, as the compiled loop sees it and as the truth afterwards.
+"""`Surroundings`: what the arm may bump into, for the compiled loop, and as the truth afterwards.
 
 Upright cylinders are numbers of the loop, not constants of its code: every such world runs on the same compiled loop.
 """
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 SHORT = {"A": "layout-a", "B": "layout-b"}
-NUMBERS = 4  # of a cylinder: x, y, radius, stiffness
+NUMBERS = 4  # numbers per cylinder: x, y, radius, stiffness
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +44,7 @@ class TreeAmongCylinders(Tree):
 
 
 class TrueTouch(NamedTuple):
-    """What really touched, T samples: force on the arm (T, 3) [N], base axes, and (link, shape) names or None each."""
+    """True contacts, T samples: force on the arm (T, 3) [N], base axes, and (link, shape) names or None each."""
 
     force: Array
     touching: tuple[tuple[str, str] | None, ...]
@@ -89,7 +89,7 @@ def surroundings_of(
         kinematics: the arm whose tool touches; another one where dynamics and kinematics differ.
         world: shapes, or a traced force function of the tool position (3,) → (3,) [N].
         contact: "tool" (a point) or "links" (every link as capsules).
-        slots: room for so many cylinders, so that worlds with fewer share the loop.
+        slots: number of cylinders that the loop has room for, so that worlds with fewer share it.
     """
     plain = Lanes(tree_of(robot, regroup=True), (), np.zeros((1, 0)))
     if not isinstance(world, World):
@@ -130,7 +130,7 @@ def upright_cylinders(world: World) -> tuple[Cylinder, ...] | None:
 
 
 def cylinder_table(shapes: Sequence[Cylinder], count: int = 0) -> Array:
-    """Numbers (m, 4) of upright cylinders: x, y, radius [m], stiffness [N/m]; at least `count` rows, zeros behind."""
+    """Return x, y, radius [m], stiffness [N/m] (m, 4) of upright cylinders; at least `count` rows, zeros at the end."""
     table = np.zeros((max(len(shapes), count), NUMBERS))
     for k, shape in enumerate(shapes):
         table[k] = (*shape.centre[:2], shape.radius, shape.stiffness)
@@ -171,7 +171,7 @@ def _cylinders(
 
 
 def cylinder_forces(cylinders: Any, p: Any) -> Any:
-    """Force (3,) on a point (3,) among upright cylinders (m, 4): F = −k (R − D) v/D where D < R, else 0 (000 §3.8)."""
+    """Return the force (3,) on a point (3,) from cylinders (m, 4): F = −k (R − D) v/D if D < R, else 0 (000 §3.8)."""
     fx, fy = 0.0 * p[0], 0.0 * p[1]
     for k in range(len(cylinders)):
         x, y, radius, stiffness = cylinders[k]
@@ -182,7 +182,7 @@ def cylinder_forces(cylinders: Any, p: Any) -> Any:
 
 
 def _torque_of_cylinders(kinematics: Robot) -> Callable[..., Any]:
-    """Joint torque J_vᵀF of the cylinders that the plant's tree carries (traced)."""
+    """Return the traced joint torque J_vᵀF of the cylinders that the plant's tree carries."""
 
     def torque(arm: Any, q: Any) -> Any:
         p = tool_pose(kinematics, q)[:3, 3]

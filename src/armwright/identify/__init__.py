@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data to models: logs of joint motion and motor currents become an arm that predicts them, and feels contact.
+"""Identification (004): logs of motion and motor currents become a model that predicts currents and feels contact.
 
-log = aw.identify.read_log("run.csv")
-model = aw.identify.fit(log, aw.load("my_arm.urdf"))
-aw.identify.predict_currents(model, log).error
+From a file to the error of the predicted currents:
+
+    log = aw.identify.read_log("run.csv")
+    model = aw.identify.fit(log, aw.load("my_arm.urdf"))
+    aw.identify.predict_currents(model, log).error
 """
 
 from armwright.identify.controller_gains import PdGains, pd_gains

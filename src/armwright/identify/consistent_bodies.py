@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters that matter can have: the fit's base parameters on bodies whose pseudo-inertias are positive definite.
+"""Physically consistent bodies: the fit's base parameters on bodies whose pseudo-inertias are positive definite.
 
-Least squares leaves most combinations open and cares nothing for physics. Here the bodies are chosen to explain the
-currents almost as well, and otherwise to resemble the description:
+Least squares leaves most combinations open and knows no physics. Here the bodies are chosen to explain the currents
+almost as well, and otherwise to resemble the description:
 
     minimise ½ (Bπ − β̂)ᵀ S (Bπ − β̂) + λN Σ_i [tr(P_i⁰⁻¹ P_i) − log det(P_i⁰⁻¹ P_i) − 4]
 
 P is the pseudo-inertia of a body, P⁰ that of the description; the bracket is 0 where they agree, infinite where P stops
 being positive definite, and does not depend on frames (Lee, Wensing and Park 2020). A rotor is a body of one parameter.
-Newton's method, steps halved until every P is positive definite.
+Newton's method solves it, with steps halved until every P is positive definite.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 STEPS = 60
 GAIN = 1e-9
-"""Decrease of the objective, against N, at which Newton stops."""
+"""Decrease of the objective, relative to N, at which Newton stops."""
 LEAST_SIZE = 0.01
 """[m] A point mass in the description is taken for a ball of this radius of gyration."""
 
 
 def pseudo_inertia(p: Array) -> Array:
-    """P (..., 4, 4) of body parameters p (..., 10): m, mc, then I about the link origin (order of `regressor`)."""
+    """Return P (..., 4, 4) of body parameters p (..., 10): m, mc, then I about the link origin (as `regressor`)."""
     m, h = p[..., 0], p[..., 1:4]
     xx, xy, yy, xz, yz, zz = np.moveaxis(p[..., 4:10], -1, 0)
     half = 0.5 * (xx + yy + zz)
@@ -54,8 +54,8 @@ class Consistent:
 
     Attributes:
         parameters: (10 nb + n,) rigid parameters of bodies and rotors.
-        smallest: (nb,) smallest eigenvalue of each pseudo-inertia, against its trace; all > 0.
-        misfit: relative growth of the residual's sum of squares against least squares.
+        smallest: (nb,) smallest eigenvalue of each pseudo-inertia, relative to its trace; all > 0.
+        misfit: growth of the residual's sum of squares, relative to least squares.
         steps: Newton steps taken.
     """
 
@@ -75,7 +75,7 @@ def consistent_parameters(
         beta: (rank,) least-squares estimate.
         S: (rank, rank) its information, friction, payloads and gains profiled out, in units of the residual.
         rows: number N of equations.
-        sheet: (10 nb + n,) description: 10 a body, then the rotors; rotors of 0 are unknown.
+        sheet: (10 nb + n,) description: 10 per body, then the rotors; rotors of 0 are unknown.
         bodies: nb.
         prior: λ ≥ 1e-9, weight of the description.
     """
@@ -137,7 +137,7 @@ def consistent_parameters(
 
 
 def _plausible(B: Array, beta: Array, sheet: Array, bodies: int) -> Array:
-    """The description with point masses given a size and unknown rotors a guess from the fit."""
+    """Return the description with point masses given a size and unknown rotors a guess from the fit."""
     x = np.array(sheet, dtype=np.float64)
     for i in range(bodies):
         p = x[10 * i : 10 * i + 10]

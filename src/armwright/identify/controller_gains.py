@@ -2,8 +2,8 @@
 """Gains of an inverse-dynamics PD controller from tracking errors, and whether they can be known at all (004 §5.3).
 
 Under feedback linearisation every joint's error obeys ë + k₁ ė + k₀ e = 0, whatever the dynamics. What the data show of
-k₀, k₁ is how an error dies out; once it has, they show nothing, and the least-squares cost is flat along k₁ ≈ k₀ + c.
-So the initial error and rate are estimated too, residuals are weighed by their noise, and a gain whose two-deviation
+k₀, k₁ is how an error decays; once it has, they show nothing, and the least-squares cost is flat along k₁ ≈ k₀ + c.
+So the initial error and rate are estimated too, residuals are weighted by their noise, and a gain whose two-deviation
 interval is wider than ±50 %, or that ends at a bound, is called undetermined.
 """
 
@@ -41,9 +41,9 @@ class PdGains:
     Attributes:
         k0, k1: estimates [1/s², 1/s]; without value where undetermined.
         verdict: "determined", or why not.
-        ends: for every start (k0, k1): where the fit ended, and its cost against the best.
+        ends: for every start (k0, k1): where the fit ended, and its cost relative to the best.
         grid: (m,) gains of the profile [1/s² or 1/s].
-        profile: (m, m) cost over (k0, k1) on the grid, against its minimum; flat directions show here.
+        profile: (m, m) cost over (k0, k1) on the grid, relative to its minimum; flat directions show here.
     """
 
     k0: Estimate
@@ -71,10 +71,13 @@ def pd_gains(
         t: (T,) [s], evenly spaced.
         error: (T,) [rad].
         rate: (T,) [rad/s].
-        noise: deviations of both; by default from the last quarter, where an initial error has died out.
+        noise: deviations of both; by default from the last quarter, where an initial error has decayed.
         starts: of the optimiser.
         bounds: of both gains.
         block: length of the blocks for deviations [s].
+
+    Example:
+        >>> pd_gains(t, q[:, 0] - q_ref[:, 0], qd[:, 0] - qd_ref[:, 0]).verdict
     """
     from scipy.optimize import least_squares
 
@@ -125,7 +128,7 @@ def pd_gains(
 
 
 def _response(t: Array, k0: float, k1: float) -> tuple[Array, Array]:
-    """E and ė (T, 2 each) from initial (1, 0) and (0, 1) of ë + k₁ ė + k₀ e = 0."""
+    """Return e and ė (T, 2 each) from initial (1, 0) and (0, 1) of ë + k₁ ė + k₀ e = 0."""
     root = np.sqrt(complex(0.25 * k1 * k1 - k0))
     if abs(root) < 1e-9:
         root = complex(1e-9)
@@ -138,7 +141,7 @@ def _response(t: Array, k0: float, k1: float) -> tuple[Array, Array]:
 
 
 def _projected(t: Array, gains: Array, sigma: tuple[float, float], data: Array) -> tuple[Array, Array]:
-    """Weighted residual with the initial error and rate at their best, and these (2,)."""
+    """Return the weighted residual with the best initial error and rate, and these (2,)."""
     value, slope = _response(t, float(gains[0]), float(gains[1]))
     A = np.concatenate([value / sigma[0], slope / sigma[1]])
     start = np.linalg.lstsq(A, data, rcond=None)[0]
@@ -146,7 +149,7 @@ def _projected(t: Array, gains: Array, sigma: tuple[float, float], data: Array) 
 
 
 def _deviations(residual: object, x: Array, t: Array, block: float) -> Array:
-    """Relative deviations (2,): the larger of the white and the block estimate."""
+    """Return relative deviations (2,): the larger of the white and the block estimate."""
     r = residual(x)  # type: ignore[operator]
     J = np.stack([(residual(x + d) - residual(x - d)) / 2e-5 for d in 1e-5 * np.eye(2)], axis=1)  # type: ignore[operator]
     H = J.T @ J

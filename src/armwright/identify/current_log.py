@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rows of a table are sound: finite, stamped in order, and without positions that jump and return.
+"""`Log`: stamps, joint motion and motor currents of an arm, and what was not sound in the file they came from.
 
-What a log of an arm is: stamps, joint motion, motor currents, and what was not sound in the file it came from.
+`sound_log` keeps the sound rows of a table: finite, stamped in order, without positions that jump and return. It says
+which rows were dropped, and why.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FASTEST = 60.0
 LARGEST_CURRENT = 500.0
 """[A] A larger motor current is in milliamperes."""
 SLOWEST = 0.1
-"""[s] Motion is not bridged between stamps further apart; where more than a fifth are, the log is too slow."""
+"""[s] Motion is not bridged between stamps farther apart; a log where more than a fifth are is too slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +91,12 @@ class Log:
 
     @property
     def n(self) -> int:
-        """Number of joints."""
+        """Return the number of joints."""
         return int(self.q.shape[1])
 
     @property
     def duration(self) -> float:
-        """From the first to the last stamp [s]."""
+        """Return the time from the first to the last stamp [s]."""
         return float(self.t[-1] - self.t[0])
 
     def __len__(self) -> int:
@@ -161,11 +162,11 @@ def unit_doubts(log: Log) -> list[str]:
 LEAST_ORDERED = 0.5
 """Share of rows that must be in order of time; below, the column is not a time."""
 FAR = 5.0
-"""[s] A few rows further from all others in time were not stamped."""
+"""[s] A few rows farther than this from all others in time were not stamped."""
 JUMP = 0.05
-"""[rad] Positions that leave the path that the speeds tell by more, for a few rows, are not positions."""
+"""[rad] Positions that differ by more from the path that the speeds give, for a few rows, are wrong."""
 LONGEST_JUMP = 3
-"""Rows that a jump may last and still be told from a motion."""
+"""Rows that a jump may last and still be distinguished from a motion."""
 
 
 def sound_log(
@@ -223,10 +224,10 @@ def grouped(rows: Any, place: Callable[[int], str], reason: str) -> list[Dropped
 
 
 def in_order(time: Array) -> Any:
-    """Mask (T,) of the longest strictly rising subsequence: one wild stamp costs one row, wherever it points."""
+    """Return the mask (T,) of the longest strictly rising subsequence: one wild stamp costs only its own row."""
     if (np.diff(time) > 0.0).all():
         return np.ones(len(time), bool)
-    ends: list[float] = []  # least last value of a rising subsequence, by length
+    ends: list[float] = []  # smallest last value of a rising subsequence, by length
     at: list[int] = []
     before = np.full(len(time), -1)
     for k, value in enumerate(time.tolist()):
@@ -248,7 +249,7 @@ def in_order(time: Array) -> Any:
 
 
 def alone(time: Array) -> Any:
-    """Mask (T,) of a few rows that are far in time from all others: stamps that were not set."""
+    """Return the mask (T,) of a few rows that are far in time from all others: stamps that were not set."""
     steps = np.diff(time)
     far = max(FAR, 100.0 * float(np.median(steps))) if len(steps) else FAR  # whatever the unit of time is
     edges = np.concatenate([[0], np.flatnonzero(steps > far) + 1, [len(time)]])
@@ -259,14 +260,14 @@ def alone(time: Array) -> Any:
 
 
 def departures(time: Array, q: Array, qd: Array, span: int = 1) -> Array:
-    """Largest distance (T − span,) between a step of `span` rows and what the speeds at its ends tell."""
+    """Return the largest distance (T − span,) between a step of `span` rows and what the speeds at its ends give."""
     dt = (time[span:] - time[:-span])[:, None]
     told = 0.5 * dt * (qd[span:] + qd[:-span])
     return np.asarray(np.abs(q[span:] - q[:-span] - told).max(axis=1))
 
 
 def jumps(time: Array, q: Array, qd: Array) -> Any:
-    """Mask (T,) of rows that leave the path and return within `LONGEST_JUMP` rows, or that begin or end off it."""
+    """Return the mask (T,) of rows that leave the path and return within `LONGEST_JUMP` rows, or start or end off."""
     strange = np.zeros(len(time), bool)
     far = departures(time, q, qd) > JUMP if len(time) > 1 else np.zeros(0, bool)
     for k in np.flatnonzero(far):

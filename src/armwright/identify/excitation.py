@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fourier motions: what `excite` proposes, with peaks that are known and not merely sampled.
+"""`excite`: a motion that makes an arm's parameters visible, a Fourier series with the largest information about them.
 
     q(t) = q₀ + Σ_k a_k sin(2πk t/T) + b_k cos(2πk t/T)
 
 begins and ends at rest (q̇ = q̈ = 0), so that it can be repeated. Between N samples of a period, a trigonometric
 polynomial of degree H exceeds them by at most the factor 1/cos(πH/N) (Ehlich and Zeller): limits hold everywhere.
 
-The arm among shapes and beside itself: which of its own links could touch, found by trying random postures.
-
-Motions that make parameters visible: Fourier series whose information about them is largest (D-optimal).
-
-The logarithm of the determinant of the information matrix, friction included, is raised by L-BFGS from several starts;
-limits, torques and clearance are penalties on the way and conditions at the end: the motion is then shrunk towards its
-centre until every one of them holds, positions, speeds and accelerations at all times (`Excitation.peaks`), torques and
-clearance at 4000 instants, clearance also between them (`WholeArm.motion_free`).
+The logarithm of the determinant of the information matrix, friction included, is maximised by L-BFGS from several
+starts (D-optimal). Limits, torques and clearance are penalties during the search and conditions at the end: the motion
+is then shrunk towards its centre until every one of them holds. Positions, speeds and accelerations hold at all times
+(`Excitation.peaks`), torques and clearance at 4000 instants, clearance also between them (`WholeArm.motion_free`). The
+arm keeps clear of shapes and of those of its own links that could touch, which random postures show (`own_pairs`).
 """
 
 from __future__ import annotations
@@ -49,14 +46,14 @@ OFTEN_APART = 0.5
 
 
 def arm_among(robot: Robot, world: World | None = None) -> WholeArm:
-    """The arm with the shapes of a world around it, and with the pairs of its own links that could touch."""
+    """Return the arm with a world's shapes around it, and with the pairs of its own links that could touch."""
     capsules = contact_capsules(robot)
     around = Obstacles() if world is None else obstacles_of(world)
     return WholeArm(robot, around, capsules, pairs=own_pairs(robot, capsules))
 
 
 def own_pairs(robot: Robot, capsules: LinkCapsules) -> tuple[tuple[int, int], ...]:
-    """Pairs of capsules of different, not neighbouring bodies that are apart in most postures."""
+    """Return pairs of capsules of different, not neighbouring bodies that are apart in most postures."""
     parent = [body.parent for body in robot.bodies]
     tried = []
     for i in range(len(capsules.body)):
@@ -103,11 +100,11 @@ class Excitation:
     clearance: float = np.inf
 
     def reference(self, t: Array) -> Reference:
-        """Position, speed and acceleration (T, n) at times t (T,) [s]."""
+        """Return position, speed and acceleration (T, n) at times t (T,) [s]."""
         return Reference(*fourier(np.asarray(t, dtype=np.float64), self.period, self.centre, self.sine, self.cosine))
 
     def peaks(self) -> tuple[Array, Array, Array, Array]:
-        """Lowest and highest position, largest speed and acceleration (n,): bounds at all times, not only samples."""
+        """Return lowest and highest position, largest speed and acceleration (n,): bounds at all times."""
         t: Array = np.asarray(np.arange(GRID) * (self.period / GRID), dtype=np.float64)
         q, qd, qdd = self.reference(t)
         beyond = 1.0 / np.cos(np.pi * len(self.sine) / GRID)
@@ -118,12 +115,12 @@ class Excitation:
 
 
 def _slack(swing: Array, beyond: float) -> Array:
-    """The bound is on |q − q₀|; one side may gain as much as the other has."""
+    """Return how far (n,) the motion may exceed its samples: (beyond − 1) times the largest |q − q₀|."""
     return np.asarray((beyond - 1.0) * np.abs(swing).max(axis=0))
 
 
 def fourier(t: Array, period: float, centre: Array, sine: Array, cosine: Array) -> tuple[Array, Array, Array]:
-    """Position, speed, acceleration (..., T, n) of coefficients (..., H, n) and centres (..., n)."""
+    """Return position, speed, acceleration (..., T, n) of coefficients (..., H, n) and centres (..., n)."""
     w = 2.0 * np.pi / period * np.arange(1, sine.shape[-2] + 1)
     s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
     q = np.expand_dims(centre, -2) + s @ sine + c @ cosine
@@ -131,7 +128,7 @@ def fourier(t: Array, period: float, centre: Array, sine: Array, cosine: Array) 
 
 
 def at_rest(harmonics: int) -> tuple[Array, Array]:
-    """Bases (H, H − 1) of sine and cosine coefficients whose motion begins at rest: Σ k a_k = 0 and Σ k² b_k = 0."""
+    """Return bases (H, H − 1) of sine and cosine coefficients that begin at rest: Σ k a_k = 0 and Σ k² b_k = 0."""
     if harmonics < 2:
         raise InputError(f"excite: at least 2 harmonics are needed to begin at rest, got {harmonics}")
     k = np.arange(1.0, harmonics + 1)
@@ -145,19 +142,19 @@ def at_rest(harmonics: int) -> tuple[Array, Array]:
 SAMPLES = 100
 """Instants at which the optimiser looks at a motion."""
 STIFF = 400.0
-"""Penalty of a limit that is exceeded by all of itself, against one unit of log-determinant a parameter."""
+"""Penalty of a limit that is exceeded by all of itself, relative to one unit of log-determinant per parameter."""
 NEAR = 0.02
 """[m] kept from shapes while optimising."""
 STEP = 1e-4
 """[rad] of finite differences."""
 SHRINK = 0.97
 SAGITTA = 1e-3
-"""[m] kept beyond the chords between instants whose freedom is proved; the motion bulges by far less."""
+"""[m] of extra clearance about the chords between instants; the motion bulges by far less."""
 
 
 @dataclass(frozen=True, eq=False)
 class MotionSpace:
-    """What a motion must respect: (n,) each, and the arm among shapes."""
+    """Limits of a motion, (n,) each, and the arm among shapes."""
 
     lower: Array
     upper: Array
@@ -203,6 +200,10 @@ def excite(
 
     Raises:
         InputError: limits that leave no room, or a centre that touches something.
+
+    Example:
+        >>> motion = excite(aw.load("ur5"), seconds=10.0, harmonics=5)
+        >>> motion.reference(np.arange(0.0, 10.0, 0.01)).q  # (1000, 6) [rad]
     """
     from scipy.optimize import minimize
 
@@ -279,7 +280,7 @@ class _Problem:
         return np.concatenate([centre, y.ravel()])
 
     def parts(self, X: Array) -> tuple[Array, Array, Array]:
-        """Centres (B, n), sine and cosine coefficients (B, H, n) of points X (B, size)."""
+        """Return centres (B, n), sine and cosine coefficients (B, H, n) of points X (B, size)."""
         free = X[:, self.n :].reshape(len(X), 2, len(self.A) - 1, self.n)
         return X[:, : self.n], self.A @ free[:, 0], self.B @ free[:, 1]
 
@@ -288,7 +289,7 @@ class _Problem:
         return centre[0], sine[0], cosine[0], self.period
 
     def value_and_slope(self, x: Array) -> tuple[float, Array]:
-        """Objective and its gradient by forward differences, all points in one batch of the compiled regressor."""
+        """Return objective and gradient by forward differences, all points in one batch of the compiled regressor."""
         X = np.concatenate([x[None], x + STEP * np.eye(len(x))])
         values = self.values(X)
         return float(values[0]), (values[1:] - values[0]) / STEP
@@ -303,7 +304,7 @@ class _Problem:
         return np.asarray(-(logdet - 2.0 * np.log(scale).sum(axis=1)) / size + STIFF * self.excess(q, qd, qdd, tau))
 
     def excess(self, q: Array, qd: Array, qdd: Array, tau: Array) -> Array:
-        """Mean square share (B,) by which limits are exceeded."""
+        """Return the mean square share (B,) by which limits are exceeded."""
         s = self.space
         half = 0.5 * (s.upper - s.lower)
         shares = [np.abs(q - 0.5 * (s.upper + s.lower)) / half, np.abs(qd) / s.velocity, np.abs(qdd) / s.acceleration]
@@ -313,7 +314,7 @@ class _Problem:
         return np.asarray(total + np.mean(near**2, axis=-1))
 
     def judged(self, motion: Excitation) -> tuple[float, Excitation]:
-        """The motion with its expected deviations, and −log det of its information."""
+        """Return −log det of the motion's information, and the motion with its expected deviations."""
         t = np.arange(round(100.0 * self.period)) / 100.0
         q, qd, qdd = motion.reference(t)
         H, _ = information(self.model, q[None], qd[None], qdd[None], self.sigma)
@@ -324,13 +325,13 @@ class _Problem:
 
 
 def parameter_names(model: Structure) -> tuple[str, ...]:
-    """Names of the parameters that `information` is about: base, then viscous, degressive, Coulomb, offset a joint."""
+    """Return the names of `information`'s parameters: base, then viscous, degressive, Coulomb, offset per joint."""
     terms = ("viscous", "degressive", "coulomb", "offset")
     return (*model.base.names, *(f"{joint.name}.{term}" for joint in model.robot.joints for term in terms))
 
 
 def information(model: Structure, q: Array, qd: Array, qdd: Array, sigma: Array) -> tuple[Array, Array]:
-    """Information (B, p, p) of motions (B, T, n) about base parameters and friction, and the torques (B, T, n).
+    """Return the information (B, p, p) of motions (B, T, n) on base parameters and friction, and torques (B, T, n).
 
     Rows of joints that rest do not count, as in `fit`.
     """
@@ -353,7 +354,7 @@ def information(model: Structure, q: Array, qd: Array, qdd: Array, sigma: Array)
 
 
 def expected_deviations(H: Array) -> tuple[Array, float]:
-    """Deviations (p,) for white noise, and the condition number of the scaled design."""
+    """Return deviations (p,) for white noise, and the condition number of the scaled design."""
     scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
     values, vectors = np.linalg.eigh(H * np.outer(scale, scale))
     values = np.maximum(values, 1e-14 * values[-1])

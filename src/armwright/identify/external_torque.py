@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""External torque and wrench by the direct method of 004: measured minus modelled torque, offline, no observer.
+"""The external torque in a log, from its currents: by a momentum observer, or by the direct method of 004.
+
+`residuals` runs the momentum observer on even ticks (`Evenly`, `Ticking`), causally: a tick comes out as soon as a
+sample at or after it has come in; after a pause the monitors restart. `learn_bands` learns from logs without contact
+how large the residual gets. `direct_residuals` takes measured minus modelled torque, offline. `tool_wrenches` turns
+either into wrenches at the tool.
 
 The thesis writes F = J⁻ᵀ(k i + b − τ_μ [− τ_fr]) (6.8, 6.9), what the **arm** exerts; here, as everywhere in this
 library, it is what the **world** does to the arm, the negative of it.
-
-Even ticks from uneven stamps, causally: a tick comes out as soon as a sample at or behind it has come in.
-
-What happened during a pause nobody knows: monitors begin anew behind it.
-
-The external torque of a log as a momentum observer sees it, and bands learned from logs without contact.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Evenly:
     """Linear interpolation between the two samples around each tick; pieces of any size give the same bits."""
 
     def __init__(self, rate: float) -> None:
-        """Ticks at ``first stamp + k/rate``."""
+        """Set the ticks to ``first stamp + k/rate``."""
         if not (np.isfinite(rate) and rate > 0.0):
             raise InputError(f"even ticks: rate must be > 0, got {rate}")
         self.rate = float(rate)
@@ -83,7 +82,7 @@ class Evenly:
 
 
 class Ticking:
-    """Monitors behind uneven samples of motion and torque; begins anew after every pause longer than `GAP`."""
+    """Monitors fed with uneven samples of motion and torque; they restart after every pause longer than `GAP`."""
 
     def __init__(self, monitors: Monitor | Sequence[Monitor], robot: Robot, rate: float) -> None:
         """Compile the monitors for ticks at `rate` [Hz]."""
@@ -117,22 +116,22 @@ OBSERVER = 20.0
 DEVIATIONS = 9.0
 """Band of a moving joint, in residual deviations of contact-free motion: residuals are ripple, not Gaussian noise,"""
 BEYOND = 1.3
-"""and not less than this many times the largest that was seen."""
+"""and at least this many times the largest that was seen."""
 
 
 def observer_of(identified: Identified, gain: float = OBSERVER) -> Monitor:
-    """The momentum observer with the friction that was identified."""
+    """Return the momentum observer with the friction that was identified."""
     return geared_momentum_observer(gain, identified.friction.coefficients, dahl=identified.friction.dahl)
 
 
 def detector_of(identified: Identified, bands: Bands) -> Monitor:
-    """The detector with the bands that were learned."""
+    """Return the detector with the bands that were learned."""
     c = np.maximum(identified.friction.coefficients, 0.0)
     return friction_band_detector(bands.motion, c[:, 2], c[:, 3], rest_factor=bands.rest)
 
 
 def carrying(identified: Identified, payload: PayloadEstimate | ArrayLike | None) -> Robot:
-    """The identified arm with a payload (10,) in the frame of the tool's link (`PayloadEstimate.parameters`)."""
+    """Return the identified arm with a payload (10,) in the frame of the tool's link (`PayloadEstimate.parameters`)."""
     if payload is None:
         return identified.robot
     from armwright.dynamics.regressor import parameters
@@ -144,8 +143,8 @@ def carrying(identified: Identified, payload: PayloadEstimate | ArrayLike | None
 
 
 def point_mass(identified: Identified, mass: float) -> Array:
-    """Parameters (10,) of a mass [kg] at the tool point, in the frame of the tool's link."""
-    Load(mass)  # refuses a mass that nothing has
+    """Return the parameters (10,) of a mass [kg] at the tool point, in the frame of the tool's link."""
+    Load(mass)  # refuses an impossible mass
     c = identified.robot.T_tip_tool[:3, 3]
     inertia = np.dot(c, c) * np.eye(3) - np.outer(c, c)
     return np.asarray(mass * np.array([1.0, *c, *inertia[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]]))
@@ -153,7 +152,7 @@ def point_mass(identified: Identified, mass: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    """What an observer makes of a log, K ticks.
+    """External torque of a log by an observer, K ticks.
 
     Attributes:
         t: (K,) [s]. tau_ext: (K, n) external torque [N m]. q: (K, n).
@@ -167,7 +166,7 @@ class Residual:
 
     @property
     def rms(self) -> Array:
-        """Noise of a contact-free log, moving joints (n,) [N m]; NaN for joints that never move."""
+        """Return the noise (n,) [N m] of a contact-free log while each joint moves; NaN for joints that never move."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(np.sqrt(np.sum(self.tau_ext**2 * self.moving, axis=0) / np.sum(self.moving, axis=0)))
 
@@ -183,6 +182,9 @@ def residuals(
         log: as read.
         payload: what the tool carries: a `PayloadEstimate` or its (10,) parameters.
         gain: of the observer [1/s].
+
+    Example:
+        >>> residuals(model, log).tau_ext  # (K, n) [N m]
     """
     check_log(log, identified.robot)
     ticking = Ticking(observer_of(identified, gain), carrying(identified, payload), RATE)
@@ -191,7 +193,7 @@ def residuals(
 
 
 def _settled(t: Array, resting: Any) -> Any:
-    """Mark what lies more than `SETTLING` behind a rest, or behind the beginning of an unbroken part, (K, n)."""
+    """Mark what lies more than `SETTLING` after a rest, or after the beginning of an unbroken part, (K, n)."""
     ticks = int(SETTLING * RATE) + 1
     begins = np.concatenate([[True], np.diff(t) > 1.5 / RATE])
     count = np.cumsum(resting | begins[:, None], axis=0)
@@ -213,10 +215,13 @@ def learn_bands(
     Args:
         identified: the model.
         logs: without contact; the training logs will do.
-        payloads: one a log: a `PayloadEstimate` or its (10,) parameters, or None; by default what the fit found in the
-            logs of these names.
+        payloads: one per log: a `PayloadEstimate` or its (10,) parameters, or None; by default what the fit found
+            in the logs of these names.
         deviations: band in residual deviations.
         rest: band of resting joints in Coulomb bands.
+
+    Example:
+        >>> model = with_bands(model, learn_bands(model, free_logs))
     """
     many = (logs,) if isinstance(logs, Log) else tuple(logs)
     own = {p.log: p for p in identified.payloads}
@@ -238,7 +243,11 @@ def learn_bands(
 
 
 def with_bands(identified: Identified, bands: Bands) -> Identified:
-    """The model with bands to feel by."""
+    """Return the model with bands to feel by.
+
+    Example:
+        >>> model = with_bands(model, learn_bands(model, free_logs))
+    """
     return replace(identified, bands=bands)
 
 
@@ -252,7 +261,7 @@ def direct_residuals(
     rate: float = 100.0,
     cutoff: float | None = 8.0,
 ) -> Residual:
-    """External torque of a log from its accelerations (004 eq. 6.9), filtered without delay.
+    """Return the external torque of a log from its accelerations (004 eq. 6.9), filtered without delay.
 
     Args:
         identified: the model.
@@ -261,6 +270,9 @@ def direct_residuals(
         payload: what the tool carries: a `PayloadEstimate` or its (10,) parameters.
         rate: of the even samples [Hz].
         cutoff: of the low-pass [Hz], None without.
+
+    Example:
+        >>> direct_residuals(model, log, cutoff=5.0).tau_ext  # (K, n) [N m]
     """
     check_log(log, identified.robot)
     prepared = even_samples(log, rate=rate, cutoff=cutoff)
@@ -295,12 +307,15 @@ class Wrenches:
 
 @names_culprit
 def tool_wrenches(identified: Identified, felt: Residual, *, force_only: bool = False) -> Wrenches:
-    """Read external torques as wrenches at the tool: J⁻ᵀ tau_ext, where the Jacobian allows it.
+    """Return external torques as wrenches at the tool: J⁻ᵀ tau_ext, where the Jacobian allows it.
 
     Args:
         identified: the model.
         felt: of `residuals` or `direct_residuals`.
         force_only: take the moment for zero.
+
+    Example:
+        >>> tool_wrenches(model, residuals(model, log)).wrench  # (K, 6) [N, N m]
     """
     found = tool_wrench(identified.robot, felt.q, felt.tau_ext, force_only=force_only)
     condition = np.asarray(condition_number(identified.robot, felt.q))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contacts in a log or a stream of positions, speeds and motor currents.
+"""`feel`: contacts in a log or a stream of positions, speeds and motor currents.
 
-One class does both: `Feeler` takes samples as they come. `feel` pushes a whole log through it at once, `feel_stream`
-one sample after another; the numbers are the same, bit for bit, because interpolation and the compiled loop treat every
-tick alike however many come at a time.
+`Feeler` takes samples as they come. `feel` pushes a whole log through it at once, `feel_stream` one sample after
+another. The numbers are the same, bit for bit, because interpolation and the compiled loop treat every tick alike,
+however many come at a time.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FeltLog:
-    """What a whole log felt: its ticks and the contacts in them."""
+    """What was felt in a whole log: its ticks and the contacts in them."""
 
     ticks: Ticks
     contacts: tuple[FoundContact, ...]
 
     @property
     def minutes(self) -> float:
-        """Length of the log."""
+        """Return the length of the log [min]."""
         return float(self.ticks.t[-1] - self.ticks.t[0]) / 60.0 if len(self.ticks) else 0.0
 
 
 class Feeler:
-    """Feels as samples come in; causal."""
+    """Feels contacts as samples come in; causal."""
 
     def __init__(
         self,
@@ -96,6 +96,10 @@ def feel(
         payload: what the tool carries: a `PayloadEstimate` or its (10,) parameters.
         gain: of the observer [1/s].
         isolate: find the touched link and, where it carries the tool, the wrench.
+
+    Example:
+        >>> for contact in feel(model, log).contacts:
+        ...     print(contact.start, contact.link)
     """
     check_log(log, identified.robot)
     feeler = Feeler(identified, bands=bands, payload=payload, gain=gain)
@@ -113,7 +117,12 @@ def feel_stream(
     payload: PayloadEstimate | ArrayLike | None = None,
     gain: float = OBSERVER,
 ) -> Iterator[Ticks]:
-    """Feel as samples (t, q, qd, current) come; yields the ticks that each sample completes. Arguments as `feel`."""
+    """Feel as samples (t, q, qd, current) come; yields the ticks that each sample completes. Arguments as `feel`.
+
+    Example:
+        >>> for ticks in feel_stream(model, samples):
+        ...     print(ticks.alarm)
+    """
     feeler = Feeler(identified, bands=bands, payload=payload, gain=gain)
     for t, q, qd, current in samples:
         ticks = feeler.push(np.atleast_1d(t), q, qd, current)

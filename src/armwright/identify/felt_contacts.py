@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From alarms to contacts: when, which link, and the wrench at the tool if it was the tool that was touched.
 
-Which link comes first. A push on the upper arm loads two joints; read as a tool wrench it would be hundreds of newtons
-that nobody applied.
-
-What was felt, tick by tick.
+`Ticks` holds what was felt tick by tick; `contacts_of` gathers its alarms into contacts. The link is found first. A
+push on the upper arm loads two joints; read as a tool wrench it would be hundreds of newtons that nobody applied.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Ticks:
-    """What was felt, K ticks of 10 ms.
+    """Felt torque, tick by tick: K ticks of 10 ms.
 
     Attributes:
         t: (K,) [s]. q: (K, n).
@@ -51,18 +49,18 @@ class Ticks:
 
 
 BEFORE = 15
-"""Ticks before an alarm in which its peak may lie: at rest an alarm comes only after a torque has lasted."""
+"""Ticks before an alarm in which its peak may lie: at rest a torque must last before it raises an alarm."""
 WELL_SEEN = 20.0
 """Condition number of the Jacobian in SI units up to which a wrench is given as valid."""
 
 
 @dataclass(frozen=True, eq=False)
 class ToolWrench:
-    """A wrench [f; n] at the tool, base axes, and what it is worth.
+    """A wrench [f; n] at the tool, base axes, and how reliable it is.
 
     Attributes:
         wrench: (6,) that the world exerts on the tool [N, N m].
-        covariance: (6, 6) J⁻ᵀ Σ J⁻¹.
+        covariance: (6, 6) of the wrench, J⁻ᵀ Σ J⁻¹.
         condition: of the Jacobian.
         valid: False near a singularity: `lost` then is the direction (6,) that the joints hardly feel.
         lost: unit direction in SI units; None where valid.
@@ -129,7 +127,7 @@ def contacts_of(
 
 
 def torque_noise(identified: Identified, bands: Bands, q: Array, resting: Array) -> Array:
-    """Covariance (n, n) of tau_ext at one tick: residual in motion, anything in the Coulomb band at rest."""
+    """Return the covariance (n, n) of tau_ext at one tick: residual in motion, anything in the Coulomb band at rest."""
     from armwright.dynamics.public import gravity_torque
 
     # friction at rest never leaves its band: the band is taken for three deviations of a Gaussian
@@ -149,7 +147,7 @@ def _located(identified: Identified, bands: Bands, ticks: Ticks, k: int) -> dict
 
 
 def wrench_at(robot: Robot, q: Array, tau_ext: Array, noise: Array) -> ToolWrench:
-    """Wrench at the tool with covariance; near a singularity flagged, with the direction that is lost."""
+    """Return the wrench at the tool with covariance; near a singularity flagged, with the direction that is lost."""
     found = tool_wrench(robot, q, tau_ext)
     J = np.asarray(kernel(robot, frame_jacobian)(q))
     U, s, _ = np.linalg.svd(J, full_matrices=True)

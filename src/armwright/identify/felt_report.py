@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One HTML page about what a log felt: the replay with the touched link lit up, external torques, contacts."""
+"""The report of what was felt in a log: one HTML page with the replay, the touched link, external torques, contacts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEADS = ("no.", "from [s]", "to [s]", "joint", "link", "level [-]", "force on th
 
 
 def felt_stage(felt: FeltLog, identified: Identified, title: str = "") -> ReplayStage:
-    """Return what a page replays of a log: the arm, its external torques, the link that is touched, force on the tool.
+    """Return what a page replays of a log: the arm, its external torques, the touched link, the force on the tool.
 
     A force is drawn only where the tool was touched: read as a tool wrench, a push on another link would be a force
     that nobody applied.
@@ -65,10 +65,10 @@ def felt_stage(felt: FeltLog, identified: Identified, title: str = "") -> Replay
 
 
 def felt_report(felt: FeltLog, identified: Identified, path: str | Path, *, title: str = "") -> Path:
-    """Write a self-contained page about what a log felt.
+    """Write a self-contained page about what was felt in a log.
 
     Args:
-        felt: of the log.
+        felt: what was felt in the log.
         identified: the model it was felt with.
         path: of the page.
         title: headline; the arm's name by default.

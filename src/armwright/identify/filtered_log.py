@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a log to even samples that can be differentiated: cut at gaps, resampled, filtered without delay.
 
-Low-pass filters as second-order sections: without delay for fitting, causal with a stated delay for streams.
+`even_samples` makes them. `LowPass` is the filter, as second-order sections: without delay for fitting, causal with a
+stated delay for streams (004 §3.11).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class LowPass:
 
     @property
     def margin(self) -> int:
-        """Samples after which what lies beyond an edge is forgotten to about 1e-9."""
+        """Return the samples after which what lies beyond an edge is forgotten to about 1e-9."""
         if not len(self.sections):
             return 0
         radius = max(float(np.abs(np.roots(section[3:])).max()) for section in self.sections)
@@ -46,7 +47,7 @@ class LowPass:
 
     @property
     def delay(self) -> float:
-        """Delay of slow signals in the causal form [s]: 1/(2π cutoff sin(π/2N)) (004 §3.11), 0 without phase."""
+        """Return the delay of slow signals in the causal form [s]: 1/(2π cutoff sin(π/2N)) (004 §3.11)."""
         if not self.order:
             return 0.0
         return float(1.0 / (2.0 * np.pi * self.cutoff * np.sin(np.pi / (2 * self.order))))
@@ -122,7 +123,7 @@ def derivative(values: Array, dt: float) -> Array:
 GAP = SLOWEST
 """[s] A longer pause between stamps is not bridged: the log is cut there."""
 EDGE = 4
-"""Samples at both ends of a piece whose acceleration is not known as well as the others'."""
+"""Samples at both ends of a piece whose acceleration is less accurate."""
 SHORTEST = 1.0
 """[s] Shorter pieces are left out: their edges are all that the filter sees."""
 
@@ -164,17 +165,17 @@ class Prepared:
 
     @property
     def n(self) -> int:
-        """Number of joints."""
+        """Return the number of joints."""
         return int(self.pieces[0].q.shape[1])
 
     @property
     def duration(self) -> float:
-        """Of all pieces [s]."""
+        """Return the duration of all pieces [s]."""
         return sum(float(piece.t[-1] - piece.t[0]) for piece in self.pieces)
 
     @property
     def kept(self) -> str:
-        """Which frequencies were kept, in words."""
+        """Return which frequencies were kept, in words."""
         f = self.filter
         if not f.order:
             return f"everything up to {0.5 * f.rate:g} Hz: no filter, {f.rate:g} samples per second"
@@ -196,6 +197,9 @@ def even_samples(log: Log, *, rate: float = 100.0, cutoff: float | None = 8.0) -
 
     Raises:
         InputError: units that cannot be radians, seconds and amperes, or no piece long enough.
+
+    Example:
+        >>> even_samples(log, rate=100.0, cutoff=5.0).pieces[0].qdd  # (K, n) [rad/s²]
     """
     if doubts := unit_doubts(log):
         raise InputError("; ".join(doubts))
@@ -215,7 +219,7 @@ def even_samples(log: Log, *, rate: float = 100.0, cutoff: float | None = 8.0) -
 
 
 def pieces_of(log: Log) -> list[slice]:
-    """Unbroken rows: no pause longer than `GAP`, no position that leaves what the speeds say."""
+    """Return unbroken rows: no pause longer than `GAP`, no position that differs from what the speeds say."""
     broken = np.diff(log.t) > GAP
     broken |= departures(log.t, log.q, log.qd) > JUMP
     edges = [0, *(np.flatnonzero(broken) + 1).tolist(), len(log)]

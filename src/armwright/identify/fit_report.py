@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An identification in words and tables: what is known, how well, what stays open, and how it does on each log.
+"""The report of an identification: words, tables and pictures.
 
-Pictures of an identification: currents, friction under load, deviations, and the timeline of what was felt.
+`summary` and `markdown` say what is known, how well, what stays open, and how the model does on each log. The pictures
+show currents, friction under load, deviations, and the timeline of what was felt.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def deviations(identified: Identified, path: str | Path | None = None) -> Any:
 
 
 def summary(identified: Identified) -> dict[str, Any]:
-    """The identification as plain data; undetermined estimates have a null value."""
+    """Return the identification as plain data; undetermined estimates have a null value."""
     out: dict[str, Any] = {
         "robot": identified.robot.name,
         "logs": list(identified.logs),
@@ -146,7 +147,7 @@ def _plain(e: Estimate) -> dict[str, Any]:
 
 
 def joint_rows(identified: Identified) -> list[list[str]]:
-    """One row per joint: name, gain, the five friction terms, residual current [A]."""
+    """Return one row per joint: name, gain, the five friction terms, residual current [A]."""
     rows = []
     terms = len(TERMS)
     for j, joint in enumerate(identified.robot.joints):
@@ -158,7 +159,7 @@ def joint_rows(identified: Identified) -> list[list[str]]:
 
 
 def held_rows(held: Sequence[Held]) -> list[list[str]]:
-    """Rows of a leave-one-out table: log, whose, and per cent a joint; a dash where the joint never moves."""
+    """Return rows of a leave-one-out table: log, whose, and per cent per joint; a dash where the joint never moves."""
     rows = []
     for h in held:
         for label, values in (("model", h.error), ("controller", h.controller), ("floor", h.floor)):
@@ -168,7 +169,7 @@ def held_rows(held: Sequence[Held]) -> list[list[str]]:
 
 
 def markdown(identified: Identified, held: Sequence[Held] = ()) -> str:
-    """The whole report as Markdown."""
+    """Return the whole report as Markdown."""
     names = [joint.name for joint in identified.robot.joints]
     lines = [f"# {identified.robot.name}, identified", "", f"Logs: {', '.join(identified.logs)}.", ""]
     lines += _table(["joint", "gain N m/A", *TERMS, "residual A"], joint_rows(identified))

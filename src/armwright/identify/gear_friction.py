@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Friction of a geared joint as a sum of known functions: what regression multiplies, and what it finds.
+"""Friction of a geared joint as a sum of known functions: the columns of the regression, and their coefficients.
 
     τ_f = viscous·v + degressive·v|v| + coulomb·h + load·h·|τ_rb| + offset
 
@@ -25,7 +25,7 @@ TERMS = ("viscous", "degressive", "coulomb", "load", "offset")
 DAHL = 2e-4
 """[rad] δ of the hysteresis; 0.1 to 0.3 mrad give the same fits on geared arms."""
 LEAST_DAHL, MOST_DAHL = 1e-7, 0.1
-"""[rad] Outside, it is no hysteresis of a gear."""
+"""[rad] Bounds of δ; outside it is no hysteresis of a gear."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +52,11 @@ class GearFriction:
         object.__setattr__(self, "coefficients", c)
 
     def torque(self, v: Array, h: Array, tau_rb: Array) -> Array:
-        """Friction torque (..., n) at speed v, hysteresis h and rigid-body torque tau_rb, each (..., n)."""
+        """Return the friction torque (..., n) at speed v, hysteresis h and rigid-body torque tau_rb, each (..., n)."""
         return np.asarray(np.einsum("...nk,nk->...n", columns(v, h, tau_rb), self.coefficients))
 
     def band(self, tau_rb: Array) -> Array:
-        """Largest torque that a resting joint's friction hides (..., n): coulomb + load·|τ_rb|."""
+        """Return the largest torque (..., n) that a resting joint's friction hides: coulomb + load·|τ_rb|."""
         c = self.coefficients
         return np.asarray(np.maximum(c[:, 2], 0.0) + np.maximum(c[:, 3], 0.0) * np.abs(tau_rb))
 
@@ -68,12 +68,12 @@ def check_dahl(dahl: float) -> None:
 
 
 def columns(v: Array, h: Array, tau_rb: Array) -> Array:
-    """Columns (..., n, 5) in the order of `TERMS`."""
+    """Return the columns (..., n, 5) in the order of `TERMS`."""
     return np.stack([v, v * np.abs(v), h, h * np.abs(tau_rb), np.ones_like(v)], axis=-1)
 
 
 def hysteresis(v: Array, dt: float, dahl: float = DAHL) -> Array:
-    """Dahl's h (T, n) along speeds v (T, n) that are dt apart; begins at 0, undecided."""
+    """Return Dahl's h (T, n) along speeds v (T, n) that are dt apart; it begins at 0, undecided."""
     keep = np.exp(-np.abs(v) * (dt / dahl))
     drive = (1.0 - keep) * np.sign(v)
     out = np.empty_like(v)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOVING = 0.02
 """[rad/s] Slower joints count as resting."""
 FORGOTTEN = 25.0
-"""Way in units of δ after which the hysteresis has forgotten where it began (to 1e-11)."""
+"""Travel in units of δ after which the hysteresis has forgotten where it began (to 1e-11)."""
 CHUNK = 8192
 """Samples whose regressor is in memory at a time: 26 MB for six joints."""
 
@@ -64,7 +64,7 @@ class FilteredColumns:
 def chunks(
     prepared: Prepared, model: Structure, beta: Array, *, dahl: float = friction.DAHL, block: float = 1.0
 ) -> Iterator[FilteredColumns]:
-    """Filtered columns of a log, piece by piece, at most `CHUNK` samples at a time.
+    """Yield filtered columns of a log, piece by piece, at most `CHUNK` samples at a time.
 
     Args:
         prepared: the log.
@@ -79,7 +79,7 @@ def chunks(
     offset = 0
     for piece in prepared.pieces:
         h = friction.hysteresis(piece.qd, dt, dahl)
-        # until a joint has moved, nobody knows on which side of its hysteresis it is
+        # until a joint has moved, its side of the hysteresis is unknown
         known = np.cumsum(np.abs(piece.qd), axis=0) * dt > FORGOTTEN * dahl
         for start in range(0, len(piece.t), CHUNK):
             stop = min(start + CHUNK, len(piece.t))
@@ -125,7 +125,7 @@ def accumulate(prepared: Prepared, model: Structure, beta: Array, *, dahl: float
 
 
 def scores(prepared: Prepared, model: Structure, beta: Array, v: Array, *, dahl: float = friction.DAHL) -> Array:
-    """Sums Cᵀr of every block of time, (blocks, n, m), with residuals r = C v_j (v: (n, m), current's entry −1).
+    """Return sums Cᵀr of every block of time, (blocks, n, m), with residuals r = C v_j (v: (n, m), current's entry −1).
 
     Their scatter is the noise of the fit without the wrong assumption that neighbouring samples are independent.
     """

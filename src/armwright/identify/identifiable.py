@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be identified of an arm: its inertial and rotor parameters, and the combinations that torques show."""
+"""`Structure`: what can be identified of an arm: inertial and rotor parameters, and the combinations torques show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def rigid_regressor(robot: Robot, q: Any, qd: Any, qdd: Any) -> Any:
-    """Y (n, 10 nb + n): torque of the bodies, and of one rotor a joint seen from its joint side; q, qd, qdd (n,)."""
+    """Return Y (n, 10 nb + n): torque of the bodies, and of one rotor per joint on the joint side; q, qd, qdd (n,)."""
     return np.concatenate([body_regressor(robot, q, qd, qdd), np.eye(robot.n) * qdd], axis=1)
 
 
@@ -31,7 +31,7 @@ class Structure:
         robot: the arm; its gears must not couple joints.
         names: of all 10 nb + n rigid parameters (`rigid_regressor`).
         base: their identifiable combinations.
-        loads: (rank, 10) base parameters of a unit of each parameter of a payload, which adds to the tool's body.
+        loads: (rank, 10) effect on the base parameters of one unit of each payload parameter, on the tool's body.
         seen: for each joint, which base columns can be other than zero.
     """
 
@@ -43,19 +43,19 @@ class Structure:
 
     @property
     def rank(self) -> int:
-        """Number of base parameters."""
+        """Return the number of base parameters."""
         return self.base.rank
 
     def columns(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Base columns (T, n, rank) along a motion, by the compiled batch kernel."""
+        """Return the base columns (T, n, rank) along a motion, by the compiled batch kernel."""
         return np.asarray(self.full(q, qd, qdd)[..., self.base.independent])
 
     def full(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """All columns (T, n, 10 nb + n)."""
+        """Return all columns (T, n, 10 nb + n)."""
         return np.asarray(kernel(self.robot, rigid_regressor)(q, qd, qdd))
 
     def sheet(self) -> Array:
-        """Rigid parameters (10 nb + n,) of the description, rotors on the joint side."""
+        """Return the rigid parameters (10 nb + n,) of the description, rotors on the joint side."""
         nb, n = len(self.robot.bodies), self.robot.n
         ratio = np.diag(self.robot.actuators.gear)
         return np.concatenate([parameters(self.robot)[: 10 * nb], ratio**2 * self.robot.actuators.rotor_inertia[:n]])

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a fit found: a model that predicts currents, how far each number can be trusted, and what stays unknown.
+"""`Identified`: the result of a fit, a model that predicts currents, how far to trust each number, what stays unknown.
 
-How much external torque does not count as contact, joint by joint, at rest and in motion.
+`Estimate` is one number with its deviation, `PayloadEstimate` a payload found in a log. `Bands` says how much external
+torque does not count as contact, joint by joint, at rest and in motion.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ REST = 1.4
 
 @dataclass(frozen=True, eq=False)
 class Bands:
-    """What contact-free motion looks like.
+    """External torque of contact-free motion: bands that do not count as contact.
 
     Attributes:
         sigma: (n,) rms of the observer's residual while a joint moves [N m]; NaN for joints that never did.
         largest: (n,) the largest seen [N m].
         motion: (n,) band of moving joints [N m].
         rest: band of resting joints, in Coulomb bands.
-        seconds: of log that it was learned from.
+        seconds: length of the logs that it was learned from.
     """
 
     sigma: Array
@@ -67,7 +68,7 @@ class Estimate:
 
     @property
     def cell(self) -> str:
-        """The number as a table shows it: with two deviations, a bound where it cannot be told from 0, or neither."""
+        """Return the number as a table shows it: with two deviations, a bound if it may be 0, or neither."""
         if self.value is None or self.deviation is None:
             return "undetermined"
         if self.assumed:
@@ -90,7 +91,7 @@ class Load:
     mass: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a mass that nothing has."""
+        """Refuse an impossible mass."""
         if self.mass is None:
             return
         number = isinstance(self.mass, (int, float, np.number)) and not isinstance(self.mass, bool)
@@ -118,7 +119,7 @@ class PayloadEstimate:
 
 
 def payload_parameters(payload: PayloadEstimate | ArrayLike) -> Array:
-    """The ten parameters of a payload, given as a `PayloadEstimate` or as they are; anything else is refused."""
+    """Return the ten parameters of a payload, given as a `PayloadEstimate` or as numbers; refuse anything else."""
     given = payload.parameters if isinstance(payload, PayloadEstimate) else payload
     try:
         p = np.asarray(given, dtype=np.float64)
@@ -170,12 +171,12 @@ class Identified:
 
     @cached_property
     def undetermined(self) -> tuple[str, ...]:
-        """Names of the estimates that the logs leave open."""
+        """Return the names of the estimates that the logs leave open."""
         return tuple(e.name for e in (*self.base, *self.gain_estimates, *self.friction_estimates) if e.value is None)
 
     @cached_property
     def beta(self) -> Array:
-        """Base parameters (rank,) of the consistent robot."""
+        """Return the base parameters (rank,) of the consistent robot."""
         from armwright.identify.identifiable import structure
 
         model = structure(self.robot)
@@ -183,7 +184,7 @@ class Identified:
 
     @property
     def n(self) -> int:
-        """Number of joints."""
+        """Return the number of joints."""
         return self.robot.n
 
     def vectors(self, beta: Array | None = None) -> Array:
@@ -199,5 +200,5 @@ class Identified:
 
 
 def friction_names(robot: Robot) -> list[str]:
-    """Names of the friction coefficients, joint by joint in the order of `TERMS`."""
+    """Return the names of the friction coefficients, joint by joint in the order of `TERMS`."""
     return [f"{joint.name}.{term}" for joint in robot.joints for term in TERMS]

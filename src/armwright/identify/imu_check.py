@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint motion against an accelerometer on the tool (004 §3.11, §5.4): an independent check of kinematics and mounting.
+"""Joint motion compared with an accelerometer on the tool (004 §3.11, §5.4): a check of kinematics and mounting.
 
 An accelerometer shows specific force f = Rᵀ(a − g), so a = R f + g; the thesis prints a = R f − g, by which a sensor at
 rest falls upwards at 19.6 m/s². A mounting tilt of 4° looks like 0.68 m/s². Second derivatives of Euler angles are not
@@ -32,15 +32,15 @@ DEGENERATE = 0.15
 
 @dataclass(frozen=True, eq=False)
 class ImuCheck:
-    """How measured and expected acceleration of the sensor's point agree.
+    """Agreement of measured and expected acceleration of the sensor's point.
 
     Attributes:
         t: (T,) [s]. measured, expected: (T, 3) base axes [m/s²], filtered alike, without delay.
         mae: (3,) mean absolute difference.
-        tilt: rotation (3,) [rad], sensor axes, that brings measured onto expected specific force: of the mounting.
+        tilt: rotation (3,) [rad], sensor axes, that brings measured onto expected specific force: the mounting's error.
         mae_without_tilt: (3,) after it is taken out.
         delay: [s] that the filter would have had causally.
-        degenerate: (k, 2) times from, to [s] in which ZYZ Euler angles are no use.
+        degenerate: (k, 2) times from, to [s] in which ZYZ Euler angles are of no use.
     """
 
     t: Array
@@ -78,6 +78,9 @@ def check_accelerometer(
         T_tool_sensor: pose of the sensor on the tool; its lever arm counts.
         cutoff: of the Butterworth low-pass on both [Hz].
         order: of it, in one direction.
+
+    Example:
+        >>> check_accelerometer(robot, t, q, qd, qdd, specific_force, T_tool_sensor=T).mae  # (3,) [m/s²]
     """
     time, f = np.asarray(t, dtype=np.float64), np.asarray(specific_force, dtype=np.float64)
     if time.ndim != 1 or len(time) < 20 or f.shape != (len(time), 3) or np.shape(q) != (len(time), robot.n):
@@ -113,7 +116,7 @@ def check_accelerometer(
 
 
 def _turn(found: Array, wanted: Array) -> Array:
-    """Rotation that takes `found` (T, 3) closest to `wanted` (T, 3) (Kabsch)."""
+    """Return the rotation that takes `found` (T, 3) closest to `wanted` (T, 3) (Kabsch)."""
     U, _, Vt = np.linalg.svd(wanted.T @ found)
     flip = np.diag([1.0, 1.0, np.sign(np.linalg.det(U @ Vt))])
     return np.asarray(U @ flip @ Vt)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instrumental variables: a second opinion that noise in the measured motion cannot bend.
+"""Instrumental variables: a second estimate that noise in the measured motion does not bias.
 
 Least squares is biased where noise of the speeds enters both the regressor and, squared, its Gram matrix. Instruments
 are regressors of the same motion from another measurement of it: here positions alone, smoothed harder and
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 HARDER = 0.6
-"""Cutoff of the instruments' motion against that of the fit."""
+"""Cutoff of the instruments' motion relative to that of the fit."""
 
 
 def instrument_motion(prepared: Prepared) -> Prepared:
-    """The same log with its motion from positions alone, smoothed harder."""
+    """Return the same log with its motion from positions alone, smoothed harder."""
     smooth = low_pass(prepared.filter.rate, HARDER * prepared.filter.cutoff)
     dt = 1.0 / prepared.filter.rate
     pieces = []
@@ -91,8 +91,11 @@ def _apart(fit: Fit, step: Array) -> Array:
 def cross_check(
     logs: Sequence[Log], robot: Robot, *, gains: Gains | None = None, payloads: Sequence[Load | None] | None = None
 ) -> Array:
-    """How differently instruments and least squares explain the currents, rms against rms(i), joint by joint (n,).
+    """Return the rms difference between instruments and least squares in explaining the currents, over rms(i) (n,).
 
     A few thousandths: the filter has removed the bias. A few hundredths: lower `cutoff`. Arguments as `fit`.
+
+    Example:
+        >>> cross_check(logs, robot, gains=Known(gains)).max() < 0.01
     """
     return instrumental(fit_loads(tuple(logs), robot, gains, payloads)[0])[1]

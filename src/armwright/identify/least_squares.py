@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weighted least squares on the currents of all logs: base parameters, friction, gains and payloads, before physics.
 
-Weighted least squares on the currents, from Gram matrices alone.
+From Gram matrices alone it solves
 
     i_j = κ_j Y_j (β + L δ_l) + F_j φ_j      joint j, log l
 
@@ -9,11 +9,10 @@ Weighted least squares on the currents, from Gram matrices alone.
 friction in amperes, κ_j = 1/gain, fixed or free. Fixed, the problem is linear; free, it is bilinear and a few
 Gauss–Newton steps solve it. Weights are 1/σ_j², σ_j from the residuals of each joint.
 
-How far estimates can be trusted: deviations from the scatter of whole seconds, and what the data leave open.
-
-Residuals of an arm are ripple, drift and friction, not white noise: neighbouring samples repeat each other. White-noise
-formulas give deviations four times too small on real logs. The sums Cᵀr of one-second blocks are nearly independent,
-and their scatter gives the covariance H⁻¹ (Σ s sᵀ) H⁻¹ (the sandwich).
+Deviations come from the scatter of whole seconds (`covariance`). Residuals of an arm are ripple, drift and friction,
+not white noise: neighbouring samples repeat each other, and white-noise formulas give deviations four times too small
+on real logs. The sums Cᵀr of one-second blocks are nearly independent, and their scatter gives the covariance
+H⁻¹ (Σ s sᵀ) H⁻¹ (the sandwich).
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ STEPS = 30
 CLOSE = 1e-11
 """Relative change of the cost at which Gauss–Newton stops."""
 SINGULAR = 1e-11
-"""Eigenvalue of the scaled normal matrix, against the largest, from which a direction counts as not excited."""
+"""Eigenvalue of the scaled normal matrix, relative to the largest, below which a direction is not excited."""
 
 
 @dataclass(frozen=True, eq=False)
 class UnknownLayout:
-    """Where the unknowns stand in θ = (β, δ of each loaded log, φ, κ).
+    """Layout of the unknowns in θ = (β, δ of each loaded log, φ, κ).
 
     Attributes:
         rank, n: numbers of base parameters and joints.
@@ -66,25 +65,25 @@ class UnknownLayout:
 
     @property
     def size(self) -> int:
-        """Number of unknowns, known masses included as constants."""
+        """Return the number of unknowns, known masses included as constants."""
         return self.rank + 10 * len(self.masses) + len(TERMS) * self.n + self.n
 
     def payload(self, g: int) -> slice:
-        """Place of payload g."""
+        """Return the place of payload g."""
         return slice(self.rank + 10 * g, self.rank + 10 * g + 10)
 
     def friction(self, j: int) -> slice:
-        """Place of the friction of joint j."""
+        """Return the place of the friction of joint j."""
         start = self.rank + 10 * len(self.masses) + len(TERMS) * j
         return slice(start, start + len(TERMS))
 
     def gain(self, j: int) -> int:
-        """Place of κ_j."""
+        """Return the place of κ_j."""
         return self.size - self.n + j
 
     @property
     def free(self) -> Array:
-        """Mask of the unknowns that are estimated."""
+        """Return the mask of the unknowns that are estimated."""
         free = np.ones(self.size, bool)
         for g, mass in enumerate(self.masses):
             free[self.payload(g).start] = mass is None
@@ -92,7 +91,7 @@ class UnknownLayout:
         return free
 
     def beta(self, theta: Array, log: int) -> Array:
-        """Base parameters of log `log`, payload included."""
+        """Return the base parameters of log `log`, payload included."""
         g = self.payloads[log]
         return theta[: self.rank] + (self.loads @ theta[self.payload(g)] if g is not None else 0.0)
 
@@ -102,7 +101,7 @@ class UnknownLayout:
         return np.concatenate([kappa * self.beta(theta, log), theta[self.friction(j)], [-1.0]])
 
     def tangent(self, theta: Array, log: int, j: int) -> Array:
-        """∂v/∂θ (m, size)."""
+        """Return ∂v/∂θ (m, size)."""
         J = np.zeros((self.rank + len(TERMS) + 1, self.size))
         kappa = theta[self.gain(j)]
         J[: self.rank, : self.rank] = kappa * np.eye(self.rank)
@@ -161,7 +160,7 @@ def solve(grams: Sequence[Grams], layout: UnknownLayout, start: Array) -> Soluti
 
 
 def normal_equations(grams: Sequence[Grams], layout: UnknownLayout, theta: Array, sigma: Array) -> tuple[Array, Array]:
-    """JᵀWJ and −JᵀWr of all logs."""
+    """Return JᵀWJ and −JᵀWr of all logs."""
     H, g = np.zeros((layout.size, layout.size)), np.zeros(layout.size)
     for k, gram in enumerate(grams):
         for j in range(layout.n):
@@ -174,7 +173,7 @@ def normal_equations(grams: Sequence[Grams], layout: UnknownLayout, theta: Array
 
 
 def squares(grams: Sequence[Grams], layout: UnknownLayout, theta: Array) -> Array:
-    """Σ r² of each joint over all logs (n,) [A²]."""
+    """Return Σ r² of each joint over all logs (n,) [A²]."""
     out = np.zeros(layout.n)
     for k, gram in enumerate(grams):
         for j in range(layout.n):
@@ -184,7 +183,7 @@ def squares(grams: Sequence[Grams], layout: UnknownLayout, theta: Array) -> Arra
 
 
 def _step(H: Array, g: Array, free: Array) -> tuple[Array, Array]:
-    """Newton step in the free unknowns, along determined directions only; and the others (k, size)."""
+    """Return the Newton step in the free unknowns, along determined directions only; and the other directions."""
     at = np.flatnonzero(free)
     A, b = H[np.ix_(at, at)], g[at]
     scale = np.sqrt(np.maximum(np.diag(A), 0.0))
@@ -204,7 +203,7 @@ WIDE = 0.25
 
 
 def covariance(layout: UnknownLayout, solution: Solution, blocks: Sequence[Array]) -> Array:
-    """Covariance (size, size) of θ from block sums Cᵀr, one array (blocks, n, m) per log; 0 where θ is fixed.
+    """Return the covariance (size, size) of θ from block sums Cᵀr, one (blocks, n, m) per log; 0 where θ is fixed.
 
     Directions that the data do not determine have infinite variance; they show as ``inf`` on the diagonal of the
     unknowns that take part in them.
@@ -236,14 +235,14 @@ def covariance(layout: UnknownLayout, solution: Solution, blocks: Sequence[Array
 
 
 def undetermined(layout: UnknownLayout, solution: Solution, variance: Array) -> Any:
-    """Mask of θ: estimates that others can replace, so that their value says nothing.
+    """Return the mask of θ of estimates that others can replace, so that their value says nothing.
 
     A base, payload or friction parameter counts as undetermined where two of its deviations move the currents by more
     than their residual; a gain where two deviations exceed half of it.
     """
     sd = np.sqrt(np.maximum(variance, 0.0))
     with np.errstate(invalid="ignore"):
-        effect = sd * np.sqrt(np.maximum(np.diag(solution.normal), 0.0) / solution.rows)  # rms, against the residual
+        effect = sd * np.sqrt(np.maximum(np.diag(solution.normal), 0.0) / solution.rows)  # rms, over the residual
     out = np.asarray(~(2.0 * effect <= 1.0))
     gains = slice(layout.size - layout.n, layout.size)
     out[gains] = ~(sd[gains] <= WIDE * np.abs(solution.theta[gains]))
@@ -263,7 +262,7 @@ ENOUGH = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What least squares found, and what it was found from."""
+    """The result of least squares, and the data it was found from."""
 
     model: Structure
     layout: UnknownLayout
@@ -336,7 +335,7 @@ def least_squares(
 
 
 def _start(logs: tuple[Log, ...], gains: Gains | None, n: int) -> tuple[Array, TargetGains | None]:
-    """Gains to begin with, and what the controller's targets tell of them, unless they are known."""
+    """Return gains to begin with, and what the controller's targets tell of them, unless they are known."""
     if isinstance(gains, Known):
         values = np.array(gains.values)
         if values.shape != (n,):
@@ -353,7 +352,7 @@ def _start(logs: tuple[Log, ...], gains: Gains | None, n: int) -> tuple[Array, T
 
 
 def _moved(layout: UnknownLayout, grams: Sequence[Grams], before: Array, after: Array) -> float:
-    """Largest relative change of a joint's rigid-body torque between two passes, over all logs."""
+    """Return the largest relative change of a joint's rigid-body torque between two passes, over all logs."""
     worst = 0.0
     for k, gram in enumerate(grams):
         step = layout.beta(after, k) - layout.beta(before, k)
@@ -365,7 +364,7 @@ def _moved(layout: UnknownLayout, grams: Sequence[Grams], before: Array, after: 
 
 
 def _residual(grams: Sequence[Grams], solution: Solution) -> float:
-    """Least residual of a moving joint against its current."""
+    """Return the smallest residual of a moving joint relative to its current."""
     rows, squares = (np.sum([getattr(g, part) for g in grams], axis=0) for part in ("rows", "squares"))
     moved = squares > 0.0
     return float(np.min(solution.sigma[moved] / np.sqrt(squares[moved] / rows[moved])))

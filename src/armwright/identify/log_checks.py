@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether logs can be fitted at all: the right arm, currents that are not zero, joints that move, enough of it."""
+"""Checks that logs can be fitted at all: the right arm, currents that are not zero, joints that move, enough motion."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 OUTSIDE = 0.1
 """[rad] Positions further outside the limits belong to another arm, or are in other units."""
 FASTER = 1.5
-"""Speeds above this many times the limit do, too."""
+"""So do speeds above this many times the limit."""
 LEAST_SECONDS = 5.0
-"""Shorter logs have too few independent seconds for any deviation."""
+"""[s] Shorter logs have too few independent seconds for any deviation."""
 SLOWEST = 0.8
 """Positions may change by this share of what the speeds say, or its inverse; noise and lag change less."""
 FEW = 20
@@ -57,7 +57,7 @@ def check_log(log: Log, robot: Robot) -> None:
 
 
 def _check_joint(log: Log, j: int, name: str) -> None:
-    """Refuse a joint that moves while its current does not change, or otherwise than its speeds say."""
+    """Refuse a joint that moves while its current is constant, or whose motion contradicts its speeds."""
     moving = np.abs(log.qd[:, j]) > MOVING
     i = log.current[:, j]
     if moving.sum() >= FEW and i.min() == i.max():

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs from files. The only part of the room that knows about files of measurements.
+"""`read_log`: logs from files; the only part of the room that knows about files of measurements.
 
-CSV by a mapping of columns, Parquet (ours or any table with our column names), MCAP (ours, or ``/joint_states``) and
-NPZ recordings. What is sound is kept; what is dropped is counted and shown with its place.
-
-Which columns of a table are what: a small mapping, written once for each kind of log.
+It reads CSV by a mapping of columns (`Columns`, written once for each kind of log), Parquet (ours or any table with our
+column names), MCAP (ours, or ``/joint_states``) and NPZ recordings. What is sound is kept; what is dropped is counted
+and shown with its place.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Columns:
             )
 
     def factor(self, signal: str) -> float:
-        """Factor from the table's unit to SI."""
+        """Return the factor from the table's unit to SI."""
         return float((self.units or {}).get(signal, 1.0))
 
 
@@ -119,7 +118,7 @@ def _numbered(names: Sequence[str], stems: Sequence[str]) -> tuple[int, ...]:
 
 MAX_BYTES = 2 * 2**30
 LOOKED_AT = 50
-"""Lines whose majority tells how many columns a table has."""
+"""Number of lines whose majority decides how many columns a table has."""
 _CURRENTS = ("current", "motor_current", "i", "tau", "tau_measured", "tau_command", "effort")
 
 
@@ -138,6 +137,10 @@ def read_log(source: str | Path | Recording, columns: Columns | str | None = Non
 
     Raises:
         InputError: the file cannot be read, or nothing sound is in it.
+
+    Example:
+        >>> log = read_log("run.csv")
+        >>> log = read_log("run.txt", Columns(time=0, q=range(1, 7), qd=range(7, 13), current=range(13, 19)))
     """
     if isinstance(source, Recording):
         return _from_recording(source, name or "recording")
@@ -195,7 +198,7 @@ def _csv(path: Path, mapping: Columns | None, name: str) -> Log:
 
 
 def _shape(lines: list[str]) -> tuple[str, int]:
-    """Separator and number of columns of most lines: the first may be a greeting, or cut."""
+    """Return separator and number of columns of most lines: the first may be a greeting, or cut."""
     mark = max(",;\t", key=lambda m: sum(line.count(m) for line in lines))
     return mark, Counter(line.count(mark) + 1 for line in lines).most_common(1)[0][0]
 
@@ -235,7 +238,7 @@ def _value(cell: str) -> float | None:
 
 
 def _positions(path: Path, mapping: Columns, header: list[str] | None, width: int) -> dict[str, list[int]]:
-    """Column numbers by signal, "time" included."""
+    """Return column numbers by signal, "time" included."""
     out = {}
     for label, wanted in (("time", (mapping.time,)), *((s, getattr(mapping, s)) for s in SIGNALS)):
         numbers = []

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Friction anew, bodies as they are: for an arm whose gears have warmed up, or aged, since it was identified.
+"""`fit`: from logs to an identified arm: base parameters, friction, drive gains, payloads, then bodies that can exist.
 
-An option, not a default: where friction has really moved it helps, elsewhere a few seconds of log say less than the
-logs of the fit did.
+`fit_loads` solves least squares and looks for payloads that nobody mentioned: logs that disagree about a mass at the
+tool do not show the same arm. `finished` turns the solution into an `Identified`: consistent bodies, friction that goes
+with them, names and deviations.
 
-Payloads that nobody mentioned: logs that disagree about a mass at the tool do not show the same arm.
-
-From least squares to an `Identified`: consistent bodies, friction that goes with them, names and deviations.
-
-From logs to a model: base parameters, friction, drive gains and payloads at once, then bodies that can exist.
+`refit_friction` fits friction again on the same bodies, for an arm whose gears have warmed up or aged since. It is an
+option: where friction has really changed it helps, elsewhere a few seconds of log say less than the logs of the fit.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
 SUSPECT = 0.25
 """[kg] Logs without payload that disagree by more about a mass at the tool; bare logs of a UR10e agree to 0.01."""
 TELLS = 1e-4
-"""Smallest eigenvalue of the scaled normal matrix of the load from which a log can tell."""
+"""Smallest eigenvalue of the load's scaled normal matrix at which a log can tell."""
 
 
 def fit_loads(
@@ -86,7 +84,7 @@ def _weight(fit: Fit, log: int) -> str:
 
 
 def disagreement(fit: Fit) -> dict[int, float]:
-    """Mass at the tool [kg] that each log without payload asks for, by its number; empty where all agree."""
+    """Return the mass at the tool [kg] that each log without payload asks for, by its number; empty where all agree."""
     layout, solution, L = fit.layout, fit.solution, fit.layout.loads
     masses = {}
     for k, g in enumerate(layout.payloads):
@@ -112,7 +110,7 @@ MOST_LOAD = 0.5
 FAR = 0.3
 """Free gains further from those of the controller's targets, relative, are remarked."""
 LEAST_MASS = 1e-3
-"""[kg] A lighter payload has no centre of mass to speak of."""
+"""[kg] A lighter payload has no meaningful centre of mass."""
 _UNITS = ("N m s/rad", "N m s²/rad²", "N m", "", "N m")
 _BASE_UNITS = (("mc", "kg m"), ("m", "kg"), ("I", "kg m²"), ("r", "kg m²"))
 
@@ -181,13 +179,13 @@ def finished(fit: Fit, prior: float, dahl: float, assumed: tuple[str, ...] = ())
 
 
 def _residuals(fit: Fit) -> Array:
-    """Rms residual of each joint [A]; of joints that never moved, the largest of the others."""
+    """Return the rms residual of each joint [A]; for joints that never moved, the largest of the others."""
     moved = np.sum([g.rows for g in fit.grams], axis=0) > 0
     return np.where(moved, fit.solution.sigma, fit.solution.sigma[moved].max())
 
 
 def _profiled(H: Array, free: Array, rank: int) -> tuple[Array, Array]:
-    """Information of β with all else profiled out (Schur complement), and how the rest follows a change of β."""
+    """Return the information of β with all else profiled out (Schur complement), and how the rest follows β."""
     others = np.flatnonzero(free)
     others = others[others >= rank]
     A = H[np.ix_(others, others)]
@@ -236,7 +234,7 @@ def _gains(fit: Fit, theta: Array, variance: Array, open_: Array, remarks: list[
 
 
 def _hidden(fit: Fit) -> tuple[str, ...]:
-    """Parameters of single links that enter the torques only in combinations, or not at all."""
+    """Return parameters of single links that enter the torques only in combinations, or not at all."""
     R = fit.model.base.regrouping
     alone = {int(np.flatnonzero(row)[0]) for row in R if (row != 0.0).sum() == 1}
     return tuple(name for k, name in enumerate(fit.model.names) if k not in alone)
@@ -253,10 +251,10 @@ def _payloads(fit: Fit, theta: Array) -> tuple[PayloadEstimate, ...]:
 
 
 def payload_estimate(log: str, p: Array, spread: Array) -> PayloadEstimate:
-    """Mass and centre with deviations from the ten parameters and their covariance."""
+    """Return mass and centre with deviations from the ten parameters and their covariance."""
     m = float(p[0])
     mass = _estimate("mass", m, spread[0, 0], not np.isfinite(spread[0, 0]), "kg")
-    # what weighs nothing has no centre
+    # without mass there is no centre
     weighs = np.isfinite(spread).all() and m > 2.0 * np.sqrt(spread[0, 0]) and m > LEAST_MASS
     centre = []
     for axis, label in enumerate("xyz", start=1):
@@ -287,7 +285,7 @@ def _condition(H: Array, free: Array) -> float:
 
 
 def _robot(robot: Robot, rigid: Array, friction: Array, gains: Array, fit: Fit) -> Robot:
-    """The arm with the found numbers; the sheet's friction keeps what viscous and Coulomb terms can say."""
+    """Return the arm with the found numbers; the sheet's friction keeps what viscous and Coulomb terms can say."""
     nb, n = len(robot.bodies), robot.n
     ratio = np.diag(robot.actuators.gear)
     found = np.concatenate(
@@ -326,7 +324,7 @@ def fit(
         logs: one or several; rows of resting joints are not used.
         robot: the description: its geometry is taken as it is, its inertias as the prior.
         gains: `Known`, `FromTargets` (default where a log has targets) or `Free` (with a load of known mass).
-        payloads: one a log: None without, ``Load()`` or ``Load(mass)`` with a payload, estimated log by log. By
+        payloads: one per log: None without, ``Load()`` or ``Load(mass)`` with a payload, estimated log by log. By
             default none carries any, unless they disagree about it: then the heavier get a ``Load()``, with a warning.
         rate: of the even samples [Hz], see `even_samples`.
         cutoff: of the low-pass [Hz], None without.
@@ -335,6 +333,10 @@ def fit(
 
     Returns:
         An `Identified`; what the logs leave open is named there, not numbered.
+
+    Example:
+        >>> model = fit(read_log("run.csv"), aw.load("ur10e"))
+        >>> model.undetermined  # what the log leaves open
     """
     many = (logs,) if isinstance(logs, Log) else tuple(logs)
     found, assumed = fit_loads(many, robot, gains, payloads, rate, cutoff, dahl)
@@ -342,9 +344,9 @@ def fit(
 
 
 LEAST_ROWS = 200
-"""Moving samples (two seconds) from which a joint's friction is fitted anew."""
+"""Moving samples (two seconds) from which a joint's friction is fitted again."""
 APART = 0.02
-"""Smallest against largest eigenvalue of the three scaled columns from which they are told apart."""
+"""Ratio of smallest to largest eigenvalue of the three scaled columns above which they are told apart."""
 REFITTED = (0, 2, 4)
 """Viscous, Coulomb and offset; a short log does not show the others."""
 
@@ -357,10 +359,13 @@ def refit_friction(
 
     Args:
         identified: the model; everything else of it stays.
-        log: of which the joints that move for two seconds or more are taken.
+        log: joints that move in it for two seconds or more are fitted.
         seconds: use only the beginning.
         rate: of the even samples [Hz].
         cutoff: of the low-pass [Hz], None without.
+
+    Example:
+        >>> model = refit_friction(model, warm_log, seconds=30.0)
     """
     check_log(log, identified.robot)
     part = log if seconds is None else log.rows(log.t <= log.t[0] + seconds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tool carries in a log, weighed by a model that was fitted without it."""
+"""`payload`: what the tool carries in a log, weighed by a model that was fitted without it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PASSES = 4
 WORST = 1e-6
-"""Smallest eigenvalue of the scaled normal matrix that still weighs: below, the log does not turn the load enough."""
+"""Smallest eigenvalue of the scaled normal matrix that suffices: below, the log does not turn the load enough."""
 LEAST_BLOCKS = 10
 """Seconds with motion; the scatter of fewer says too little: deviations of 5 s of a UR10e are three times too small."""
 
@@ -31,7 +31,7 @@ LEAST_BLOCKS = 10
 def payload(identified: Identified, log: Log, *, rate: float = 100.0, cutoff: float | None = 8.0) -> PayloadEstimate:
     """Weigh the payload of a log: mass, centre of mass and inertia, with block deviations.
 
-    The rest of the model stays as it is; what it gets wrong in this log (drifted friction, for one) is taken for load.
+    The rest of the model stays as it is; what it gets wrong in this log (such as drifted friction) is taken for load.
 
     Args:
         identified: a model without payload.
@@ -41,6 +41,9 @@ def payload(identified: Identified, log: Log, *, rate: float = 100.0, cutoff: fl
 
     Raises:
         InputError: the log does not move enough to weigh anything.
+
+    Example:
+        >>> payload(model, read_log("with_load.csv")).mass  # [kg], with its deviation
     """
     check_log(log, identified.robot)
     prepared = even_samples(log, rate=rate, cutoff=cutoff)

@@ -28,7 +28,7 @@ State = tuple[list[str], list[float], list[float], list[float]]
 
 
 def holds_recording(path: Path) -> bool:
-    """Whether an MCAP file is a recording of ours."""
+    """Return whether an MCAP file is a recording of ours."""
     from armwright.files import open_regular
 
     try:
@@ -39,7 +39,7 @@ def holds_recording(path: Path) -> bool:
 
 
 def joint_states(path: Path, name: str) -> Log:
-    """Read the ``/joint_states`` of an MCAP file; messages that cannot be decoded are dropped and said."""
+    """Read the ``/joint_states`` of an MCAP file; messages that cannot be decoded are dropped and reported."""
     reader = need("mcap.reader", "log", "reading .mcap")
     rows: list[list[float]] = []
     times, stamps, where = [], [], []
@@ -79,7 +79,7 @@ def _messages(path: Path, reader: Any, file: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _stamp(schema: Any, message: Any) -> float:
-    """Time in a JointStates message of Foxglove's [s]; 0 where there is none."""
+    """Return the time in a JointStates message of Foxglove's [s]; 0 where there is none."""
     if schema is None or schema.name != "foxglove.JointStates":
         return 0.0
     content = next((part for number, part in _fields(message.data) if number == 1), b"")
@@ -129,7 +129,7 @@ def _cdr(data: bytes) -> State:
     for _ in _PARTS:
         size = count()
         if size:
-            at += -(at - 4) % 8  # doubles are aligned from behind the encapsulation
+            at += -(at - 4) % 8  # doubles are aligned relative to the end of the encapsulation
         parts.append(list(struct.unpack_from(f"{order}{size}d", data, at)))
         at += 8 * size
     return names, parts[0], parts[1], parts[2]

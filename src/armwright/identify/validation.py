@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a model holds on motions it has not seen: leave one log out, beside the controller's own model and the floor.
+"""`validate`: whether a model holds on motions it has not seen, compared with the controller's own model and a floor.
 
-The floor (`repeat_floor`) is what no model of this kind can beat.
-
-Currents that a model expects, beside those that were measured, both through the same filter.
-
-What no model can beat: the difference of the currents of two runs of one path, over √2: noise, drift and ripple.
+`predict_currents` gives expected and measured currents through the same filter. `held_out` judges a model on one log,
+`validate` leaves out one log after another. The floor (`repeat_floor`) is what no model of this kind can beat: the
+difference of the currents of two runs of one path, over √2: noise, drift and ripple.
 """
 
 from __future__ import annotations
@@ -53,7 +51,7 @@ class Prediction:
 
     @property
     def error(self) -> Array:
-        """rms(i − î)/rms(i) of each joint's moving samples (n,), free of gains; NaN for joints that never move."""
+        """Return rms(i − î)/rms(i) of each joint's moving samples (n,), free of gains; NaN if a joint never moves."""
         return _relative(self.measured - self.predicted, self.measured, self.moving)
 
     @property
@@ -89,6 +87,9 @@ def predict_currents(
         payload: what the tool carries: a `PayloadEstimate` or its (10,) parameters.
         rate: of the even samples [Hz], see `even_samples`.
         cutoff: of the low-pass [Hz], None without.
+
+    Example:
+        >>> predict_currents(model, log).error  # (n,), 0.03 is 3 % of the current
     """
     if isinstance(log, Log):
         check_log(log, identified.robot)
@@ -110,13 +111,13 @@ def predict_currents(
 SAME = 0.01
 """Positions [rad] and tenths of speeds [rad/s] this close are the same point of a path."""
 SHARE = 0.5
-"""of the shorter run that must be the same."""
+"""Share of the shorter run that must be the same."""
 COARSE = 5
 """Samples between lags that are tried first."""
 
 
 def repeat_floor(log: Log, other: Log | None = None, *, least: int = 200) -> Array | None:
-    """Difference of currents between two runs of one path, over √2 and rms(i), joint by joint (n,).
+    """Return the difference of currents between two runs of one path, over √2 and rms(i), joint by joint (n,).
 
     Args:
         log: in which the path is run.
@@ -125,6 +126,9 @@ def repeat_floor(log: Log, other: Log | None = None, *, least: int = 200) -> Arr
 
     Returns:
         NaN for joints that rest; None if no path is repeated.
+
+    Example:
+        >>> repeat_floor(log)  # (n,), or None if no path is repeated
     """
     first, second = (even_samples(x) for x in (log, other if other is not None else log))
     a, b = (max(p.pieces, key=lambda piece: len(piece.t)) for p in (first, second))
@@ -150,20 +154,20 @@ def repeat_floor(log: Log, other: Log | None = None, *, least: int = 200) -> Arr
 
 
 def _overlap(na: int, nb: int, lag: int) -> tuple[slice, slice]:
-    """Rows of both runs that belong together: sample k of the first to sample k + lag of the second."""
+    """Return the rows of both runs that belong together: sample k of the first to sample k + lag of the second."""
     start, stop = max(0, -lag), min(na, nb - lag)
     return slice(start, stop), slice(start + lag, stop + lag)
 
 
 def _apart(a: Array, b: Array, lag: int) -> float:
-    """Distance of two runs at a lag [rad]: what the better `SHARE` of their common samples stays within."""
+    """Return the distance of two runs at a lag [rad]: what the better `SHARE` of their common samples stays within."""
     ra, rb = _overlap(len(a), len(b), lag)
     return float(np.quantile(np.abs(a[ra] - b[rb]).max(axis=1), SHARE))
 
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """How a model does on one log that it has not seen, joints that move only.
+    """Errors of a model on one log that it has not seen, joints that move only.
 
     Attributes:
         log: its name. error: (n,) rms(i − î)/rms(i). torque: (n,) rms [N m].
@@ -182,6 +186,9 @@ def held_out(identified: Identified, log: Log, load: Load | None = None, again: 
     """Judge a model on a log; a payload is weighed in the log itself, as its mounting is not known beforehand.
 
     `again` are logs with the same payload that may run the same path: they give the floor.
+
+    Example:
+        >>> held_out(model, read_log("another.csv")).error
     """
     carried = payload(identified, log).parameters if load is not None else None
     prepared = even_samples(log)
@@ -195,7 +202,11 @@ def held_out(identified: Identified, log: Log, load: Load | None = None, again: 
 def validate(
     logs: Sequence[Log], robot: Robot, *, gains: Gains | None = None, payloads: Sequence[Load | None] | None = None
 ) -> tuple[Held, ...]:
-    """Leave one log out after another: fit on the rest, judge on it. Arguments as `fit`; at least two logs."""
+    """Leave one log out after another: fit on the rest, judge on it. Arguments as `fit`; at least two logs.
+
+    Example:
+        >>> [held.error for held in validate(logs, robot)]
+    """
     if len(logs) < 2:
         raise InputError("validate: leaving one log out needs at least two")
     carried = list(payloads) if payloads is not None else [None] * len(logs)
@@ -213,7 +224,7 @@ def validate(
 
 
 def controller_error(log: Log) -> Array | None:
-    """rms(i − i_target)/rms(i) of the controller's own model, filtered alike, moving joints (n,); None without it."""
+    """Return rms(i − i_target)/rms(i) of the controller's own model, filtered alike, moving joints (n,); or None."""
     if log.target_current is None:
         return None
     prepared = even_samples(log)

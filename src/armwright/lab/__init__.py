@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test stand of 004: a virtual controller with a body behind it, a recorder that loses nothing, a replay."""
+"""The test stand of 004: a virtual controller with an arm behind it, a recorder that loses nothing, a replay."""
 
 from armwright.lab.align_clocks import Alignment, align
 from armwright.lab.net import LabError

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks of two devices brought together: offset and drift, from anything that both have felt.
+"""`align`: offset and drift between the clocks of two devices, from anything that both have measured.
 
-Model: t_a = offset + (1 + drift)·t_b. Both signals are put on one grid; in windows along the record the lag of the
-largest cross-correlation is found, to a fraction of a step by a parabola; a line through the lags gives offset and
-drift, its scatter the intervals. Stretches that lie far off the line are left out.
+Model: t_a = offset + (1 + drift)·t_b. Both signals are put on one grid. In windows along the record the lag of the
+largest cross-correlation is found, to a fraction of a step by a parabola. A line through the lags gives offset and
+drift, its scatter the intervals. Windows that lie far off the line are left out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 LEAST_LIKENESS = 0.3  # correlation below which a window says nothing
-REACH = 0.06  # [s] about the offset of the whole record in which a window's own is looked for
+REACH = 0.06  # [s] search range of a window's offset about that of the whole record
 
 
 class Alignment(NamedTuple):
@@ -42,7 +42,7 @@ class Alignment(NamedTuple):
     windows: int
 
     def to_a(self, t_b: ArrayLike) -> Array:
-        """Times of clock b on clock a."""
+        """Return times of clock b on clock a."""
         return self.offset + (1.0 + self.drift) * numbers(t_b, "align: t_b")
 
 
@@ -51,7 +51,7 @@ def _even(t: Array, x: Array, grid: Array) -> Array:
 
 
 def _rough(a: Array, b: Array, most: int) -> tuple[int, float]:
-    """Steps by which b (N, c) must be moved to lie on a, |lag| ≤ most, and the correlation there."""
+    """Return the steps by which b (N, c) must be moved to lie on a, |lag| ≤ most, and the correlation there."""
     a, b = a - a.mean(axis=0), b - b.mean(axis=0)
     size = float(np.sqrt(np.sum(a * a) * np.sum(b * b)))
     if size == 0.0:
@@ -65,11 +65,11 @@ def _rough(a: Array, b: Array, most: int) -> tuple[int, float]:
 
 
 def _fine(a: Array, b: Array, reach: int) -> tuple[float, float, float]:
-    """Lag within ±reach steps, correlation r there, weight; a (N + 2·reach, c) overlaps b (N, c) at every lag.
+    """Return lag within ±reach steps, correlation r there, weight; a (N + 2·reach, c) overlaps b (N, c) at every lag.
 
-    Every lag is judged on as many samples, and against the size of just those: otherwise slow signals would seem to
-    fit best where they overlap most. The weight is what white noise would leave of the lag, 1/var ~ −r''/(1 − r²):
-    a stretch in which little happens says little.
+    Every lag is judged on the same number of samples, relative to the size of those: otherwise slow signals would
+    seem to fit best where they overlap most. The weight is what white noise would leave of the lag,
+    1/var ~ −r''/(1 − r²): a stretch in which little happens says little.
     """
     b = b - b.mean(axis=0)
     values = np.zeros(2 * reach + 1)
@@ -99,13 +99,16 @@ def align(
         t_b: times of device b (k,) [s].
         x_b: its signal, of any scale (k,), or as many, (k, c): vectors in the same axes tell more than their sizes.
         window: length of the stretches that are compared [s]; a tap needs to lie in some of them.
-        most_offset: largest |offset| that is looked for, after the records' beginnings have been laid together [s].
+        most_offset: largest |offset| that is looked for, after the beginnings of the records have been aligned [s].
 
     Returns:
         An `Alignment`.
 
     Raises:
         InputError: records that are too short, or that have nothing in common.
+
+    Example:
+        >>> align(t_robot, force_felt, t_sensor, force_read).offset  # [s]
     """
     ta, xa, tb, xb = (numbers(v, "align") for v in (t_a, x_a, t_b, x_b))
     xa, xb = (x[:, None] if x.ndim == 1 else x for x in (xa, xb))
@@ -141,7 +144,7 @@ def align(
 
 
 def _line(t: Array, lag: Array, weight: Array) -> Alignment:
-    """Weighted line through lags at times t of clock b: lag = offset + drift·t."""
+    """Return the weighted line through lags at times t of clock b: lag = offset + drift·t."""
     weight = weight / weight.mean()
     X = np.stack([np.ones_like(t), t - t.mean()], axis=1)
     A = X.T @ (weight[:, None] * X)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sensors on the flange feel, as one traced kernel, and what real devices make of it: noise, bias, bandwidth.
+"""What sensors on the flange measure, as one traced kernel, and what real devices add: noise, bias, bandwidth.
 
 Mounting of 004 §4.9, axes of the flange: force/torque sensor at (0, 0, 28.6) mm, inertial unit at (17.35, 6.05,
 9.5) mm.
@@ -39,7 +39,7 @@ class FeltWrench(NamedTuple):
 
 
 def felt_kernel(robot: Robot, surroundings: Callable[..., Traced], inputs: tuple[str, ...]) -> Kernel:
-    """(q, qd, qdd, push, load) → `FeltWrench`; load (4,) is mass [kg] and centre in the flange's frame [m].
+    """Return (q, qd, qdd, push, load) → `FeltWrench`; load (4,): mass [kg] and centre in the flange's frame [m].
 
     A sensor at the flange feels what acts beyond it: the last body's contacts and pushes, and the load's weight and
     inertia. The last body itself counts as the robot's side.
@@ -78,12 +78,12 @@ class DeviceClock:
     drift: float = 0.0
 
     def __post_init__(self) -> None:
-        """Clocks run forward."""
+        """Refuse clocks that do not run forward."""
         if not (np.isfinite(self.offset) and abs(self.drift) < 0.01):
             raise InputError(f"device clock: a drift below 1 % needed, got {self.drift}")
 
     def at(self, t: float) -> float:
-        """Device time [s] at controller time t."""
+        """Return the device time [s] at controller time t."""
         return self.offset + (1.0 + self.drift) * t
 
 
@@ -91,13 +91,13 @@ class Imperfect:
     """A first-order low-pass, a bias and white noise on a vector; the same seed gives the same readings."""
 
     def __init__(self, size: int, *, noise: float, bias: Array | float, bandwidth: float, seed: int) -> None:
-        """Noise: standard deviation of a sample. bandwidth: [Hz], 0 for none."""
+        """Take noise, the standard deviation of a sample, and bandwidth [Hz], 0 for none."""
         self._noise, self._bias = noise, np.broadcast_to(np.asarray(bias, dtype=np.float64), (size,))
         self._bandwidth, self._random = bandwidth, np.random.default_rng(seed)
         self._state: Array | None = None
 
     def __call__(self, true: Array, dt: float) -> Array:
-        """A reading, dt [s] after the last."""
+        """Return a reading, dt [s] after the last."""
         if self._state is None or self._bandwidth <= 0.0:
             self._state = np.array(true)
         else:

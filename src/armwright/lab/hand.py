@@ -2,7 +2,7 @@
 """A virtual hand at the force sensor: half-sines of force in base axes, no moment about the sensor (004 §5.6).
 
 Pushes are told as lines of text, ``begin seconds fx fy fz``, with `begin` in seconds of the controller's clock; one
-that lies in the past is not made up for.
+that lies in the past is left out.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class HandPush(NamedTuple):
     force: tuple[float, float, float]
 
     def at(self, t: float) -> Array:
-        """Force (3,) at controller time t."""
+        """Return the force (3,) at controller time t."""
         share = (t - self.begin) / self.seconds
         return np.sin(np.pi * share) * np.array(self.force) if 0.0 < share < 1.0 else np.zeros(3)
 
 
 def push(begin: float, seconds: float, fx: float, fy: float, fz: float) -> HandPush:
-    """A push, checked."""
+    """Return a push, checked."""
     numbers = np.array([begin, seconds, fx, fy, fz])
     if not np.isfinite(numbers).all() or not 0.0 < seconds <= MOST_SECONDS or np.abs(numbers[2:]).max() > MOST_FORCE:
         raise InputError(
@@ -47,7 +47,7 @@ def push(begin: float, seconds: float, fx: float, fy: float, fz: float) -> HandP
 
 
 def push_of(line: str) -> HandPush:
-    """The push that a line of text tells."""
+    """Return the push that a line of text describes."""
     try:
         numbers = [float(word) for word in line.split()]
     except ValueError:

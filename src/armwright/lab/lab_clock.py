@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one clock of the lab: a thread that sleeps to absolute deadlines, and says how late it was.
+"""`Clock`: the one clock of the lab, a thread that sleeps to absolute deadlines and records how late it was.
 
-Python cannot promise real time; it can be measured. A tick that is late is made up for at once, so that no sample is
-lost by the device's clock. Where the machine stood still for longer than `CATCH_UP`, the deadlines move on instead,
+Python cannot promise real time, but it can be measured. A tick that is late is made up for at once, so that no sample
+is lost by the device's clock. Where the machine stood still for longer than `CATCH_UP`, the deadlines move on instead,
 and that is counted as a stall.
 """
 
@@ -21,7 +21,7 @@ PRIORITY = 20  # of SCHED_FIFO, where it is allowed
 
 @dataclass
 class Lateness:
-    """How late ticks were: `counts[k]` of them at most `EDGES[k]`, the last more; the worst [s]; stalls; long gaps."""
+    """Histogram of late ticks: `counts[k]` at most `EDGES[k]` late, the last more; the worst [s]; stalls; long gaps."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(EDGES) + 1))
     worst: float = 0.0
@@ -30,7 +30,7 @@ class Lateness:
     gaps: int = 0
 
     def add(self, late: float) -> None:
-        """One tick."""
+        """Count one tick."""
         self.worst = max(self.worst, late)
         for k, edge in enumerate(EDGES):
             if late <= edge:
@@ -39,7 +39,7 @@ class Lateness:
         self.counts[-1] += 1
 
     def table(self) -> str:
-        """The histogram as text."""
+        """Return the histogram as text."""
         total = max(1, sum(self.counts))
         names = [f"≤ {edge * 1e3:g} ms" for edge in EDGES] + [f"> {EDGES[-1] * 1e3:g} ms"]
         lines = [f"{n:>10} {c:8d} {100 * c / total:6.2f} %" for n, c in zip(names, self.counts, strict=True) if c]
@@ -74,7 +74,7 @@ class Clock:
             self._thread.join()
 
     def stall(self, seconds: float) -> None:
-        """Stand still for so long at the next tick: a fault for tests."""
+        """Stand still for `seconds` at the next tick: a fault for tests."""
         self._hold = seconds
 
     def _run(self) -> None:
@@ -108,15 +108,15 @@ class Clock:
 
     @property
     def running(self) -> bool:
-        """Whether it still ticks."""
+        """Return whether it still ticks."""
         return self._thread.is_alive() and not self._end.is_set()
 
 
 def real_time(priority: int) -> bool:
     """Ask for SCHED_FIFO for this thread, not for those that it starts; False where that is not allowed.
 
-    A thread that shares Python's lock with the clock should ask, too: an ordinary one that is put aside while it holds
-    the lock on a busy machine holds up the clock for tens of milliseconds.
+    A thread that shares Python's lock with the clock should ask, too: an ordinary one that is preempted while it holds
+    the lock on a busy machine delays the clock by tens of milliseconds.
     """
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(priority))

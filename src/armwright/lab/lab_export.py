@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings as tables: one CSV or Parquet file a device, with the column names that `identify` knows."""
+"""Recordings as tables: one CSV or Parquet file per device, with the column names that `identify` knows."""
 
 from __future__ import annotations
 
@@ -92,12 +92,12 @@ _TABLES = {"/robot/rtde": _robot, "/robot/realtime": _realtime, "/ft": _force, "
 
 
 def table_of(recorded: Recorded, topic: str) -> tuple[list[str], Array]:
-    """Column names and rows of one device; times in seconds, host time first, device time second."""
+    """Return column names and rows of one device; times in seconds, host time first, device time second."""
     return _TABLES[topic](recorded)
 
 
 def tables(path: str | Path | Recorded) -> dict[str, tuple[list[str], Array]]:
-    """Column names and rows by device ("robot-rtde", "robot-realtime", "ft", "imu"); times in seconds."""
+    """Return column names and rows by device ("robot-rtde", "robot-realtime", "ft", "imu"); times in seconds."""
     recorded = path if isinstance(path, Recorded) else read_packets(path)
     return {
         topic.strip("/").replace("/", "-"): table_of(recorded, topic)
@@ -107,7 +107,7 @@ def tables(path: str | Path | Recorded) -> dict[str, tuple[list[str], Array]]:
 
 
 def export(path: str | Path | Recorded, folder: str | Path, kind: str = "csv") -> list[Path]:
-    """Write one table a device into `folder` as "csv" or "parquet"; return the files."""
+    """Write one table per device into `folder` as "csv" or "parquet"; return the files."""
     if kind not in ("csv", "parquet"):
         raise InputError(f"export: csv or parquet, got {kind!r}")
     target, out = Path(folder), []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""004's mover: a file of literal moves, one sent every so often; a command that was skipped is noticed.
+"""The mover of 004: it sends the literal moves of a file one after the other, and notices a command that was skipped.
 
 The controller ignores a move that arrives while another is under way (004 §1.3). After each wait the arm must stand
 where it was sent; if it does not, the rest is not sent.
@@ -23,7 +23,7 @@ JOINTS = ("Base", "Shoulder", "Elbow", "Wrist1", "Wrist2", "Wrist3")
 NEAR = 0.01  # [rad]
 MOVING = 2e-3  # [rad/s]
 PATIENCE = 10.0  # [s]
-SETTLED = 0.05  # [s] at rest before the next command: one that meets the end of a move is ignored, too
+SETTLED = 0.05  # [s] at rest before the next command: one that comes at the end of a move is ignored, too
 MOST_COMMANDS = 10_000
 
 
@@ -35,7 +35,7 @@ class Command(NamedTuple):
 
 
 def read_commands(path: str | Path) -> list[Command]:
-    """Read a file of movej lines with joint goals; blank lines and comments are passed over.
+    """Read a file of movej lines with joint goals; blank lines and comments are skipped.
 
     Raises:
         InputError: a line that is something else, with its number.
@@ -60,7 +60,7 @@ def read_commands(path: str | Path) -> list[Command]:
 
 
 def start_pose(command: Command) -> str:
-    """The first goal for a person, in degrees with the joints' names."""
+    """Return the first goal for a person, in degrees with the joints' names."""
     degrees = np.rad2deg(command.goal)
     return ", ".join(f"{name} {angle:.1f}°" for name, angle in zip(JOINTS, degrees, strict=True))
 
@@ -120,13 +120,13 @@ def _off(sample: RobotSample, command: Command) -> float:
 
 
 def _on_its_way(sample: RobotSample, command: Command) -> bool:
-    """Whether the arm is not at rest where it was sent."""
+    """Return whether the arm is not at rest where it was sent."""
     speeds = (*sample.values["actual_qd"], *sample.values.get("target_qd", ()))
     return _off(sample, command) > NEAR or max(map(abs, speeds)) > MOVING
 
 
 def _drain(sock: socket.socket) -> None:
-    """The port also talks; nobody listens to it here."""
+    """Read what the port sends; nobody listens to it here."""
     try:
         while sock.recv(1 << 16):
             pass

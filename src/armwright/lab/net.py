@@ -19,7 +19,7 @@ from armwright.lab.lab_clock import PRIORITY, real_time
 MOST_PENDING = 2 << 20
 MOST_CLIENTS = 64
 CHUNK = 1 << 16
-LOOK_ROUND = 0.5  # [s] after which those that do not read are dropped at the latest
+LOOK_ROUND = 0.5  # [s] after which clients that do not read are dropped at the latest
 
 
 class LabError(ArmwrightError):
@@ -30,14 +30,14 @@ class Talk(Protocol):
     """The protocol of one connection."""
 
     def receive(self, data: bytes) -> bytes:
-        """Take bytes, return answers; any exception of value or end ends the connection."""
+        """Take bytes, return answers; any exception ends the connection."""
 
 
 class Connection:
     """One client: its socket, what waits to be sent, its protocol.
 
     Attributes:
-        port: on which it came. talk: the protocol's state. open: whether it still is. dropped: why it was not.
+        port: on which it came. talk: the protocol's state. open: whether it still is. dropped: why it was closed.
     """
 
     def __init__(self, sock: socket.socket, port: str, talk: Talk, lock: Any) -> None:
@@ -124,7 +124,7 @@ class Network:
         self._thread.start()
 
     def connections(self, *ports: str) -> list[Connection]:
-        """Those that are open, on the named ports."""
+        """Return the connections that are open, on the named ports."""
         return [c for c in list(self._connections.values()) if c.open and (not ports or c.port in ports)]
 
     def disconnect(self, *ports: str) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets in an MCAP file, exactly as they came: one channel a device, host time, device time, sequence.
+"""Packets in an MCAP file, exactly as they came: one channel per device, host time, device time, sequence.
 
 ``log_time`` is the host's clock (a monotonic one, anchored once to the date), ``publish_time`` the device's,
-``sequence`` the device's counter. The schema of an RTDE channel is its recipe, a field and its type a line. Chunks go
-to the file as they fill or every `FLUSH` seconds, so that a crash loses no more than that.
+``sequence`` the device's counter. The schema of an RTDE channel is its recipe, one field and its type per line. Chunks
+go to the file as they fill or every `FLUSH` seconds, so that a crash loses no more than that.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class PacketWriter:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a file holds: channels by topic, packets in order, metadata, whether it was ended properly."""
+    """The content of a file: channels by topic, packets in order, metadata, whether it was ended properly."""
 
     channels: dict[str, Channel]
     packets: list[Packet]
@@ -119,7 +119,7 @@ class Recorded:
     whole: bool
 
     def of(self, topic: str) -> list[Packet]:
-        """Packets of one topic."""
+        """Return the packets of one topic."""
         return [packet for packet in self.packets if packet.topic == topic]
 
 
@@ -128,6 +128,9 @@ def read_packets(path: str | Path, *, most: int = 50_000_000) -> Recorded:
 
     Raises:
         InputError: no such file, not an MCAP file of ours, or more than `most` packets.
+
+    Example:
+        >>> len(read_packets("run.mcap").of("robot-rtde"))
     """
     channels: dict[str, Channel] = {}
     packets: list[Packet] = []
@@ -155,7 +158,7 @@ def read_packets(path: str | Path, *, most: int = 50_000_000) -> Recorded:
 
 
 def read_facts(path: str | Path) -> dict[str, Any]:
-    """The metadata of a file that was ended properly, without reading its packets; empty for any other."""
+    """Return the metadata of a file that was ended properly, without reading its packets; empty for any other."""
     reader = need("mcap.reader", "log", "reading .mcap")
     try:
         with open(path, "rb") as file:
@@ -176,7 +179,7 @@ class _Announced(NamedTuple):
 
 
 def _records(file: BinaryIO, path: str) -> Iterator[Any]:
-    """Records in order; the end of a file that was cut short ends them."""
+    """Yield records in order; the end of a file that was cut short ends them."""
     stream = need("mcap.stream_reader", "log", "reading .mcap")
     errors = need("mcap.exceptions", "log", "reading .mcap")
     schemas: dict[int, Any] = {}
@@ -206,12 +209,12 @@ def _records(file: BinaryIO, path: str) -> Iterator[Any]:
 
 
 def recipe_text(recipe: Recipe) -> str:
-    """A recipe as text, a field a line."""
+    """Return a recipe as text, one field per line."""
     return "".join(f"{name} {kind}\n" for name, kind in zip(recipe.names, recipe.kinds, strict=True))
 
 
 def recipe_from(text: str) -> Recipe:
-    """The recipe that a channel carries."""
+    """Return the recipe that a channel carries."""
     pairs = [line.split() for line in text.splitlines() if line.strip()]
     if not pairs or any(len(pair) != 2 or pair[1] not in SIZES for pair in pairs):
         raise InputError("recording: its RTDE recipe is not a list of fields and types")

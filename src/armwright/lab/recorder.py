@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorder: one thread a device, one thread that writes; what was received is written, what was lost is counted.
+"""`Recorder`: one thread per device, one thread that writes; what was received is written, what was lost is counted.
 
-Joint states beside the raw packets of a robot, as Foxglove draws them and `identify` reads them.
-
-A raw packet stays the truth; this channel is made from it: position, speed and motor current (as effort) at the
-robot's own time.
+`JointStates` adds a channel next to the raw packets of a robot, as Foxglove draws it and `identify` reads it: position,
+speed and motor current (as effort) at the robot's own time. The raw packets stay the truth.
 """
 
 from __future__ import annotations
@@ -27,14 +25,14 @@ from armwright.recording.formats.protobuf import JOINT_STATES, joint_layout, joi
 
 TOPIC = "/joint_states"
 FIELDS = ("actual_q", "actual_qd", "actual_current")
-LEAST_STEP = 8_000_000  # [ns] between messages: 125 a second are enough for a screen and for a fit
+LEAST_STEP = 8_000_000  # [ns] between messages: 125 per second are enough for a screen and for a fit
 _LAYOUT, _STAMP = joint_layout(JOINTS, 3)
 _REALTIME = struct.Struct(">252x18d")  # 004 §4.10: q, qd and current after size, time and five targets
 SCHEMA = (JOINT_STATES, "protobuf", joint_schema())
 
 
 class JointStates:
-    """Makes joint states of the packets of one robot: of its RTDE stream if that is recorded, else of port 30003."""
+    """Makes joint states from the packets of one robot: its RTDE stream if that is recorded, else port 30003."""
 
     def __init__(self, topics: Collection[str]) -> None:
         self._topic = next((topic for topic in ("/robot/rtde", "/robot/realtime") if topic in topics), "")
@@ -42,7 +40,7 @@ class JointStates:
         self._places: list[int] = []
 
     def announce(self, channel: Channel) -> None:
-        """A stream has begun, perhaps with another recipe."""
+        """Note that a stream has begun, perhaps with another recipe."""
         if channel.topic == self._topic == "/robot/rtde":
             recipe = recipe_from(channel.recipe)
             if not set(FIELDS) <= set(recipe.names):
@@ -53,7 +51,7 @@ class JointStates:
             self._places = [head + Recipe(recipe.names[:k], recipe.kinds[:k]).codes.size for k in before]
 
     def of(self, packet: Packet) -> bytes | None:
-        """The message that belongs to a packet; None if it is not due."""
+        """Return the message that belongs to a packet; None if it is not due."""
         if packet.topic != self._topic:
             return None
         if 0 <= packet.device - self._last < LEAST_STEP - 1000:
@@ -71,7 +69,7 @@ class JointStates:
 
 
 def message(stamp: int, q: Sequence[float], qd: Sequence[float], current: Sequence[float]) -> bytes:
-    """JointStates at a time [ns]."""
+    """Return JointStates at a time [ns] as bytes."""
     out = bytearray(_LAYOUT.template)
     out[_STAMP : _STAMP + 5] = varint(stamp // 10**9, pad=5)
     out[_STAMP + 6 : _STAMP + 11] = varint(stamp % 10**9, pad=5)
@@ -87,7 +85,7 @@ AGAIN = 0.2  # [s] before a device is tried again
 
 @dataclass
 class DeviceTally:
-    """Of one device: packets received, packets lost by its counter, connections, restarts of its counter.
+    """Counts of one device: packets received, packets lost by its counter, connections, restarts of its counter.
 
     Attributes:
         age: when the last packet came, host monotonic [s]; 0 if none has. error: the last trouble.
@@ -101,7 +99,7 @@ class DeviceTally:
     error: str = ""
 
     def count(self, before: int | None, sequence: int, modulus: int) -> None:
-        """A packet with this counter has come after one with `before`."""
+        """Count a packet with this counter that came after one with `before`."""
         self.received += 1
         if before is None:
             return
@@ -157,7 +155,7 @@ class Recorder:
 
     @property
     def written(self) -> int:
-        """Packets in the file."""
+        """Return the number of packets in the file."""
         return self._writer.written
 
     def _read(self, source: PacketSource) -> None:
@@ -210,7 +208,7 @@ class Recorder:
             queue.clear()
 
     def line(self, since: float) -> str:
-        """One line of progress: rate, losses and age of every device."""
+        """Return one line of progress: rate, losses and age of every device."""
         now, parts = time.monotonic(), []
         for topic, tally in self.tallies.items():
             if not tally.received:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording played back *as the devices*: the same ports, the same bytes; fields not recorded are not known.
+"""`Replay`: a recording played back *as the devices*: the same ports, the same bytes.
 
-The sensors of a recording on the wire again: an ATI Net F/T on UDP and HTTP, an Xsens MTi on a pseudo-terminal.
+Fields that were not recorded are not known. `Replay` is the robot; `ReplayedFt` and `ReplayedMti` put its sensors on
+the wire again: an ATI Net F/T on UDP and HTTP, an Xsens MTi on a pseudo-terminal. `score` says when each packet is due.
 """
 
 from __future__ import annotations
@@ -60,11 +61,11 @@ class ReplayedFt:
 
     @property
     def heard(self) -> bool:
-        """Whether anybody listens."""
+        """Return whether anybody listens."""
         return bool(self._left)
 
     def send(self, record: bytes) -> None:
-        """One record to all."""
+        """Send one record to all."""
         for address, left in list(self._left.items()):
             with contextlib.suppress(OSError):
                 self._socket.sendto(record, address)
@@ -76,7 +77,7 @@ class ReplayedFt:
 
 
 def _page(facts: Mapping[str, str]) -> str:
-    """A page for a recording that holds none: what its channel says."""
+    """Return a page for a recording that holds none: what its channel says."""
     said = {**ASSUMED, **facts}
     return (
         '<?xml version="1.0"?>\n<netftConfiguration><prodname>recording</prodname>'
@@ -99,7 +100,7 @@ class ReplayedMti:
 
     @property
     def lost(self) -> int:
-        """Bytes that nobody read."""
+        """Return the bytes that nobody read."""
         return self._terminal.lost
 
     def poll(self) -> None:
@@ -109,7 +110,7 @@ class ReplayedMti:
         self._terminal.write(self._device.receive(asked))
 
     def send(self, message: bytes) -> None:
-        """One message, if the device measures."""
+        """Send one message, if the device measures."""
         if self._device.measuring:
             self._terminal.write(message)
 
@@ -120,43 +121,43 @@ TICK = 0.002  # [s]
 
 
 class _Listener:
-    """A port that only tells."""
+    """A port that only sends."""
 
     def receive(self, data: bytes) -> bytes:
-        """Nothing that is said to a recording has an effect."""
+        """Ignore everything: nothing that is said to a recording has an effect."""
         return b""
 
 
 class _Dashboard:
-    """Answers everything alike."""
+    """Gives the same answer to everything."""
 
     def receive(self, data: bytes) -> bytes:
-        """One line for each."""
+        """Answer one line for each."""
         return b"This is a recording\n" * data.count(b"\n")
 
 
 class _Host:
-    """The controller that a recording can stand for: it tells, and takes no inputs."""
+    """The controller behind a recording: it publishes, and takes no inputs."""
 
     def __init__(self, version: tuple[int, int, int, int], rate: float) -> None:
         self.version, self.rate, self.e_series = version, rate, version[0] >= 5
 
     def claim(self, names: tuple[str, ...], owner: object) -> bool:
-        """No input is free."""
+        """Refuse: no input is free."""
         return False
 
     def release(self, owner: object) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is held."""
 
     def write_inputs(self, values: Mapping[str, Any]) -> None:
-        """Nothing is taken."""
+        """Ignore inputs."""
 
 
 class Replay:
     """A recording on the wire, on the robot's time base: what came together comes together again.
 
     Attributes:
-        ports: by name. samples: RTDE samples to come. sent: robot's steps so far. done: whether all has been.
+        ports: by name. samples: RTDE samples to come. sent: robot's steps so far. done: whether all were sent.
         ft, imu: the sensors that were recorded, else None.
     """
 
@@ -231,11 +232,11 @@ class Replay:
 
     @property
     def done(self) -> bool:
-        """Whether it is at its end."""
+        """Return whether it is at its end."""
         return self._next >= len(self._score) and not self._loop
 
     def _heard(self) -> list[bool]:
-        """Whether anybody listens, a device each."""
+        """Return whether anybody listens, per device."""
         streams = any(getattr(c.talk, "streaming", False) for c in self.network.connections("rtde"))
         out = [streams or bool(self.network.connections("realtime"))] if "rtde" in self.ports else []
         out += [self.ft.heard] if self.ft is not None else []
@@ -301,7 +302,7 @@ class Replay:
 
 
 def score(recorded: Recorded) -> list[tuple[float, Packet]]:
-    """Packets with the time [s] at which each is due, in that order.
+    """Return packets with the time [s] at which each is due, in that order.
 
     The robot's packets are due by its own clock, so that jitter on their way is not played again; those of sensors
     when the host received them, brought to the robot's clock by the packet of the robot that came before.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our own reader of a robot: every sample with its age; stale data is an error, never a repetition."""
+"""`RobotLink`: our own reader of a robot; every sample has its age, and stale data is an error, never a repetition."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class RobotSample(NamedTuple):
 
     @property
     def age(self) -> float:
-        """Seconds since it came."""
+        """Return the seconds since it came."""
         return time.monotonic() - self.host_time
 
 
 class RobotLink:
-    """A robot that is listened to. Use it as a context, or `close` it.
+    """A connection that listens to a robot. Use it as a context, or `close` it.
 
     Attributes:
         host: its address. version: of the controller. period: of its samples [s]. lost: publications missed so far.
@@ -79,7 +79,7 @@ class RobotLink:
             self._source.close()
 
     def latest(self) -> RobotSample:
-        """The newest sample.
+        """Return the newest sample.
 
         Raises:
             LabError: it is older than allowed, or the robot is gone.
@@ -92,7 +92,7 @@ class RobotLink:
             return self._last
 
     def next(self, after: RobotSample | None = None) -> RobotSample:
-        """The first sample that is newer than `after` (than the newest, if omitted).
+        """Return the first sample that is newer than `after` (than the newest, if omitted).
 
         Raises:
             LabError: none comes in time, or the robot is gone.
@@ -140,6 +140,10 @@ def connect(
 
     Raises:
         LabError: nobody answers there.
+
+    Example:
+        >>> with connect("192.168.0.10", ("actual_q", "actual_current")) as link:
+        ...     print(link.latest().values["actual_q"])
     """
     if not stale > 0.0:
         raise InputError(f"connect: stale must be > 0 s, got {stale}")

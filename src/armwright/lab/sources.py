@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices as sources of packets: connect, read whole packets, tell time and loss by the device's own counters.
 
-The calibration of an ATI Net F/T, read from its page ``netftapi2.xml``: counts per unit, units, serial number.
+One class per device: `RtdeSource`, `RealtimeSource`, `FtSource`, `ImuSource`. The calibration of an ATI Net F/T (counts
+per unit, units, serial number) is read from its page ``netftapi2.xml``.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ ASSUMED = {
     "force_unit": "N",
     "torque_unit": "N-m",
 }
-"""What most of these sensors have; said where the page cannot be read."""
+"""Calibration that most of these sensors have; assumed, and reported, where the page cannot be read."""
 _TAGS = {
     "cfgcpf": "counts_per_force",
     "cfgcpt": "counts_per_torque",
@@ -57,7 +58,7 @@ _TAGS = {
 
 
 def read_calibration(host: str, port: int, timeout: float) -> dict[str, str]:
-    """Facts of the sensor at an address, its page among them; those of `ASSUMED`, with the reason, if it has none."""
+    """Return facts of the sensor at an address, with its page; those of `ASSUMED`, and the reason, if it has none."""
     connection = http.client.HTTPConnection(host, port, timeout=timeout)
     try:
         connection.request("GET", "/netftapi2.xml")
@@ -73,7 +74,7 @@ def read_calibration(host: str, port: int, timeout: float) -> dict[str, str]:
 
 
 def calibration_of(page: bytes) -> dict[str, str]:
-    """Facts of a page; those of `ASSUMED`, with the reason, if it does not tell them."""
+    """Return facts of a page; those of `ASSUMED`, with the reason, if it does not give them."""
     try:
         text = page.decode("utf-8")
         tree = ElementTree.fromstring(text)
@@ -90,7 +91,7 @@ def calibration_of(page: bytes) -> dict[str, str]:
 
 
 def scales(facts: Mapping[str, str]) -> tuple[float, float]:
-    """Counts per newton and per newton metre.
+    """Return counts per newton and per newton metre.
 
     Raises:
         ValueError: a unit that is not known, or counts that are not above zero.
@@ -132,7 +133,7 @@ class PacketSource(Protocol):
         """Connect; OSError or LabError if that is not possible now."""
 
     def read(self) -> Iterator[Item]:
-        """Packets that are there, after waiting for some; empty after a silence; raises when the device is gone."""
+        """Yield packets that are there, after waiting for some; none after a silence; raise when the device is gone."""
 
     def close(self) -> None:
         """Hang up."""
@@ -208,7 +209,7 @@ class RtdeSource(_Tcp):
         answer = self._ask(rtde.OUTPUT, head + ",".join(self._fields).encode())
         kinds = answer[self.protocol - 1 :].decode("ascii", errors="replace").split(",")
         missing = [n for n, k in zip(self._fields, kinds, strict=False) if k == "NOT_FOUND"]
-        if missing:  # ask again without: what the robot cannot give is told by its absence
+        if missing:  # ask again without these: their absence shows what the robot cannot give
             self._fields = [name for name in self._fields if name not in missing]
             answer = self._ask(rtde.OUTPUT, head + ",".join(self._fields).encode())
             kinds = answer[self.protocol - 1 :].decode("ascii", errors="replace").split(",")
@@ -227,7 +228,7 @@ class RtdeSource(_Tcp):
         return Channel(self.topic, "ur-rtde", recipe_text(self.recipe), facts)
 
     def read(self) -> Iterator[Item]:
-        """Data packets with their headers."""
+        """Yield data packets with their headers."""
         self.fill()
         for kind, body in rtde.packets(self.buffer):
             if kind == rtde.DATA:
@@ -237,7 +238,7 @@ class RtdeSource(_Tcp):
 
 
 class RealtimeSource(_Tcp):
-    """The 756-byte stream of port 30003 (004 §4.10), whatever way it is cut on its way."""
+    """The 756-byte stream of port 30003 (004 §4.10), however it is segmented."""
 
     topic, step, modulus = "/robot/realtime", 1, 0
 
@@ -250,7 +251,7 @@ class RealtimeSource(_Tcp):
         return Channel(self.topic, "ur-realtime-756")
 
     def read(self) -> Iterator[Item]:
-        """Whole packets."""
+        """Yield whole packets."""
         self.fill()
         while len(self.buffer) >= 12:
             size, stamp = struct.unpack_from(">Id", self.buffer)
@@ -275,7 +276,7 @@ class FtSource:
 
     def open(self) -> Channel:
         """Ask for a stream; the first record shows that somebody is there. Its page tells the calibration."""
-        facts = read_calibration(self._address[0], self._http_port, TIMEOUT)  # first: records would wait meanwhile
+        facts = read_calibration(self._address[0], self._http_port, TIMEOUT)  # first: records would wait
         self._sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         self._sock.settimeout(TIMEOUT)
@@ -287,7 +288,7 @@ class FtSource:
         return Channel(self.topic, "ati-rdt", "", facts)
 
     def read(self) -> Iterator[Item]:
-        """Records that have come."""
+        """Yield records that have come."""
         assert self._sock is not None
         data, self._left = self._left, b""
         try:
@@ -341,7 +342,7 @@ class ImuSource:
         return Channel(self.topic, "xsens-mtdata", "", {"rate": f"{self._rate:g}"})
 
     def read(self) -> Iterator[Item]:
-        """MTData messages, framed as they came."""
+        """Yield MTData messages, framed as they came."""
         if not select.select([self._handle], [], [], TIMEOUT)[0]:
             return
         data = os.read(self._handle, 1 << 16)
@@ -363,5 +364,5 @@ class ImuSource:
 
 
 def host_clock() -> tuple[int, int]:
-    """The date and the monotonic clock at one moment [ns], to anchor one to the other."""
+    """Return the date and the monotonic clock at one moment [ns], to anchor one to the other."""
     return time.time_ns(), time.monotonic_ns()

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual UR controller: the arm, its controller, its ports and its clock, put together.
+"""`Stand`: the virtual UR controller on the wire: the arm, its controller, its ports and its clock, put together.
 
-What is true of a virtual stand, for judging what was found out about it; nothing that estimates may look here.
-
-Faults that can be injected into what is sent: the segmentation that 004 saw, packets that are skipped, a stall.
+`Faults` can be injected into what is sent: the segmentation that 004 saw, packets that are skipped, a stall. `truth_of`
+tells what is true of a stand, to judge what was found out about it; no estimator may look there.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def truth_of(stand: Stand, clock: DeviceClock) -> dict[str, Any]:
-    """Current map τ = k i + b, friction, the load, and the clock of the sensors (t_device = offset + (1 + drift)·t)."""
+    """Return current map τ = k i + b, friction, load, and the sensors' clock (t_device = offset + (1 + drift)·t)."""
     plant = stand.controller.plant
     joints = plant.robot.joints
     return {
@@ -53,12 +52,12 @@ def truth_of(stand: Stand, clock: DeviceClock) -> dict[str, Any]:
 
 STALL_AT = 5.0  # [s]
 FIRST, LAST = 694, 62
-"""004 §1.3: of a packet of 756 bytes behind a late one, 694 come at once and 62 later."""
+"""004 §1.3: of a packet of 756 bytes after a late one, 694 come at once and 62 later."""
 
 
 @dataclass
 class Faults:
-    """What goes wrong, and how often it has.
+    """Faults to inject, and how often they happened.
 
     Attributes:
         segment: send the real-time stream of a moving arm as 756 + 694 | 62 bytes, every third packet late.
@@ -84,7 +83,7 @@ class Faults:
         self._random = np.random.default_rng(self.seed)
 
     def skips(self) -> bool:
-        """Whether this publication is skipped."""
+        """Return whether this publication is skipped."""
         lost = self.skip > 0.0 and bool(self._random.random() < self.skip)
         self.skipped += lost
         return lost
@@ -97,7 +96,7 @@ class Segmentation:
         self._count, self._held, self.tail = 0, b"", b""
 
     def send(self, packet: bytes) -> bytes:
-        """What goes out now; `tail` is to follow a moment later."""
+        """Return what goes out now; `tail` is to follow a moment later."""
         out, self.tail = self.tail, b""
         self._count = (self._count + 1) % 3
         if self._count == 1:
@@ -110,12 +109,12 @@ class Segmentation:
         return out
 
     def flush(self) -> bytes:
-        """Everything that is held back."""
+        """Return everything that is held back."""
         out, self._held, self.tail, self._count = self._held + self.tail, b"", b"", 0
         return out
 
     def rest(self) -> bytes:
-        """The tail that is due, if any."""
+        """Return the tail that is due, if any."""
         out, self.tail = self.tail, b""
         return out
 
@@ -126,7 +125,7 @@ HOME = np.array([0.0, -np.pi / 2, np.pi / 2, -np.pi / 2, -np.pi / 2, 0.0])
 
 
 def start_of(robot: Robot) -> Array:
-    """Where an arm begins if nobody says: a UR's usual bend, or the middle of the ranges where that is not allowed."""
+    """Return where an arm begins by default: a UR's usual bend, or the middle of the ranges if that is not allowed."""
     if robot.n == len(HOME) and (robot.lower <= HOME).all() and (robot.upper >= HOME).all():
         return HOME
     bounded = np.isfinite(robot.lower) & np.isfinite(robot.upper)
@@ -135,7 +134,7 @@ def start_of(robot: Robot) -> Array:
 
 
 class ScriptConnection:
-    """Script text in; what goes out is streamed."""
+    """Takes script text; what goes out is streamed."""
 
     def __init__(self, controller: Controller) -> None:
         self._controller, self._reader = controller, ScriptReader()
@@ -185,13 +184,13 @@ class Stand:
             q0: start [rad]; see `start_of`.
             world: what stands around it.
             e_series: 500 Hz and version 5.11 instead of CB3.
-            payload: mass [kg] and centre [m] in the flange's frame, hung on and told.
+            payload: mass [kg] and centre [m] in the flange's frame, carried by the arm and known to the controller.
             tcp: pose (6,) at the flange.
             sensitivity: of the collision detector; 2 halves its thresholds.
             faults: to inject.
             fifo: ask for real-time scheduling of the clock.
             software: version to report, such as "5.26.0"; clients ask newer ones for more.
-            pace: seconds of the controller that pass in one; clients that live by its clock notice nothing.
+            pace: seconds of the controller per second; clients that use its clock notice nothing.
             current_noise: deviation of a published motor current [A].
             seed: of that noise.
         """
@@ -216,7 +215,7 @@ class Stand:
         self.clock = Clock(self.tick, TICK / pace, fifo=fifo)
         try:
             self.ports = self._listen({**PORTS, **(ports or {})})
-            for _ in range(8):  # whatever is slow the first time is slow before anybody waits
+            for _ in range(8):  # what is slow the first time is done before anybody waits
                 self.tick()
         except BaseException:
             self.network.close()
@@ -255,7 +254,7 @@ class Stand:
         self.close()
 
     def tick(self) -> None:
-        """One tick of 2 ms: the arm goes on, clients get what is due."""
+        """Advance by one tick of 2 ms: the arm moves on, clients get what is due."""
         c = self.controller
         with c.lock:
             c.tick()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Virtual sensors on the arm of a `Stand`: an ATI Net F/T on UDP and HTTP, an Xsens MTi on a pseudo-terminal.
 
-A pseudo-terminal with a device at our end: what a driver of a serial device opens.
+`Terminal` is a pseudo-terminal with a device at our end: what a driver of a serial device opens.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Terminal:
-    """Never waits: what nobody reads is lost and counted.
+    """A pseudo-terminal that never waits: what nobody reads is lost and counted.
 
     Attributes:
         path: that a driver opens. lost: bytes that nobody read.
@@ -58,8 +58,8 @@ class Terminal:
                 os.close(handle)
 
 
-FT_NOISE, FT_BANDWIDTH = 0.05, 200.0  # [N, N m] a sample, [Hz]
-IMU_NOISE, IMU_BANDWIDTH = 0.002, 30.0  # [m/s², rad/s] a sample, [Hz]
+FT_NOISE, FT_BANDWIDTH = 0.05, 200.0  # [N, N m] per sample, [Hz]
+IMU_NOISE, IMU_BANDWIDTH = 0.002, 30.0  # [m/s², rad/s] per sample, [Hz]
 MOST_LISTENERS = 8
 
 
@@ -67,8 +67,8 @@ class VirtualNetFt:
     """An ATI sensor; every client that asked for a stream gets its datagrams.
 
     Attributes:
-        clock: its own time. rate: of its samples [1/s]. sent: records so far, to all clients. skip: every so many
-            records one is not sent (0: none), which only the sequence numbers tell.
+        clock: its own time. rate: of its samples [1/s]. sent: records so far, to all clients. skip: one in `skip`
+            records is not sent (0: none lost), which only the sequence numbers tell.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class VirtualMti:
 
     @property
     def lost(self) -> int:
-        """Bytes that nobody read."""
+        """Return the bytes that nobody read."""
         return self._terminal.lost
 
     def tick(self, ticks: int, felt: FeltWrench) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robot programs (001): what they say, and what the motors make of it."""
+"""Robot programs (001): what they say, how they are planned, and whether the motors can follow."""
 
 from armwright.packages import former_names
 from armwright.programs.outcome import MotorEvent, MoveOutcome, ProgramRun, WhatWorks, run_program

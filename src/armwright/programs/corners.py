@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of a program put one behind the other, and the corners between them rounded in joint space.
+"""Corners between the moves of a program: the zones in which they are rounded, and the rounding in joint space.
 
-Where a joint move meets anything, no tool path exists on both sides. So q itself is blended: over the zone on either
-side of the corner by the quintic in ℓ that meets q, q′, q″ of both sides. This is how a PTP flows into a circle.
-
-How large the zones are in which corners are rounded: what the program asks, and what its legs leave room for.
+`fit_zones` gives every corner the zone that the program asks for, as far as its legs leave room. Where a joint move
+meets anything, no tool path exists on both sides. So `chain` blends q itself: over the zone on either side of the
+corner, by the quintic in ℓ that meets q, q′, q″ of both sides. This is how a PTP flows into a circle.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ ROOM = 1.0 - 1e-9
 
 
 def zone_size(leg: Leg, following: Leg, move: Move) -> float:
-    """σ [m] on either side of the corner that the blend of `leg` asks for; 0 for stops and tangents."""
+    """Return σ [m] on either side of the corner that the blend of `leg` asks for; 0 for stops and tangents."""
     blend = leg.blend
     if isinstance(blend, Distance):
         return blend.position
@@ -45,12 +44,12 @@ def zone_size(leg: Leg, following: Leg, move: Move) -> float:
     if isinstance(blend, BySpeed):
         if isinstance(move.speed, ToolRate) and isinstance(move.acceleration, ToolRate):
             return (blend.value * move.speed.linear) ** 2 / (2.0 * move.acceleration.linear)
-        return 0.25 * blend.value**2 * min(leg.length, following.length)  # a trapezoid's ramp, were it half the leg
+        return 0.25 * blend.value**2 * min(leg.length, following.length)  # a trapezoid's ramp of half the leg
     return 0.0
 
 
 def fit_zones(walker: Walker, legs: Sequence[Leg]) -> Array:
-    """Zones (len(legs) + 1,) [m] at the corners of legs that follow one another, shrunk until none overlap."""
+    """Return the zones (len(legs) + 1,) [m] at the corners of consecutive legs, shrunk until none overlap."""
     moves, program = walker.program.moves, walker.program
     n = len(legs)
     length = np.array([leg.length for leg in legs])
@@ -73,7 +72,7 @@ def fit_zones(walker: Walker, legs: Sequence[Leg]) -> Array:
 
 
 def tool_corner(leg: Leg, following: Leg, zone: float) -> Corner:
-    """How two tool segments are joined, given the position zone [m]."""
+    """Return how two tool segments are joined, given the position zone [m]."""
     blend = leg.blend
     if isinstance(blend, Stop):
         return Corner(stop=True)
@@ -120,12 +119,12 @@ class CornerRun:
 
     @property
     def q_end(self) -> Array:
-        """Joints (n,) at the end."""
+        """Return the joints (n,) at the end."""
         return np.asarray(self.curve.end.q)
 
     @staticmethod
     def straight(leg: Leg) -> CornerRun:
-        """A joint move."""
+        """Return the run of a joint move."""
         c = np.zeros((1, 6, leg.q.shape[1]))
         c[0, 0], c[0, 1] = leg.q[0], (leg.q[1] - leg.q[0]) / leg.length
         return CornerRun(
@@ -134,7 +133,7 @@ class CornerRun:
 
     @staticmethod
     def tool(legs: list[Leg], curve: JointCurve, corners: Array) -> CornerRun:
-        """Tool moves; `corners` are the σ where they meet."""
+        """Return the run of tool moves; `corners` are the σ where they meet."""
         middle = 0.5 * (curve.sigma[1:] + curve.sigma[:-1])
         leg = np.searchsorted(corners[1:-1], middle)
         owner = np.array([leg.index for leg in legs])[leg]
@@ -144,7 +143,7 @@ class CornerRun:
 
 
 def chain(walker: Walker, runs: list[CornerRun]) -> tuple[CurvePieces, Array]:
-    """Put runs one behind the other; return all pieces, and the wait (m+1,) [s] at the start and behind each piece."""
+    """Concatenate runs; return all pieces, and the wait (m+1,) [s] at the start and after each piece."""
     zone = np.zeros(len(runs) + 1)
     for k, (run, following) in enumerate(pairwise(runs)):
         zone[k + 1] = _zone(walker, run, following)
@@ -165,7 +164,7 @@ def chain(walker: Walker, runs: list[CornerRun]) -> tuple[CurvePieces, Array]:
 
 
 def _zone(walker: Walker, run: CornerRun, following: CornerRun) -> float:
-    """ℓ [m] on either side of the corner between two runs over which q is blended; 0 where the arm stops."""
+    """Return ℓ [m] on either side of the corner between two runs over which q is blended; 0 where the arm stops."""
     leg, other = run.legs[-1], following.legs[0]
     if isinstance(leg.blend, Stop):
         return 0.0
@@ -192,11 +191,11 @@ def _zone(walker: Walker, run: CornerRun, following: CornerRun) -> float:
 
 
 def _trim(run: CornerRun, first: float, last: float) -> CurvePieces:
-    """The pieces of a run between the zones at its ends."""
+    """Return the pieces of a run between the zones at its ends."""
     curve, length = run.curve, run.curve.duration
     cuts = np.array([x for x in (first, length - last) if 0.0 < x < length])
     if cuts.size:
-        cuts = cuts[np.abs(np.diff(cuts, prepend=-length)) > 1e-9 * length]  # both are one where the zones meet
+        cuts = cuts[np.abs(np.diff(cuts, prepend=-length)) > 1e-9 * length]  # the cuts coincide where the zones meet
         near = np.abs(curve.breaks[:, None] - cuts).min(axis=0) < 1e-9 * length
         points = np.sort(np.concatenate([curve.breaks, cuts[~near]]))
         curve = subdivide(curve, points)
@@ -212,7 +211,7 @@ def _trim(run: CornerRun, first: float, last: float) -> CurvePieces:
 
 
 def _rounded(run: CornerRun, following: CornerRun, zone: float) -> CurvePieces:
-    """The quintic over the corner between two runs, cut into pieces."""
+    """Return the quintic over the corner between two runs, cut into pieces."""
     a = run.curve.evaluate(run.curve.duration - zone)
     b = following.curve.evaluate(zone)
     whole = Trajectory(

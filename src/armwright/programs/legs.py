@@ -37,7 +37,7 @@ class Leg:
         q: joints at both ends of a joint move; empty for a tool segment.
         T_end: (4, 4) T_base_tool at the end of a tool segment.
         blend: what happens at its end.
-        wait: how long to rest behind it [s].
+        wait: how long to rest after it [s].
     """
 
     index: int
@@ -59,15 +59,15 @@ class Walker:
         self.postures = _postures(robot, program)
 
     def note(self, move: Move, text: str) -> None:
-        """Tell the user something about a move."""
+        """Add a note about a move for the user."""
         self.notes.append(Note(move.line, text))
 
     def refuse(self, move: Move, message: str, valid: str = "") -> ProgramError:
-        """An error that names the line and the move's text."""
+        """Return an error that names the line and the move's text."""
         return refusal(self.program, move, message, valid)
 
     def joint_leg(self, index: int, q: Array) -> Leg | None:
-        """The leg of a joint move from joints q (n,); None if it has no length."""
+        """Return the leg of a joint move from joints q (n,); None if it has no length."""
         move = self.program.moves[index]
         goal = self._goal(index, q)
         low, high = self.robot.lower - SLACK, self.robot.upper + SLACK
@@ -90,7 +90,7 @@ class Walker:
         return Leg(index, max(travel, ON_THE_SPOT * turn), None, np.stack([q, goal]), np.eye(4), move.blend)
 
     def _goal(self, index: int, q: Array) -> Array:
-        """Joints (n,) at the end of a joint move that begins at q (n,)."""
+        """Return the joints (n,) at the end of a joint move that begins at q (n,)."""
         move = self.program.moves[index]
         target = move.target
         if isinstance(target, Joints):
@@ -99,7 +99,7 @@ class Walker:
             goal[known] = target.q[known]
             return goal
         options = self.postures.get(index)
-        if options is None:  # its orientation is that of the arm here, or there is no closed form
+        if options is None:  # the target keeps the arm's orientation, or there is no closed form
             T = pose_of(move, (fk(self.robot, q) @ tool_of(move))[:3, :3])
             found: Any = ik(self.robot, _flange(move, T), seed=q, limits=False)
             options = found.solutions
@@ -118,7 +118,7 @@ class Walker:
         return np.asarray(fitted.q[np.argmin(far)])
 
     def tool_leg(self, index: int, T: Array) -> Leg | None:
-        """The leg of a line or an arc from the tool pose T (4, 4); None if it has no length."""
+        """Return the leg of a line or an arc from the tool pose T (4, 4); None if it has no length."""
         move = self.program.moves[index]
         end = pose_of(move, T[:3, :3])
         if move.kind == "line" and _coincide(T, end):
@@ -137,7 +137,7 @@ class Walker:
         return Leg(index, segment.length, segment, np.zeros((0, 0)), end, move.blend)
 
     def spline_legs(self, first: int, last: int, T: Array, tangent: Array | None) -> list[Leg]:
-        """The legs of spline moves first … last − 1, one smooth curve from the tool pose T (4, 4)."""
+        """Return the legs of spline moves first … last − 1, one smooth curve from the tool pose T (4, 4)."""
         moves = self.program.moves
         poses, indices = [T], []
         for index in range(first, last):
@@ -152,24 +152,24 @@ class Walker:
         P, R = np.array([T[:3, 3] for T in poses]), np.array([T[:3, :3] for T in poses])
         turns = np.array([log_so3(b @ a.T) for a, b in pairwise(R)])
         segments = spline_segments(P, R[:-1], turns, tangents=(tangent, None))
-        # inside the curve the points are passed, whatever is said there
+        # inside the curve the points are passed, whatever their blend says
         blends = [*(Tangent() for _ in indices[1:]), moves[indices[-1]].blend]
         parts = zip(indices, segments, poses[1:], blends, strict=True)
         return [Leg(k, s.length, s, np.zeros((0, 0)), T, blend) for k, s, T, blend in parts]
 
 
 def refusal(program: Program, move: Move, message: str, valid: str = "") -> ProgramError:
-    """An error about one move of a program."""
+    """Return an error about one move of a program."""
     return ProgramError(message, file=program.file, line=move.line, word=move.text, valid=valid)
 
 
 def tool_of(move: Move) -> Array:
-    """T_flange_tool (4, 4) of a move."""
+    """Return T_flange_tool (4, 4) of a move."""
     return np.eye(4) if move.T_flange_tool is None else np.asarray(move.T_flange_tool)
 
 
 def pose_of(move: Move, R: Array) -> Array:
-    """T_base_tool (4, 4) at the target of a move; R (3, 3) where it keeps its orientation or has none."""
+    """Return T_base_tool (4, 4) at a move's target; R (3, 3) serves where it keeps its orientation or has none."""
     assert isinstance(move.target, Pose)
     T = np.array(move.T_base_frame @ move.target.T)
     if not move.target.oriented or move.orientation == "fixed":
@@ -178,7 +178,7 @@ def pose_of(move: Move, R: Array) -> Array:
 
 
 def rested(leg: Leg, wait: float = 0.0) -> Leg:
-    """The same leg with a stop, and a longer wait, behind it."""
+    """Return the same leg with a stop, and a longer wait, after it."""
     return replace(leg, blend=Stop(), wait=leg.wait + wait)
 
 
@@ -195,7 +195,7 @@ def _coincide(a: Array, b: Array) -> bool:
 
 
 def _arc(move: Move, T: Array, end: Array) -> CartesianPath:
-    """The arc of a move, with the reasons for which there is none."""
+    """Return the arc of a move; refuse with the reason where there is none."""
     assert move.via is not None
     via = (move.T_base_frame @ move.via.T)[:3, 3]
     if np.linalg.norm(end[:3, 3] - T[:3, 3]) < TINY:
@@ -210,7 +210,7 @@ def _arc(move: Move, T: Array, end: Array) -> CartesianPath:
 
 
 def _postures(robot: Robot, program: Program) -> dict[int, Array]:
-    """All postures (K, n) that reach the pose targets of joint moves, by move; one call for the whole program."""
+    """Return all postures (K, n) that reach the pose targets of joint moves, by move; one call for the program."""
     posed = [
         k
         for k, move in enumerate(program.moves)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast each piece of a route may be passed: the program's own words, and the speeds that joints and motors have.
+"""`Pace`: how fast each piece of a route may be passed, by the program's own words and by joint and motor speeds.
 
 Everything is linear in u = s̈ and x = ṡ², s the travelled length: x ≤ cap, |u| ≤ push, and |q′u + q″x| within the
 joints' accelerations where these have to be kept on a way that bends.
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-MOTORS = 1  # the last row of speed limits that are of joints and motors
+MOTORS = 1  # the last row of speed limits that belong to joints and motors
 RAMP = 0.25  # where a sheet gives no acceleration, a joint is taken to reach its rated speed in this time [s]
 
 
 class Ratings(NamedTuple):
-    """What joints are rated for: speed, acceleration (n,), and motor speeds as rows (k, n) with |rows @ qd| ≤ 1."""
+    """Ratings of joints: speed, acceleration (n,), and motor speeds as rows (k, n) with |rows @ qd| ≤ 1."""
 
     speed: Array
     acceleration: Array
@@ -51,7 +51,7 @@ class Pace(NamedTuple):
 
 
 def ratings(robot: Robot, acceleration: ArrayLike | None, notes: list[Note]) -> Ratings:
-    """Joint and motor ratings of an arm; `acceleration` (n,) or scalar takes the place of the sheet's."""
+    """Return joint and motor ratings of an arm; `acceleration` (n,) or scalar replaces the sheet's."""
     speed = np.array([joint.limits.velocity for joint in robot.joints])
     rated = np.array([joint.limits.acceleration for joint in robot.joints])
     if acceleration is not None:
@@ -99,7 +99,7 @@ def pace(robot: Robot, program: Program, route: Route, rated: Ratings, *, keep_a
         motors = np.abs(dq @ rated.motors.T).max(axis=(1, 2), initial=0.0)
         slow = np.stack([rated_speed / v[0], motors, leading / v[1], reach / v[2], turn / v[3]])
         slow[4] = np.where(tooled, slow[4], 0.0)
-        # a move alone between stops is stretched to its duration afterwards; in company it has a mean speed
+        # a move alone between stops is stretched to its duration afterwards; among others it has a mean speed
         slow = np.concatenate([slow, np.where(_alone(route), 0.0, v[4] / length[owner])[None]])
         # a turn on the spot has no travel to accelerate: the joints' ratings bound it unless its own turning does
         keep = ~tooled | route.rounded | np.isfinite(a[0]) | ((travel < 1e-9) & np.isinf(a[3])) | keep_acceleration
@@ -115,9 +115,9 @@ def pace(robot: Robot, program: Program, route: Route, rated: Ratings, *, keep_a
 
 
 def eased(route: Route, limits: Pace, jerk: float) -> tuple[Pace, Array]:
-    """Limits for a law that is averaged over time afterwards, and the windows (sections,) [s] that bound its jerk.
+    """Return limits for a law that is averaged over time later, and the windows (sections,) [s] that bound its jerk.
 
-    Averaging mixes the speeds of a window's time, so each limit also holds as far before and behind as that reaches.
+    Averaging mixes the speeds of a window's time, so each limit also holds that far before and after.
     """
     cap, push, window = limits.cap.copy(), limits.push.copy(), []
     for first, last in route.sections:
@@ -130,7 +130,7 @@ def eased(route: Route, limits: Pace, jerk: float) -> tuple[Pace, Array]:
 
 
 def _alone(route: Route) -> NDArray[np.bool_]:
-    """Pieces (m,) of moves that have a section between stops to themselves."""
+    """Return which pieces (m,) belong to moves that have a section between stops to themselves."""
     out = np.zeros(route.owner.size, dtype=bool)
     for first, last in route.sections:
         out[first:last] = route.owner[first] == route.owner[last - 1]
@@ -138,7 +138,7 @@ def _alone(route: Route) -> NDArray[np.bool_]:
 
 
 def _words(program: Program, name: str) -> Array:
-    """A program's speeds or accelerations (5, moves): fraction, leading axis, linear, angular, duration.
+    """Return a program's speeds or accelerations (5, moves): fraction, leading axis, linear, angular, duration.
 
     inf where not said, 0 for durations.
     """

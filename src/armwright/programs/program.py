@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One representation of a robot program, whatever language it was written in: frozen data in SI units.
 
-A `Program` is a sequence of `Move`. Each move says where to (`Target`), along which curve (`kind`), how fast (`Rate`),
-what happens at its end (`Blend`), how the tool turns meanwhile (`Orientation`), and in which frames all this is meant.
+A `Program` is a sequence of `Move`. Each move says where to (`Target`), along which curve (`kind`), how fast (`Speed`),
+what happens at its end (`Blend`), how the tool turns (`Orientation`), and in which frames all this is given.
 Every move keeps the line and the text that it was read from; loops are unrolled, so several moves may share a line.
 
 Poses of targets are ``T_frame_tool``: the tool in the move's own base frame, ``T_base_tool = T_base_frame @ T``.
@@ -46,7 +46,7 @@ class Fraction:
 
 @dataclass(frozen=True, slots=True)
 class LeadingAxis:
-    """Of the joint that needs longest [rad/s, rad/s²; m/s, m/s² if it slides]; the others keep pace."""
+    """Speed of the joint that needs longest [rad/s, rad/s²; m/s, m/s² if it slides]; the others keep pace."""
 
     value: float
 
@@ -57,7 +57,7 @@ class LeadingAxis:
 
 @dataclass(frozen=True, slots=True)
 class ToolRate:
-    """Of the tool point [m/s, m/s²] and, if given, of its turning [rad/s, rad/s²]; whichever takes longer rules."""
+    """Speed of the tool point [m/s, m/s²] and, if given, of its turning [rad/s, rad/s²]; the slower one rules."""
 
     linear: float
     angular: float | None = None
@@ -71,7 +71,7 @@ class ToolRate:
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """Of the whole move [s]; as a speed it overrules the acceleration. Waits carry theirs here, too."""
+    """Duration of the whole move [s]; as a speed it overrules the acceleration. Waits carry theirs here, too."""
 
     seconds: float
 
@@ -100,7 +100,7 @@ class Tangent:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """Round the corner from `position` [m] of path before the target to as much behind it.
+    """Round the corner from `position` [m] of path before the target to as much after it.
 
     `orientation` [m of path] and `angle` [rad of turning] bound the zone in which the orientation is blended;
     None leaves that to the planner.
@@ -275,7 +275,7 @@ class Move(ByContent):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a reader assumed or left out, and at which line."""
+    """A note of a reader: what it assumed or left out, and at which line."""
 
     line: int
     message: str

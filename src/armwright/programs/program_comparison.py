@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether two programs say the same, to rounding: targets in the arm's base, circles as circles, words as words."""
+"""Comparison of two programs, to rounding: targets in the arm's base, circles as circles, words as words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS = ("speed", "acceleration", "blend", "orientation", "arc_angle")
 
 @names_culprit
 def program_differences(a: Program, b: Program, *, tolerance: float = 1e-9, words: bool = True) -> list[str]:
-    """Return what differs between two programs, a line each; empty if nothing does.
+    """Return what differs between two programs, one line each; empty if nothing does.
 
     Args:
         a: a program.
@@ -31,6 +31,11 @@ def program_differences(a: Program, b: Program, *, tolerance: float = 1e-9, word
 
     Targets are compared in the arm's base, whatever frame they are given in. Arcs are compared by centre and way, as
     languages differ in which point of an arc they name.
+
+    Example:
+        >>> program = read_program("examples/programs/irb140_pick.mod")
+        >>> program_differences(program, read_program(write_program(program, "rapid"), "rapid"))
+        []
     """
     found = [] if len(a.moves) == len(b.moves) else [f"{len(a.moves)} moves and {len(b.moves)}"]
     start: Target | None = None
@@ -55,7 +60,7 @@ def _pose_product(A: Array, B: Array) -> Array:
 def _differences(one: Move, two: Move, start: Target | None, tolerance: float, words: bool) -> list[str]:
     if one.kind != two.kind:
         return [f"kind {one.kind} and {two.kind}"]
-    turns = not one.orientation == two.orientation == "fixed"  # else the targets' orientations are not used
+    turns = not one.orientation == two.orientation == "fixed"  # otherwise the targets' orientations are not used
     found = _targets(_in_base(one), _in_base(two), tolerance, turns)
     if one.via is not None and two.via is not None:
         found += _arcs(one, two, start, tolerance)
@@ -141,7 +146,7 @@ def circle(p: Array, m: Array, q: Array) -> tuple[Array, Array]:
 
 
 def _alike(a: Any, b: Any, tolerance: float) -> bool:
-    """Whether two words are the same, numbers to `tolerance` of their size (of 1, if larger)."""
+    """Return whether two words are the same, numbers to `tolerance` of their size (of 1, if larger)."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return bool(np.abs(a - b).max() <= tolerance)
     if dataclasses.is_dataclass(a) and type(a) is type(b):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plan a program: from moves to joints at every cycle.
+"""`plan_program`: from the moves of a program to joints at every cycle.
 
-Our planner, defined in these files and in `motion`; it is nobody's controller, and promises nobody's cycle time.
+The planner is our own, defined in these files and in `motion`. It stands for no maker's controller and promises no
+controller's cycle time.
 """
 
 from __future__ import annotations
@@ -86,22 +87,22 @@ class ProgramPlan:
 
     @cached_property
     def T_base_tool(self) -> Array:
-        """Pose (B, 4, 4) of the tool of the move under way."""
+        """Return the pose (B, 4, 4) of the tool of the move under way."""
         tools = np.array([tool_of(move) for move in self.program.moves])
         return np.asarray(fk(self.robot, self.q) @ tools[self.move])
 
     @cached_property
     def wrench(self) -> Array | None:
-        """What the world does to the arm (B, 6), base axes, at the frame that the arm calls its tool; or None."""
+        """Return what the world does to the arm (B, 6), base axes, at the arm's own tool frame; or None."""
         return flange_wrench(self.robot, self.program, self.q, self.move)
 
     @cached_property
     def moves(self) -> tuple[MovePlan, ...]:
-        """When each move runs, in the program's order; waits included, moves left out with no length."""
+        """Return when each move runs, in the program's order; waits included, moves left out with no length."""
         return _moves(self)
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array, NDArray[np.int64]]:
-        """q, qd, qdd (..., n) and the move (...) under way at times t (...) [s]."""
+        """Return q, qd, qdd (..., n) and the move (...) under way at times t (...) [s]."""
         return joints_at(self.route, self.time, np.asarray(t, dtype=np.float64))
 
 
@@ -144,6 +145,9 @@ def plan_program(
 
     Raises:
         ProgramError: a move that cannot be made; names line, millimetre and joint, and the nearest thing that works.
+
+    Example:
+        >>> plan_program(robot, read_program("examples/programs/ur5_pick.script")).duration  # [s]
     """
     positive(cycle, "cycle")
     positive(override, "override", "-")
@@ -172,7 +176,7 @@ def plan_program(
 
 
 def _completed(program: Program, tool: ArrayLike | None, payload: Payload | None, wrench: ArrayLike | None) -> Program:
-    """The same program with what its moves leave open filled in; `Move` checks the values."""
+    """Return the same program with what its moves leave open filled in; `Move` checks the values."""
     given = {"T_flange_tool": tool, "payload": payload, "wrench": wrench}
     given = {name: value for name, value in given.items() if value is not None}
     if not given:
@@ -186,7 +190,7 @@ def _completed(program: Program, tool: ArrayLike | None, payload: Payload | None
 
 
 def _start(robot: Robot, program: Program, start_q: ArrayLike | None, notes: list[Note]) -> Array:
-    """Joints (n,) before the first move."""
+    """Return the joints (n,) before the first move."""
     plain = [re.sub(r"[^a-z0-9]", "", name.lower()) for name in (program.robot or "", robot.name)]
     if plain[0] and plain[0] not in plain[1] and plain[1] not in plain[0]:
         notes.append(Note(0, f"the program was written for {program.robot!r} and is planned for {robot.name!r}"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a file or a text to a `Program`: which language it is, and its reader; and back.
+"""`read_program` and `write_program`: from a file or a text to a `Program` and back, in any of the languages.
 
-Whether a program can be meant for an arm at all: as many joints, and targets in its world.
+`check_program` says whether a program can be meant for an arm at all: as many joints, and targets in its world.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ def check_program(program: Program, robot: Robot) -> None:
 
     That is a joint target with more joints than the arm has, or a place beyond a hundred times its reach, which means
     millimetres in place of metres. Whether a target can be reached is another question, for the planner.
+
+    Example:
+        >>> check_program(read_program("examples/programs/ur5_pick.script"), aw.load("ur5"))
     """
     size = robot.memo("reach", reach)
     for number, move in enumerate(program.moves, 1):
@@ -78,6 +81,9 @@ def read_program(source: str | Path, language: str | None = None) -> Program:
 
     Raises:
         ProgramError: with file, line, column, word, and what would be valid there.
+
+    Example:
+        >>> len(read_program("examples/programs/ur5_pick.script").moves)
     """
     if not isinstance(source, str | Path):
         raise InputError(f"read_program: expected a path or the text of a program, got {type(source).__name__}")
@@ -98,6 +104,9 @@ def write_program(program: Program, language: str) -> str:
 
     Raises:
         NotSupportedError: where the language cannot say what the program does; the message says which move and why.
+
+    Example:
+        >>> print(write_program(program, "rapid"))
     """
     return _language(language).write(program)
 

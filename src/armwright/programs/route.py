@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole program as one curve of the joints over the travelled length, corners rounded and stops marked.
+"""`Route`: the whole program as one curve of the joints over the travelled length, corners rounded and stops marked.
 
 Moves of the tool that follow one another are one tool path, solved in one call; joint moves are straight. Where a joint
-move is blended with anything, the corner is rounded in joint space (`corners`).
-
-Why a tool move of a program cannot be made, in words: line, millimetre, joint, and the nearest thing that works.
+move is blended with anything, the corner is rounded in joint space (`corners`). A tool path that the arm cannot follow
+is refused with line, millimetre, joint and the nearest thing that works (`path_refusal`).
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 def path_refusal(
     walker: Walker, legs: list[Leg], path: ToolPath, tool: Array, q: Array, error: PathError
 ) -> ProgramError:
-    """The error of a program for a tool path that an arm cannot follow."""
+    """Return the error of a program for a tool path that an arm cannot follow."""
     k = min(int(np.searchsorted(path.corners[1:], error.sigma, side="left")), len(legs) - 1)
     into = error.sigma - path.corners[k]
     move = walker.program.moves[legs[k].index]
@@ -48,7 +47,7 @@ def path_refusal(
 
 
 def _what_works(walker: Walker, path: ToolPath, tool: Array, q: Array, error: PathError, into: float) -> str:
-    """The nearest thing that works: another posture at the start, a joint move, or the part in reach."""
+    """Return the nearest thing that works: another posture at the start, a joint move, or the part in reach."""
     if error.reason == "reach":
         return f"targets up to {1e3 * into:.1f} mm along this move, or a shorter tool"
     found: Any = ik(walker.robot, path.T_start @ np.linalg.inv(tool), seed=q, limits=True, restarts=0)
@@ -62,12 +61,12 @@ def _what_works(walker: Walker, path: ToolPath, tool: Array, q: Array, error: Pa
     return "a joint move (PTP, MoveJ, movej) past this place, or another orientation of the tool"
 
 
-TURNING_BACK = np.radians(170.0)  # beyond this a corner cannot be passed at any speed worth the name
+TURNING_BACK = np.radians(170.0)  # beyond this a corner cannot be passed at a useful speed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
-    """Where the arm goes, not yet when.
+    """The path of the arm, without its timing.
 
     Attributes:
         curve: joints by the travelled length ℓ [m], quintic pieces; only where the arm stops may the direction jump.
@@ -87,12 +86,12 @@ class Route:
 
     @property
     def sections(self) -> list[tuple[int, int]]:
-        """First and last knot of every section between stops."""
+        """Return first and last knot of every section between stops."""
         at = np.flatnonzero(self.stops).tolist()
         return list(pairwise(at))
 
     def part(self, first: int, last: int) -> Trajectory:
-        """The curve between two of its knots, its length counted from the first."""
+        """Return the curve between two of its knots, its length counted from the first."""
         breaks = self.curve.breaks[first : last + 1]
         return Trajectory(breaks - breaks[0], self.curve.coefficients[first:last])
 
@@ -115,7 +114,7 @@ def route(robot: Robot, program: Program, q_start: Array) -> Route:
 
 
 def _runs(walker: Walker, q: Array) -> tuple[list[CornerRun], float]:
-    """Joint moves one by one, and tool moves with one tool together, each with its joints; and the wait before all."""
+    """Return joint moves one by one, tool moves with one tool together, with their joints; and the wait before all."""
     moves = walker.program.moves
     runs: list[CornerRun] = []
     legs: list[Leg] = []  # tool moves not yet solved
@@ -156,7 +155,7 @@ def _runs(walker: Walker, q: Array) -> tuple[list[CornerRun], float]:
 
 
 def _stop_here(walker: Walker, runs: list[CornerRun], legs: list[Leg], seconds: float, why: str) -> bool:
-    """Rest behind the last leg; False if there is none yet."""
+    """Rest after the last leg; return False if there is none yet."""
     holder = legs or (runs[-1].legs if runs else [])
     if not holder:
         return False
@@ -168,7 +167,7 @@ def _stop_here(walker: Walker, runs: list[CornerRun], legs: list[Leg], seconds: 
 
 
 def _direction(legs: list[Leg]) -> Array | None:
-    """Unit direction of travel at the end of the legs so far, where the next curve is to go on in it."""
+    """Return the unit direction at the end of the legs so far, if the next curve is to go on in it."""
     if not legs or not isinstance(legs[-1].blend, Tangent) or legs[-1].segment is None or legs[-1].segment.still:
         return None
     path = join([legs[-1].segment], [])
@@ -177,7 +176,7 @@ def _direction(legs: list[Leg]) -> Array | None:
 
 
 def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> CornerRun:
-    """Joints along tool moves that follow one another from joints q (n,)."""
+    """Return the joints along consecutive tool moves from joints q (n,)."""
     moves = walker.program.moves
     segments = [leg.segment for leg in legs if leg.segment is not None]
     angles = corner_angles(segments)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the arm is where on its route: the fastest law that keeps the program's words, from stop to stop.
+"""When the arm is where on its route: laws of motion from stop to stop, and ℓ(t) of the whole program.
 
-The travelled length as a function of time, for a whole program: sections between stops, and the waits there.
-
-How fast a program could run: the same way, at the limit of its motors, whatever its words say.
+`words_law` is the fastest law that keeps the program's words. `fastest_law` is the time-optimal one at the limit of the
+motors, whatever the words say. `clock` joins the sections and the waits at the stops into the travelled length ℓ(t).
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def clock(
         law: along it.
         window: (sections,) [s] over which the law is averaged; None for none.
         pace: None to take the law as it is.
-        override: how many times as fast everything runs in the end, but for the waits.
+        override: factor on the resulting speed of everything but the waits.
     """
     breaks, pieces, now = [np.zeros(1)], [], 0.0
 
@@ -73,7 +72,7 @@ def clock(
 
 
 def joints_at(route: Route, time: Trajectory, t: Array) -> tuple[Array, Array, Array, NDArray[np.int64]]:
-    """Joints, their derivatives (..., n) and the move under way (...) at times t (...)."""
+    """Return joints, their derivatives (..., n) and the move under way (...) at times t (...)."""
     s, sd, sdd = (part[..., 0] for part in time.evaluate(t))
     s = np.clip(s, 0.0, route.curve.duration)
     piece = np.searchsorted(route.curve.breaks[1:-1], s, side="right")
@@ -85,7 +84,7 @@ def joints_at(route: Route, time: Trajectory, t: Array) -> tuple[Array, Array, A
 
 
 def when(route: Route, time: Trajectory) -> Array:
-    """First time (m+1,) [s] at which each break of the route is reached."""
+    """Return the first time (m+1,) [s] at which each break of the route is reached."""
     t, s = time.breaks, np.append(time.coefficients[:, 0, 0], time.end.q[0])
     target = route.curve.breaks
     near = 1e-12 * s[-1]
@@ -104,7 +103,7 @@ def _rest(s: float, seconds: float) -> Trajectory:
 
 
 def _kept(route: Route, pace: Pace, part: Trajectory, first: int, last: int) -> Trajectory:
-    """The same law slowed down until caps, pushes and joint accelerations of a pace are kept at five places a piece."""
+    """Return the law slowed down until a pace's caps, pushes and joint accelerations hold at five places per piece."""
     s, sd, sdd = (value[..., 0] for value in part.within(LOOK))
     curve, s = route.part(first, last), s - route.curve.breaks[first]
     piece = np.searchsorted(curve.breaks[1:-1], s, side="right")
@@ -142,7 +141,7 @@ def words_law(route: Route, pace: Pace) -> Profile:
 
 
 def _grid(route: Route, pace: Pace, first: int, last: int) -> tuple[Array, NDArray[np.int64]]:
-    """Grid of a section and the piece of each interval: finer where accelerations are to be kept on a bend."""
+    """Return the grid of a section and the piece of each interval: finer where accelerations must hold on a bend."""
     count = np.where(pace.weight[first:last].any(axis=1), FINER, 1)
     piece = np.repeat(np.arange(first, last), count)
     inside = np.arange(piece.size) - np.repeat(np.cumsum(count) - count, count)
@@ -152,14 +151,14 @@ def _grid(route: Route, pace: Pace, first: int, last: int) -> tuple[Array, NDArr
 
 
 def joined(parts: list[Profile]) -> Profile:
-    """Laws of sections that follow one another, each from rest to rest, as one."""
+    """Return the laws of consecutive sections, each from rest to rest, as one."""
     s = np.concatenate([parts[0].s[:1], *(part.s[1:] for part in parts)])
     x = np.concatenate([parts[0].x[:1], *(part.x[1:] for part in parts)])
     return Profile(s, x, np.concatenate([part.origin for part in parts]))
 
 
 def _rows(route: Route, pace: Pace, law: Profile) -> tuple[Array, Array, Array] | None:
-    """The limits as rows a u + b x + c ≤ 0 of the law's intervals, each (N, k); None if the law keeps them already."""
+    """Return the limits as rows a u + b x + c ≤ 0 of the law's intervals, each (N, k); None if the law keeps them."""
     weight = pace.weight[law.origin][:, None]
     if not weight.any():
         return None
@@ -226,7 +225,7 @@ def fastest_law(robot: Robot, program: Program, route: Route, *, share: float = 
     """Return the time-optimal law on a route, from stop to stop, under motor torques and joint and motor speeds.
 
     Gears, coupling, rotors, viscous and load-proportional friction, each move's payload and wrench count. The limits
-    hold at the grid points; between them they may be passed by a little, so a check cycle by cycle belongs behind it.
+    hold at the grid points; between them they may be exceeded a little, so a check cycle by cycle should follow.
 
     Args:
         robot: the arm; joint efforts serve where it has no motor data.
@@ -268,14 +267,14 @@ def fastest_law(robot: Robot, program: Program, route: Route, *, share: float = 
 
 
 def loaded(robot: Robot, payload: Payload | None) -> Robot:
-    """The arm with what a move lets it carry."""
+    """Return the arm with the payload of a move."""
     if payload is None or payload.mass == 0.0:
         return robot
     return robot.with_payload(payload.mass, payload.com, payload.inertia)
 
 
 def flange_wrench(robot: Robot, program: Program, q: Array, move: NDArray[np.int64]) -> Array | None:
-    """What the world does to the arm (..., 6) at joints q (..., n) during moves (...), at the frame it calls its tool.
+    """Return the world's wrench (..., 6) on the arm's tool frame at joints q (..., n) during moves (...).
 
     Wrenches of a program act at its own tool point; None if there are none at all.
     """
@@ -289,7 +288,7 @@ def flange_wrench(robot: Robot, program: Program, q: Array, move: NDArray[np.int
 
 
 def _mixed(a: PathLimits, b: PathLimits, take: NDArray[np.bool_]) -> PathLimits:
-    """Limits of a where `take` (N,) is False, of b where it is True."""
+    """Return the limits of a where `take` (N,) is False, of b where it is True."""
     names = ("inertia", "curve", "viscous", "gravity", "coulomb")
     parts: dict[str, Any] = {}
     for name in names:
@@ -301,7 +300,7 @@ def _mixed(a: PathLimits, b: PathLimits, take: NDArray[np.bool_]) -> PathLimits:
 def _too_weak(
     program: Program, robot: Robot, route: Route, owner: NDArray[np.int64], pieces: Trajectory, error: InputError
 ) -> ProgramError:
-    """The error for a place at which the motors cannot hold the arm at any speed."""
+    """Return the error for a place at which the motors cannot hold the arm at any speed."""
     text = str(error)
     place = text.partition("s = ")[2].partition(" ")[0]
     at = float(place) if place else 0.0

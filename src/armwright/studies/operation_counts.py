@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operation counts of the documents beside ours: 001 Tables 1 and 2 (with the audit of 001 §3.13), 002 Table 6.2.
+"""Operation counts of the documents compared with ours: 001 Tables 1 and 2 (audited in 001 §3.13), 002 Table 6.2.
 
 Three ways to count one source, from the crudest to what really runs:
 
@@ -56,7 +56,7 @@ class CountTally(NamedTuple):
 
 
 def pair(counts: Counts) -> tuple[int, int]:
-    """The documents' (M, A) of a count: divisions are multiplications, signs are free."""
+    """Return the documents' (M, A) of a count: divisions are multiplications, signs are free."""
     return counts.mul + counts.div, counts.add
 
 
@@ -108,7 +108,7 @@ def by_hand(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]])
 
 
 def truncated(robot: Robot, n: int) -> Robot:
-    """The first n joints of a serial arm, as 001 Table 1 takes them; its tool moves to the last body kept."""
+    """Return the first n joints of a serial arm, as 001 Table 1 takes them; its tool moves to the last body kept."""
     if not robot.is_chain or not 1 <= n <= robot.n:
         raise InputError(f"{robot.name}: only a serial arm can be cut, to 1…{robot.n} joints; asked for {n}")
     return replace(
@@ -123,7 +123,7 @@ def truncated(robot: Robot, n: int) -> Robot:
 
 
 def bare(robot: Robot) -> Robot:
-    """The same arm without friction, rotors and gears, which no printed count includes."""
+    """Return the same arm without friction, rotors and gears, which no printed count includes."""
     joints = tuple(replace(joint, friction=Friction()) for joint in robot.joints)
     return replace(robot, joints=joints, actuators=Actuators.none(robot.n))
 
@@ -176,7 +176,7 @@ class PrintedCount:
     law: tuple[int, int, int, int] | None = None
 
     def at(self, n: int) -> tuple[int, int] | None:
-        """(M, A) of the linear law at n joints."""
+        """Return (M, A) of the linear law at n joints."""
         if self.law is None:
             return None
         a, b, c, d = self.law
@@ -205,7 +205,7 @@ TABLE_6_2 = {"Newton–Euler": 16080, "product of exponentials": 39001}
 
 
 def table_1(robot: Robot) -> list[dict[str, Any]]:
-    """001 Table 1: forward dynamics by mRNEA for the first 3…6 joints of a serial arm (RL15 in the document).
+    """Return 001 Table 1: forward dynamics by mRNEA for the first 3…6 joints of a serial arm (RL15 in the document).
 
     Each row has ``n``, ``printed`` (M, A), ``as_published`` (our count by hand of the expanded sums that the document
     evaluates, from q to q̈, geometry and inertia included), ``lean`` (the same method with shared recursions, by hand)
@@ -230,13 +230,13 @@ def table_1(robot: Robot) -> list[dict[str, Any]]:
 
 
 def growth(rows: list[dict[str, Any]], key: str = "printed") -> float:
-    """Exponent of M between the first and the last row of `table_1`: 1 would be the O(n) of the document's heading."""
+    """Return the exponent of M between the first and last row of `table_1`: 1 would be the O(n) of the heading."""
     first, last = rows[0], rows[-1]
     return float(np.log(last[key][0] / first[key][0]) / np.log(last["n"] / first["n"]))
 
 
 def table_2(robot: Robot) -> list[dict[str, Any]]:
-    """001 Table 2 with its audit: per method the printed pair, what it is, its law at n = 6, and our counts.
+    """Return 001 Table 2 with its audit: per method the printed pair, what it is, its law at n = 6, and our counts.
 
     A last row adds what the document does not list: composite bodies in link frames with LᵀDL, our default.
     """
@@ -259,7 +259,7 @@ def table_2(robot: Robot) -> list[dict[str, Any]]:
 
 
 def table_6_2(robot: Robot) -> list[dict[str, Any]]:
-    """002 Table 6.2: operations (M + A) of inverse dynamics, Newton–Euler against product of exponentials.
+    """Return 002 Table 6.2: operations (M + A) of inverse dynamics, Newton–Euler against product of exponentials.
 
     The document counts expanded symbolic equations; the same methods evaluated as recursions need a small part of it.
     """

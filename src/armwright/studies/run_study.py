@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts on record: what every item is known to come out as, so that a change is noticed.
+"""`run_study`: run the items of a study, judge each, and compare the verdicts with those on record.
 
-The verdict on an item, computed from the printed digits and the computed values. Only the reason is prose.
-
-Running a study: item after item, surviving failures and interruption.
+Items run one after the other, surviving failures and interruption. `judge` computes the verdict from the printed digits
+and the computed values; only the reason is prose. `recorded`, `changes` and `record` keep what every item is known to
+come out as, so that a change is noticed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OWN_WAY = "the document's own way does not give it"
 
 
 class Verdict(NamedTuple):
-    """What an item comes out as.
+    """The verdict on an item.
 
     Attributes:
         kind: "agrees when corrected" is said of a print that is right though the document's own way contradicts it.
@@ -44,7 +44,7 @@ class Verdict(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As the table shows it."""
+        """Return the verdict as the table shows it."""
         plain = self.kind == "agrees"
         text = (
             (f"{self.kind} ({self.reason})" if plain else f"{self.kind}: {self.reason}") if self.reason else self.kind
@@ -92,7 +92,7 @@ def _judge(item: Item, as_published: Any, correct: Any) -> Verdict:
 
 
 def _right(item: Item, reproduced: bool | None, how: str = "") -> Verdict:
-    """The print is right; say so if the document's own way contradicts it."""
+    """Return that the print is right; say so if the document's own way contradicts it."""
     if reproduced is False:
         return Verdict("agrees when corrected", item.reason or OWN_WAY, reproduced)
     return Verdict("agrees", how, reproduced)
@@ -114,7 +114,7 @@ def _covers(printed: Any, value: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What came of one item."""
+    """The result of one item."""
 
     item: Item
     verdict: Verdict
@@ -130,7 +130,7 @@ class Result:
         return write_value(value, unit)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the result as plain data, for JSON."""
         return {
             "item": self.item.id,
             "title": self.item.title,
@@ -150,7 +150,7 @@ class Result:
 
 @dataclass(frozen=True, eq=False)
 class StudyOutcome:
-    """What came of a study. `interrupted` tells that items at the end were not run."""
+    """The outcome of a study. `interrupted` tells that items at the end were not run."""
 
     study: Study
     results: tuple[Result, ...]
@@ -158,16 +158,16 @@ class StudyOutcome:
 
     @property
     def seconds(self) -> float:
-        """Time of all items."""
+        """Return the time of all items [s]."""
         return sum(result.seconds for result in self.results)
 
     def counts(self) -> dict[str, int]:
-        """Number of items of each kind of verdict."""
+        """Return the number of items of each kind of verdict."""
         kinds = [result.verdict.kind for result in self.results]
         return {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
 
     def faults(self) -> dict[str, tuple[str, ...]]:
-        """Distinct faults of the document → the items that show them; an item that names none is its own fault."""
+        """Return the document's distinct faults → items that show them; an item that names none is its own fault."""
         found: dict[str, tuple[str, ...]] = {}
         for result in self.results:
             if result.verdict.kind == "document in error":

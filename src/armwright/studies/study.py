@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which documents are executable: one module or package each, imported when asked for.
+"""`Study`: a list of items; an item is one printed statement of a document with the computations that judge it.
 
-A study is a list of items; an item is one printed statement of a document with the computations that judge it.
+What is printed is `Numbers`, a `Span`, a `Claim`, a `Formula`, or `Undetermined`. `MODULES` names the documents that
+are executable: one module or package each, imported when asked for (`load_study`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Numbers:
         text: the print; its digits give the tolerance.
         unit: of measure, for people.
         up_to_sign: whether the negative vector is as good.
-        reading: a resolution, one each, in place of the last printed place: of a drawn curve, or of numbers that the
+        reading: a resolution per number, in place of the last printed place: of a drawn curve, or of numbers that the
             print was computed from. A choice of ours, so the item says it in `rule`.
     """
 
@@ -42,7 +43,7 @@ class Numbers:
 
     @cached_property
     def numbers(self) -> PrintedNumbers:
-        """Values and the size of their last places."""
+        """Return the values and the size of their last places."""
         read = read_numbers(self.text)
         if self.reading is None:
             return read
@@ -57,7 +58,7 @@ class Numbers:
 class Span:
     """A printed range that something spreads over, "0.2–0.5".
 
-    Computed are the lowest and the highest value that can occur; they must reach both printed ends, to half a unit in
+    The lowest and the highest value that can occur are computed; they must reach both printed ends, to half a unit in
     the last printed place.
     """
 
@@ -66,7 +67,7 @@ class Span:
 
     @cached_property
     def numbers(self) -> PrintedNumbers:
-        """Both ends and the size of their last places."""
+        """Return both ends and the size of their last places."""
         read = read_numbers(self.text)
         if read.values.size != 2 or read.values[0] > read.values[1]:
             raise InputError(f"{self.text!r} is no range: two numbers are wanted, the lower one first")
@@ -147,7 +148,7 @@ class Item:
     pictures: tuple[Picture, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a tolerance that was chosen without a word about it."""
+        """Refuse a tolerance that was chosen without giving a rule."""
         printed = self.printed
         read = isinstance(printed, Numbers) and printed.reading is not None
         wide = isinstance(printed, Formula) and printed.tolerance != ROUNDING
@@ -199,7 +200,7 @@ MODULES = {
 
 
 def available() -> tuple[str, ...]:
-    """Numbers of the documents that can be run."""
+    """Return the numbers of the documents that can be run."""
     return tuple(name for name, module in MODULES.items() if importlib.util.find_spec(f"{__package__}.{module}"))
 
 

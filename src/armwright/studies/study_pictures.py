@@ -36,7 +36,7 @@ class View(NamedTuple):
 
     @property
     def axes(self) -> Array:
-        """Rows: right, up, towards the viewer (base frame)."""
+        """Return rows: right, up, towards the viewer (base frame)."""
         return self.camera.axes @ self.turn
 
     def project(self, points: Any) -> Array:
@@ -188,7 +188,7 @@ def _arrow(panel: Any, view: View, start: Array, end: Array) -> None:
 
 
 def _ball(panel: Any, view: View, centre: Array, ball: Ball) -> None:
-    """Outline of an ellipsoid under parallel projection: the ellipse of the projected half axes."""
+    """Draw the outline of an ellipsoid under parallel projection: the ellipse of the projected half axes."""
     flat = view.axes[:2] @ (ball.axes * ball.half_lengths)
     U, s, _ = np.linalg.svd(flat)
     angle = np.linspace(0.0, 2.0 * np.pi, 121)
@@ -299,7 +299,7 @@ def joint_panels(
     quantity: str = "position [rad]",
     limits: tuple[Array, Array] | None = None,
 ) -> Figure:
-    """Draw joint signals (T, n) over time, one panel a joint, limits dashed and the forbidden side shaded.
+    """Draw joint signals (T, n) over time, one panel per joint, limits dashed and the forbidden side shaded.
 
     Args:
         t: times (T,) [s].
@@ -324,7 +324,7 @@ def joint_panels(
         pad = 0.12 * max(high - low, 0.2)
         bottom, top = low - pad, high + pad
         for limit, outward in ((float(lower[j]), -1.0), (float(upper[j]), 1.0)):
-            if low - max(high - low, 0.2) <= limit <= high + max(high - low, 0.2):  # near enough to be worth the room
+            if low - max(high - low, 0.2) <= limit <= high + max(high - low, 0.2):  # near enough to be worth the space
                 bottom, top = min(bottom, limit - pad), max(top, limit + pad)
                 panel.axhline(limit, color=LIMIT, linewidth=0.9, linestyle=(0, (5, 3)), zorder=1.5)
                 panel.axhspan(limit, limit + outward * 1e3, color=LIMIT, alpha=0.08, linewidth=0, zorder=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is shown of an arm: its plausibility, and at a configuration its Jacobian, ellipsoids, M, g and reactions."""
+"""What the page shows of an arm: plausibility, and per configuration Jacobian, ellipsoids, M, g and reactions."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ SMALL = 1e-9
 
 
 def describe(robot: Robot) -> dict[str, Any]:
-    """The arm as the page needs it, with what the plausibility check found."""
+    """Return the arm as the page needs it, with the findings of the plausibility check."""
     findings = [{"severity": f.severity, "where": f.place, "text": f.reason, "rule": f.rule} for f in check(robot)]
     return {"spec": robot_spec(robot), "findings": findings, "mass": sum(body.mass for body in robot.bodies)}
 
 
 def configuration(robot: Robot, q: list[float]) -> Array:
-    """Check the number of joints."""
+    """Check the number of joints and return q."""
     if len(q) != robot.n:
         raise InputError(f"q: {robot.name!r} has {robot.n} joints, got {len(q)} numbers")
     return np.array(q)
 
 
 def look(robot: Robot, q: Array) -> dict[str, Any]:
-    """Everything about one configuration, units as in the library; directions and forces in base axes."""
+    """Return everything about one configuration, units as in the library; directions and forces in base axes."""
     T = fk(robot, q)
     J = jacobian(robot, q)
     near = singularity(robot, q)
@@ -67,7 +67,7 @@ def look(robot: Robot, q: Array) -> dict[str, Any]:
 
 
 def branches(robot: Robot, position: list[float], rotation: list[float], seed: Array) -> dict[str, Any]:
-    """All configurations with the tool at position [m], turned by a rotation vector [rad]."""
+    """Return all configurations with the tool at position [m], turned by a rotation vector [rad]."""
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = exp_so3(np.array(rotation)), position
     found = ik(robot, T, seed=seed)

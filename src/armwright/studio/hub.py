@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Those who watch: each has a place for the newest frame, and a queue of texts. Nobody waits for anybody.
+"""`Hub`: the pages that watch; each has a place for the newest frame and a queue of texts, and none waits for another.
 
 A page says how many frames it has drawn. One that has `WINDOW` frames outstanding gets no more until it says so, and
-then the newest: a slow page skips frames, it does not fall behind. One that lets its texts pile up is shown out.
+then the newest: a slow page skips frames, it does not fall behind. One that lets its texts pile up is disconnected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_TEXTS = 256
 
 
 def finite(value: Any) -> Any:
-    """Plain data without NaN and infinities, which JSON does not have: they become null."""
+    """Return plain data without NaN and infinities, which JSON does not have: they become null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -36,7 +36,7 @@ class Client:
     """One page.
 
     Attributes:
-        owner: may give orders; others only look. live: whether it wants frames. sent, drawn: frames so far.
+        owner: whether it may give orders; others only look. live: whether it wants frames. sent, drawn: frames so far.
     """
 
     def __init__(self, socket: WebSocket, owner: bool) -> None:
@@ -56,17 +56,17 @@ class Client:
         self._wake.set()
 
     def show(self, frame: bytes) -> None:
-        """Offer the newest frame; one that was not sent yet is forgotten."""
+        """Offer the newest frame; one that was not sent yet is dropped."""
         self._newest = frame
         self._wake.set()
 
     def drew(self, count: int) -> None:
-        """The page has drawn so many frames since it began."""
+        """Note that the page has drawn `count` frames since it began."""
         self.drawn = min(count, self.sent)
         self._wake.set()
 
     async def send_all(self) -> None:
-        """Send what there is, until the page is gone or shown out."""
+        """Send what there is, until the page is gone or disconnected."""
         while not self.overrun:
             await self._wake.wait()
             self._wake.clear()
@@ -109,16 +109,16 @@ class Hub:
                 self.loop.call_soon_threadsafe(self.tell, message)
 
     def add(self, client: Client) -> None:
-        """Somebody came."""
+        """Add a page that came."""
         self.clients.add(client)
         self.on_change()
 
     def remove(self, client: Client) -> None:
-        """Somebody left."""
+        """Remove a page that left."""
         self.clients.discard(client)
         self.on_change()
 
     @property
     def watching(self) -> bool:
-        """Whether anybody wants frames."""
+        """Return whether anybody wants frames."""
         return any(client.live for client in self.clients)

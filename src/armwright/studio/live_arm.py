@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arm in real time: one thread that steps the plant, whoever watches.
+"""`LiveArm`: the arm in real time, one thread that steps the plant, whoever watches.
 
 Nobody who watches can slow it down. Orders come in through a queue and are done between two ticks; a frame goes out
-every 16 ms as bytes, and whoever is not ready for it gets a later one (`armwright.studio.hub`).
+every 16 ms as bytes, and whoever is not ready for it gets a later one (`armwright.studio.hub`). When it is told to
+record, `LiveRows` keeps rows at 100 Hz, ten minutes at most.
 
 A frame is float32, little endian: t [s], speed (0 paused), level and alarm of the detector, link that is held, n,
 then q (n), felt torque (n), true torque (n), true force (3), its point (3), target of the spring (3).
-
-What the live arm keeps when it is told to record: rows at 100 Hz, ten minutes at most.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class LiveRows:
         return len(self._kept)
 
     def add(self, plant: PulledArm) -> None:
-        """Keep the present, every `EVERY`-th time."""
+        """Keep the present state, every `EVERY`-th time."""
         self._tick += 1
         if self._tick % EVERY or len(self._kept) >= MOST:
             return
@@ -55,7 +54,7 @@ class LiveRows:
         self._kept.append(tuple(np.array(part) for part in row))
 
     def recording(self, plant: PulledArm) -> Recording:
-        """Everything that was kept."""
+        """Return everything that was kept."""
         n = self.robot.n
         widths = (1, n, n, n, n, n, 3)
         if self._kept:
@@ -68,8 +67,8 @@ class LiveRows:
         return Recording(columns[0][:, 0], signals, self.robot, settings, outcome="recorded in the studio")
 
 
-WAKE = 0.008  # [s] between two looks at the clock: four ticks
-FRAME = 2  # looks between two frames
+WAKE = 0.008  # [s] between two readings of the clock: four ticks
+FRAME = 2  # readings of the clock between two frames
 BEHIND = 0.1  # [s] of simulation that is made up for; what is later than that is dropped
 SOFT = 4.0  # [rad/s] of the filter that leads the reference to a goal
 SWAY, SWAY_RATE = 0.25, 0.8  # [rad], [rad/s] of the motion "sway"
@@ -120,7 +119,7 @@ class LiveArm:
     # -- orders, done by the thread ------------------------------------------------------------------------------
 
     def replace(self, plant: PulledArm) -> None:
-        """Go on with another plant, which was compiled elsewhere."""
+        """Continue with another plant, which was compiled elsewhere."""
         before = self.plant
         self.plant = plant
         if before.robot.name == plant.robot.name and before.robot.n == plant.robot.n:
@@ -138,7 +137,7 @@ class LiveArm:
         self._middle = self.goal.copy()
 
     def let_go(self) -> None:
-        """Pull no more."""
+        """Stop pulling."""
         self.plant.let_go()
 
     def move(self, motion: str) -> None:
@@ -155,11 +154,11 @@ class LiveArm:
         self._begin()
 
     def pause(self, speed: float) -> None:
-        """Simulated over real time; 0 stands still."""
+        """Set simulated over real time; 0 stands still."""
         self.speed = speed
 
     def step(self, ticks: int) -> None:
-        """Go on by some ticks while paused."""
+        """Advance by some ticks while paused."""
         for _ in range(ticks):
             self._tick()
         self._send()
@@ -174,11 +173,11 @@ class LiveArm:
 
     @property
     def recording(self) -> bool:
-        """Whether rows are kept."""
+        """Return whether rows are kept."""
         return self._rows is not None
 
     def moment(self) -> Moment:
-        """A copy of the present."""
+        """Return a copy of the present."""
         p, live = self.plant, self.plant.live
         truth = p.truth()
         return Moment(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages may ask for: a checked message in, an action, an answer out. Viewers may only look."""
+"""Messages of pages: a checked message in, an action, an answer out; viewers may only look."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MessageAction(NamedTuple):
 
 
 def actions() -> dict[str, MessageAction]:
-    """Everything that can be asked for, by name."""
+    """Return everything that can be asked for, by name."""
     table = {name: MessageAction(shape, do, True) for part in LOOK for name, (shape, do) in part.items()}
     return table | {name: MessageAction(shape, do, False) for part in CHANGE for name, (shape, do) in part.items()}
 
@@ -40,7 +40,7 @@ SHAPES = {name: action.shape for name, action in ACTIONS.items()}
 
 
 async def answer(studio: Studio, client: Client, raw: str) -> None:
-    """Do what one message asks for, and answer it; whatever is wrong with it is said, and nothing else happens."""
+    """Do what one message asks for, and answer it; report whatever is wrong with it, and do nothing else."""
     ident = 0
     try:
         name, ident, fields = read_message(raw, SHAPES)

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server of the page: who may come in, by which door, with how much.
+"""The server of the page: who may connect, to what, and how much they may send.
 
 * **Host** must be this server's own: another name that resolves to this machine (DNS rebinding) is refused.
 * **Origin** of sockets and uploads must be this very page: another site, or another port of this machine, is refused.
 * The **token** stands in the address's fragment, which browsers never send. The page's script sends it as the first
-  message of the socket and in a header of uploads; there is no cookie that another page could ride on.
+  message of the socket and in a header of uploads; there is no cookie that another page could use.
 * Files are looked up in a table that was made at the start: a path is never built from a request.
-
-Files that a page sends: each kind with its suffixes and its size; read as strangers' files are, never unpacked here.
-
-The description of a CSV recording (``.csv.meta``) comes before the file that it describes, and waits for it.
-The body is counted while it comes in, whatever it says about its own length, and a compressed body is refused.
+* **Uploads** have a kind with its suffixes and its size; they are read as untrusted files, never unpacked here. The
+  body is counted while it comes in, whatever it says about its own length, and a compressed body is refused. The
+  description of a CSV recording (``.csv.meta``) comes before the file that it describes, and waits for it.
 """
 
 from __future__ import annotations
@@ -55,13 +53,13 @@ UPLOAD_KINDS: dict[str, tuple[tuple[str, ...], int]] = {
     "program": (PROGRAMS, 1 << 20),
     "world": ((".toml",), 1 << 20),
 }
-"""What can be sent: suffixes and most bytes."""
+"""What can be sent: suffixes and the largest size [bytes]."""
 LARGEST = "upload: too large"
 NAME = re.compile(r"[\w][\w .+()-]{0,99}")
 
 
 def file_name(raw: str, suffixes: tuple[str, ...]) -> str:
-    """The name of a file without any folder, with one of these suffixes; anything else is refused."""
+    """Return the name of a file without any folder, with one of these suffixes; refuse anything else."""
     name = unquote(raw)
     if not NAME.fullmatch(name) or Path(name).name != name or Path(name).suffix.lower() not in suffixes:
         raise InputError(
@@ -72,7 +70,7 @@ def file_name(raw: str, suffixes: tuple[str, ...]) -> str:
 
 
 async def body_of(request: Request, most: int) -> bytes:
-    """The body, counted while it comes in."""
+    """Return the body, counted while it comes in."""
     if request.headers.get("content-encoding", "identity") != "identity":
         raise InputError("upload: send it as it is, not compressed")
     kept = bytearray()
@@ -150,11 +148,11 @@ DOCUMENT_CSP = (
     "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; "
     "img-src data: blob:; frame-ancestors 'self'"
 )
-"""Of documents but replays: they can reach neither the studio's page nor anything else."""
+"""Policy of documents other than replays: they reach neither the studio's page nor anything else."""
 
 
 def page_files() -> dict[str, tuple[bytes, str]]:
-    """Everything that a browser may fetch: address → (content, type)."""
+    """Return everything that a browser may fetch: address → (content, type)."""
     found: dict[str, tuple[bytes, str]] = {}
     places = (
         ("/", resources.files("armwright.studio") / "page"),
@@ -175,7 +173,7 @@ def page_files() -> dict[str, tuple[bytes, str]]:
 
 
 class Guard:
-    """The door: checks Host and Origin before anything else sees a request, and adds the headers of every answer."""
+    """Checks Host and Origin before anything else sees a request, and adds the headers of every answer."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
         self.app, self.hosts = app, hosts
@@ -227,9 +225,9 @@ class Guard:
 
 
 def make_app(studio: Studio, hosts: frozenset[str]) -> ASGIApp:
-    """The whole server as one application."""
+    """Return the whole server as one application."""
     files = page_files()
-    replays = f"{policy(style())}; frame-ancestors 'self'"  # no script but the one that the package carries
+    replays = f"{policy(style())}; frame-ancestors 'self'"  # no script except the package's own
 
     async def static(request: Request) -> Response:
         found = files.get(request.url.path)
@@ -282,7 +280,7 @@ def _role(studio: Studio, request: Request) -> str | None:
 
 
 async def serve_page(studio: Studio, connection: WebSocket) -> None:
-    """One page: its token first, then its messages one after another until it leaves."""
+    """Serve one page: its token first, then its messages one after another until it leaves."""
     await connection.accept()
     try:
         async with asyncio.timeout(PATIENCE):
@@ -322,7 +320,7 @@ async def _listen(studio: Studio, client: Client) -> None:
             raw = await listen()
         except (WebSocketDisconnect, RuntimeError):
             return
-        except KeyError:  # bytes, where only texts are spoken
+        except KeyError:  # bytes, where only texts are expected
             client.tell({"re": 0, "error": "message: must be text"})
             continue
         await answer(studio, client, raw)

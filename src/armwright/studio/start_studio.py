@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The studio with one arm, beside the program that asked for it: for notebooks and interactive sessions.
+"""Start the studio: until Ctrl-C (`serve`), or next to the program that asked for it (`teach`).
 
-Running the studio: bind a port, say where it is, serve until Ctrl-C.
+`serve` binds a port, says where it is, and serves. `teach` opens the studio with one arm in a thread, for notebooks and
+interactive sessions.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ GRACE = 2  # [s] that open pages have to end
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     if host == "localhost":
         return True
     try:
@@ -41,7 +42,7 @@ def is_loopback(host: str) -> bool:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; a port that is taken is an error, never another port.
+    """Return a listening socket; a port that is taken is an error, never another port.
 
     Raises:
         InputError: the port is taken or the address is not this machine's.
@@ -66,7 +67,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def hosts_of(host: str, port: int) -> frozenset[str]:
-    """The Host headers that belong to this server; browsers leave out port 80."""
+    """Return the Host headers that belong to this server; browsers leave out port 80."""
     names = {host if ":" not in host else f"[{host}]"}
     if is_loopback(host):
         names |= {"127.0.0.1", "localhost", "[::1]"}
@@ -90,12 +91,12 @@ class Running:
 
     @property
     def owner(self) -> str:
-        """Address with the owner's token."""
+        """Return the address with the owner's token."""
         return f"{self.base}#{self.studio.token}"
 
     @property
     def viewer(self) -> str:
-        """Address with the token of those who may only look."""
+        """Return the address with the token of those who may only look."""
         return f"{self.base}#{self.studio.view_token}"
 
 
@@ -180,7 +181,11 @@ def teach(robot: Robot, *, port: int = 0, browser: bool = True) -> Running:
         browser: open it in a browser.
 
     Returns:
-        What runs: ``.owner`` is its address, ``.stop()`` ends it; it ends with the program anyway.
+        The running studio: ``.owner`` is its address, ``.stop()`` ends it; it ends with the program anyway.
+
+    Example:
+        >>> studio = teach(aw.load("ur5"))
+        >>> studio.stop()
     """
     heard: queue.Queue[Any] = queue.Queue()
 

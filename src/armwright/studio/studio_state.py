@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one running studio has: the arm, the live simulation, those who watch, long work, tokens.
+"""`Studio`: what one running studio has: the arm, the live simulation, those who watch, long work, tokens.
 
-Long work: one thing at a time in a thread of its own, with progress, and it can be cancelled.
-
-Work reports through ``progress(fraction, text)``; a cancelled job is ended from inside that call. What cannot be
-interrupted between two such calls ends with the next.
-
-What can be opened: recordings, explorations, programs and documents of this studio, in memory and by number.
+`Jobs` runs long work, one job at a time in a thread of its own. Work reports through ``progress(fraction, text)``; a
+cancelled job is ended from inside that call, so what cannot be interrupted between two calls ends with the next.
+`Shelf` holds what can be opened: recordings, explorations, programs and documents, in memory and by number.
 """
 
 from __future__ import annotations
@@ -39,7 +36,7 @@ MOST = 4
 
 
 class WorkCancelledError(ArmwrightError):
-    """The user does not want the result any more."""
+    """The user no longer wants the result."""
 
 
 class Jobs:
@@ -52,7 +49,7 @@ class Jobs:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="studio work")
 
     def start(self, name: str, work: Callable[[Callable[[float, str], None]], dict[str, Any]]) -> int:
-        """Begin; every page is told of progress, and of the end with ``result`` or ``error``."""
+        """Begin a job; every page is told of progress, and of the end with ``result`` or ``error``."""
         if len(self._cancelled) >= MOST:
             raise InputError(f"jobs: {MOST} are waiting already; cancel one")
         number = next(self._numbers)
@@ -121,7 +118,7 @@ class Shelf:
 
     @property
     def folder(self) -> Path:
-        """A folder that only this user can enter."""
+        """Return a folder that only this user can enter."""
         return Path(self._folder.name)
 
     def add(self, item: ShelfItem) -> int:
@@ -141,7 +138,7 @@ class Shelf:
         return item
 
     def listing(self) -> list[dict[str, Any]]:
-        """What is there, newest first."""
+        """Return what is there, newest first."""
         return [
             {"number": number, "kind": item.kind, "name": item.name, "note": item.note}
             for number, item in reversed(self._items.items())
@@ -152,7 +149,7 @@ class Shelf:
 
         Args:
             page: HTML.
-            own: whether it is a replay, with which the studio's page may talk; others are shut off from it.
+            own: whether it is a replay, with which the studio's page may talk; others are isolated from it.
         """
         name = secrets.token_urlsafe(24)
         self._tickets[name] = page, own
@@ -161,7 +158,7 @@ class Shelf:
         return name
 
     def page(self, ticket: str) -> tuple[str, bool] | None:
-        """The page behind a ticket, and whether it is a replay."""
+        """Return the page behind a ticket, and whether it is a replay."""
         return self._tickets.get(ticket)
 
     def lay_beside(self, name: str, content: bytes) -> None:
@@ -173,7 +170,7 @@ class Shelf:
             self._waiting.popitem(last=False)
 
     def beside(self, name: str) -> bytes | None:
-        """Take the description that was laid beside a file; None if there is none."""
+        """Take the description that was kept for a file; None if there is none."""
         return self._waiting.pop(name, None)
 
     def close(self) -> None:
@@ -217,7 +214,7 @@ class Studio:
         self.arm.watched(self.hub.watching)
 
     def greeting(self, role: str) -> dict[str, Any]:
-        """The first answer to a page."""
+        """Return the first answer to a page."""
         return {
             "role": role,
             "robots": self.catalogue,
@@ -228,7 +225,7 @@ class Studio:
         }
 
     def live_state(self) -> dict[str, Any]:
-        """The settings of the running arm."""
+        """Return the settings of the running arm."""
         arm, plant = self.arm, self.arm.plant
         return {
             "law": plant.choice.law,
@@ -250,7 +247,7 @@ class Studio:
         self.hub.tell({"event": "live", "live": self.live_state()})
 
     async def choose(self, robot: Robot) -> None:
-        """Another arm, for everybody."""
+        """Show another arm, to everybody."""
         async with self._choosing:
             described = await asyncio.to_thread(describe, robot)
             plant = await asyncio.to_thread(PulledArm, robot, self.arm.plant.choice, posture(robot))
@@ -261,7 +258,7 @@ class Studio:
         self.tell_live()
 
     async def choose_law(self, choice: Choice) -> None:
-        """Another law, the same arm."""
+        """Use another law for the same arm."""
         async with self._choosing:
             q = self.arm.plant.live.q.copy()
             plant = await asyncio.to_thread(PulledArm, self.robot, choice, q)
@@ -270,7 +267,7 @@ class Studio:
         self.tell_live()
 
     async def load(self, name: str) -> Robot:
-        """An arm of the catalogue; never a path."""
+        """Return an arm of the catalogue; never a path."""
         if name not in {entry["name"] for entry in self.catalogue}:
             raise ArmwrightError(f"robot: no {name!r:.40} in the catalogue; upload a file instead")
         return await asyncio.to_thread(load, name)
@@ -286,7 +283,7 @@ class Studio:
             await asyncio.sleep(JUDGED)
             if not self.hub.watching:
                 continue
-            if known is not self.robot:  # imports and compiles; nobody shall wait for that while something is touched
+            if known is not self.robot:  # imports and compiles; nobody should wait for that during a touch
                 known = self.robot
                 await asyncio.to_thread(warm_up, known)
             robot, now = await self.order(lambda: (self.arm.plant.robot, self.arm.moment()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the arm believes about a touch, beside the truth: link, place and its uncertainty, and where friction hides it.
+"""What the arm believes about a touch, compared with the truth: link, place, its uncertainty, and what friction hides.
 
 A tool wrench is shown only where the tool's link is what was touched. A push elsewhere has no tool wrench: inverting
 the Jacobian would still give one, and it would be wrong.
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-SENSOR = 0.3  # [N m] standard deviation that is granted to the observer
+SENSOR = 0.3  # [N m] standard deviation assumed of the observer
 STANDING = 0.01  # [rad/s]
-HIDDEN = 0.8  # share of the true torque below which friction is said to hide force
+HIDDEN = 0.8  # share of the true torque below which friction counts as hiding force
 WITHIN = 0.68  # probability of the radius that is drawn
 
 
@@ -47,7 +47,7 @@ class Moment(NamedTuple):
 
 
 def warm_up(robot: Robot) -> None:
-    """Isolate something once: what that imports and compiles takes longer than all that follow."""
+    """Isolate something once: the first time imports and compiles, which takes longer than all that follow."""
     with suppress(ArmwrightError):  # an arm about which nothing can be said
         isolate(robot, robot.neutral(), np.full(robot.n, 10.0), SENSOR)
 
@@ -76,7 +76,7 @@ def judge(robot: Robot, now: Moment) -> dict[str, Any]:
 
 
 def radius_of(points: Array, probability: Array, centre: Array) -> float:
-    """Radius [m] about a point within which a contact lies with a probability of `WITHIN`."""
+    """Return the radius [m] about a point within which a contact lies with a probability of `WITHIN`."""
     far = np.linalg.norm(points - centre, axis=1)
     order = np.argsort(far)
     total = np.cumsum(probability[order])
@@ -84,7 +84,7 @@ def radius_of(points: Array, probability: Array, centre: Array) -> float:
 
 
 def hidden_force(now: Moment) -> dict[str, float] | None:
-    """What friction hides: force applied and felt [N], if the arm stands and feels less than `HIDDEN` of it.
+    """Return force applied and felt [N] where friction hides some: the arm stands and feels less than `HIDDEN` of it.
 
     Felt is the share of the true torque that the estimate has along it, times the force.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other end of `processes`: a fresh interpreter that prepares a campaign, or computes chunks for its parent.
+"""The child's end of `processes`: a fresh interpreter that prepares a campaign, or computes chunks for its parent.
 
-Only bytes cross the pipe: the plan's text, what was prepared, pairs of numbers, files. Nothing is unpickled here. It
-leaves when the parent is gone; the parent ends one that computes when it takes too long.
+Only bytes cross the pipe: the plan's text, what was prepared, pairs of numbers, files. Nothing is unpickled here. The
+child leaves when the parent is gone; the parent ends a child that takes too long.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ READY = b"ready"
 
 
 def prepare(answer: Connection, life: Connection, plan: str) -> None:
-    """Prepare a campaign and leave: what learning takes in memory is gone before the coordinator goes on.
+    """Prepare a campaign and leave, so that the memory of learning is freed before the coordinator continues.
 
     Answers with canary and warnings as JSON, and then with what was prepared.
     """
@@ -32,7 +32,7 @@ def prepare(answer: Connection, life: Connection, plan: str) -> None:
     try:
         with warnings.catch_warnings(record=True) as told:
             found = prepared_here(plan_of(plan))
-    except Exception as error:  # noqa: BLE001 — a kind may raise anything; the coordinator says it
+    except Exception as error:  # noqa: BLE001 — a kind may raise anything; the coordinator reports it
         answer.send_bytes(refusal(error))
         return
     said = [str(w.message) for w in told if issubclass(w.category, ArmwrightWarning)]
@@ -45,7 +45,7 @@ def serve(tasks: Connection, life: Connection, plan: str, prepared: bytes, diges
     _end_with_parent(life)
     try:
         worker = worker_of(plan, prepared, digest, expected)
-    except Exception as error:  # noqa: BLE001 — a kind may raise anything; the coordinator says it once for all
+    except Exception as error:  # noqa: BLE001 — a kind may raise anything; the coordinator reports it once for all
         tasks.send_bytes(refusal(error))
         return
     tasks.send_bytes(READY)

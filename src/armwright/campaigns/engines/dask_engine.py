@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers of a host for a dask scheduler, one process each, bound to the address that they are told.
+"""The engine `dask`: several hosts through dask.distributed, or a cluster on this machine.
 
-Addresses of schedulers and certificates: whoever reaches a dask scheduler or worker can run code there.
-
-Several hosts through dask.distributed: a scheduler and workers that somebody started, or a cluster on this machine.
-
-Only the name of `chunk_bytes`, texts, integers and bytes go over dask's wire. Off loopback that wire has to be TLS.
-Chunks whose workers died are left to the end, and to processes of this machine, which find the guilty item.
+`dask` computes chunks; `serve_scheduler` makes this host's workers, one process each, bound to the address that they
+are given. Whoever reaches a dask scheduler or worker can run code there (`check_address`, `security_of`): only the name
+of `chunk_bytes`, texts, integers and bytes go over dask's wire, and off loopback that wire has to be TLS. Chunks whose
+workers died are left to the end, and to processes of this machine, which find the guilty item.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def check_address(address: str, *, insecure: bool = False) -> None:
-    """Raise `InputError` for what is no address, and for a plain connection that leaves this machine."""
+    """Raise `InputError` for an invalid address, and for a plain connection that leaves this machine."""
     try:
         parts = urlsplit(address)
         whole = parts.scheme in ("tcp", "tls") and parts.hostname and parts.port and not parts.path
@@ -81,11 +79,11 @@ def security_of(address: str | None, ca: Path | None, certificate: Path | None, 
 
 
 AHEAD = 3  # chunks per worker under way: enough to keep it busy, few enough to keep memory flat
-LOOK = 2.0  # [s] between looks at how many workers there are
+LOOK = 2.0  # [s] between counts of the workers
 TUNED = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,  # five times the page faults otherwise
     "distributed.worker.profile.enabled": False,
-    "distributed.scheduler.allowed-failures": 0,  # whom a chunk has killed once, it would kill again
+    "distributed.scheduler.allowed-failures": 0,  # a chunk that killed a worker once would kill another
     "distributed.comm.timeouts.connect": "10s",
 }
 
@@ -241,13 +239,13 @@ def _towards(address: str) -> str:
 
 async def _serve(address: str, host: str, count: int, security: Any, ready: Callable[[str, int], None]) -> None:
     distributed = need("distributed", "scale", "campaign worker")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said below
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is reported below
     nannies = [
         distributed.Nanny(
             address,
             nthreads=1,
             host=host,
-            dashboard_address="127.0.0.1:0",  # its page has no lock of its own: never beyond this machine
+            dashboard_address="127.0.0.1:0",  # its page has no access control: never beyond this machine
             security=security,
             death_timeout=START,
             silence_logs=logging.CRITICAL,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One process per core on this machine, each with a pipe of its own: a worker that dies costs its chunk alone.
+"""The engine `processes`: one process per core on this machine, each with its own pipe; one that dies costs its chunk.
 
 A lost chunk is halved until the guilty item is alone. An item that ends its process twice, or takes longer than the
 limit, gets a marked row: a worker that somebody killed costs nothing but time. Workers notice when the coordinator is
@@ -139,7 +139,7 @@ def _child(target: Callable[..., None], *task: Any, daemon: bool = True) -> Chil
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Workers share the cores by processes: one thread each, for BLAS as well."""
+    """Give workers one thread each, for BLAS as well: they share the cores by processes."""
     names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "ARMWRIGHT_THREADS")
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))
@@ -154,7 +154,7 @@ def one_thread() -> Iterator[None]:
 
 
 def _heard(children: list[Child]) -> list[Child]:
-    """Return the workers that said something, died, or are overdue; wait for one."""
+    """Return the workers that answered, died, or are overdue; wait for one."""
     now = time.monotonic()
     busy = [child for child in children if child.chunk is not None or not child.ready]
     pause = max(0.0, min((child.until for child in busy), default=now) - now)
@@ -181,7 +181,7 @@ def _taken(child: Child, answer: bytes) -> Chunk | None:
 def _give(child: Child, chunk: tuple[int, int], limit: float) -> None:
     child.chunk, child.began = chunk, time.monotonic()
     child.until = child.began + limit
-    with contextlib.suppress(OSError):  # a worker that died meanwhile is heard of in the next round
+    with contextlib.suppress(OSError):  # a worker that died in the meantime is noticed in the next round
         child.tasks.send_bytes(json.dumps(chunk).encode())
 
 

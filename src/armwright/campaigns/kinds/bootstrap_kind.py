@@ -8,7 +8,7 @@ robot = "ur10e"
 logs = ["run1.csv", "run2.csv"]             # without a load
 columns = "ur10e"                           # of a table, see `read_log`
 gains = [14.0, 14.0, 11.0, 8.0, 8.0, 8.0]   # [N m/A] drive gains if they are known; from the logs by default
-stretch = 5.0                               # [s] long beside the second in which residuals repeat; also: rate, cutoff
+stretch = 5.0                               # [s] far above the second in which residuals repeat; also: rate, cutoff
 
 A row's ``estimates`` is JSON: name → value, null where a sample leaves it open.
 """

@@ -14,7 +14,7 @@ Columns of observer o and detector d: ``o_d_before`` highest level (1: the thres
 run where there is none; ``o_d_within`` from the contact until its horizon ended; ``o_d_until`` [s] to the first alarm
 of a run without contact; ``o_d_delay`` [s] and ``o_d_force`` [N] of a contact that was found.
 
-What the rows of ``detection`` come to: delays, missed contacts and false alarms of every detector, and its ROC.
+`summary` turns the rows into delays, missed contacts and false alarms of every detector, and its ROC.
 """
 
 from __future__ import annotations

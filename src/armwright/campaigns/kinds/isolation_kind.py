@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``isolation``: pushes whose link and place are known, beside what `isolate` says about them in two ways.
+"""``isolation``: pushes whose link and place are known, compared with what `isolate` says about them in two ways.
 
 kind = "isolation"
 items = 3000                                # one push each
@@ -9,17 +9,13 @@ plants = []                                 # names of `PLANTS`, in turn, ``per_
 per_plant = 20
 light = false                               # 5–200 N anywhere in place of 20–100 N on any link
 
-``first_…`` and ``second_…`` are a perfect and a wrong model, or with plants the level with sensor noise and the
-rehearsed change. Of each: outcome, link, certainty, off (of the named place from the nearest push [m]), and whether the
-push was *loaded* and *distinct* (`trials`).
+``first_…`` and ``second_…`` are a perfect and a wrong model (`on_link`), or with plants (`on_plant`) the level with
+sensor noise and the rehearsed change. Of each: outcome, link, certainty, off (of the named place from the nearest push
+[m]), and whether the push was *loaded* and *distinct* (`on_link`).
 
-Pushes on a six-joint arm whose link and place are known, to see what `isolate` says about them.
-
-`on_link` compares a model that is right with one that is not, `on_plant` an arm that is not as declared: the level of
-the estimate with the sensors' noise, however badly a single contact explains it, with what `explore` does, the change
-since before the contact, its covariance rehearsed.
-
-What the rows of ``isolation`` come to: how often the link was right, places were right, and certainty was earned.
+`on_plant` takes an arm that is not as declared. It compares the level of the estimate with the sensors' noise, however
+badly a single contact explains it, with what `explore` does: the change since before the contact, with a rehearsed
+covariance. `summary` counts how often links and places were right, and whether certainty was earned.
 """
 
 from __future__ import annotations
@@ -53,7 +49,7 @@ BRAKE = 0.06  # [s] in which the arm comes to a stand at an alarm
 GAP = 0.1  # [s] from the middle of the window before an alarm to the moment that is isolated
 MEAN = 10  # independent samples in the window before the alarm
 EPISODES = 30  # of a rehearsal
-SURE = 4.0  # standard deviations by which a contact loads its link's own joint to count as one that does
+SURE = 4.0  # standard deviations by which a contact must load its link's own joint to count as loaded
 
 
 class Met(NamedTuple):
@@ -65,7 +61,7 @@ class Met(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What was said of a push: outcome, link, certainty, and how far the named place is from the nearest push [m]."""
+    """Answer of an isolation: outcome, link, certainty, distance of its place from the nearest push [m]."""
 
     outcome: str
     body: int | None
@@ -76,7 +72,7 @@ class Said(NamedTuple):
 
 
 class PlantErrors(NamedTuple):
-    """What is not as declared: shares of mass and friction (6,), a payload [kg], lean of forces, contacts at a time."""
+    """Errors of a declared arm: shares of mass and friction (6,), payload [kg], lean of forces, contacts at a time."""
 
     mass: Any = np.zeros(6)
     friction: Any = np.zeros(6)
@@ -106,7 +102,7 @@ def drawn_push(arm: Robot, rng: np.random.Generator, q: Array, *, light: bool = 
 
 
 def said_of(found: Isolation, met: list[Met], **more: Any) -> Said:
-    """Return what an isolation says beside what was met."""
+    """Return what an isolation says, compared with what was met."""
     if found.point is None:
         return Said(found.outcome, None, None, None, **more)
     off = min(float(np.linalg.norm(found.point - each.place)) for each in met)
@@ -161,7 +157,7 @@ def on_plant(arm: Robot, rng: np.random.Generator, plant: PlantErrors, covarianc
 
 
 def _estimates(arm: Robot, rng: np.random.Generator, plant: PlantErrors) -> tuple[Array, Array, Array]:
-    """Configuration, and the estimate before and after a moment at which the arm begins to brake, without contact."""
+    """Return configuration, and the estimate before and after the arm begins to brake, without contact."""
     q, qd = rng.uniform(-np.pi, np.pi, 6), rng.normal(0.0, 0.3, 6)
     left, braking = rng.uniform(), rng.uniform()
     before = _wrong(arm, plant, q - GAP * qd, qd, np.zeros(6), 1.0)
@@ -170,7 +166,7 @@ def _estimates(arm: Robot, rng: np.random.Generator, plant: PlantErrors) -> tupl
 
 
 def _wrong(arm: Robot, plant: PlantErrors, q: Array, qd: Array, qdd: Array, friction: float) -> Array:
-    """What the estimate shows of an arm that is not as declared."""
+    """Return what the estimate shows of an arm that is not as declared."""
     out = friction * plant.friction * FRICTION * np.sign(qd)
     if plant.mass.any():
         out = out - plant.mass @ link_torques(arm, q, qd, qdd)
@@ -224,7 +220,7 @@ TYPES = dict(zip(Said._fields, ("string", "int64", "float64", "float64", "bool",
 SCHEMA = {"plant": "string", "body": "int64", "torque": "float64"} | {
     f"{way}_{name}": kind for way in ("first", "second") for name, kind in TYPES.items()
 }
-DRAWN = 1  # in the seeds of plants, beside their number: no item has two numbers in its seed
+DRAWN = 1  # in the seeds of plants, with their number: no item has two numbers in its seed
 
 
 def start(plan: CampaignPlan, prepared: bytes) -> Rows:

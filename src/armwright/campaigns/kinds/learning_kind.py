@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``learning``: thresholds learned again and again, each time from other moves; are they worth their word on new ones?
+"""``learning``: thresholds learned again and again from other moves, and whether they keep their promise on new ones.
 
 kind = "learning"
 items = 200                                 # learnings

@@ -7,7 +7,7 @@ items = 500                                 # one run each
 robot = "ur5"
 program = "weld.script"                     # L-IRL, URScript, RAPID, KRL or G-code
 payload = [0.0, 5.0]                        # [kg], uniform; its centre from the flange: payload_at
-override = [0.8, 1.5]                       # how many times as fast as planned, uniform
+override = [0.8, 1.5]                       # factor on the planned speed, uniform
 cycle = 0.01                                # [s] of the controller
 start = [0, -1.6, 1.4, 0, 0.5, 0]           # where the arm stands at first, if the program does not say
 rule = "full"                               # at a torque limit, see `run_program`
@@ -46,7 +46,7 @@ def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     """Read the program; items differ in payload and override.
 
     Columns: duration and how late the arm arrives [s] (null if it does not), largest wanted motor torque over what was
-    at hand and the joint of it, largest distance of the tool from its wish [m].
+    at hand and its joint, largest distance of the tool from its wish [m].
     """
     s = settings_of(plan, DEFAULTS)
     if not s["program"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``worlds``: an arm through random worlds that nobody told it about, in several ways, beside oracles that see them.
+"""``worlds``: an arm in random worlds unknown to it, in several variants, compared with oracles that see the worlds.
 
 kind = "worlds"
 items = 2200                                # worlds × variants: item k is variant k mod V of world k // V
@@ -8,10 +8,10 @@ robot = "ur5"
 task = "grid"                               # the tool among cylinders; or "arm", the whole arm among shapes
 variants = ["closed-loop, back off"]        # all of `VARIANTS` by default; of an arm: reactions
 learn_seed = 0                              # of the motions that thresholds are learned from
-worlds_per_learning = 0                     # learn anew after so many worlds; 0: never
+worlds_per_learning = 0                     # worlds after which thresholds are learned again; 0: never
 near = [0, -1.6, 1.4, 0, 0.5, 0]            # start near, for other arms than a UR5
 
-Which world, variant and seed an item of ``worlds`` is, and its run: the tool among cylinders, or the whole arm.
+`Cases` says which world, variant and seed an item is, and runs it: the tool among cylinders, or the whole arm.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ WAYS: Mapping[str, tuple[str, ...]] = {"grid": tuple(VARIANTS), "arm": ("back of
 
 
 class WorldCase(NamedTuple):
-    """What an item is: variant, seed of world and noise, seed of the motions that thresholds are learned from."""
+    """One item: variant, seed of world and noise, seed of the motions that thresholds are learned from."""
 
     variant: str
     seed: int
@@ -61,13 +61,13 @@ class Cases:
     worlds_per_learning: int
 
     def case(self, item: int) -> WorldCase:
-        """Return which world an item is, and in which way: all variants of a world follow each other."""
+        """Return the world and variant of an item: all variants of a world follow each other."""
         world, k = divmod(item, len(self.labels))
         learnings = world // self.worlds_per_learning if self.worlds_per_learning else 0
         return WorldCase(self.labels[k], world_seed(self.seed, world), self.learn_seed + learnings)
 
     def row(self, item: int) -> dict[str, Any]:
-        """Explore; return figures beside what an oracle says."""
+        """Explore; return figures and what an oracle says."""
         label, seed, learn = case = self.case(item)
         if self.task is None:
             found = explore_arm_world(self.arm, seed, label)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run with the whole arm leaves behind: an `Exploration` with exact knowledge and joint plans."""
+"""The result of a run with the whole arm: an `Exploration` with exact knowledge and joint plans."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ArmExploration(Exploration):
     q_goal: Any = None
 
     def metrics(self) -> dict[str, Any]:
-        """Figures of the run as plain numbers."""
+        """Return the figures of the run as plain numbers."""
         out = super().metrics()
         true = [c for c in self.contacts if c.link and c.places is not None]
         named = [c for c in true if c.places is not None and c.places.isolation.outcome in ("link", "located")]
@@ -102,7 +102,7 @@ def exploration_of(run: ArmRun, q0: Array, settings: dict[str, Any]) -> ArmExplo
 
 
 def _clearance(run: ArmRun, q: Array) -> Array:
-    """Distance (T,) [m] between the arm and the world, inf where nothing is within reach → the arm's own size."""
+    """Return the distance (T,) [m] between arm and world; the arm's own size where nothing is within reach."""
     if not len(q):
         return np.zeros(0)
     distance: Array = np.minimum(clearance(run.job.robot, run.job.world, q), 10.0)
@@ -110,7 +110,7 @@ def _clearance(run: ArmRun, q: Array) -> Array:
 
 
 def _felt(run: ArmRun, recording: Recording) -> Array:
-    """Felt force (T, 3) [N]: around each alarm, the push at its likeliest place that explains the torques."""
+    """Return the felt force (T, 3) [N]: around each alarm, the push at the likeliest place explaining the torques."""
     out = np.zeros((len(recording), 3))
     if "tau_ext" not in recording:
         return out
@@ -123,7 +123,7 @@ def _felt(run: ArmRun, recording: Recording) -> Array:
         span = np.flatnonzero((time >= contact.time - before) & (time < min(contact.time + WINDOW, borders[k + 1])))
         # the push keeps its place on the link: the configuration changes little while it lasts
         linear, _ = pushes(run.job.believed, contact.q, contact.places.body, contact.places.points[:1])
-        effect = -linear[0].T @ contact.places.normal  # of 1 N
+        effect = -linear[0].T @ contact.places.normal  # joint torques of a push of 1 N
         sizes = np.maximum(tau[span] @ effect / max(float(effect @ effect), 1e-12), 0.0)
         out[span] = -sizes[:, None] * contact.places.normal
     return out

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from armwright.simulation.session import Session
     from armwright.types import Array
 
-DOUBT = 0.05  # [s] before an alarm in which the arm may have touched already: ten times what a contact is felt after
+DOUBT = 0.05  # [s] before an alarm in which the arm may already have touched: ten times the delay of an alarm
 STEP = 0.01  # [m] of motion between configurations of the trail: two thirds of the ball about a felt place
-THIN = 5  # rows apart that are looked at: at 0.25 m/s and 500 Hz 2.5 mm
-ALONG = np.linspace(0.0, 1.0, 7)  # of a link's axis, for the grid that is drawn: 7 cm apart on a UR5's upper arm
+THIN = 5  # every fifth recorded row is used: 2.5 mm apart at 0.25 m/s and 500 Hz
+ALONG = np.linspace(0.0, 1.0, 7)  # points along a link's axis for the drawn grid: 7 cm apart on a UR5's upper arm
 
 
 class ArmRun(ExplorationRun[FeltContact]):
@@ -56,15 +56,15 @@ class ArmRun(ExplorationRun[FeltContact]):
         q0 = np.array(session.state[0][: session.parts.n])
         self.trail: list[Array] = [q0]  # driven through without contact, the last one free as far as known
         self.row = 0  # first recorded row of the present leg
-        self.planning = 0.0  # [s] of computing
+        self.planning = 0.0  # [s] spent on planning
 
     @property
     def map(self) -> TouchMap:
-        """What is known now."""
+        """Return what is known now."""
         return self.maps[-1]
 
     def tool(self) -> Array:
-        """Where the tool is."""
+        """Return the tool's position (3,) [m]."""
         return np.asarray(fk(self.job.believed, measured(self.session))[:3, 3])
 
     def begin(self) -> None:
@@ -94,7 +94,7 @@ class ArmRun(ExplorationRun[FeltContact]):
         return motion.duration
 
     def _still_touching(self) -> bool:
-        """Whether the arm still touches after stepping back; boxed in if that is so all the way."""
+        """Return whether the arm still touches after stepping back; if it does all the way, it is boxed in."""
         if not still_touching(self):
             return False
         if not self.trail:
@@ -106,21 +106,21 @@ class ArmRun(ExplorationRun[FeltContact]):
         return listen(self)
 
     def record(self, felt: FeltContact) -> Contact:
-        """The contact; what the arm drove through until shortly before is free space."""
+        """Return the contact; what the arm drove through until shortly before it counts as free space."""
         contact = contact_of(self, felt)
         self._sweep(self.session.time - felt.time + DOUBT)
         return contact
 
     def loudness(self, felt: FeltContact) -> str:
-        """Torque of the joint that felt most."""
+        """Return the torque of the joint that felt most, as text."""
         return f"{np.abs(felt.tau).max():.1f} N m"
 
     def arrive(self) -> None:
-        """What the arm drove through is free space."""
+        """Mark what the arm drove through as free space."""
         self._sweep(0.0)
 
     def _sweep(self, doubt: float) -> None:
-        """Take what the arm drove through in this leg for free space, and put it on the trail."""
+        """Mark what the arm drove through in this leg as free space, and put it on the trail."""
         session, n = self.session, self.session.parts.n
         rows = session.log.rows(self.row)[0, :, : 1 + n]
         rows = rows[rows[:, 0] < session.time - doubt][:, 1:]

@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 STEP = SLIDE_STEP
-FORCE = 10.0  # [N] to press with where the place is known: below the 12 N that the tool's alarm is raised at
-LOUD = 6.0  # standard deviations of the torque to press with where it is not: clear of the noise …
+FORCE = 10.0  # [N] to press with where the place is known: below the 12 N of the tool's alarm
+LOUD = 6.0  # times the torque's standard deviation, to press with where it is not: clear of the noise …
 LEAST = 4.0  # … and not less than this [N m]: `FORCE` on a lever of 0.4 m, half of a UR5's reach
-LOST, LOST_STEPS = 0.2, 6  # share of the press below which, and how many steps, there is no contact: a quarter second
-HARDEST = 5.0  # times the press: something else is in the way
+LOST, LOST_STEPS = 0.2, 6  # contact is lost below this share of the press for this many steps: a quarter second
+HARDEST = 5.0  # times the press, above which something else is in the way
 INTEGRAL = 0.3  # share of the missing press that is corrected in a step: the arm follows a step late, so not all of it
-PACE = 0.3  # of the run's speed: 75 mm/s, at which a second surface stops the arm gently
-AHEAD = 0.20  # [m] on the planned way to aim at: farther than the surface bends within a step
+PACE = 0.3  # share of the run's speed: 75 mm/s, at which a second surface stops the arm gently
+AHEAD = 0.20  # [m] ahead on the planned way that is aimed at: farther than the surface bends within a step
 DENSE = 0.02  # [rad] between points of the planned way, as planners look at it
 LEAVE = 0.8  # cosine to the felt torque above which the way leads off: about 37 degrees
 HEADWAY = 0.02  # [m] of the way that must be gained within `SLIDE_PATIENCE`: a sixth of the pace
 LONGEST = 20.0  # [s] of sliding: 1.5 m at its pace, about a UR5's whole reach
 MARK = 0.03  # [m] of sliding between places that are put on the map: the balls about them touch
-OFF = 0.04  # [m] off the surface where the way back leads: as much as is not trusted where the arm still touches
+OFF = 0.04  # [m] between the surface and the way back: what is not trusted where the arm still touches
 
 
 def slide(run: ArmRun, felt: FeltContact) -> None:
@@ -105,13 +105,13 @@ def slide(run: ArmRun, felt: FeltContact) -> None:
 
 
 def _lengths(run: ArmRun, path: Array) -> Array:
-    """Way of the arm's fastest part along a path (N, n), (N,) [m]."""
+    """Return the distance (N,) [m] that the arm's fastest part travels along a path (N, n)."""
     ends = ends_at(run.job.believed, run.map.links, path).reshape(len(path), -1, 3)
     return np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(ends, axis=0), axis=-1).max(axis=1))])
 
 
 def _wanted(run: ArmRun, felt: FeltContact) -> float:
-    """Size of the torque to press with [N m]."""
+    """Return the size of the torque to press with [N m]."""
     places = felt.places
     if places.sure:
         linear, _ = pushes(run.job.believed, felt.q, places.body, places.points[:1])
@@ -120,7 +120,7 @@ def _wanted(run: ArmRun, felt: FeltContact) -> float:
 
 
 def _pace(run: ArmRun, q: Array, along: Array) -> float:
-    """Factor that makes the arm's fastest part move at the pace of sliding."""
+    """Return the factor that makes the arm's fastest part move at the pace of sliding."""
     size = float(np.abs(along).max())
     if size < 1e-9:
         return 0.0

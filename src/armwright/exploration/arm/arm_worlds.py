@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random worlds for the whole arm, and what becomes of it there, beside an oracle that sees everything."""
+"""Random worlds for the whole arm: how it ends there, compared with an oracle that sees everything."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
 TRIES = 2000  # worlds drawn before giving up: a bound; the first twenty seeds need 64 at most
-ROOM = 0.05  # [m] between the world and the arm at start and goal, as much as it gives way by when it retracts
+ROOM = 0.05  # [m] between the world and the arm at start and goal: as far as the arm retracts
 TURN = (1.2, 2.4)  # [rad] of the first joint between start and goal: a fifth to two fifths of a turn
 SURFACE: dict[str, Any] = {
     "stiffness": 1e5,
     "damping": 200.0,
     "friction": 0.2,
 }  # [N/m, N s/m, -] as of the world "bench"
-PATIENT = Budget(duration=300.0)  # [s] of a run, several times what those that arrive take
-FALSE = 0.03  # [m] from every surface: a mark that far off is wrong
+PATIENT = Budget(duration=300.0)  # [s] of a run: several times the duration of runs that arrive
+FALSE = 0.03  # [m]: a mark farther than this from every surface is wrong
 FAR = 5000  # iterations of the oracle, twice those of a patient plan of the arm
 
 
@@ -48,6 +48,9 @@ def random_world(robot: Robot, seed: int) -> World:
     Args:
         robot: a UR5 or an arm built like it.
         seed: same seed, same world.
+
+    Example:
+        >>> len(random_world(aw.load("ur5"), seed=3).shapes)  # four to eight
     """
     if robot.n != 6:
         raise InputError(f"random_world: needs an arm of six joints, got {robot.n}")
@@ -99,6 +102,9 @@ def oracle(robot: Robot, world: World, *, seed: int = 0) -> str:
     """Return "solvable" if a planner that sees everything finds a way for the world's task, else "no way found".
 
     Sampling cannot prove that there is none. Finite cylinders count a little longer than they are.
+
+    Example:
+        >>> oracle(robot, random_world(robot, seed=3))  # "solvable" or "no way found"
     """
     if world.task is None:
         raise InputError(f"oracle: world {world.name!r} has no task of the whole arm")
@@ -110,7 +116,7 @@ def oracle(robot: Robot, world: World, *, seed: int = 0) -> str:
 
 
 def explore_arm_world(robot: Robot, seed: int, reaction: str = "back off", **options: Any) -> dict[str, Any]:
-    """Explore one random world with the whole arm and a UR5's sensors; return its figures beside the oracle's word.
+    """Explore one random world with the whole arm and a UR5's sensors; return its figures and the oracle's word.
 
     Args:
         robot: a UR5 or an arm built like it.
@@ -121,6 +127,9 @@ def explore_arm_world(robot: Robot, seed: int, reaction: str = "back off", **opt
     Returns:
         The metrics, ``truth`` (the oracle's word), and how many places were marked as sure: ``sure_marks``; and
         ``false_marks``, those more than 3 cm from every surface.
+
+    Example:
+        >>> explore_arm_world(aw.load("ur5"), seed=3, reaction="retract")["outcome"]
     """
     world = random_world(robot, seed)
     run = explore(robot, world, **{**explore_arm_options(reaction, seed), **options})

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exploration with the whole arm: start and goal are configurations, the way is planned in joint space.
+"""`explore_arm`: send the whole arm from a configuration to a goal, with ways planned in joint space.
 
-Where a run in joint space begins and ends: configurations, or tool poses solved by inverse kinematics.
+A goal is a configuration, or a tool pose or position that inverse kinematics solves (`goal_configurations`).
+`explore_arm` checks start and goal, rehearses the arm, and hands a complete job to `ArmRun`.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 TURNS = 8  # orientations about the tool's axis that are tried for a position alone: every 45 degrees
-TILTS = (0.0, 0.5, -0.5)  # [rad] of the tool that are tried, upright first
+TILTS = (0.0, 0.5, -0.5)  # [rad] tilts of the tool that are tried, upright first
 
 
 def configuration(robot: Robot, value: Any, what: str) -> Array:
-    """Check a configuration (n,) [rad, m]."""
+    """Check a configuration (n,) [rad, m] and return it."""
     q = _numbers(value, what)
     if q.shape != (robot.n,):
         raise InputError(
@@ -112,7 +113,7 @@ def _orientations(R: Array, place: Array) -> Array:
 
 
 def _solved(robot: Robot, poses: Array, q0: Array) -> Array:
-    """Configurations (m, n) within limits for tool poses (k, 4, 4), full turns nearest to q0, the nearest first."""
+    """Return configurations (m, n) within limits for tool poses (k, 4, 4), with full turns, the nearest to q0 first."""
     found: Any = ik(robot, poses, seed=q0, limits=False)
     rows = [found.solutions[k, : found.count[k]] for k in range(len(poses))]
     Q = np.concatenate(rows) if rows else np.zeros((0, robot.n))
@@ -130,13 +131,13 @@ def _solved(robot: Robot, poses: Array, q0: Array) -> Array:
     return Q[np.argsort(np.linalg.norm(Q - q0, axis=1), kind="stable")]
 
 
-AROUND = 2.0  # [rad] about start and goal that is searched: a third of a turn, enough to go around a pillar
+AROUND = 2.0  # [rad] searched about start and goal: a third of a turn, enough to go around a pillar
 CELL = 0.05  # [m] of the grid that the maps are drawn on: about the radius of a UR5's links
-ACROSS = 30.0  # such cells to the end of the arm's reach at most, so that a long arm's grid stays below 63³
-QUIET = 0.05  # [N m] that an estimate of torque is never more certain than: a perfect model leaves no residual
-ITERATIONS = 2500  # of the planner where it has to be patient, half of its default: there are six cautions to try
-QUICK, QUICK_SECONDS = 300, 2.0  # iterations, or seconds, where a way may be closed by places of doubt only
-SAMPLES = 512  # configurations that tell how far the arm reaches, for drawing only
+ACROSS = 30.0  # most cells up to the end of the arm's reach, so that a long arm's grid stays below 63³
+QUIET = 0.05  # [N m] least deviation of a torque estimate: a perfect model leaves no residual
+ITERATIONS = 2500  # of a patient planner: half of its default, as there are six cautions to try
+QUICK, QUICK_SECONDS = 300, 2.0  # iterations, or seconds, where only places of doubt may close a way
+SAMPLES = 512  # random configurations that estimate the arm's reach, for drawing only
 SAME = 1e-6  # [rad, m] within which start and goal are one
 
 
@@ -153,7 +154,12 @@ def explore_arm(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> ArmExploration:
-    """Send the whole arm from a configuration to another; see `explore`."""
+    """Send the whole arm from a configuration to another; see `explore`.
+
+    Example:
+        >>> explore_arm("ur5", "bench").outcome
+        'reached'
+    """
     sensing, budget, loop = sensing or Sensing(), budget or Budget(), loop or ControlLoop()
     arm, there = arm_of(robot), find_world(world)
     if reaction not in REACTIONS:
@@ -206,7 +212,7 @@ def explore_arm(
 
 
 def _bounds(robot: Robot, ends: Array) -> tuple[Array, Array]:
-    """Bounds of the search, about start and goals (m, n)."""
+    """Return the bounds of the search, about start and goals (m, n)."""
     return np.maximum(ends.min(axis=0) - AROUND, robot.lower), np.minimum(ends.max(axis=0) + AROUND, robot.upper)
 
 

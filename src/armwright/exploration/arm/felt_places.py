@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From an alarm to a contact: brake, listen while the torques rise, find the place, put the truth beside it.
+"""From an alarm of the whole arm to a contact: the places on its links that explain the torques.
 
-Where the arm was touched, as far as the joint torques tell, made into places for the map.
-
-Every patch of the links' surfaces has a probability (`isolate`), made of
+After an alarm, `listen` brakes, waits while the torques rise, and calls `find_places`. `contact_of` adds the truth for
+the record. Every patch of the links' surfaces gets a probability (`isolate`), made of
 
   * the evidence of a push there: some force within the friction cone explains the torques;
-  * at an impact, times how fast it moved towards new things (`moved_towards`); while sliding, motion tells nothing;
-  * next to nothing where the arm itself has swept before.
+  * at an impact, the speed at which the patch moved towards new things (`moved_towards`), as a factor; while sliding,
+    motion tells nothing;
+  * a factor near zero where the arm itself has swept before.
 
-If nearly all of it lies so close together that it is one place, that is the place; so it never is where no single
-contact explains the torques. If not, the likeliest patches that together hold most of the probability are kept as
-places of doubt.
+If nearly all of the probability lies close together, that is the place. It is never one place where no single contact
+explains the torques. Otherwise the likeliest patches that together hold most of the probability are kept as places of
+doubt.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from armwright.simulation.session import Session
     from armwright.types import Array
 
-SHARE = 0.02  # of the torques that the observer's lag of 10 ms leaves unexplained, if a push rises within half a second
-ENOUGH = 0.9  # of the probability that the kept places hold together: one contact in ten was at none of them
+SHARE = 0.02  # of the torques left unexplained by the observer's lag of 10 ms, if a push rises within half a second
+ENOUGH = 0.9  # share of the probability that the kept places hold together: one contact in ten was at none of them
 APART = 0.03  # [m] between the places that are kept: what "located" means (`isolate`)
-MOST = 12  # of them: more would close every way
-CERTAIN = 0.95  # of the probability within `APART` of the likeliest place, at which it is one place; as in `isolate`
+MOST = 12  # places that are kept: more would close every way
+CERTAIN = 0.95  # share of the probability within `APART` of the likeliest place that makes it one; as in `isolate`
 SWEPT = 1e-3  # weight of places where the arm has been: it may have scratched by
 
 
 class ContactPlaces(NamedTuple):
-    """Where a contact may have been.
+    """Places where a contact may have been.
 
     Attributes:
         points: (m, 3) the likeliest first [m]. share: (m,) of the probability that each stands for.
@@ -118,7 +118,7 @@ def find_places(
 
 
 def _kept(points: Array, p: Array) -> list[int]:
-    """Indices of patches, likeliest first, apart from each other, that stand for most of the probability."""
+    """Return the indices of patches, likeliest first and apart from each other, that hold most of the probability."""
     kept: list[int] = []
     covered = np.zeros(len(p), dtype=bool)
     for k in np.argsort(-p).tolist():
@@ -130,15 +130,15 @@ def _kept(points: Array, p: Array) -> list[int]:
     return kept
 
 
-BRAKE = 0.06  # [s] to a stand: what the arm runs on by (8 mm at 0.25 m/s) presses on what it touches
-LISTEN = 2.0 * BRAKE  # [s] from the alarm on in which the largest torque is waited for: the observer lags by 10 ms
+BRAKE = 0.06  # [s] to a stop: the braking distance (8 mm at 0.25 m/s) presses on what the arm touches
+LISTEN = 2.0 * BRAKE  # [s] after the alarm in which the torque may still grow: the observer lags by 10 ms
 LOOK = 0.004  # [s] between looks: two ticks of 500 Hz, less than the observer's lag
 LOOK_BACK = 1.0  # [s] before an alarm in which the truth about a contact is looked for: longer than any delay
 AGAIN = 0.01  # [m] within which a place is one that was felt before
 
 
 class FeltContact(NamedTuple):
-    """What an alarm was about.
+    """A contact as it was felt.
 
     Attributes:
         time: of the alarm [s]. heard: when it was loudest.
@@ -157,7 +157,7 @@ class FeltContact(NamedTuple):
 
 
 def recent(session: Session, seconds: float) -> Array:
-    """External joint torque (T, n) as it was felt in the last `seconds` [N m]; fewer rows if less was recorded."""
+    """Return the external joint torque (T, n) felt in the last `seconds` [N m]; fewer rows if less was recorded."""
     since = session.log.count - round(seconds / session.parts.period)
     rows, given = session.log.rows(max(since, session.log.first)), session.log.given(max(since, session.log.first))
     return np.array(columns_of(session, rows, given)["tau_ext"][0][0])
@@ -174,7 +174,7 @@ def listen(run: ArmRun) -> FeltContact:
     """Brake to where the arm is and find the places that explain the largest change of torque felt while doing so."""
     session, noise = run.session, run.job.noise
     at = session.time
-    # without an alarm, something has been holding the arm for long: what was felt just before belongs to it
+    # without an alarm, something has held the arm for a while: what was felt just before belongs to it
     level = level_before(recent(session, WINDOW + GAP), session.parts.period) if alarmed(session) else None
     covariance = noise.later if level is None else noise.soon
     level = np.zeros(session.parts.n) if level is None else level
@@ -190,7 +190,7 @@ def listen(run: ArmRun) -> FeltContact:
 
 
 def contact_of(run: ArmRun, felt: FeltContact) -> Contact:
-    """The contact as it is recorded, with what really happened."""
+    """Return the contact as it is recorded, with what really happened."""
     job, session, n = run.job, run.session, run.session.parts.n
     rows = session.log.rows(run.row)[0, :, : 1 + 2 * n]
     time = rows[:, 0]
@@ -203,7 +203,7 @@ def contact_of(run: ArmRun, felt: FeltContact) -> Contact:
     if len(before) and time[before[-1]] > felt.time - EPISODE:
         gaps = np.flatnonzero(np.diff(time[before]) > EPISODE)
         began = float(time[before[gaps[-1] + 1 if len(gaps) else 0]])
-        # the torque is heard through a filter: what touched hardest until then
+        # the torque is felt through a filter, so the hardest touch until then is taken
         span = np.flatnonzero((time[truth.step] >= began) & (time[truth.step] <= felt.heard + 1e-9))
         main = span[int(np.argmax(np.linalg.norm(truth.force[span], axis=1)))]
         link, shape = truth.links[truth.body[main]], truth.shapes[truth.shape[main]]

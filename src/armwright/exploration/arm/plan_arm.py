@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planning anew with the whole arm: with all that may have been touched, then with less and less caution.
+"""Reaction of the whole arm to a contact: step back or give way, and plan a new motion around what it felt.
 
-Everything about a run with the whole arm that does not change on the way.
-
-How much of what may have been touched the whole arm keeps away from, and how far: ever less, until it goes on.
-
-From a joint path to a motion: a spline through its waypoints, at the pace of the fastest part of the arm.
-
-What the whole arm does after a contact: back off along the way driven, or give way to the felt torque.
+`ArmJob` holds what does not change during a run. `plan_anew` plans from the nearest free configuration on the trail,
+first around everything that may have been touched, then with less and less `Caution`. `arm_motion` turns a joint path
+into a spline at the pace of the arm's fastest part. `retract` gives way to the felt torque (000 §3.7).
 """
 
 from __future__ import annotations
@@ -67,12 +63,12 @@ class ArmJob:
     noise: TorqueNoise
 
 
-NARROW = RADIUS / 3.0  # [m] of the ball about a likely place where there is little room
-LEAST = DEEP  # [m] of the ball about a sure place where there is hardly any: what a link may scratch by
+NARROW = RADIUS / 3.0  # [m] radius about a likely place where there is little room
+LEAST = DEEP  # [m] radius about a sure place where there is hardly any room: a link may scratch this deep
 
 
 class Caution(NamedTuple):
-    """Which known places are kept away from, and how far: their radius, and the margin's share.
+    """A degree of caution: which known places to keep away from, and how far: their radius, and the margin's share.
 
     Crowded: whether crowds of configurations count. Patient: worth all the planner's time.
     """
@@ -84,7 +80,7 @@ class Caution(NamedTuple):
     patient: bool
 
     def arm(self, known: TouchMap, margin: float) -> KnownArm:
-        """The arm among what is known."""
+        """Return the arm among what is known."""
         return known.arm(margin=self.share * margin, trust=self.trust, radius=self.radius, crowded=self.crowded)
 
 
@@ -104,7 +100,7 @@ RAMP = 0.25  # [s] from rest to the full pace: at 0.25 m/s an acceleration of 1 
 SAME = 1e-6  # [rad] waypoints nearer than this are one: below what joint sensors resolve
 LOOKS = 0.01  # [m] of motion between looks at the spline, less than the ball about a felt place
 FEWEST = 20  # looks at a spline, however short
-TURNS = 0.1  # [m/rad] of a joint that moves no link's end, such as the last one: it gets a pace, too
+TURNS = 0.1  # [m/rad] lever of a joint that moves no link's end, such as the last one: it needs a pace, too
 
 
 def arm_motion(
@@ -140,13 +136,13 @@ def arm_motion(
 
 
 def _times(robot: Robot, links: LinkCapsules, rows: Array, speed: float) -> Array:
-    """When to be at rows (N,) [s], the pace rising and falling evenly at the ends."""
+    """Return the times (N,) [s] to be at the rows; the pace rises and falls evenly at the ends."""
     ends = ends_at(robot, links, rows).reshape(len(rows), -1, 3)
     turned = np.abs(np.diff(rows, axis=0)).max(axis=1)
     way = np.maximum(np.linalg.norm(np.diff(ends, axis=0), axis=-1).max(axis=1), TURNS * turned)
     s = np.concatenate([[0.0], np.cumsum(way)])
     total = float(s[-1])
-    ramp = min(0.5 * speed * RAMP, 0.5 * total)  # way of a ramp
+    ramp = min(0.5 * speed * RAMP, 0.5 * total)  # distance of a ramp
     top = speed * np.sqrt(ramp / (0.5 * speed * RAMP))
     rate = top * top / (2.0 * ramp)
     begin, end = np.sqrt(2.0 * s / rate), np.sqrt(2.0 * np.maximum(total - s, 0.0) / rate)
@@ -158,13 +154,13 @@ def _times(robot: Robot, links: LinkCapsules, rows: Array, speed: float) -> Arra
 
 FORGET = 0.1  # [s] for the observer to forget: ten time constants of its gain of 100 /s
 OFF = 0.05  # [m] that the arm's fastest part gives way: three times the ball about a felt place
-TAKE_OFF = 0.04  # [m] of the trail that is not trusted any more if the arm still touches there, within `OFF`
+TAKE_OFF = 0.04  # [m] of the trail that is no longer trusted if the arm still touches there; less than `OFF`
 MOST_TURN = 0.6  # [rad, m] that a joint gives way at most, where its lever is short
 NUDGE = 1e-3  # [rad, m] for a derivative by differences
 
 
 def yielding(run: ArmRun, q: Array, tau: Array) -> Array:
-    """Direction (n,) in which the controlled arm gives way to joint torques: K_0⁻¹ M⁻¹ tau (000 §3.7).
+    """Return the direction (n,) in which the controlled arm gives way to joint torques: K_0⁻¹ M⁻¹ tau (000 §3.7).
 
     Under computed torque the arm rests at q_ref − q = −K_0⁻¹ M⁻¹ tau_ext, so this is also the offset of the reference
     that presses back with the same torques.
@@ -174,7 +170,7 @@ def yielding(run: ArmRun, q: Array, tau: Array) -> Array:
 
 
 def given_way(run: ArmRun, q: Array, tau: Array, distance: float = OFF) -> Array:
-    """Configuration (n,) that q gives way to under `tau`, the arm's fastest part having moved by `distance` [m]."""
+    """Return the configuration (n,) that q yields to under `tau`, when the fastest part has moved `distance` [m]."""
     job, links = run.job, run.map.links
     d = yielding(run, q, tau)
     size = float(np.abs(d).max())
@@ -198,7 +194,7 @@ def go(run: ArmRun, rows: Array) -> None:
 
 
 def still_touching(run: ArmRun) -> bool:
-    """Whether the arm has not come free: then the end of the trail is given up."""
+    """Return whether the arm has not come free; if so, the end of the trail is given up."""
     if not alarmed(run.session):
         return False
     ends = ends_at(run.job.believed, run.map.links, np.array(run.trail)).reshape(len(run.trail), -1, 3)
@@ -218,10 +214,10 @@ def retract(run: ArmRun, q: Array, tau: Array) -> None:
         run.trail.append(target)
 
 
-SPARE = 0.004  # [m] more than is asked for: planners look at configurations 0.02 rad apart, not at what lies between
+SPARE = 0.004  # [m] of extra margin: planners test configurations 0.02 rad apart, not what lies between
 CONFINED = 0.12  # [m]: an arm of which no part gets farther is boxed in; the width of a UR5's links
-GOALS = 2  # of the configurations that will do, how many are planned to: a third is farther, and costs as much time
-RETREAT = 20  # configurations of the trail, 0.2 m of motion, that the arm goes back where there is no way
+GOALS = 2  # goal configurations that are planned to: a third is farther, and costs as much time
+RETREAT = 20  # configurations of the trail (0.2 m of motion) to go back where there is no way
 
 
 class Planned(NamedTuple):
@@ -283,7 +279,7 @@ def _planned(run: ArmRun, known: KnownArm, start: Array, goal: Array, patient: b
 
 
 def _bounds(run: ArmRun, start: Array) -> tuple[Array, Array]:
-    """Bounds of the search; a contact may have pushed the arm beyond them, and it has to start from where it is."""
+    """Return the bounds of the search; a contact may have pushed the arm beyond them, and it starts where it is."""
     return np.minimum(run.job.lower, start), np.maximum(run.job.upper, start)
 
 

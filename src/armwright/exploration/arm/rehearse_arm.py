@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is learned before a run with the whole arm, by the same loop where nothing is in the way.
+"""Rehearsal before a run with the whole arm: what the same loop learns where nothing is in the way.
 
 Thresholds come from motion between configurations of the search. What the felt torque is worth comes from brakes as
 after an alarm: an arm whose masses or friction are not what it believes feels torques when it brakes, and where it
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from armwright.types import Array
     from armwright.world.arm_capsules import LinkCapsules
 
-POINTS = 6  # of every motion: five ways across the search, about half a minute together
+POINTS = 6  # of every motion: five paths across the search, about half a minute together
 BRAKES = 30  # episodes of the covariance, five for each joint of a UR5
-AWAY = 0.8  # [rad] that configurations differ by at most from one to the next: the arm reaches its pace on the way
+AWAY = 0.8  # [rad] between consecutive configurations at most: the arm reaches its pace on the way
 SHORTEST = 0.3  # [s] of motion before a brake: longer than the time to reach the pace
 
 
 @dataclass(frozen=True, eq=False)
 class RehearsedArm:
-    """Where the whole arm will be, and how fast.
+    """The range and speed of motions that a run with the whole arm will make.
 
     Attributes:
         robot: what the arm takes itself to be. links: its capsules, which set the pace.
@@ -51,7 +51,7 @@ class RehearsedArm:
     speed: float
 
     def motion(self, rows: Array) -> Trajectory:
-        """A motion through configurations (N, n), with nothing in the way."""
+        """Return a motion through configurations (N, n), with nothing in the way."""
         return arm_motion(self.robot, self.links, rows, self.speed)
 
 

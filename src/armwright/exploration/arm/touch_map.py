@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an arm knows after some contacts: felt places, configurations that touch, and the space that it swept free."""
+"""`TouchMap`: what an arm knows after contacts: felt places, touching configurations, and the space it swept free."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 Trust = Literal["all", "likely", "sure", "confirmed"]
-RADIUS = 0.015  # [m] of the ball that stands for a felt place: half of what a sure place may be off by (3 cm)
-BLOCKS = 0.02  # of the arm's reach: motion about a configuration that touched; 2 cm on a UR5, about `RADIUS`
-HALF, LEAST = 0.5, 1e-3  # it is no more than half of the way driven, and no less than this share of the reach (1 mm)
-AGAIN = 2.0  # times that if a configuration within it touched again: doubling ends after a few contacts
-NEAR = 0.15  # of the arm's reach: motion within which configurations are one crowd; a link's width on a UR5
-CROWDED = 1.5  # times that for every configuration of the crowd: five of them reach `NEAR`
+RADIUS = 0.015  # [m] radius of the ball at a felt place: half of a sure place's error (3 cm)
+BLOCKS = 0.02  # share of the reach: motion blocked about a configuration that touched; 2 cm on a UR5, about `RADIUS`
+HALF, LEAST = 0.5, 1e-3  # `BLOCKS` is at most half of the way driven, and at least this share of the reach (1 mm)
+AGAIN = 2.0  # times the blocked motion if a configuration within it touched again: doubling ends after a few contacts
+NEAR = 0.15  # share of the reach: motion within which configurations are one crowd; a link's width on a UR5
+CROWDED = 1.5  # times the blocked motion for every configuration of the crowd: five of them reach `NEAR`
 SAME_PLACE = 0.04  # [m] within which one place explains what was felt at another: both may be off by `RADIUS` and more
 LIKELY = 0.5  # share of the probability from which a place was likelier than not
 DEEP = 0.004  # [m] inside a link that passed: a surface just scratched by is not free space; links yield by a few mm
-THROUGH = RADIUS  # [m] inside a link that passed: whatever was taken to be there is not
-INSIDE = 0.01  # [m] in the arm at the goal: a place so deep in it blocks the goal, though felt with some error
-AGREED = 4  # contacts that agree on a place of which none was sure: twice as many as of sure ones
+THROUGH = RADIUS  # [m] inside a link that passed: what was assumed there is not there
+INSIDE = 0.01  # [m] inside the arm at the goal: a place this deep blocks the goal, in spite of its error
+AGREED = 4  # contacts that must agree on a place if none was sure: twice as many as of sure ones
 AT_ONCE = 200  # configurations looked at together: a few megabytes at a time
 
 
 @dataclass(frozen=True, eq=False)
 class TouchMap:
-    """What is known of the surroundings.
+    """Knowledge of the surroundings.
 
     Attributes:
         robot: the arm. links: its capsules. pairs: capsules of its own that it keeps apart.
@@ -89,7 +89,7 @@ class TouchMap:
 
     @cached_property
     def likely(self) -> NDArray[np.bool_]:
-        """(m,) the sure places, and of the others as few as explain all contacts: one place may explain several."""
+        """Return (m,) the sure places, and of the others as few as explain all contacts: one may explain several."""
         out = self.sure.copy()
         if not len(self.points):
             return out
@@ -106,7 +106,7 @@ class TouchMap:
 
     @cached_property
     def confirmed(self) -> NDArray[np.bool_]:
-        """(m,) the sure places where another contact was likelier than not, too: no verdict hangs on a single one."""
+        """Return (m,) the sure places where another contact was likely, too: no verdict hangs on a single one."""
         near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE
         near &= self.sure | (self.share >= LIKELY)
         another = (near & (self.contact[:, None] != self.contact)).any(axis=1)
@@ -114,12 +114,12 @@ class TouchMap:
 
     @cached_property
     def _witnesses(self) -> NDArray[np.int64]:
-        """(m,) how many contacts one place would explain."""
+        """Return (m,) how many contacts each place would explain."""
         near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE
         return np.array([len(set(self.contact[row].tolist())) for row in near], dtype=np.int64)
 
     def shut(self, goals: Array) -> bool:
-        """Whether the arm is blocked in all configurations (m, n) by places that several contacts agree on.
+        """Return whether places that several contacts agree on block the arm in all configurations (m, n).
 
         Sure places count from two contacts on, likely ones from `AGREED`; each has to lie well inside the arm there.
         """
@@ -220,14 +220,14 @@ def empty_map(robot: Robot, q: Array, goals: Array) -> TouchMap:
 
 
 def ends_at(robot: Robot, links: LinkCapsules, q: Any) -> Array:
-    """Ends (..., m, 2, 3) of the links' capsules at q (..., n), base frame [m]."""
+    """Return the ends (..., m, 2, 3) of the links' capsules at q (..., n), base frame [m]."""
     T = fk_all(robot, q)[..., links.body, :, :]
     ends = np.stack([links.a, links.b], axis=1)
     return np.asarray(np.einsum("...mij,mkj->...mki", T[..., :3, :3], ends) + T[..., None, :3, 3])
 
 
 def depth_in(robot: Robot, links: LinkCapsules, rows: Array, points: Array) -> Array:
-    """How deep (k,) [m] points (k, 3) were inside links at configurations (r, n) at most; negative: always outside."""
+    """Return the largest depth (k,) [m] of points (k, 3) in links at configurations (r, n); negative if outside."""
     best = np.full(len(points), -np.inf)
     if not len(points):
         return best
@@ -242,7 +242,7 @@ def depth_in(robot: Robot, links: LinkCapsules, rows: Array, points: Array) -> A
 
 
 def thinned(robot: Robot, links: LinkCapsules, rows: Array, step: float) -> Array:
-    """Rows (r, n) of a motion such that no end of a link moves more than about `step` [m] between two that are kept."""
+    """Return rows (r, n) of a motion, thinned so that no link's end moves more than about `step` [m] between them."""
     if len(rows) < 2:
         return rows
     ends = ends_at(robot, links, rows).reshape(len(rows), -1, 3)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One picture of all variants of a comparison.
+"""Observers, planners and reactions compared on the same random worlds, and the picture of the comparison.
 
-Observers, planners and reactions side by side on the same random worlds.
-
-A run depends on its variant and its world alone; `armwright.campaigns` makes many of them.
+`VARIANTS` lists what is compared. `explore_variant` makes one run, which depends on its variant and its world alone;
+`armwright.campaigns` makes many of them. `Comparison` holds their outcomes, `draw_comparison` draws them.
 """
 
 from __future__ import annotations
@@ -58,12 +57,12 @@ class Comparison:
     interrupted: bool = False
 
     def common(self) -> frozenset[str]:
-        """Worlds that every variant crossed: where their figures can be compared."""
+        """Return the worlds that every variant crossed: there their figures can be compared."""
         reached = [frozenset(row["world"] for row in outcome.arrived()) for outcome in self.outcomes]
         return frozenset.intersection(*reached) if reached else frozenset()
 
     def summaries(self) -> list[dict[str, Any]]:
-        """One summary a variant; medians and percentiles over the worlds that all of them crossed."""
+        """Return one summary per variant; medians and percentiles are over the worlds that all of them crossed."""
         among = self.common()
         return [outcome.summary(among) for outcome in self.outcomes]
 
@@ -79,6 +78,9 @@ def explore_variant(
         seed: of the world and of the noise in it.
         learn_seed: of the motions that thresholds are learned from, once for each variant and process.
         task: where and how the tool is held, for arms that the random worlds have no task for.
+
+    Example:
+        >>> explore_variant(aw.load("ur5"), VARIANTS["closed-loop, slide"], seed=7)["end"]  # one of `OUTCOMES`
     """
     world = random_cylinders(seed, most=SLOTS)
     return explore_one(robot, world, _truth(seed), **explore_options(options, seed, learn_seed, task))
@@ -96,7 +98,7 @@ def explore_options(options: Options, seed: int, learn_seed: int = 0, task: Grid
 
 @lru_cache(maxsize=256)
 def _truth(seed: int) -> Oracle:
-    """What the oracles say about a world is asked once, not once per variant."""
+    """Return what the oracles say about a world; asked once, not once per variant."""
     return ask_oracles(random_cylinders(seed, most=SLOTS))
 
 
@@ -159,7 +161,7 @@ def draw_comparison(comparison: Comparison, path: str | Path | None = None) -> A
 
 
 def _shares(axes: Any, comparison: Comparison) -> None:
-    """Stack what became of the runs, one bar a variant, in percent."""
+    """Stack what became of the runs, one bar per variant, in percent."""
     for k, outcome in enumerate(comparison.outcomes):
         table, left = outcome.table(), 0.0
         for truth, end, colour in PIECES:
@@ -185,7 +187,7 @@ def _handles() -> list[Any]:
 
 
 def _spread(axes: Any, values: list[list[float]], log: bool) -> None:
-    """Boxes of the values of every variant."""
+    """Draw boxes of the values of every variant."""
     for k, given in enumerate(values):
         data = np.array([v for v in given if np.isfinite(v) and (v > 0.0 or not log)])
         if not len(data):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exploration on a grid: the tool goes from cell to cell of a map, and what it bumps into blocks cells.
+"""`explore_grid`: send the tool from cell to cell of a map; what it bumps into blocks cells.
 
-Thresholds for a run on a grid: contact-free motion over the same map.
+`explore_grid` checks both ends, learns thresholds where the detector needs them (`learned_on_grid`: contact-free motion
+over the same map), and hands the task to `GridRun`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 POINTS = 40  # of a motion: at half a second per cell a minute at most, and an eighth of the UR5's 324 cells
 STRIDE = 3  # cells between configurations at most: longer ways leave the map between them
-TRIES = 10  # times the points that are looked for: inverse kinematics may find none at many of them
+TRIES = 10  # attempts per point: inverse kinematics may find none at many of them
 
 
 def learned_on_grid(setup: Setup, tool: HeldTool, grid: GridMap, pace: float) -> ThresholdFit:
@@ -71,7 +72,7 @@ def learned_on_grid(setup: Setup, tool: HeldTool, grid: GridMap, pace: float) ->
 
 
 def _wander(tool: HeldTool, grid: GridMap, q0: Any, rng: np.random.Generator) -> Array:
-    """Configurations (m, n) from a random cell to others, a few cells at a time; from q0 where IK finds none."""
+    """Return configurations (m, n) from a random cell to others, a few cells at a time; q0 where IK finds none."""
     g = grid.grid
     free = np.argwhere(~grid.blocked()) + g.first
     rows, here, goal = [q0], g.cell(tool.place(q0)), free[rng.integers(len(free))]
@@ -93,7 +94,7 @@ def _wander(tool: HeldTool, grid: GridMap, q0: Any, rng: np.random.Generator) ->
     return np.array(rows)
 
 
-POSED = 1e-3  # of the entries of a rotation, within which a configuration holds the tool as asked: 000 prints 4 digits
+POSED = 1e-3  # tolerance of a rotation's entries for the tool held as asked: 000 prints 4 digits
 
 
 def explore_grid(
@@ -109,7 +110,12 @@ def explore_grid(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Exploration:
-    """Send the tool of an arm from one cell of a map to another; see `explore`."""
+    """Send the tool of an arm from one cell of a map to another; see `explore`.
+
+    Example:
+        >>> explore_grid("ur5", "A", GridTask(pace=0.5)).outcome
+        'reached'
+    """
     sensing, budget, loop = sensing or Sensing(), budget or Budget(), loop or ControlLoop()
     rules = reaction if isinstance(reaction, Rules) else Rules(reaction)
     arm, there = arm_of(robot), find_world(world)

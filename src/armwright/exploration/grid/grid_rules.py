@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run on a grid decides where another might decide otherwise: the library's own rules, as an object.
+"""The decisions of a run on a grid that another run may take otherwise: the library's own rules, as an object.
 
-The way back is planned along the way that was driven, the cell where the tool is gets marked, and while stepping back
-only a force that rises again counts as another contact. A study of other rules derives from `Rules`.
+The way back is planned along the way that was driven. The cell where the tool is gets marked. While stepping back, only
+a force that rises again counts as another contact. A study of other rules derives from `Rules`.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Rules:
     Attributes:
         reaction: to a contact. free_ends: whether start and goal have to be free as far as known.
         held: whether the torque is held between ticks, whatever the observer.
-        patience: [s] after a motion's end without arriving that count as a contact; see `Run`.
-        at_once: [s] before which a first contact means that the arm began in contact; see `Run`.
+        patience: [s] after a motion's end without arriving that count as a contact; see `ExplorationRun`.
+        at_once: [s] before which a first contact means that the arm began in contact; see `ExplorationRun`.
     """
 
     free_ends = True
@@ -63,11 +63,11 @@ class Rules:
         self.reaction = reaction
 
     def planner(self) -> GridPlanner:
-        """The planner where none is named."""
+        """Return the planner to use where none is named."""
         return Hopfield()
 
     def settings(self) -> dict[str, Any]:
-        """What the settings of a run say of its rules."""
+        """Return what the settings of a run say about its rules."""
         return {"reaction": self.reaction}
 
     def plan(self, run: GridRun) -> tuple[PathPlan | None, list[Array]]:
@@ -96,7 +96,7 @@ class Rules:
         return nearest
 
     def motion(self, run: GridRun, plan: PathPlan, back: list[Array]) -> Trajectory:
-        """Back along the trail, then along the path."""
+        """Return the motion back along the trail, then along the path."""
         forward = path_rows(run.held_tool, run.map, plan, back[-1] if back else run.q, cut=not run.careful)
         rows = np.concatenate([run.q[None], *(row[None] for row in back), forward])
         motion, times = paced(run.held_tool, rows, run.pace, run.size)
@@ -105,11 +105,11 @@ class Rules:
         return motion
 
     def goes_on_from(self, reference: Reference, seen: Array) -> tuple[Array, Array]:
-        """Where the next motion begins, q and qd, after an alarm; seen: measured q and qd (2n,)."""
+        """Return where the next motion begins, q and qd, after an alarm; seen: measured q and qd (2n,)."""
         return reference.q, reference.qd
 
     def marked_point(self, run: GridRun, desired: Array, actual: Array) -> Array:
-        """The point whose cell is marked: the tool's, or where it should be if it stands for the whole arm."""
+        """Return the point whose cell is marked: the tool's, or where it should be if it stands for the whole arm."""
         return desired if run.links else actual
 
     def mark(self, run: GridRun, known: GridMap, contact: Contact) -> GridMap:
@@ -118,10 +118,10 @@ class Rules:
         return marked(run, known, contact)
 
     def back_off(self, run: GridRun, contact: Contact) -> None:
-        """Nothing: stepping back is the first part of the next plan."""
+        """Do nothing: stepping back is the first part of the next plan."""
 
     def heard(self, run: GridRun, event: str) -> Contact | None:
-        """What an alarm, or a force that rises while stepping back, is about; None if that is nothing new."""
+        """Return the contact behind an alarm, or behind a force that rises while stepping back; None if not new."""
         session, tick = run.session, run.session.parts.period
         if event == "alarm":
             contact = run.place()
@@ -129,7 +129,7 @@ class Rules:
                 return contact
             if session.time < run.back_until - 0.5 * tick:
                 return None
-            # in the very last tick of the way back: nothing would look at this alarm any more
+            # in the last tick of the way back: nothing would handle this alarm later
         if not run.stepping_back:
             return None
         if not run.links and self._pushes_again(run):
@@ -142,7 +142,7 @@ class Rules:
         return None
 
     def _bounced(self, run: GridRun, contact: Contact) -> bool:
-        """Whether an alarm while stepping back is the same surface still being felt."""
+        """Return whether an alarm while stepping back is the same surface still being felt."""
         if not run.contacts or run.session.time >= run.back_until:
             return False
         run.bounces += 1
@@ -152,9 +152,9 @@ class Rules:
         return float(contact.felt @ run.contacts[-1].felt) > 0.0
 
     def _pushes_again(self, run: GridRun) -> bool:
-        """Whether the force rises while stepping back: the alarm may still be on from the last contact.
+        """Return whether the force rises while stepping back: the alarm may still be on from the last contact.
 
-        It does if it is more than the threshold above its least since then, or rises above twice that.
+        It does if it exceeds its least value since then by more than the threshold, or rises above twice that.
         """
         force = float(np.linalg.norm(tool_force(run.session)))
         run.least = min(run.least, force)
@@ -172,7 +172,7 @@ class Rules:
         run.q, run.qd = q, still
 
     def _still_touching(self, run: GridRun) -> bool:
-        """Whether stepping back did not end the alarm: then the configuration reached is taken off the trail.
+        """Return whether stepping back did not end the alarm; then the configuration reached leaves the trail.
 
         An alarm that never ends hides every further contact, for only its rise stops the loop.
         """

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run on a grid of tool cells: the cell of the tool is where the arm may be, and what a contact blocks.
+"""`GridRun`: a run on a grid of tool cells; the tool's cell is where the arm may be, and what a contact blocks.
 
-Of two contacts at least one blocks one more cell, so that a run ends after finitely many.
-
-What a run puts on its map: cells passed, cells felt, and the waypoints that the way back may use.
+The functions at the top put cells that were passed, cells that were felt and waypoints for the way back on the map.
+Of two contacts at least one blocks one more cell, so a run ends after finitely many contacts.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 Cell = tuple[int, ...]
-PASSED = 0.2  # cells within which the tool came by a waypoint: it was in the waypoint's cell, not beside it
+PASSED = 0.2  # cells: a waypoint this near was passed; the tool was in its cell, not next to it
 THIN = 5  # rows apart: at 50 mm/s and 500 Hz half a millimetre
 
 
@@ -81,7 +80,7 @@ def marked(run: GridRun, known: GridMap, contact: Contact) -> GridMap:
 
 
 def _heading(run: GridRun) -> Cell | None:
-    """The next free cell on the planned way."""
+    """Return the next free cell on the planned way."""
     rows, times = run.way
     ahead = rows[times > run.session.time - run.session.following[0] - 1e-9]
     blocked = run.map.blocked()
@@ -135,16 +134,16 @@ class GridRun(ExplorationRun[Contact]):
         self.back_until = 0.0  # [s] when the present step back ends
         self.stepping_back, self.bounces = False, 0
         self.least, self.last = np.inf, np.inf  # [N] felt on the present way back: the least, and at the last look
-        self.ways: list[float] = []  # [m] to the goal as far as known, at every contact that was slid from
+        self.ways: list[float] = []  # [m] known distance to the goal at every contact that was slid from
         self.turned = 1.0  # −1: a surface that has to be followed is followed away from the planner's way
 
     @property
     def map(self) -> GridMap:
-        """What is known now."""
+        """Return what is known now."""
         return self.maps[-1]
 
     def tool(self) -> Array:
-        """Where the tool is."""
+        """Return the tool's position (3,) [m]."""
         return self.held_tool.place(measured(self.session))
 
     def set_out(self) -> float | None:
@@ -178,17 +177,17 @@ class GridRun(ExplorationRun[Contact]):
             wait(self.session, motion.duration + SETTLE)
 
     def look(self) -> float:
-        """While stepping back the force is looked at more often."""
+        """Return the time to the next look [s]: shorter while stepping back."""
         back = self.back_until - self.session.time
         self.stepping_back = back > 0.5 * self.session.parts.period
         return min(back, WATCH) if self.stepping_back else np.inf
 
     def heard(self, event: str) -> Contact | None:
-        """What was felt, by the rules."""
+        """Return what was felt, by the rules."""
         return self.rules.heard(self, event)
 
     def place(self) -> Contact:
-        """What an alarm says, with the truth beside it."""
+        """Return what an alarm says, with the truth added."""
         session, n = self.session, self.session.parts.n
         reference, seen = reference_now(session), measured_state(session)
         self.q, self.qd = self.rules.goes_on_from(reference, seen)
@@ -200,7 +199,7 @@ class GridRun(ExplorationRun[Contact]):
         time = np.append(rows[:, 0], session.time)
         touched = np.flatnonzero(np.abs(truth.force).max(axis=1) > 0.0)
         began, link, shape = float("nan"), "", ""
-        if len(touched) and time[touched[-1]] >= session.time - EPISODE:  # else let go of long ago
+        if len(touched) and time[touched[-1]] >= session.time - EPISODE:  # otherwise the arm let go of it long ago
             gaps = np.flatnonzero(np.diff(time[touched]) > EPISODE)
             began = float(time[touched[gaps[-1] + 1 if len(gaps) else 0]])
             link, shape = truth.touching[touched[-1]] or ("", "")
@@ -209,21 +208,21 @@ class GridRun(ExplorationRun[Contact]):
         return Contact(session.time, began, spot.cell, spot.again, desired, actual, felt, truth.force[-1], link, shape)
 
     def record(self, felt: Contact) -> Contact:
-        """The contact itself."""
+        """Return the contact itself."""
         self.bounces = 0
         return felt
 
     def loudness(self, felt: Contact) -> str:
-        """Force on the tool."""
+        """Return the force on the tool, as text."""
         return f"{np.linalg.norm(felt.felt):.1f} N"
 
     def mark(self, felt: Contact) -> None:
-        """Mark a cell, by the rules; what was passed before is free."""
+        """Mark a cell, by the rules; what was passed before counts as free."""
         known = swept(self, self.map)
         self.maps.append(self.rules.mark(self, known, felt))
 
     def arrive(self) -> None:
-        """What was passed is free."""
+        """Mark what was passed as free."""
         self.maps[-1] = swept(self, self.map)
 
     def back_off(self, felt: Contact) -> None:

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs through random worlds: how often the arm arrives, and whether it is right when it says that it cannot.
+"""Random worlds of upright cylinders, the oracles that judge them, and the outcomes of many runs through them.
 
-The oracles that judge it are those of `cylinder_worlds`; `compare` has variants that are worth comparing.
-
-Random worlds of upright cylinders, and what two oracles that see them whole say about them.
-
-The careful oracle plans on the cells that no shape touches: what it solves, the arm must solve. The generous one asks
-whether a point could pass at all, on a grid far finer than the map: where it cannot, the arm must say so. Between the
-two, both answers are right.
+Two oracles see a world whole (`ask_oracles`). The careful one plans on the cells that no shape touches: what it solves,
+the arm must solve. The generous one asks whether a point could pass at all, on a grid far finer than the map: where it
+cannot, the arm must say so. Between the two, both answers are right. `Outcomes` counts how often the arm arrives, and
+whether it is right when it says that it cannot; `compare_worlds` has the variants that are compared.
 """
 
 from __future__ import annotations
@@ -36,7 +33,7 @@ ROUND = 1.5e-3  # [m] a cell counts as touched if a shape comes within this: hal
 GAP = 0.03  # [m] between the centres of a wall: the thinnest cylinders just close it
 SQUEEZE = 1.5e-3  # [m] surfaces are soft: a point slips through a neck this tight without being felt (12 N at 1e5 N/m)
 FINE = 12  # points along a cell's edge for the generous oracle: 2 mm apart
-BASE = 0.12  # [m] about the robot's base that is kept free: it stands there
+BASE = 0.12  # [m] kept free about the robot's base
 FREE = 1.2  # cells about the start that are kept free
 STANDARD = "pillars"  # the world whose map random worlds stand on
 
@@ -59,6 +56,9 @@ def random_cylinders(
         radius: smallest and largest [m].
         task: map, the cell to keep free and the cell to stand in the way of; that of the world "pillars" by default.
         stiffness: [N/m].
+
+    Example:
+        >>> world = random_cylinders(seed=7)
     """
     task = load_world(STANDARD).tool_task if task is None else task
     assert task is not None
@@ -99,7 +99,7 @@ def random_cylinders(
 
 
 def distances(world: World, points: Any) -> NDArray[np.float64]:
-    """Distance (…) [m] of points (…, 2) to the nearest of a world's upright cylinders; negative inside."""
+    """Return the distance (…) [m] of points (…, 2) to the nearest of a world's upright cylinders; negative inside."""
     shapes: list[Any] = list(world.shapes)
     if not shapes:
         return np.full(np.shape(points)[:-1], np.inf)
@@ -108,7 +108,11 @@ def distances(world: World, points: Any) -> NDArray[np.float64]:
 
 
 def ask_oracles(world: World, *, tolerance: float = 3e-3) -> Oracle:
-    """Ask both oracles about a world with a task for the tool; a goal counts as reached within `tolerance` [m]."""
+    """Ask both oracles about a world with a task for the tool; a goal counts as reached within `tolerance` [m].
+
+    Example:
+        >>> ask_oracles(random_cylinders(seed=7))  # "solvable", "unsolvable" or "narrow"
+    """
     from scipy import ndimage
 
     if world.tool_task is None:
@@ -141,11 +145,11 @@ OUTCOMES = ("reached", "declared unreachable", "gave up", "still in contact")
 TRUTHS: tuple[Oracle, ...] = ("solvable", "narrow", "unsolvable")
 COMPARED = ("contacts", "impulse_ns", "largest_force_n", "tool_path_m", "arrival_s", "median_delay_s")
 FIGURES = (*COMPARED[1:], "first_delay_s", "largest_felt_n", "simulated_s")
-PATIENT = Budget(duration=1200.0)  # [s] twenty minutes: a world that is left earlier was not given up for want of time
+PATIENT = Budget(duration=1200.0)  # [s] twenty minutes: enough that no run ends for lack of time
 
 
 def kind_of_end(run: Exploration) -> str:
-    """One of `OUTCOMES`: being in contact at the end counts for runs that neither arrived nor knew why."""
+    """Return one of `OUTCOMES`: contact at the end counts for runs that neither arrived nor knew why."""
     if run.reached:
         return "reached"
     if run.outcome in ("unreachable", "boxed in"):
@@ -158,27 +162,27 @@ class Outcomes:
     """Outcomes of many runs.
 
     Attributes:
-        label: of the variant. rows: one dictionary a run: world, truth, end, and the metrics.
+        label: of the variant. rows: one dictionary per run: world, truth, end, and the metrics.
     """
 
     label: str
     rows: tuple[dict[str, Any], ...]
 
     def table(self) -> dict[Oracle, dict[str, int]]:
-        """Runs by what the oracles say and how they ended."""
+        """Return the number of runs by what the oracles say and how they ended."""
         return {t: {o: sum(r["truth"] == t and r["end"] == o for r in self.rows) for o in OUTCOMES} for t in TRUTHS}
 
     def missed(self) -> tuple[dict[str, Any], ...]:
-        """Runs that were wrong: a solvable world not reached, an unsolvable one not declared, an arrival in one."""
+        """Return the runs that were wrong: solvable but not reached, unsolvable but not declared or even reached."""
         right = {"solvable": ("reached",), "unsolvable": ("declared unreachable",), "narrow": OUTCOMES[:2]}
         return tuple(r for r in self.rows if r["end"] not in right[r["truth"]])
 
     def arrived(self, among: Collection[str] | None = None) -> tuple[dict[str, Any], ...]:
-        """Runs that reached the goal, in the worlds named by `among` or in all."""
+        """Return the runs that reached the goal, in the worlds named by `among` or in all."""
         return tuple(r for r in self.rows if r["end"] == "reached" and (among is None or r["world"] in among))
 
     def summary(self, among: Collection[str] | None = None) -> dict[str, Any]:
-        """Shares that were right, and medians and 95th percentiles over the runs that arrived (in worlds `among`)."""
+        """Return the shares that were right, and medians and 95th percentiles over runs that arrived (in `among`)."""
         table, arrived = self.table(), self.arrived(among)
         solvable, unsolvable = sum(table["solvable"].values()), sum(table["unsolvable"].values())
         medians = {name: _quantile(arrived, name, 0.5) for name in COMPARED}
@@ -200,7 +204,7 @@ class Outcomes:
 
     @property
     def right(self) -> bool:
-        """Whether more than 99 % of the solvable worlds were reached and every unsolvable one was declared."""
+        """Return whether more than 99 % of the solvable worlds were reached and every unsolvable one was declared."""
         s = self.summary()
         return not s["solvable_reached"] <= 0.99 and not s["unsolvable_declared"] < 1.0
 
@@ -224,7 +228,7 @@ def explore_one(
     """
     try:
         run = explore(robot, world, **{"budget": PATIENT, **options})
-    except ArmwrightError as error:  # one that is refused must not end the others
+    except ArmwrightError as error:  # a refused run must not end the others
         said = {"outcome": "refused", "message": str(error), "reached": False, "contacts": 0, "false_alarms": 0}
         figures = dict.fromkeys(FIGURES, float("nan"))
         return {"world": world.name, "truth": truth, "end": "gave up", **said, **figures}

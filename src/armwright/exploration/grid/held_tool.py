@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From cells to joint motion: the tool held upright on one branch of inverse kinematics, and the pace of its way."""
+"""From cells to joint motion: the tool held in one orientation on one branch of inverse kinematics, at a given pace."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class HeldTool:
     rotation: Array
 
     def place(self, q: Any) -> Array:
-        """Tool positions (..., 3) at q (..., n)."""
+        """Return tool positions (..., 3) at q (..., n)."""
         return np.asarray(fk(self.robot, q)[..., :3, 3])
 
     def configurations(self, points: Any, near: Any, names: Sequence[str]) -> Array:
-        """Return joint rows (m, n) with the tool at points (m, 3), each on the branch nearest to the row before.
+        """Return joint rows (m, n) with the tool at points (m, 3), each on the branch nearest to the previous row.
 
         Raises:
             InputError: a point is out of reach, or only reached by jumping to another branch; it is named.
@@ -53,7 +53,7 @@ class HeldTool:
 
 
 def path_rows(tool: HeldTool, grid: GridMap, plan: PathPlan, q: Any, *, cut: bool) -> Array:
-    """Joint rows (m, n) after configuration q along a planned path, corners cut (if `cut`) where legs stay free."""
+    """Return joint rows (m, n) after q along a planned path; corners are cut (if `cut`) where legs stay free."""
     size = float(np.min(np.asarray(grid.grid.cell_size)))
     points = path_points(grid, plan.path, start=tool.place(q), cut=cut, spacing=size)[1:]
     return tool.configurations(points, q, [f"way to cell {plan.path[-1]}"] * len(points))

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 STEP = SLIDE_STEP
 FORCE = 8.0  # [N] to press with: twice `FIRM`, and a third below the threshold of 12 N that made the alarm
-FIRM = 4.0  # [N], smoothed, below which there is no contact: the reference's own jerks are felt with as much at times
+FIRM = 4.0  # [N], smoothed, below which there is no contact: jerks of the reference feel as strong at times
 LOST = 0.5 * FIRM  # [N] below which a force has no direction
 LOST_STEPS = 8  # steps without contact before it counts as lost: `SMOOTH` has then forgotten all but 6 %
 INTEGRAL = 0.25  # share of the missing depth that is corrected in a step: the arm follows a step late, so not all of it
@@ -52,18 +52,18 @@ AWAY = 0.5  # cosine to the normal of a way that leads off the surface: within 6
 OFF = 0.3  # cells off the surface where the way back leads: clear of it, and still in the cell or the next
 HARDEST = 2.0  # times `FORCE` that the desired position may press with at most: soft necks are not to be forced
 DEEPEST = 0.02  # [m] of the desired position behind the surface: a UR5 yields by less under the hardest press
-SHALLOWEST = -0.2  # cells; where a force is too large the desired position lies before the surface, by so much at most
+SHALLOWEST = -0.2  # cells; where a force is too large the desired position lies before the surface, by at most this
 APPROACH, RETREAT = 0.5, 2.0  # of the sliding speed, along the normal, into the surface and away from it
-MARGIN = ALARM  # [N] above `FORCE` at which sliding has slowed down to
-SLOWEST = 0.2  # of its speed: enough to get away from what pushes
+MARGIN = ALARM  # [N] above `FORCE` at which sliding has slowed down to `SLOWEST`
+SLOWEST = 0.2  # share of the sliding speed: enough to get away from what pushes
 STUCK = 3  # contacts that bring the goal no nearer, after which a surface is followed to its end
-ROUND = 3.0  # cells that the arm must have been away for before it can have come round: as far as it looks ahead
+ROUND = 3.0  # cells that the arm must have been away before it can have come round: as far as it looks ahead
 AROUND = 2  # cells about the tool in which a free one is looked for
 SOFT = 1e-3  # [m/N] of a tool whose law says nothing about its stiffness: twice a UR5's under computed torque
 
 
 def compliance(run: GridRun, q: Any, n: Any) -> float:
-    """c_n [m/N] of the controlled tool along the unit vector n at configuration q; `SOFT` if the law has no K_0."""
+    """Return c_n [m/N] of the controlled tool along the unit vector n at q; `SOFT` if the law has no K_0."""
     kp = run.session.parts.law.gains.get("kp")
     if kp is None:
         return SOFT
@@ -104,7 +104,7 @@ class _Slide:
         self.follow, self.along = _no_nearer(run, self.point), None  # to the surface's end, in the direction begun
 
     def tangent(self) -> Any:
-        """Direction (3,) to go on in; None where sliding ends."""
+        """Return the direction (3,) to go on in; None where sliding ends."""
         run, n, size, time = self.run, self.n, self.run.size, self.run.session.time
         aim, left = _aim(run, self.point)
         if aim is None:
@@ -119,7 +119,7 @@ class _Slide:
         gone = float(np.linalg.norm(self.point - self.first))
         self.farthest = max(self.farthest, gone)
         if self.follow and self.farthest > ROUND * size and gone < 0.5 * size:
-            return None  # all the way round
+            return None  # the surface has been followed all the way round
         moved = np.linalg.norm(self.point - self.passed) > HEADWAY * size
         if moved if self.follow else left < self.best - HEADWAY * size:
             self.best, self.since, self.passed = left, time, self.point
@@ -130,7 +130,7 @@ class _Slide:
         return tangent
 
     def _target(self, tangent: Any) -> Any:
-        """Where the tool shall be next (3,): along the tangent, and as deep behind the surface as presses enough."""
+        """Return where the tool shall be next (3,): along the tangent, deep enough behind the surface to press."""
         grid, step = self.run.map.grid, self.speed * STEP
         over = (float(np.linalg.norm(self.felt)) - FORCE) / MARGIN
         ahead = step * min(max(1.0 - over, SLOWEST), 1.0)
@@ -147,7 +147,7 @@ class _Slide:
         """Move the desired position on by a step; False where it must not or cannot."""
         run, session, target = self.run, self.run.session, self._target(tangent)
         if not all(_allowed(run, p) for p in (self.point, target, target + self.depth * self.n)):
-            return False  # along a surface it would get around the map's bounds
+            return False  # along a surface the tool would leave the map's bounds
         try:
             q = run.held_tool.configurations(target[None], self.q, ["point to slide to"])[0]
         except InputError:
@@ -185,13 +185,13 @@ class _Slide:
 
 
 def _no_nearer(run: GridRun, point: Any) -> bool:
-    """Whether the last contacts, this one included, did not make the way to the goal shorter than it had been."""
+    """Return whether the last contacts, this one included, did not make the way to the goal shorter."""
     run.ways.append(_aim(run, point)[1])
     return min(run.ways[-STUCK:]) > min(run.ways[:-STUCK], default=np.inf) - run.size
 
 
 def _allowed(run: GridRun, point: Any) -> bool:
-    """Whether a point lies within the map, the ring that bounds it excluded."""
+    """Return whether a point lies within the map, the ring that bounds it excluded."""
     grid = run.map.grid
     cell = grid.cell(point)
     edge = np.asarray(grid.shape) - 1 + grid.first
@@ -200,7 +200,7 @@ def _allowed(run: GridRun, point: Any) -> bool:
 
 
 def _aim(run: GridRun, point: Any) -> tuple[Any, float]:
-    """Vector (3,) to a place on the planned way a little ahead, and the length of the way; None if there is no way."""
+    """Return the vector (3,) to a place a little ahead on the planned way, and the way's length; None without a way."""
     grid = run.map.grid
     cell = tuple(int(c) for c in grid.cell(point))
     start = cell if grid.inside(cell) and not run.map.blocked()[grid.index(cell)] else _beside(run, point)
@@ -214,7 +214,7 @@ def _aim(run: GridRun, point: Any) -> tuple[Any, float]:
 
 
 def _beside(run: GridRun, point: Any, n: Any = None) -> Any:
-    """The free cell whose centre is nearest to a point within `AROUND` cells, None if all are blocked.
+    """Return the free cell whose centre is nearest to a point within `AROUND` cells, None if all are blocked.
 
     With a surface normal n only cells that lie away from the surface count: others may be behind it.
     """
@@ -256,7 +256,7 @@ def _remember(run: GridRun, point: Any, n: Any, last: Any) -> Any:
 
 
 def _leave(run: GridRun, point: Any, n: Any) -> None:
-    """Put the way off the surface on the trail: where the arm is, and the centre of the free cell beside it."""
+    """Put the way off the surface on the trail: where the arm is, and the centre of the free cell next to it."""
     cell = _beside(run, point, n)
     if cell is None:
         return

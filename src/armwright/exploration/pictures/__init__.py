@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Room."""
+"""Figures, film and report of an exploration."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of a run with the whole arm: the way in space, what was known after each contact, clearance, forces.
 
-What stands around an arm, as a picture sees it: outlines of shapes, and balls at felt places.
+The functions at the top project what stands around the arm into a picture: outlines of shapes, balls at felt places.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _ROUND = np.linspace(0.0, 2.0 * np.pi, 25)
 
 
 def seen(points: Any, view: Camera, turn: Any) -> Array:
-    """Places (m, 2) in the picture of points (m, 3) in the base frame."""
+    """Return the places (m, 2) in the picture of points (m, 3) in the base frame."""
     return view.project(np.asarray(points) @ turn[:3, :3].T + turn[:3, 3])[:, :2]
 
 
 def hull(points: Array) -> Array:
-    """Outline (k, 2) of flat points (m, 2)."""
+    """Return the outline (k, 2) of flat points (m, 2)."""
     from scipy.spatial import ConvexHull
 
     return np.asarray(points[ConvexHull(points).vertices])
 
 
 def outlines(world: World | None, view: Camera, turn: Any, level: float) -> list[Array]:
-    """Outlines of a world's shapes in the picture, the farthest first; endless cylinders stand on `level` [m]."""
+    """Return the outlines of a world's shapes, the farthest first; endless cylinders stand on `level` [m]."""
     found: list[tuple[float, Array]] = []
     for shape in world.shapes if world is not None else ():
         if isinstance(shape, HalfSpace):
@@ -86,7 +86,7 @@ def draw_outlines(axes: Any, shapes: list[Array], zorder: float = 2.6) -> None:
 
 
 def balls(points: Array, radius: float, view: Camera, turn: Any) -> list[Array]:
-    """Outlines (25, 2) of balls about points (m, 3)."""
+    """Return the outlines (25, 2) of balls about points (m, 3)."""
     circle = radius * np.stack([np.cos(_ROUND), np.sin(_ROUND)], axis=-1)
     return [centre + circle for centre in seen(points.reshape(-1, 3), view, turn)]
 
@@ -107,7 +107,7 @@ CAPTIONS = {
 
 
 def _view(run: ArmExploration) -> tuple[Camera, Any]:
-    """A camera that looks at where the arm works from the side, and the rotation that puts the arm upright."""
+    """Return a camera that looks at the arm's workspace from the side, and the rotation that puts the arm upright."""
     robot = run.recording.robot
     assert robot is not None
     turn = upright(robot)

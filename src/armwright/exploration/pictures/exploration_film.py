@@ -46,7 +46,7 @@ def film(
         run: the exploration.
         path: .gif; an existing file is replaced.
         frames: pictures in all, spread over the run.
-        fps: pictures shown in a second.
+        fps: pictures per second.
         size: pixels.
         camera: from where to look.
         progress: called with (pictures done, pictures in all).
@@ -130,7 +130,7 @@ def draw(
 
 
 def _squares(run: Exploration, index: int, view: Camera, turn: Any) -> list[Array]:
-    """Felt cells of a map as flat squares in the picture; balls at the felt places of a run with the whole arm."""
+    """Return felt cells of a map as flat squares in the picture; balls at felt places for the whole arm."""
     if isinstance(run, ArmExploration):
         known = run.touch_maps[min(index, len(run.touch_maps) - 1)]
         return balls(known.points[known.likely], RADIUS, view, turn)

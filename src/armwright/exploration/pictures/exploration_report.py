@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One HTML page about an exploration: the replay and every figure inside it, nothing loaded from elsewhere.
+"""The report of an exploration: one self-contained HTML page with the replay and every figure.
 
-An exploration as a replay: the arm among what it was never told, the map that grows, forces felt and true.
+`exploration_stage` makes the replay: the arm among its surroundings, the growing map, felt and true forces.
+`exploration_report` writes the page with sentence, table and figures.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def _forces(run: Exploration) -> Curves:
 
 
 def _cells(run: Exploration) -> Growing:
-    """Cells that were felt, after each contact; a cell can be cleared again."""
+    """Return the cells that were felt, after each contact; a cell can be cleared again."""
     grid = run.maps[0].grid
     felt = np.stack([np.asarray(known.felt) > 0 for known in run.maps])
     ever = np.argwhere(felt.any(axis=0))
@@ -79,7 +80,7 @@ def _cells(run: Exploration) -> Growing:
 
 
 def _places(run: ArmExploration) -> Growing:
-    """Places that were likely touched, after each contact: later contacts may make others likelier."""
+    """Return the places that were likely touched, after each contact; later contacts may make others likelier."""
     points: list[tuple[float, ...]] = []
     at: dict[tuple[float, ...], int] = {}
     shown = []
@@ -96,13 +97,13 @@ def _places(run: ArmExploration) -> Growing:
 
 
 def _times(run: Exploration, count: int) -> Array:
-    """From when on each of the maps held [s]: the first from the beginning, the others from their contact on."""
+    """Return from when on each of the maps held [s]: the first from the beginning, the others from their contact."""
     marks = [contact.time for contact in run.contacts][: count - 1]
     return np.array([float(run.recording.time[0]), *marks])[:count]
 
 
 def _arrows(run: Exploration) -> tuple[Arrows, ...]:
-    """Forces on the links, each drawn where it was felt and where it truly was."""
+    """Return the forces on the links, each drawn where it was felt and where it truly was."""
     time = run.recording.time
     felt, true = (np.full((len(time), 3), np.nan) for _ in range(2))
     for k, contact in enumerate(run.contacts):
@@ -125,7 +126,7 @@ def _arrows(run: Exploration) -> tuple[Arrows, ...]:
 
 
 def _endless(run: Exploration) -> tuple[float, float]:
-    """From where to where [m] endless cylinders are drawn: low posts about the map's level, not to hide the arm."""
+    """Return from where to where [m] endless cylinders are drawn: low posts at the map's level, not to hide the arm."""
     grid = run.maps[0].grid
     level = float(grid.origin[2]) if grid.dim == 2 else float(grid.centre(np.array(grid.shape) // 2)[2])
     return level - 0.5 * TALL, level + 0.5 * TALL
@@ -194,7 +195,7 @@ def exploration_report(
 
 
 def sentence(run: Exploration) -> str:
-    """What happened, for a person."""
+    """Return a sentence that says what happened."""
     m = run.metrics()
     touched = f"{m['contacts']} contact{'s' if m['contacts'] != 1 else ''}"
     if run.reached:
@@ -212,7 +213,7 @@ def _goal(run: Exploration) -> str:
 
 
 def place_of(contact: Contact) -> str:
-    """Where a contact was put on the map: a cell, or a place with how sure it is, and the likeliest link."""
+    """Return where a contact was put on the map: a cell, or a place with how sure it is, and the likeliest link."""
     if contact.places is None:
         return str(contact.cell)
     if not len(contact.places.points):
@@ -223,7 +224,7 @@ def place_of(contact: Contact) -> str:
 
 
 def contact_table(run: Exploration) -> str:
-    """One row per contact, truth beside estimate."""
+    """Return a table with one row per contact, estimate and truth."""
     heads = (
         "no.",
         "place" if isinstance(run, ArmExploration) else "cell",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of an exploration: maps after every contact, the path over the truth, forces, one contact close up.
+"""Figures of an exploration on a map: maps after every contact, the path over the truth, forces, one contact close up.
 
-A map laid flat for drawing: which axes are shown, where cells and shapes lie on them.
+`MapView` lays a map flat for drawing: which axes are shown, and where cells and shapes lie on them. `draw` makes every
+figure by name.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ class MapView:
     distance: tuple[Array, Array, Array] | None
 
     def flat(self, points: Any) -> Array:
-        """Coordinates (…, 2) of points (…, 3) in this view."""
+        """Return the coordinates (…, 2) of points (…, 3) in this view."""
         return np.asarray(np.asarray(points) @ self.axes.T)
 
     def cells(self, grid: GridMap) -> tuple[list[Array], list[Array]]:
-        """Squares (4, 2) of the felt cells, and of those swept free."""
+        """Return the squares (4, 2) of the felt cells, and of those swept free."""
         out = []
         felt, swept = np.asarray(grid.felt) > 0, np.asarray(grid.swept) > 0
         for mask in (felt, swept & ~felt):
@@ -69,7 +70,7 @@ class MapView:
 
 
 def plan_of(run: Exploration) -> list[MapView]:
-    """Views of a run's map: one of a 2-D map, two (from above and from the side) of a 3-D map."""
+    """Return the views of a run's map: one of a 2-D map, two (from above and from the side) of a 3-D map."""
     grid = run.maps[0].grid
     pairs: list[tuple[int, int]] = [(0, 1)] if grid.dim == 2 else [(0, 1), (0, 2)]
     return [_plan(run, pair) for pair in pairs]
@@ -111,7 +112,7 @@ def _raster(run: Exploration, axes: Array, pair: tuple[int, int], limits: Any, c
 
 
 def distance_field(world: World, points: Array) -> Array:
-    """Signed distance (…) [m] of points (…, 3) to the nearest shape but floors; meshes count as their boxes."""
+    """Return the signed distance (…) [m] of points (…, 3) to the nearest shape but floors; meshes count as boxes."""
     shapes = [
         shape.bounding_box() if isinstance(shape, Mesh) else shape
         for shape in world.shapes
@@ -129,7 +130,7 @@ def distance_field(world: World, points: Array) -> Array:
     return np.asarray(compile_function(nearest, {"p": (3,)}, name="nearest_shape")(points))
 
 
-MOST_MAPS = 15  # that one figure shows: five rows of three
+MOST_MAPS = 15  # maps in one figure: five rows of three
 FELT_FILL, SWEPT_FILL, TRUE_FILL, TRUE_EDGE = "#e8976b", "#dcebf5", "#b9c0c8", "#5f6975"
 ACTUAL, ESTIMATED, DESIRED = COLOURS[0], COLOURS[1], "#7a7a7a"
 
@@ -294,13 +295,13 @@ def _forces(run: Exploration, figure: Any, width: float) -> None:
 
 
 def _threshold(run: Exploration) -> float | None:
-    """The detector's threshold if it is one on the force."""
+    """Return the detector's threshold if it is one on the force."""
     gains = run.settings.get("detector_gains", {})
     return float(gains["threshold"]) if run.settings.get("detector") == "norm" and "threshold" in gains else None
 
 
 def shown_contact(run: Exploration) -> Contact | None:
-    """The first contact that really was one."""
+    """Return the first contact that really was one."""
     return next((c for c in run.contacts if np.isfinite(c.began)), None)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The registers through which a client of ur_rtde commands and is answered, and what every command does with them.
 
-With the asynchronous flag a move is done at once, and register 2 tells its progress: progress + 2¹⁵ running + 2¹⁶
-writes + 2²⁴ operation.
+An asynchronous move counts as done at once; register 2 tells its progress: progress + 2¹⁵ running + 2¹⁶ writes + 2²⁴
+operation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ READY, DONE = 1, 2
 
 
 class Desk:
-    """Where commands come in and answers go out.
+    """The place where commands come in and answers go out.
 
     Attributes:
         c: the controller. path: literal moves that were uploaded with the script.
@@ -48,11 +48,11 @@ class Desk:
 
     # registers
     def integer(self, k: int) -> int:
-        """Input integer register k of the client's range."""
+        """Return input integer register k of the client's range."""
         return self.c.registers.ints[self._int + k]
 
     def numbers(self, first: int, count: int = 6) -> list[float]:
-        """Input double registers from `first` on."""
+        """Return input double registers from `first` on."""
         return self.c.registers.doubles[self._float + first : self._float + first + count]
 
     def say(self, value: int, register: int = 0) -> None:
@@ -63,7 +63,7 @@ class Desk:
         """Set output double registers from `first` on.
 
         Raises:
-            InputError: there are not so many (a matrix, to a client that works in the upper range).
+            InputError: there are fewer registers (a matrix, to a client that works in the upper range).
         """
         at, out = self._float + first, self.c.registers.out_doubles
         if at + len(numbers) > len(out):
@@ -71,12 +71,12 @@ class Desk:
         out[at : at + len(numbers)] = [float(x) for x in numbers]
 
     def done(self) -> None:
-        """The command under way has been carried out."""
+        """Report that the command under way has been carried out."""
         self.say(DONE)
 
-    # what takes longer than a tick
+    # work that takes longer than a tick
     def ask(self, job: Callable[[], Any], then: Callable[[Any], None]) -> None:
-        """Work beside the clock; `then` gets the result, unless the program has ended or the job was refused."""
+        """Run a job outside the tick; `then` gets the result, unless the program has ended or the job was refused."""
         raise NotImplementedError
 
     def solve(self, pose: Array, then: Callable[[Array | None], None], near: Array | None = None) -> None:

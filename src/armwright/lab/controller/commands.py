@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of ur_rtde's script, group 1: moves, servoing, stopping, kinematics, settings. d: doubles, i: integers.
+"""Commands of ur_rtde's script: moves, servoing, stopping, kinematics, settings, torques, the arm's mathematics.
 
-Going after a TCP pose that is set again and again, at one tool speed (servoc).
-
-Commands of ur_rtde's script, group 3: servoC, the past, torques and the arm's mathematics.
+These are groups 1 and 3 of the script; `commands_compliant` has group 2. In the docstrings, d are double registers and
+i integer registers. `ToolServo` follows a TCP pose that is set again and again, at one tool speed (servoc).
 
 ur_rtde 1.6.5 sends joints, velocities and TCP with 67 to 71, but its script asks the controller without them: the
 answers are of the present state, here as there. Matrices are told by columns: registers 0 to 23, then 36 to 47.
@@ -39,7 +38,7 @@ def _joint_move(d: Desk) -> None:
 
 
 def _joint_move_to_pose(d: Desk) -> None:
-    """Movej to a TCP pose d0–5; the rest alike."""
+    """Movej to a TCP pose d0–5; speed, acceleration and asynchronous flag as for movej."""
     (v, a), pose = d.numbers(6, 2), moves.pose_goal(d.numbers(0))
     d.solve(pose, lambda q: d.move(moves.joint_move(d.c, d.c.reference, moves.reached(q, pose), v, a)))
 
@@ -52,7 +51,7 @@ def _line_move(d: Desk, *, is_pose: bool) -> None:
 
 
 def _move_path(d: Desk) -> None:
-    """The literal moves that were uploaded with the script, one after the other, with their blends."""
+    """Follow the literal moves that were uploaded with the script, one after the other, with their blends."""
     if not d.path:
         raise InputError("path: no moves came with the script")
     if moves.needs_inverse(d.path):
@@ -78,7 +77,7 @@ def _servo(d: Desk) -> None:
 
 
 def _servo_to_pose(d: Desk) -> None:
-    """Servol: a TCP pose d0–5 near where the arm is, reached by small steps; the rest alike."""
+    """Servol: a TCP pose d0–5 near where the arm is, reached by small steps; the rest as for servoj."""
     pose = moves.pose_goal(d.numbers(0))
     q, error = d.c.plant.towards(d.c.reference.q, pose, rounds=SERVO_ROUNDS)
     if not error < moves.NEAR:
@@ -87,7 +86,7 @@ def _servo_to_pose(d: Desk) -> None:
 
 
 def _stop_steering(d: Desk) -> None:
-    """End of speedj, speedl, servoj: deceleration d0."""
+    """End speedj, speedl or servoj: deceleration d0."""
     d.stop(d.numbers(0, 1)[0])
 
 
@@ -97,7 +96,7 @@ def _stop_move(d: Desk) -> None:
 
 
 def _inverse(d: Desk, *, near: bool) -> None:
-    """Joints of a pose d0–5, near d6–11 or near where the arm is."""
+    """Give the joints of a pose d0–5, near d6–11 or near where the arm is."""
     pose = moves.pose_goal(d.numbers(0))
 
     def answer(q: Array | None) -> None:
@@ -108,7 +107,7 @@ def _inverse(d: Desk, *, near: bool) -> None:
 
 
 def _has_inverse(d: Desk, *, near: bool) -> None:
-    """Whether there are such joints: i-out 1."""
+    """Say whether there are such joints: i-out 1."""
 
     def answer(q: Array | None) -> None:
         d.say(int(q is not None), 1)
@@ -127,7 +126,7 @@ def _near(d: Desk, given: bool) -> Array | None:
 
 
 def _joints_within_limits(d: Desk) -> None:
-    """Whether joints d0–5 can be reached: i-out 1."""
+    """Say whether joints d0–5 can be reached: i-out 1."""
     try:
         moves.joint_goal(d.c, d.numbers(0))
         d.say(1, 1)
@@ -137,30 +136,30 @@ def _joints_within_limits(d: Desk) -> None:
 
 
 def _forward(d: Desk) -> None:
-    """TCP pose of the arm as it is."""
+    """Give the TCP pose of the arm as it is."""
     d.give(d.c.plant.pose_of(np.array(d.c.plant.live.q)))
     d.done()
 
 
 def _forward_of(d: Desk) -> None:
-    """TCP pose at joints d0–5 with the TCP d6–11."""
+    """Give the TCP pose at joints d0–5 with the TCP d6–11."""
     d.give(d.c.plant.pose_of(np.array(d.numbers(0)), np.array(d.numbers(6))))
     d.done()
 
 
 def _flange_pose(d: Desk) -> None:
-    """Pose of the flange as it is."""
+    """Give the pose of the flange as it is."""
     d.give(d.c.plant.pose_of(np.array(d.c.plant.live.q), np.zeros(6)))
 
 
 def _target_waypoint(d: Desk) -> None:
-    """TCP pose of the reference."""
+    """Give the TCP pose of the reference."""
     d.give(d.c.target_pose())
     d.done()
 
 
 def _pose_trans(d: Desk) -> None:
-    """Pose d6–11 seen through pose d0–5."""
+    """Give the pose d6–11 transformed by the pose d0–5."""
     a, b = np.array(d.numbers(0)), np.array(d.numbers(6))
     R = exp_so3(a[3:])
     d.give(np.concatenate([a[:3] + R @ b[:3], log_so3(R @ exp_so3(b[3:]))]))
@@ -168,14 +167,14 @@ def _pose_trans(d: Desk) -> None:
 
 
 def _set_payload(d: Desk) -> None:
-    """Mass d0, centre d1–3; an inertia is taken as that of a point."""
+    """Set mass d0, centre d1–3; an inertia is taken as that of a point."""
     mass, *centre = d.numbers(0, 4)
     d.c.plant.told(mass, np.array(centre))
     d.done()
 
 
 def _set_tcp(d: Desk) -> None:
-    """Pose at the flange d0–5."""
+    """Set the TCP's pose at the flange d0–5."""
     tcp = np.array(d.numbers(0))
     if not np.isfinite(tcp).all() or np.abs(tcp[:3]).max() > 2.0:
         raise InputError("tcp: a pose within 2 m of the flange needed")
@@ -193,24 +192,24 @@ def _protective_stop(d: Desk) -> None:
 
 
 def _set_watchdog(d: Desk) -> None:
-    """Least frequency of commands d0 [1/s]."""
+    """Set the least frequency of commands d0 [1/s]."""
     d.watch(d.numbers(0, 1)[0])
     d.done()
 
 
 def _torques(d: Desk) -> None:
-    """Joint torques beyond what the arm's own motion needs: the observer's."""
+    """Give the joint torques beyond what the arm's own motion needs: the observer's."""
     d.give(d.c.plant.live.outputs["tau_ext"])
 
 
 def _is_steady(d: Desk) -> None:
-    """Whether the arm has stood still for a while: i-out 1."""
+    """Say whether the arm has stood still for a while: i-out 1."""
     d.say(int(d.c.steady >= STEADY), 1)
     d.done()
 
 
 def _step_time(d: Desk) -> None:
-    """Of a program [s]."""
+    """Give the step time of a program [s]."""
     d.give([TICK if d.c.e_series else 4 * TICK])
 
 
@@ -220,7 +219,7 @@ def _end(d: Desk) -> None:
 
 
 def accepted(d: Desk) -> None:
-    """A setting that changes nothing here."""
+    """Accept a setting that changes nothing here."""
     d.done()
 
 
@@ -263,12 +262,12 @@ GROUP_1: dict[int, Callable[[Desk], None]] = {
 }
 
 
-TURN = 4.0  # [rad/m]: turning may be so many times faster than moving
+TURN = 4.0  # [rad/m] ratio of the fastest turning to the fastest moving
 THERE = 1e-7  # [m, rad]
 
 
 def _towards(way: Array, speed: Array, v: float, a: float) -> Array:
-    """The speed after a tick: it turns towards `way` and keeps v until it has to brake, changing by at most a dt."""
+    """Return the speed after a tick: towards `way`, at v until it must brake, changing by at most a dt."""
     left = float(np.linalg.norm(way))
     brake = a * DT * (np.sqrt(0.25 + 2.0 * left / (a * DT * DT)) - 0.5)  # stops at the goal in whole ticks
     wanted = way / left * min(v, brake, left / DT) if left > 0.0 else np.zeros(3)
@@ -278,7 +277,7 @@ def _towards(way: Array, speed: Array, v: float, a: float) -> Array:
 
 
 class ToolServo(TcpMotion):
-    """Towards the last target at constant tool speed; a new target is turned to in an arc of radius v²/a."""
+    """Motion towards the last target at constant tool speed; to a new target it turns in an arc of radius v²/a."""
 
     def __init__(self, start: Reference, pose: Array, towards: Towards) -> None:
         super().__init__(start, towards)
@@ -288,7 +287,7 @@ class ToolServo(TcpMotion):
         self._v, self._a = 0.25, 1.2
 
     def aim(self, pose: Array, v: float, a: float) -> None:
-        """A new target (6,), speed [m/s] and acceleration [m/s²]."""
+        """Set a new target (6,), speed [m/s] and acceleration [m/s²]."""
         self._goal, self._goal_R, self._v, self._a = pose[:3], exp_so3(pose[3:]), v, a
 
     def step(self, scale: float) -> tuple[Reference, bool]:
@@ -308,7 +307,7 @@ LOWER, UPPER = 24, 36  # numbers in the lower range of registers, first register
 
 
 def _servo_circular(d: Desk) -> None:
-    """Servoc: TCP pose d0–5, speed d6, acceleration d7; a blend radius d8 has no use, the way turns smoothly anyway."""
+    """Servoc: TCP pose d0–5, speed d6, acceleration d7; the blend radius d8 has no use, as the way is smooth."""
     pose, (v, a) = moves.pose_goal(d.numbers(0)), d.numbers(6, 2)
     motion = d.c.motion
     if not (d.c.moving and isinstance(motion, ToolServo)):
@@ -319,12 +318,12 @@ def _servo_circular(d: Desk) -> None:
 
 
 def _history(d: Desk) -> None:
-    """Joints i1 steps ago."""
+    """Give the joints i1 steps ago."""
     d.give(d.c.past(d.integer(1)))
 
 
 def _direct_torque(d: Desk) -> None:
-    """Torques d0–5 beyond gravity, parts of viscous d6–11 and dry friction d12–17 that are carried for the client."""
+    """Apply torques d0–5 beyond gravity; shares d6–11 of viscous and d12–17 of dry friction are compensated."""
     torque = moves.six(d.numbers(0), "torque", 1000.0)
     viscous, coulomb = (moves.six(d.numbers(k), "friction scale", 1.0) for k in (6, 12))
     motion = d.c.motion

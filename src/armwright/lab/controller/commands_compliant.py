@@ -18,12 +18,12 @@ from armwright.spatial.rotations import exp_so3
 if TYPE_CHECKING:
     from armwright.lab.controller.command_registers import Desk
 
-DEFAULT_GAIN = 0.5  # that ur_rtde's script sets for force mode
+DEFAULT_GAIN = 0.5  # what ur_rtde's script sets for force mode
 NEAR_SINGULAR, SINGULAR = 0.05, 0.01
 
 
 def _force_mode(d: Desk) -> None:
-    """Type i1, selection i2–7, frame d0–5, wrench d6–11, limits d12–17."""
+    """Force mode: type i1, selection i2–7, frame d0–5, wrench d6–11, limits d12–17."""
     selection = np.array([d.integer(2 + k) != 0 for k in range(6)])
     motion = d.c.motion
     if not (d.c.moving and isinstance(motion, ForceMode)):
@@ -34,7 +34,7 @@ def _force_mode(d: Desk) -> None:
 
 
 def _force_gain(d: Desk) -> None:
-    """Gain of force mode d0, 0 to 2."""
+    """Set the gain of force mode d0, 0 to 2."""
     gain = d.numbers(0, 1)[0]
     if not 0.0 <= gain <= 2.0:
         raise InputError(f"force mode: a gain of 0 to 2, got {gain}")
@@ -56,13 +56,13 @@ def _zero_sensor(d: Desk) -> None:
 
 
 def _teach(d: Desk) -> None:
-    """The arm follows the hand; all axes."""
+    """Let the arm follow the hand, along all axes."""
     d.c.begin(FreeDrive(d.c))
     d.done()
 
 
 def _free_drive(d: Desk) -> None:
-    """The arm follows the hand along the axes i1–6 of the frame d0–5; all axes: as a whole."""
+    """Let the arm follow the hand along the axes i1–6 of the frame d0–5; with all axes, as a whole."""
     free = np.array([d.integer(1 + k) != 0 for k in range(6)], dtype=np.float64)
     frame = moves.six(d.numbers(0), "free drive: frame", 13.0)
     d.c.begin(FreeDrive(d.c) if free.all() else AxesFreeDrive(d.c, free, exp_so3(frame[3:])))
@@ -70,14 +70,14 @@ def _free_drive(d: Desk) -> None:
 
 
 def _free_drive_status(d: Desk) -> None:
-    """i-out 1: 0 normal, 1 near a singularity, 2 too close to it, by the least singular value of the Jacobian."""
+    """Say, i-out 1: 0 normal, 1 near a singularity, 2 too close, by the Jacobian's least singular value."""
     least = np.linalg.svd(d.c.plant.model().jacobian, compute_uv=False)[-1]
     d.say(int(least < NEAR_SINGULAR) + int(least < SINGULAR), 1)
     d.done()
 
 
 def _jog(d: Desk) -> None:
-    """TCP speed d0–5, feature d6 (0 base, 1 tool, 2 custom d8–13), acceleration d7."""
+    """Jog at TCP speed d0–5, feature d6 (0 base, 1 tool, 2 custom d8–13), acceleration d7."""
     speed, (feature, a) = np.array(d.numbers(0)), d.numbers(6, 2)
     turns = {0: np.zeros(3), 1: d.c.target_pose()[3:], 2: np.array(d.numbers(8))[3:]}
     if round(feature) not in turns:
@@ -91,7 +91,7 @@ def _stop_jog(d: Desk) -> None:
 
 
 def _tool_contact(d: Desk) -> None:
-    """i-out 1: 1 if something pushes against direction d0–2, else 0."""
+    """Say, i-out 1: 1 if something pushes against direction d0–2, else 0."""
     d.say(int(d.c.touched(np.array(d.numbers(0, 3)))), 1)
 
 
@@ -113,7 +113,7 @@ def _read_contact(d: Desk) -> None:
 
 
 def _until_contact(d: Desk) -> None:
-    """TCP speed d0–5 until something pushes against direction d6–8; acceleration d12."""
+    """Move at TCP speed d0–5 until something pushes against direction d6–8; acceleration d12."""
     motion = UntilContact(d.c, np.array(d.numbers(0)), d.numbers(12, 1)[0], np.array(d.numbers(6, 3)))
     d.c.begin(motion, d.done)
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions without a goal: the arm follows a hand, or torques that a client commands.
+"""Motions that yield to the world: force mode, jogging, moving until a contact, free drive, torques from a client.
 
-Both use the servo as it is: where the reference is the state itself, its law is the model of the arm,
-τ = M q̈_r + C q̇ + g + friction, so q̈_r chooses the torque.
-
-Motions of the tool that heed what it touches: force mode, jogging, moving until a contact.
+Free drive and direct torques use the servo as it is: where the reference is the state itself, its law is the model of
+the arm, τ = M q̈_r + C q̇ + g + friction, so q̈_r chooses the torque.
 """
 
 from __future__ import annotations
@@ -24,14 +22,14 @@ if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
     from armwright.types import Array
 
-UNCLEAR = 1e-3  # a direction shorter than this is none [m, m/s]
+UNCLEAR = 1e-3  # a shorter vector has no direction [m, m/s]
 STOP_AT_CONTACT, RETREAT_SPEED, RETREAT_ACCELERATION = 3.0, 0.2, 2.0  # of the joints [rad/s², rad/s, rad/s²]
 GIVE = np.array([2e-3] * 3 + [2e-2] * 3)
-"""Speed for each newton or newton metre that is missing [m/s/N, rad/s/(N m)]."""
+"""Speed per missing newton or newton metre [m/s/N, rad/s/(N m)]."""
 
 
 def force_axes(kind: int, frame: Array, place: Array, speed: Array, last: Array) -> Array:
-    """Axes (3, 3) in which a force mode of type 1, 2 or 3 works, from its task frame (6,), TCP and its speed (3,).
+    """Return the axes (3, 3) of a force mode of type 1, 2 or 3, from its task frame (6,), TCP and its speed (3,).
 
     1: y points from the TCP to the frame's origin. 2: the frame's own. 3: x is along the TCP's speed in the frame's
     x-y plane. Where that has no direction, `last` stays.
@@ -70,7 +68,7 @@ class ForceMode(ToolSpeed):
         self._wrench, self._limits, self._gain = np.zeros(6), np.zeros(6), 1.0
 
     def aim(self, free: Array, kind: int, frame: Array, wrench: Array, limits: Array, gain: float = 1.0) -> None:
-        """New selection (6,), type (see `force_axes`), task frame (6,), wrench (6,), speed limits (6,) and gain."""
+        """Set selection (6,), type (see `force_axes`), task frame (6,), wrench (6,), speed limits (6,) and gain."""
         if not all(np.isfinite(part).all() for part in (frame, wrench, limits)) or np.abs(frame).max() > 13.0:
             raise InputError("force mode: frame, wrench and limits must be finite")
         if kind not in (1, 2, 3):
@@ -121,7 +119,7 @@ class UntilContact(Jog):
 
 
 def back_from_contact(c: Controller) -> Motion:
-    """Brake, then return to where the arm is now."""
+    """Return a motion that brakes, then returns to where the arm is now."""
     q = np.array(c.plant.live.q)
 
     def back(at: Reference) -> Motion:
@@ -130,12 +128,12 @@ def back_from_contact(c: Controller) -> Motion:
     return Chain([lambda at: brake(at, STOP_AT_CONTACT), back], c.reference)
 
 
-DAMPING = 0.2  # of free drive: part of the speed that the servo holds against
+DAMPING = 0.2  # of free drive: share of the speed that the servo resists
 SILENCE = 0.02  # [s] without a new torque, after which the arm brakes
 
 
 class FreeDrive:
-    """The reference follows the arm: gravity and friction are carried, a hand moves the rest."""
+    """Free drive: the reference follows the arm; gravity and friction are carried, a hand moves the rest."""
 
     def __init__(self, controller: Controller) -> None:
         self._live = controller.plant.live
@@ -148,10 +146,10 @@ class FreeDrive:
 
 
 class AxesFreeDrive(TcpMotion):
-    """The same along chosen axes of a frame only; along the others the TCP stays on the line or plane of its start."""
+    """Free drive along chosen axes of a frame; along the others the TCP stays on the line or plane of its start."""
 
     def __init__(self, controller: Controller, free: Array, R: Array) -> None:
-        """`free` (6,) of zeros and ones, linear first; R (3, 3): axes of the frame."""
+        """Take `free` (6,) of zeros and ones, linear first, and R (3, 3), the axes of the frame."""
         super().__init__(controller.reference, controller.plant.towards)
         self._plant = controller.plant
         self._plant.rest()
@@ -172,7 +170,7 @@ class AxesFreeDrive(TcpMotion):
 
 
 class DirectTorque:
-    """Torques beyond gravity at the joints (direct_torque); the arm brakes when no new ones come."""
+    """Torques at the joints beyond gravity (direct_torque); the arm brakes when no new ones come."""
 
     def __init__(self, controller: Controller) -> None:
         self._plant, self._left = controller.plant, 0.0
@@ -182,7 +180,7 @@ class DirectTorque:
         self._dead_zone = np.array([max(j.friction.dead_zone, SMOOTH) for j in self._plant.robot.joints])
 
     def aim(self, torque: Array, viscous: Array, coulomb: Array) -> None:
-        """New torques (6,) [N m]; which parts (6,) of viscous and dry friction are carried."""
+        """Set torques (6,) [N m], and which shares (6,) of viscous and dry friction are compensated."""
         self._torque, self._viscous, self._coulomb = torque, viscous, coulomb
         self._left, self._stop = SILENCE, None
 
@@ -195,7 +193,7 @@ class DirectTorque:
                 self._stop = brake(Reference(q, qd, np.zeros(6)), 10.0)
             return self._stop.step(scale)
         tree, model = self._plant.robot.tree, self._plant.model()
-        # the servo carries all of the friction, and near rest more than there is; here never more than the part
+        # the servo compensates all of the friction, and near rest too much; here never more than the share
         carried = self._coulomb * np.sign(qd) * np.clip(2.0 * np.abs(qd) / self._dead_zone - 2.0, 0.0, 1.0)
         dry = np.tanh(qd / SMOOTH) - carried
         torque = self._torque - model.coriolis - (1.0 - self._viscous) * (tree.viscous @ qd) - tree.coulomb * dry

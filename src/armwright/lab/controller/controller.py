@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller itself: state, motion under way, safety; one tick of 2 ms at a time. Sockets are elsewhere.
+"""`Controller`: state, motion under way and safety of a virtual UR, one tick of 2 ms at a time; sockets are elsewhere.
 
-The controller's one state and every way from one to another; what is not listed is refused.
-
-Work that a tick cannot wait for, such as inverse kinematics: done in a thread beside the clock, answered in a tick.
-
-A pose out of reach takes the search some hundred milliseconds. The command that asked stays under way until then.
-
-Inputs and outputs that clients share with the controller: registers, digital and analogue lines, who owns what.
+`ControllerState` and `after` are its one state and every transition; what is not listed is refused. `Solver` does work
+that a tick cannot wait for, such as inverse kinematics (a pose out of reach takes some hundred milliseconds): in a
+thread next to the clock, answered in a tick; the command that asked stays under way until then. `Registers` are the
+inputs and outputs that clients share with the controller: registers, digital and analogue lines, and who owns what.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ControllerState(Enum):
-    """What the arm is ready to do."""
+    """States: what the arm is ready to do."""
 
     OFF = "power off"
     IDLE = "brakes on"
@@ -42,7 +39,7 @@ class ControllerState(Enum):
 
 
 class ControllerEvent(Enum):
-    """What may happen to it."""
+    """Events that may change the state."""
 
     POWER_ON = "power on"
     POWER_OFF = "power off"
@@ -94,7 +91,7 @@ SAFETY_MODES = {ControllerState.STOPPED: 3, ControllerState.FAULT: 9}
 
 
 def after(state: ControllerState, event: ControllerEvent) -> ControllerState | None:
-    """The state that follows, or None if the event is refused."""
+    """Return the state that follows, or None if the event is refused."""
     return EDGES.get((state, event))
 
 
@@ -102,7 +99,7 @@ MOST_JOBS = 64
 
 
 class Solver:
-    """Jobs one after the other; a thread lives only while there are some."""
+    """Runs jobs one after the other; its thread lives only while there are some."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -113,12 +110,12 @@ class Solver:
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is still to come."""
+        """Return whether an answer is still to come."""
         with self._lock:
             return bool(self._jobs or self._answers)
 
     def ask(self, job: Callable[[], Any], then: Callable[[Any], None]) -> None:
-        """Run `job` elsewhere; `then` gets its result, or the `ArmwrightError` that it raised, from `deliver`.
+        """Run `job` in the thread; `deliver` passes its result, or the `ArmwrightError` that it raised, to `then`.
 
         Raises:
             InputError: too many are waiting.
@@ -135,13 +132,13 @@ class Solver:
         """Give the answers that have come; called by the tick."""
         while self._answers:
             with self._lock:
-                if not self._answers:  # forgotten meanwhile
+                if not self._answers:  # dropped in the meantime
                     return
                 answer = self._answers.popleft()
             answer()
 
     def forget(self) -> None:
-        """Nobody waits any more: what is under way ends unheard."""
+        """Drop all answers: what is under way ends unheard."""
         with self._lock:
             self._jobs.clear()
             self._answers.clear()
@@ -201,7 +198,7 @@ class Registers:
         self._owners = {name: who for name, who in self._owners.items() if who is not owner}
 
     def write(self, values: Mapping[str, Any]) -> None:
-        """Take inputs; what is not finite is ignored."""
+        """Write inputs; what is not finite is ignored."""
         for name, value in values.items():
             if name.startswith("input_int_register_"):
                 self.ints[int(name[19:])] = value
@@ -240,14 +237,14 @@ HISTORY = 1000  # steps of the controller whose joints are remembered
 
 
 class ScriptProgram(Protocol):
-    """What runs while the controller plays."""
+    """A program that runs while the controller plays."""
 
     def tick(self) -> None:
         """Go on by one tick."""
 
 
 def version_of(software: str | None, e_series: bool) -> tuple[int, int, int, int]:
-    """The version that is reported: major, minor, bugfix, build; 3.15.8 for CB3 and 5.11.6 for e-Series by default.
+    """Return the reported version: major, minor, bugfix, build; by default 3.15.8 for CB3 and 5.11.6 for e-Series.
 
     Raises:
         InputError: no version, or one of the other series.
@@ -300,22 +297,22 @@ class Controller:
         self.most_speed = np.array([limit.velocity for limit in limits])
         self.most_acceleration = np.minimum(np.array([limit.acceleration for limit in limits]), 40.0)
 
-    # what RTDE connections need
+    # for RTDE connections
     def claim(self, names: tuple[str, ...], owner: object) -> bool:
         """See `Registers.claim`."""
         return self.registers.claim(names, owner)
 
     def release(self, owner: object) -> None:
-        """A client has gone: its inputs are free. What it commanded goes on, as on a real controller."""
+        """Free the inputs of a client that has gone. What it commanded goes on, as on a real controller."""
         self.registers.release(owner)
 
     def write_inputs(self, values: Mapping[str, Any]) -> None:
-        """Inputs from a client."""
+        """Write the inputs that come from a client."""
         self.registers.write(values)
 
     @property
     def time(self) -> float:
-        """Controller time [s]."""
+        """Return the controller time [s]."""
         return self.ticks * TICK
 
     def handle(self, event: ControllerEvent) -> bool:
@@ -367,11 +364,11 @@ class Controller:
 
     @property
     def may_move(self) -> bool:
-        """Whether a move would be obeyed."""
+        """Return whether a move would be obeyed."""
         return self.state in (ControllerState.READY, ControllerState.PLAYING)
 
     def tick(self) -> None:
-        """One tick: answers, program, motion, safety, arm."""
+        """Advance by one tick: answers, program, motion, safety, arm."""
         self.solver.deliver()
         if self.program is not None and self.state is ControllerState.PLAYING:
             self.program.tick()
@@ -404,7 +401,7 @@ class Controller:
         except PathLostError as lost:
             self.protective_stop(str(lost))
             return
-        except ArmwrightError as error:  # the next move of a program cannot be
+        except ArmwrightError as error:  # the next move of a program cannot be made
             self.messages.append(f"program ended: {error}")
             self.handle(ControllerEvent.STOP)
             return
@@ -427,22 +424,22 @@ class Controller:
                 told()
 
     def touched(self, direction: Array) -> bool:
-        """Whether the observer feels the world push against a direction (3,); against any, if it is zero."""
+        """Return whether the observer feels the world push against a direction (3,); any direction, if it is zero."""
         force = self.plant.look().force[:3] - self.ft_offset[:3]
         size = float(np.linalg.norm(direction))
         felt = -float(force @ direction) / size if size > 0.0 else float(np.linalg.norm(force))
         return felt > TOUCH
 
     def past(self, steps: int) -> Array:
-        """Joints (6,) that the arm had so many of the controller's steps ago.
+        """Return the joints (6,) that the arm had `steps` of the controller's steps ago.
 
         Raises:
-            InputError: before what is kept.
+            InputError: that is longer ago than is kept.
         """
         if not 0 <= steps < HISTORY:
             raise InputError(f"history: 0 to {HISTORY - 1} steps are kept, got {steps}")
         return np.array(self._history[(self._kept - steps) % HISTORY])
 
     def target_pose(self) -> Array:
-        """TCP pose (6,) of the reference."""
+        """Return the TCP pose (6,) of the reference."""
         return self.plant.pose_of(self.reference.q)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions of the controller, each a reference that is asked once a tick where to be.
+"""Motions of the controller: each is a reference that every tick asks where to be.
 
 A motion starts from the reference before it (position and velocity), so that one can take over from another.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 DT = 0.002  # of a tick [s]
-LOOK_AHEAD = 0.02  # way between two looks at where a line ends [m, or 4 rad]
+LOOK_AHEAD = 0.02  # distance between two checks of where a line ends [m, or 4 rad]
 LOST = 1e-3  # error of the inverse kinematics at which a Cartesian motion gives up [m, rad]
 Towards = Callable[["Array", "Array"], "tuple[Array, float]"]
 """(q, pose) → configuration near q that reaches the TCP pose, and the error left."""
@@ -36,7 +36,7 @@ class Motion(Protocol):
 
 
 def trapezoid(length: float, v: float, a: float, t: float) -> tuple[float, float, float, float]:
-    """Way, speed and acceleration at t of a rest-to-rest profile over `length` ≥ 0, and its duration [s]."""
+    """Return distance, speed and acceleration at t of a rest-to-rest profile over `length` ≥ 0, and its duration."""
     if length <= 0.0:
         return 0.0, 0.0, 0.0, 0.0
     rise = min(v / a, float(np.sqrt(length / a)))
@@ -53,29 +53,29 @@ def trapezoid(length: float, v: float, a: float, t: float) -> tuple[float, float
 
 
 class Hold:
-    """Stay."""
+    """Stay at the reference."""
 
     def __init__(self, q: Array) -> None:
         self._at = Reference(q.copy(), np.zeros_like(q), np.zeros_like(q))
 
     def step(self, scale: float) -> tuple[Reference, bool]:
-        """The same for ever."""
+        """Return the same reference for ever."""
         return self._at, True
 
 
 class Stretch:
-    """A way from rest to rest under a trapezoid of speed; what a blend needs to know of it."""
+    """A path from rest to rest under a trapezoid of speed; what a blend needs to know of it."""
 
     def __init__(self, length: float, v: float, a: float) -> None:
         self._length, self._v, self._a, self._t = length, v, a, 0.0
 
     @property
     def left(self) -> float:
-        """Time to its end at full speed [s]."""
+        """Return the time to its end at full speed [s]."""
         return trapezoid(self._length, self._v, self._a, 0.0)[3] - self._t
 
     def last(self, time: float, most_v: float, most_a: float) -> None:
-        """Take so long [s], ramps of a quarter each, or as long as the limits make it."""
+        """Make it take `time` [s], with ramps of a quarter each, or as long as the limits demand."""
         self._v = min(self._length / (0.75 * time), most_v) or self._v
         self._a = min(self._v / (0.25 * time), most_a)
 
@@ -84,15 +84,15 @@ class Stretch:
         raise NotImplementedError
 
     def end(self) -> Array:
-        """Joints (n,) at its end."""
+        """Return the joints (n,) at its end."""
         raise NotImplementedError
 
     def distance(self, s: float, *, last: bool) -> float:
-        """How far the TCP is from the beginning, or the end, when s of the length is past, or left [m]."""
+        """Return how far the TCP is from the beginning (or end) when s of the length is past (or left) [m]."""
         raise NotImplementedError
 
     def time_within(self, radius: float, *, last: bool = False) -> float:
-        """Time for the first (last) part that stays within `radius` [m], on the ramp and in its half of the way [s]."""
+        """Return the time of the first (last) part that stays within `radius` [m], on the ramp, in its half [s]."""
         low, high = 0.0, 0.5 * min(self._length, self._v * self._v / self._a)
         if high <= 0.0:
             return 0.0
@@ -105,10 +105,10 @@ class Stretch:
 
 
 class JointMove(Stretch):
-    """Straight in joint space, all joints together; v and a are of the leading axis (movej)."""
+    """A straight motion in joint space, all joints together; v and a are those of the leading axis (movej)."""
 
     def __init__(self, start: Array, goal: Array, v: float, a: float, place: Callable[[Array], Array]) -> None:
-        """`place`: joints → position (3,) of the TCP, for blends."""
+        """Take the goal; `place`: joints → position (3,) of the TCP, for blends."""
         self._start, self._way, self._place = start.copy(), goal - start, place
         super().__init__(float(np.abs(self._way).max()), v, a)
 
@@ -131,13 +131,13 @@ class JointMove(Stretch):
 
 
 class TcpMotion:
-    """Follow TCP poses by small steps of the inverse kinematics; joint speeds by differences."""
+    """Follows TCP poses by small steps of the inverse kinematics; joint speeds by differences."""
 
     def __init__(self, start: Reference, towards: Towards) -> None:
         self.q, self._qd, self._towards = np.array(start.q), np.array(start.qd), towards
 
     def follow(self, pose: Array) -> Reference:
-        """The joints at the next pose."""
+        """Return the joints at the next pose."""
         q, error = self._towards(self.q, pose)
         if not error <= LOST:
             raise PathLostError(f"the path leaves what the joints can follow by {error:.2g} m or rad")
@@ -227,7 +227,7 @@ class ToolSpeed(TcpMotion):
 
 
 class JointServo:
-    """Go after a target that is set again and again (servoj): a critically damped filter with limits.
+    """Follows a target that is set again and again (servoj): a critically damped filter with limits.
 
     The filter's frequency is that of the look-ahead time, raised by the gain: ω = (2/lookahead) √(gain/300).
     """
@@ -238,7 +238,7 @@ class JointServo:
         self._goal, self._w, self._left = self.q, 20.0, 0.0
 
     def aim(self, goal: Array, time: float, lookahead: float, gain: float) -> None:
-        """A new target; it counts for `time` and 0.1 s more, then the arm brakes."""
+        """Set a new target; it counts for `time` and 0.1 s more, then the arm brakes."""
         lookahead, gain = float(np.clip(lookahead, 0.03, 0.2)), float(np.clip(gain, 100.0, 2000.0))
         self._w = 2.0 / lookahead * float(np.sqrt(gain / 300.0))
         self._goal, self._left = np.array(goal), time + 0.1
@@ -258,5 +258,5 @@ class JointServo:
 
 
 def brake(start: Reference, deceleration: float) -> JointSpeed:
-    """Come to rest (stopj)."""
+    """Return a motion that comes to rest (stopj)."""
     return JointSpeed(start, np.zeros_like(start.q), deceleration, 0.0)

@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
     from armwright.types import Array
 
-REACH = 3.0  # [m]: positions beyond are refused unseen
+REACH = 3.0  # [m]: positions beyond are refused without a search
 MOST_ANGLE = 4.0 * np.pi
-LEAST_WAY = 1e-6  # between two points of a course [m]
-BACK = -0.985  # cosine between two legs of a course that are nearly opposite: no arc fits in
+LEAST_WAY = 1e-6  # [m] between two points of a course
+BACK = -0.985  # cosine between two legs of a course that are nearly opposite: no arc fits
 MOST_RADIUS = 2.0  # of a blend [m]
 NEAR = 1e-6  # error of a pose that counts as reached [m, rad]
 TO_A_GOAL = ("movej", "movel", "movep")
 
 
 def six(numbers: Sequence[float], what: str, most: float) -> Array:
-    """Six finite numbers within ±most."""
+    """Return six finite numbers within ±most."""
     values = np.array(numbers, dtype=np.float64)
     if values.shape != (6,) or not np.isfinite(values).all() or np.abs(values).max() > most:
         raise InputError(f"{what}: six numbers within ±{most:g} needed")
@@ -47,7 +47,7 @@ def six(numbers: Sequence[float], what: str, most: float) -> Array:
 
 
 def pose_goal(goal: Sequence[float]) -> Array:
-    """A TCP pose that may be within reach."""
+    """Return a TCP pose that may be within reach."""
     pose = six(goal, "pose", max(REACH, MOST_ANGLE))
     if np.abs(pose[:3]).max() > REACH:
         raise InputError(f"pose: no arm reaches {np.round(pose[:3], 3).tolist()}")
@@ -55,7 +55,7 @@ def pose_goal(goal: Sequence[float]) -> Array:
 
 
 def joint_goal(c: Controller, goal: Sequence[float]) -> Array:
-    """Joints within their range."""
+    """Return joints within their range."""
     q = six(goal, "joints", MOST_ANGLE)
     robot = c.plant.robot
     if (q > robot.upper).any() or (q < robot.lower).any():
@@ -64,7 +64,7 @@ def joint_goal(c: Controller, goal: Sequence[float]) -> Array:
 
 
 def reached(found: Array | None, pose: Array) -> Array:
-    """The configuration that was found.
+    """Return the configuration that was found.
 
     Raises:
         InputError: there is none.
@@ -75,7 +75,7 @@ def reached(found: Array | None, pose: Array) -> Array:
 
 
 def rates(c: Controller, v: float, a: float, tool: bool) -> tuple[float, float]:
-    """Speed and acceleration within (0, limit]."""
+    """Return speed and acceleration within (0, limit]."""
     most_v, most_a = (3.0, 150.0) if tool else (float(c.most_speed.min()), float(c.most_acceleration.max()))
     if not (np.isfinite(v) and np.isfinite(a) and v > 0.0 and a > 0.0):
         raise InputError(f"speed and acceleration must be > 0, got {v} and {a}")
@@ -83,17 +83,17 @@ def rates(c: Controller, v: float, a: float, tool: bool) -> tuple[float, float]:
 
 
 def joint_move(c: Controller, start: Reference, q: Array, v: float, a: float) -> JointMove:
-    """Movej."""
+    """Return the motion of a movej."""
     return JointMove(start.q, q, *rates(c, v, a, tool=False), lambda at: c.plant.pose_of(at)[:3])
 
 
 def line_move(c: Controller, start: Reference, pose: Array, v: float, a: float) -> LineMove:
-    """Movel."""
+    """Return the motion of a movel."""
     return LineMove(start, c.plant.pose_of(start.q), pose, *rates(c, v, a, tool=True), c.plant.towards)
 
 
 def tool_speed(c: Controller, start: Reference, speed: Sequence[float], a: float, time: float) -> ToolSpeed:
-    """Speedl; a time of 0 counts for a second."""
+    """Return the motion of a speedl; a time of 0 counts for a second."""
     wanted, (_, a) = six(speed, "speed", 10.0), rates(c, 1.0, a, tool=True)
     motion = ToolSpeed(start, c.plant.pose_of(start.q), wanted, a, time if time > 0.0 else 1.0, c.plant.towards)
     motion.take_over(c.motion)
@@ -101,7 +101,7 @@ def tool_speed(c: Controller, start: Reference, speed: Sequence[float], a: float
 
 
 def joint_speed(c: Controller, start: Reference, speed: Sequence[float], a: float, time: float) -> JointSpeed:
-    """Speedj; joints faster than their limit are limited, a time of 0 counts for a second."""
+    """Return the motion of a speedj; joint speeds are clipped to their limits, a time of 0 counts for a second."""
     wanted = np.clip(six(speed, "speed", 100.0), -c.most_speed, c.most_speed)
     return JointSpeed(start, wanted, rates(c, 1.0, a, tool=False)[1], time if time > 0.0 else 1.0)
 
@@ -116,7 +116,7 @@ def servo_joints(c: Controller, goal: Array, time: float, lookahead: float, gain
 
 
 def _first(call: Call) -> tuple[Sequence[float], bool]:
-    """The six numbers that come first, and whether they are a pose."""
+    """Return the first six numbers, and whether they are a pose."""
     first = call.values[0] if call.values else call.named.get("pose", call.named.get("q", call.named.get("qd", ())))
     numbers = first.numbers if isinstance(first, PoseLiteral) else first
     if not isinstance(numbers, tuple):
@@ -125,7 +125,7 @@ def _first(call: Call) -> tuple[Sequence[float], bool]:
 
 
 def servo_call(c: Controller, call: Call) -> None:
-    """A literal servoj that comes alone."""
+    """Obey a literal servoj that comes alone."""
     servo_joints(c, *_servo_target(c, call))
 
 
@@ -138,12 +138,12 @@ def _servo_target(c: Controller, call: Call) -> tuple[Array, float, float, float
 
 
 def needs_inverse(calls: Sequence[Call]) -> bool:
-    """Whether joints have to be found for a pose before the moves can be made."""
+    """Return whether joints have to be found for a pose before the moves can be made."""
     return any(call.name == "movej" and _first(call)[1] for call in calls)
 
 
 def with_joints(c: Controller, calls: Sequence[Call], q: Array, tcp: Array) -> list[Call]:
-    """The same moves with joints in place of movej's poses, nearest to where the arm then is; q (6,): at first.
+    """Return the moves with joints in place of movej's poses, nearest to where the arm then is; q (6,): at first.
 
     Raises:
         InputError: a pose that cannot be reached.
@@ -164,7 +164,7 @@ def with_joints(c: Controller, calls: Sequence[Call], q: Array, tcp: Array) -> l
 
 
 def motion_of(c: Controller, call: Call, start: Reference) -> Motion:
-    """The motion of a literal call from where an earlier one ends; a pose of movej has become joints before."""
+    """Return the motion of a literal call from where an earlier one ends; poses of movej are joints by now."""
     if call.name in ("stopj", "stopl"):
         first = call.values[0] if call.values else None
         a = first if isinstance(first, float) else call.number(0, "a", 2.0)
@@ -189,7 +189,7 @@ def motion_of(c: Controller, call: Call, start: Reference) -> Motion:
 
 
 def _tool_goal(c: Controller, numbers: Sequence[float], is_pose: bool) -> Array:
-    """A TCP pose, or where joints bring the TCP."""
+    """Return a TCP pose, or where joints bring the TCP."""
     return pose_goal(numbers) if is_pose else c.plant.pose_of(joint_goal(c, numbers))
 
 
@@ -207,18 +207,18 @@ def _radius(call: Call) -> float:
 
 
 def _course(c: Controller, calls: Sequence[Call], start: Reference) -> Motion:
-    """Several movep as one way; v and a are those of the first."""
+    """Return several movep as one path; v and a are those of the first."""
     a, v = _rates_of(calls[0])
     poses = np.array([c.plant.pose_of(start.q), *[_tool_goal(c, *_first(call)) for call in calls]])
     legs = np.diff(poses[:, :3], axis=0)
     ways = np.linalg.norm(legs, axis=1)
     if ways.min() < LEAST_WAY or (np.sum(legs[:-1] * legs[1:], axis=1) < BACK * ways[:-1] * ways[1:]).any():
-        return Chain([partial(motion_of, c, call) for call in calls], start)  # it only turns, or turns back: stop there
+        return Chain([partial(motion_of, c, call) for call in calls], start)  # the path only turns, or turns back
     return ToolCourse(start, poses, [_radius(k) for k in calls[:-1]], *rates(c, v, a, tool=True), c.plant.towards)
 
 
 def path(c: Controller, calls: Sequence[Call]) -> Chain:
-    """Literal moves one after the other, with their blends; several movep that blend are one way."""
+    """Return literal moves one after the other, with their blends; several movep that blend are one path."""
     makers: list[Maker] = []
     radii: list[float] = []
     firsts: list[int] = []
@@ -241,7 +241,7 @@ def path(c: Controller, calls: Sequence[Call]) -> Chain:
 
 
 def setting(c: Controller, call: Call) -> None:
-    """set_tcp, set_payload and digital outputs."""
+    """Obey set_tcp, set_payload and digital outputs."""
     first = call.values[0] if call.values else None
     if call.name == "set_tcp" and isinstance(first, PoseLiteral):
         c.plant.tcp[...] = six(first.numbers, "tcp", max(1.0, 2.0 * np.pi))

@@ -6,7 +6,7 @@ A blend of radius r lets the next move begin while the last one still brakes:
     q(t) = q_a(t) + q_b(t − t_b) − q_w,   t_b = T_a − τ,   τ = min(ramps of both, time of either over r)
 
 At τ before its end the braking move is within r of the waypoint, at τ the beginning one as well, so the TCP leaves
-the taught way only within r of the waypoint, and passes without a stop. Blends take at most half of a move.
+the taught path only within r of the waypoint, and passes without a stop. Blends take at most half of a move.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 Maker = Callable[[Reference], Motion]
-SHARPEST = 1e-3  # [rad] below which a corner is none
+SHARPEST = 1e-3  # [rad] below which there is no corner
 
 
 class Chain:
@@ -67,7 +67,7 @@ class Chain:
 
     @property
     def number(self) -> int:
-        """Of the move under way, from 0."""
+        """Return the number of the move under way, from 0."""
         return self._firsts[self._k] + (self._now.passed if isinstance(self._now, ToolCourse) else 0)
 
     def _prepare(self) -> None:
@@ -77,7 +77,7 @@ class Chain:
             return
         try:
             self._waypoint = now.end()
-        except PathLostError:  # said when the arm comes to it; until then it moves
+        except PathLostError:  # reported when the arm comes to it; until then it moves
             return
         following = self._makers[k + 1](Reference(self._waypoint, np.zeros(6), np.zeros(6)))
         if isinstance(following, Stretch):
@@ -109,7 +109,7 @@ class _Corner(NamedTuple):
 
 
 def _corner(a: Array, b: Array, c: Array, r: float) -> tuple[_Corner | None, float]:
-    """The arc that leaves a → b at distance r of b (half of either line at most) for b → c, and that distance."""
+    """Return the arc from a → b to b → c that begins at distance r of b (half a line at most), and that distance."""
     u, w = b - a, c - b
     lengths = float(np.linalg.norm(u)), float(np.linalg.norm(w))
     if min(lengths) == 0.0 or r <= 0.0:
@@ -135,7 +135,7 @@ class ToolCourse(TcpMotion):
     def __init__(
         self, start: Reference, poses: Array, radii: Sequence[float], v: float, a: float, towards: Towards
     ) -> None:
-        """Poses (k, 6), the first is where it begins; radii [m] of the k − 2 inner ones, all > 0 or straight on."""
+        """Take poses (k, 6), the first where it begins; radii [m] of the k − 2 inner ones, all > 0 or straight on."""
         super().__init__(start, towards)
         points = poses[:, :3]
         self._R = [exp_so3(pose[3:]) for pose in poses]
@@ -172,7 +172,7 @@ class ToolCourse(TcpMotion):
         return round_
 
     def _rotation(self, s: float) -> Array:
-        """Between two waypoints the turn eases in and out, so that its rate has no jump."""
+        """Return the rotation at s; between two waypoints the turn eases in and out, so that its rate has no jump."""
         leg = self.passed = min(int(np.searchsorted(self._stations, s, side="right")) - 1, len(self._turns) - 1)
         low, high = self._stations[leg], self._stations[leg + 1]
         x = (s - low) / (high - low) if high > low else 1.0

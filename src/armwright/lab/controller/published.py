@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller tells: every RTDE output by name, and the 756 bytes of the CB3 real-time port."""
+"""What the controller publishes: every RTDE output by name, and the 756 bytes of the CB3 real-time port."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 REALTIME = struct.Struct(">I94d")
 """004 §4.10: length 756, then 94 doubles."""
-TEMPERATURE, MAIN_VOLTAGE, ROBOT_VOLTAGE = 32.0, 48.0, 48.0  # nothing is simulated behind these
+TEMPERATURE, MAIN_VOLTAGE, ROBOT_VOLTAGE = 32.0, 48.0, 48.0  # constants: these are not simulated
 
 
 def status_bits(state: ControllerState) -> tuple[int, int]:
-    """robot_status_bits (power, program) and safety_status_bits (normal, protective stop, fault)."""
+    """Return robot_status_bits (power, program) and safety_status_bits (normal, protective stop, fault)."""
     power = 0 if state in (ControllerState.OFF, ControllerState.FAULT) else 1
     robot = power | (2 if state in (ControllerState.PLAYING, ControllerState.PAUSED) else 0) | 8
     if state is ControllerState.STOPPED:
@@ -26,7 +26,7 @@ def status_bits(state: ControllerState) -> tuple[int, int]:
 
 
 def values(c: Controller) -> dict[str, Any]:
-    """Every output; vectors are lists. Look at the plant (`Plant.look`) before."""
+    """Return every output; vectors are lists. Call `LabPlant.look` before."""
     plant, live, ref, registers = c.plant, c.plant.live, c.reference, c.registers
     now = plant.now
     measured = plant.measured_current()
@@ -105,7 +105,7 @@ def values(c: Controller) -> dict[str, Any]:
 
 
 def realtime_packet(v: dict[str, Any]) -> bytes:
-    """The real-time packet of 756 bytes (004 T4.3) from the outputs of `values`."""
+    """Return the real-time packet of 756 bytes (004 T4.3) from the outputs of `values`."""
     numbers = [
         v["timestamp"],
         *v["target_q"],

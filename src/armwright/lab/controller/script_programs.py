@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A script text has arrived: ur_rtde's dispatcher, literal moves, settings, or nothing that is known.
+"""Scripts that arrive on the ports: ur_rtde's dispatcher, literal moves, settings; unknown text is ignored.
 
-ur_rtde's control script, played instead of executed: commands come in registers, answers go out in registers.
-
-The client writes a command when it reads 1 (ready), waits for 2 (done), then writes 0. Real-time commands are obeyed
-whenever their numbers arrive, and leave the register at 1.
+`run_text` decides which it is. `Dispatcher` plays ur_rtde's control script instead of executing it: commands come in
+registers, answers go out in registers. The client writes a command when it reads 1 (ready), waits for 2 (done), then
+writes 0. Real-time commands are obeyed whenever their numbers arrive, and leave the register at 1.
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ STEERING = ("speedj", "speedl", "servoj", "stopj", "stopl")
 
 
 def run_text(c: Controller, text: str) -> None:
-    """A script text has arrived on one of the ports 30001 to 30003."""
+    """Obey a script text that has arrived on one of the ports 30001 to 30003."""
     script = parse(text)
     if script.dispatcher:
         if c.handle(ControllerEvent.PLAY):
@@ -183,7 +182,7 @@ def _steer(c: Controller, call: Call) -> None:
 
 
 def _take_over(c: Controller) -> None:
-    """A program on these ports replaces the one that runs; what has just begun goes on."""
+    """Replace the program that runs by the new one; what has just begun goes on."""
     c.program = None
     c.handle(ControllerEvent.PLAY)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 004's experiments must show (E5, E6 and E7 of its digest), judged one by one; what cannot be judged says why."""
+"""Acceptance criteria of 004's experiments (E5, E6, E7), judged one by one; what cannot be judged says why."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Criterion:
 
 
 def row(values: Array | Sequence[float], digits: int = 2) -> str:
-    """Numbers side by side."""
+    """Return numbers side by side, as text."""
     return " ".join(f"{x:.{digits}f}" for x in np.asarray(values))
 
 
 def judge_currents(found: CurrentMap, truth: dict[str, Any] | None) -> list[Criterion]:
-    """E5: current and torque."""
+    """Judge E5: current and torque."""
     gain = found.r2_friction - found.r2_rigid
     out = [
         Criterion(
@@ -75,7 +75,7 @@ def judge_currents(found: CurrentMap, truth: dict[str, Any] | None) -> list[Crit
 
 
 def judge_wrenches(found: Compared, seen: Detected, threshold: float, least: float) -> list[Criterion]:
-    """E6: the wrench of one run with contact."""
+    """Judge E6: the wrench of one run with contact."""
     run = found.run
     errors, without = found.mean_error(FRICTION), found.mean_error(NONE)
     ratio = without / errors
@@ -110,14 +110,14 @@ def judge_wrenches(found: Compared, seen: Detected, threshold: float, least: flo
 
 
 def judge_second_path(runs: Sequence[tuple[str, str]]) -> Criterion:
-    """E6: the results on another path than the one that was fitted; runs as (name, path of the moves)."""
+    """Judge E6: results on another path than the one that was fitted; runs as (name, path of the moves)."""
     paths = {path for _, path in runs}
     told = f"{len(runs)} runs with contact on {len(paths)} path{'s' if len(paths) != 1 else ''}"
     return Criterion("E6", "repeated on a second path", "2 paths", told, len(paths) >= 2)
 
 
 def judge_stand(data: Data, clocks: dict[str, SensorClock], rate: float) -> list[Criterion]:
-    """E7: what the stand recorded in one run; rate: of a virtual force sensor [1/s], 0 if it is not known."""
+    """Judge E7: what the stand recorded in one run; rate: of a virtual force sensor [1/s], 0 if unknown."""
     name, t = data.name, data.log.t
     wanted, steps = (t[-1] - t[0]) / SAMPLE + 1.0, np.abs(np.diff(t) - SAMPLE).max()
     lost = {topic: int(counted["lost"]) for topic, counted in data.devices.items()}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wrench from motor currents against the force sensor (004 §5.6): three estimates of ours and the controller's own.
+"""The wrench from motor currents compared with the force sensor (004 §5.6).
 
-All in base axes, at the flange's origin, what the world does to the arm; sensor and estimates filtered alike, without
-delay.
+Three estimates are ours, one is the controller's own. All are in base axes, at the flange's origin, what the world does
+to the arm. Sensor and estimates are filtered alike, without delay.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COMPONENTS = ("Fx", "Fy", "Fz", "nx", "ny", "nz")
 class Compared:
     """One run: t (K,) [s], sensor (K, 6), estimates by name (K, 6), rows (K,) that are judged, condition (K,).
 
-    Judged is from the first motion to the last, where the Jacobian is sound.
+    The rows from the first motion to the last are judged, where the Jacobian is well conditioned.
     """
 
     run: str
@@ -52,11 +52,11 @@ class Compared:
     singular: float
 
     def mean_error(self, name: str) -> Array:
-        """Mean absolute error (6,)."""
+        """Return the mean absolute error (6,)."""
         return np.asarray(np.abs(self.estimates[name] - self.sensor)[self.judged].mean(axis=0))
 
     def largest_error(self, name: str) -> Array:
-        """Largest absolute error (6,)."""
+        """Return the largest absolute error (6,)."""
         return np.asarray(np.abs(self.estimates[name] - self.sensor)[self.judged].max(axis=0))
 
 
@@ -92,7 +92,7 @@ def compare(data: Data, t_ft: Array, weight: Weight, model: Identified) -> Compa
 
 
 def _on_arm(reading: Array, T: Array) -> Array:
-    """Wrench (K, 6) in the sensor's axes at its origin, moved to base axes and the flange's origin."""
+    """Return the wrench (K, 6) moved from the sensor's axes and origin to base axes and the flange's origin."""
     R = T[:, :3, :3]
     f, n = np.einsum("tij,tj->ti", R, reading[:, :3]), np.einsum("tij,tj->ti", R, reading[:, 3:])
     return np.concatenate([f, n + np.cross(np.einsum("tij,j->ti", R, FT_AT), f)], axis=1)
@@ -100,7 +100,7 @@ def _on_arm(reading: Array, T: Array) -> Array:
 
 @dataclass(frozen=True)
 class Detected:
-    """A detector on |F_z| against the sensor: pushes (peaks [N]), those missed, false alarms, minutes judged."""
+    """A detector on |F_z| judged by the sensor: pushes (peaks [N]), those missed, false alarms, minutes judged."""
 
     pushes: tuple[float, ...]
     missed: int

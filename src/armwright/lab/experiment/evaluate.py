@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From recordings to what they show: tool's weight, current map, model, clocks, wrenches, judgement; each on disk."""
+"""`evaluate`: from recordings to tool weight, current map, model, clocks, wrenches and judgement, each on disk."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ROTOR_DOUBT = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """What the recordings of an experiment show; None where there was no force sensor."""
+    """Results of an experiment's recordings; None where there was no force sensor."""
 
     data: dict[str, Data]
     robot: Robot
@@ -104,7 +104,7 @@ def evaluate(experiment: Experiment, folder: Path, tell: Tell) -> Evaluated:
 
 
 def _described(robot: Robot) -> tuple[Robot, bool]:
-    """The description, and whether its rotors had to be assumed."""
+    """Return the description, and whether its rotors had to be assumed."""
     if np.any(robot.actuators.rotor_inertia):
         return robot, False
     return robot.with_rotors(ASSUMED_ROTORS), True
@@ -145,12 +145,12 @@ def _judged(experiment: Experiment, done: Evaluated) -> list[Criterion]:
 
 
 def clock_facts(clock: SensorClock) -> dict[str, Any]:
-    """A clock as plain data."""
+    """Return a clock as plain data."""
     return {"said": clock.said, "alignment": None if clock.alignment is None else clock.alignment._asdict()}
 
 
 def facts_of(done: Evaluated) -> dict[str, Any]:
-    """Everything that was found, as plain data."""
+    """Return everything that was found, as plain data."""
     weight = done.weight
     return {
         "criteria": [asdict(c) for c in done.criteria],

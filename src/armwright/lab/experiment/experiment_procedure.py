@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole experiment: devices, runs, evaluation, report; it can be broken off at any time and gone on with."""
+"""`conduct`: a whole experiment: devices, runs, evaluation, report; it can be interrupted at any time and resumed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from armwright.packages import need
 
 @dataclass(frozen=True, eq=False)
 class ExperimentOutcome:
-    """Where everything is, what was found, and how long it took [s].
+    """Outcome of an experiment: where everything is, what was found, and how long it took [s].
 
     Attributes:
-        recorded: names of the runs that were made now; the others had been before.
+        recorded: names of the runs that were made now; the others existed before.
     """
 
     folder: Path
@@ -54,6 +54,9 @@ def conduct(
 
     Returns:
         An `ExperimentOutcome`. What was recorded stays in the folder, also when this raises.
+
+    Example:
+        >>> conduct(read_experiment("experiment.toml"), "out/experiment", resume=True)
     """
     for package, extra in (("mcap", "log"), ("pyarrow", "log"), ("matplotlib", "plot")):
         need(package, extra, "a whole experiment")  # before anything moves

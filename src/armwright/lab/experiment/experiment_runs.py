@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run of an experiment: the recorder listens, the mover moves, the hand pushes; its file says if it was whole.
+"""The runs of an experiment and the devices they use: a virtual stand as a process of its own, or real ones.
 
-The devices of an experiment: a virtual stand as a process of its own, or real ones by their addresses.
+`bench` starts or addresses the devices. `make_run` records one run: the recorder listens, the mover moves, the hand
+pushes; the file says whether the run is complete.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ DEVICE_PATIENCE = 30.0  # [s] for a process to end
 
 @dataclass
 class LabBench:
-    """Where the devices are.
+    """Addresses of the devices.
 
     Attributes:
         host: of the robot. rtde, script, realtime: its ports.
@@ -53,7 +54,7 @@ class LabBench:
     _hand: IO[str] | None = field(default=None, repr=False)
 
     def sources(self) -> list[PacketSource]:
-        """Everything that is recorded."""
+        """Return everything that is recorded."""
         out: list[PacketSource] = [
             RtdeSource(self.host, port=self.rtde),
             RealtimeSource(self.host, port=self.realtime),
@@ -65,7 +66,7 @@ class LabBench:
         return out
 
     def push(self, begin: float, seconds: float, force: tuple[float, ...]) -> None:
-        """Tell the virtual hand, in the controller's time; there is none at real devices."""
+        """Tell the virtual hand to push, in the controller's time; real devices have none."""
         if self._hand is None:
             return
         try:
@@ -77,7 +78,7 @@ class LabBench:
 
 @contextlib.contextmanager
 def bench(experiment: Experiment) -> Iterator[LabBench]:
-    """The devices, started if they are virtual, ended afterwards whatever happens."""
+    """Yield the devices, started if they are virtual, ended afterwards whatever happens."""
     if experiment.devices is not None:
         d = experiment.devices
         yield LabBench(
@@ -88,7 +89,7 @@ def bench(experiment: Experiment) -> Iterator[LabBench]:
         return
     assert experiment.virtual is not None
     command = [sys.executable, "-m", "armwright.cli", "lab", "serve", *_options(experiment, experiment.virtual)]
-    # a session of its own: Ctrl-C at the terminal is ours; the stand ends when we say so, or with its input
+    # a session of its own: Ctrl-C at the terminal reaches only us; the stand ends on command, or with its input
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -174,7 +175,7 @@ class Made:
 
 
 def is_finished(file: Path, run: ExperimentRun) -> bool:
-    """Whether a recording of this run, to its end, is there."""
+    """Return whether a recording of this run, to its end, is there."""
     facts = read_facts(file)
     return bool(facts.get(FINISHED)) and facts.get("commands") == [command.line for command in run.commands]
 
@@ -207,7 +208,7 @@ def make_run(bench: LabBench, run: ExperimentRun, file: Path, tell: Tell, ready:
         _wait_for_devices(recorder, tell)
 
         def plan(number: int, now: float) -> None:
-            """The hand pushes when this command's turn comes, however late that is."""
+            """Plan the hand's push for when this command's turn comes, however late that is."""
             for begin, seconds, *force in run.pushes:
                 if int(begin // run.wait) == number - 1:
                     bench.push(now + begin - (number - 1) * run.wait, seconds, tuple(force))
@@ -226,7 +227,7 @@ def make_run(bench: LabBench, run: ExperimentRun, file: Path, tell: Tell, ready:
 
 
 class _Progress:
-    """A line after every command, with what the devices do."""
+    """Tells a line after every command, with what the devices do."""
 
     def __init__(self, recorder: Recorder, run: ExperimentRun, tell: Tell) -> None:
         self._recorder, self._run, self._tell = recorder, run, tell
@@ -267,7 +268,7 @@ def _wait_for_sample(link: RobotLink) -> None:
 
 
 def _wait_for_devices(recorder: Recorder, tell: Tell) -> None:
-    """Until all are heard; a sensor that is missing is said and done without, a robot is not."""
+    """Wait until all are heard; a missing sensor is reported and done without, a missing robot is not."""
     deadline = time.monotonic() + PATIENCE
     while (
         any(not t.received for t in recorder.tallies.values()) and time.monotonic() < deadline and not recorder.failed
@@ -310,6 +311,6 @@ def _off(link: RobotLink, command: Command) -> float:
 
 
 def _stop(bench: LabBench) -> None:
-    """Whatever went wrong, the arm does not go on."""
+    """Stop the arm, whatever went wrong."""
     with contextlib.suppress(OSError), socket.create_connection((bench.host, bench.script), timeout=1.0) as sock:
         sock.sendall(b"stopj(2.0)\n")

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sensors' times on the controller's clock, from what both felt: a push for the force sensor, motion for the unit.
+"""What the recording of a run tells: signals by device, the tool's weight, and all times on the controller's clock.
 
-The host saw when every packet came, which lays the records together to some milliseconds. Then `align` compares what
-the sensor felt with what the joints tell: the force that currents and model explain, the acceleration of the unit's
-place. Both are without delay.
+`read_run` gives joints and currents, wrenches, accelerations, each with its own clock.
 
-What a recording tells, by device: joints and currents, wrenches, accelerations, each with its own clock.
-
-What the force sensor shows without contact: its bias, and weight and inertia of the tool beyond it.
-
-With s the specific force at the sensor, in its axes (s = Rᵀ(a − g)):
+`weigh` finds what the force sensor shows without contact: its bias, and weight and inertia of the tool beyond it. With
+s the specific force at the sensor, in its axes (s = Rᵀ(a − g)):
 
     f = f₀ − m s,     n = n₀ − m c × s,     linear in f₀, n₀, m and m c
+
+`force_clock`, `weight_clock` and `motion_clock` put a sensor's times on the controller's clock, from what both felt: a
+push for the force sensor, motion for the inertial unit. The host saw when every packet came, which aligns the records
+to some milliseconds. Then `align` compares what the sensor felt with what the joints tell: the force that currents and
+model explain, the acceleration of the unit's place. Both are without delay.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from armwright.identify.identified import Identified
     from armwright.robot.model import Robot
 
-STILL = 1e-6  # [rad/s] of a reference
+STILL = 1e-6  # [rad/s] of a reference at rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +77,13 @@ class Data:
 
     @property
     def devices(self) -> dict[str, dict[str, Any]]:
-        """What the recorder counted, by topic."""
+        """Return what the recorder counted, by topic."""
         counted: dict[str, dict[str, Any]] = self.facts.get("devices", {})
         return counted
 
 
 def read_run(recorded: Recorded, file: Path, name: str) -> Data:
-    """What the recording of a run, read from a file, tells.
+    """Return what the recording of a run, read from a file, tells.
 
     Raises:
         InputError: without a robot in it.
@@ -129,7 +129,7 @@ def _sensor(recorded: Recorded, topic: str, count: int) -> SensorSamples | None:
 
 
 WEIGHING_RATE, WEIGHING_CUTOFF = 100.0, 8.0
-LIGHTEST = 0.02  # [kg] below which no tool is hung on the description
+LIGHTEST = 0.02  # [kg] below which no tool is added to the description
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,22 +141,22 @@ class Weight:
     centre: Array
 
     def expected(self, s: Array) -> Array:
-        """Reading (K, 6) without contact at specific forces s (K, 3)."""
+        """Return the reading (K, 6) without contact at specific forces s (K, 3)."""
         force = -self.mass * s
         return np.asarray(self.bias + np.concatenate([force, np.cross(self.centre, force)], axis=1))
 
     def carried_by(self, robot: Robot) -> Robot:
-        """The arm with this tool."""
+        """Return the arm with this tool."""
         return robot.with_payload(self.mass, self.centre + FT_AT) if self.mass > LIGHTEST else robot
 
 
 def longest_piece(data: Data, rate: float, cutoff: float) -> Piece:
-    """The longest unbroken part of a run, evenly sampled and smooth."""
+    """Return the longest unbroken part of a run, evenly sampled and smooth."""
     return max(even_samples(data.log, rate=rate, cutoff=cutoff).pieces, key=lambda piece: len(piece.t))
 
 
 def specific_force(robot: Robot, piece: Piece, at: Array) -> Array:
-    """Rᵀ(a − g) (K, 3) of a point at (3,) on the flange, flange axes."""
+    """Return Rᵀ(a − g) (K, 3) of a point at (3,) on the flange, flange axes."""
     T = np.eye(4)
     T[:3, 3] = at
     carrier = robot.with_tool(robot.T_tip_tool @ T)
@@ -166,7 +166,7 @@ def specific_force(robot: Robot, piece: Piece, at: Array) -> Array:
 
 
 def weigh(data: Data, t: Array, robot: Robot) -> Weight:
-    """Bias and tool from a run without contact; t (K,) are the sensor's times on the controller's clock.
+    """Return bias and tool from a run without contact; t (K,) are the sensor's times on the controller's clock.
 
     Raises:
         InputError: the sensor was not turned enough to tell weight from bias.
@@ -191,7 +191,7 @@ def weigh(data: Data, t: Array, robot: Robot) -> Weight:
 FASTEST = 15.0  # [Hz] of what is compared
 RATE = 125.0
 WINDOW = 2.0  # [s]
-MOST_OFF = 1.0  # [s] after the host's times have laid the records together
+MOST_OFF = 1.0  # [s] after the host's times have aligned the records
 MOST_DRIFT = 0.006  # of a device's clock
 SETTLED = 0.2  # [s]
 SLOW = 0.6  # [s] over which a force is levelled: friction and weight are slow, taps and pushes are not
@@ -212,7 +212,7 @@ class SensorClock:
 
 
 def by_host(data: Data, sensor: SensorSamples) -> tuple[float, float]:
-    """Line (slope, offset) from a sensor's time to the controller's, through the times at which packets came.
+    """Return the line (slope, offset) from a sensor's time to the controller's, through the arrival times of packets.
 
     Robot and sensor may pause together, so every packet is compared with those of the robot that came around it. A busy
     host delays some: the line is that of the better half.
@@ -227,7 +227,7 @@ def by_host(data: Data, sensor: SensorSamples) -> tuple[float, float]:
         slope, offset = np.polyfit(x[keep], y[keep], 1)
         off = np.abs(y - slope * x - offset)
         keep = off <= np.median(off)
-    if abs(slope - 1.0) > MOST_DRIFT:  # no clock is that bad: packets were late, by more and more
+    if abs(slope - 1.0) > MOST_DRIFT:  # no clock is that bad: the packets' delay grew
         slope, offset = 1.0, float(np.median(y - x))
     return float(slope), float(offset - slope * middle)
 
@@ -252,7 +252,7 @@ def _refined(data: Data, sensor: SensorSamples, t_a: Array, x_a: Array, x_b: Arr
 
 
 def _smooth(t: Array, x: Array) -> Array:
-    """Values on the samples' own, nearly even, times; without delay."""
+    """Return values at the samples' own, nearly even, times, smoothed without delay."""
     rate = 1.0 / float(np.median(np.diff(t)))
     return low_pass(rate, FASTEST).without_phase(x)
 
@@ -265,7 +265,7 @@ def _levelled(t: Array, x: Array) -> Array:
 
 
 def force_clock(data: Data, model: Identified) -> SensorClock:
-    """Clock of the force sensor, from taps and pushes."""
+    """Return the clock of the force sensor, from taps and pushes."""
     sensor = data.ft
     assert sensor is not None
     slope, offset = by_host(data, sensor)
@@ -276,14 +276,14 @@ def force_clock(data: Data, model: Identified) -> SensorClock:
     R = np.asarray(fk(model.robot, q))[:, :3, :3]
     seen = _smooth(sensor.t, np.einsum("tij,tj->ti", R, sensor.values[:, :3]))
     seen = _levelled(sensor.t, seen)
-    # where the arm starts, stops or rests, friction hides force or seems to be one: neither side tells anything there
+    # where the arm starts, stops or rests, friction hides force or seems to be one: neither side is of use there
     told *= _under_way(data, felt.t)[:, None]
     seen *= _under_way(data, near)[:, None]
     return _refined(data, sensor, felt.t, told, seen, "taps and pushes")
 
 
 def _under_way(data: Data, t: Array) -> Array:
-    """1 (K,) where the reference has been moving for `SETTLED` and will be for as long, else 0."""
+    """Return 1 (K,) where the reference has been moving for `SETTLED` and will be for as long, else 0."""
     from scipy.ndimage import binary_erosion
 
     rows = round(SETTLED / float(np.median(np.diff(data.log.t))))
@@ -292,7 +292,7 @@ def _under_way(data: Data, t: Array) -> Array:
 
 
 def weight_clock(data: Data, robot: Robot) -> SensorClock:
-    """Clock of the force sensor in a run without contact, from what the tool's weight and inertia do to it."""
+    """Return the force sensor's clock in a run without contact, from the tool's weight and inertia."""
     sensor = data.ft
     assert sensor is not None
     piece = longest_piece(data, RATE, FASTEST)
@@ -301,7 +301,7 @@ def weight_clock(data: Data, robot: Robot) -> SensorClock:
 
 
 def motion_clock(data: Data, robot: Robot) -> SensorClock:
-    """Clock of the inertial unit, from motion."""
+    """Return the clock of the inertial unit, from motion."""
     sensor = data.imu
     assert sensor is not None
     piece = longest_piece(data, RATE, FASTEST)

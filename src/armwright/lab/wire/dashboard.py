@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dashboard, port 29999: one line in, one line out."""
+"""The dashboard server of a UR, port 29999: one line in, one line out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _change(event: ControllerEvent, yes: str, no: str) -> Callable[[Controller, 
 
 
 def _play(c: Controller, _: str) -> str:
-    """Only a paused program can be played: texts are not kept."""
+    """Play a paused program; others cannot be played, as texts are not kept."""
     return (
         "Starting program"
         if c.state is ControllerState.PAUSED and c.handle(ControllerEvent.PLAY)
@@ -85,7 +85,7 @@ _LONGEST_FIRST = sorted(COMMANDS, key=len, reverse=True)
 
 
 def answer(c: Controller, line: str) -> str:
-    """The answer to a line, without its newline."""
+    """Return the answer to a line, without its newline."""
     text = line.strip()
     for name in _LONGEST_FIRST:
         if text.lower() == name.lower() or text.lower().startswith(name.lower() + " "):
@@ -100,7 +100,7 @@ class DashboardConnection:
         self._controller, self._rest = controller, b""
 
     def receive(self, data: bytes) -> bytes:
-        """Answers to all whole lines.
+        """Return the answers to all whole lines.
 
         Raises:
             ValueError: a line that is too long.

@@ -28,21 +28,21 @@ class Record(NamedTuple):
 
 
 def pack(record: Record) -> bytes:
-    """36 bytes; what does not fit into the counts saturates."""
+    """Return a record as 36 bytes; what does not fit into the counts saturates."""
     scaled = [round(value * COUNTS_PER_FORCE) for value in record.wrench]
     counts = [min(max(c, -(2**31)), 2**31 - 1) for c in scaled]
     return RECORD.pack(record.rdt_sequence & 0xFFFFFFFF, record.ft_sequence & 0xFFFFFFFF, record.status, *counts)
 
 
 def unpack(data: bytes, counts: tuple[float, float] = (COUNTS_PER_FORCE, COUNTS_PER_TORQUE)) -> Record:
-    """A record from 36 bytes; counts per newton and per newton metre."""
+    """Return a record from 36 bytes; counts per newton and per newton metre."""
     rdt, ft, status, *values = RECORD.unpack(data)
     scales = [counts[0]] * 3 + [counts[1]] * 3
     return Record(rdt, ft, status, tuple(v / s for v, s in zip(values, scales, strict=True)))
 
 
 def request(command: int, count: int = 0) -> bytes:
-    """A request to the sensor."""
+    """Return a request to the sensor."""
     return REQUEST.pack(MAGIC, command, count)
 
 
@@ -55,7 +55,7 @@ CONFIGURATION = f"""<?xml version="1.0"?>
 
 
 def configuration(rate: float) -> bytes:
-    """The page of a sensor that sends so many records a second."""
+    """Return the page of a sensor that sends `rate` records per second."""
     return CONFIGURATION.format(rate=rate).encode()
 
 
@@ -67,7 +67,7 @@ class HttpConnection:
         self.finished = False
 
     def receive(self, data: bytes) -> bytes:
-        """The answer, when the request's head is complete.
+        """Return the answer, when the request's head is complete.
 
         Raises:
             ValueError: a head that is too long.

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RTDE, port 30004: framing, and the server's side of one connection (protocol versions 1 and 2).
+"""RTDE, port 30004: fields and their types, framing, and the server's side of one connection (protocols 1 and 2).
 
-A packet is big-endian uint16 size (header included), uint8 type, payload. Nothing is streamed before the start has been
-answered: clients read exactly one packet after each request.
-
-Fields of RTDE and their types (Universal Robots, "Real-Time Data Exchange guide").
+The fields are those of Universal Robots, "Real-Time Data Exchange guide". A packet is big-endian uint16 size (header
+included), uint8 type, payload. Nothing is streamed before the start has been answered: clients read exactly one packet
+after each request.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ SIZES: dict[str, tuple[str, int]] = {
     "VECTOR6INT32": ("i", 6),
     "VECTOR6UINT32": ("I", 6),
 }
-"""Type → struct code of one number, and how many."""
+"""Type → struct code of one number, and their count."""
 
 
 def _table(text: str) -> dict[str, str]:
@@ -73,7 +72,7 @@ INPUTS |= {f"input_bit_register_{k}": "BOOL" for k in range(64, 128)}
 
 
 def outputs_of(e_series: bool) -> dict[str, str]:
-    """What a controller of either series publishes."""
+    """Return what a controller of either series publishes."""
     return OUTPUTS | E_SERIES_ONLY if e_series else OUTPUTS
 
 
@@ -86,7 +85,7 @@ class Recipe:
 
     @cached_property
     def codes(self) -> struct.Struct:
-        """All numbers in a row, big-endian."""
+        """Return the struct of all numbers in a row, big-endian."""
         return struct.Struct(">" + "".join(SIZES[kind][0] * SIZES[kind][1] for kind in self.kinds))
 
     @cached_property
@@ -94,12 +93,12 @@ class Recipe:
         return tuple(SIZES[kind][1] for kind in self.kinds)
 
     def pack(self, values: Mapping[str, Any]) -> bytes:
-        """Bytes of the values: numbers, or sequences of them for vectors."""
+        """Return the bytes of the values: numbers, or sequences of them for vectors."""
         parts = (values[n] if c > 1 else (values[n],) for n, c in zip(self.names, self._counts, strict=True))
         return self.codes.pack(*chain.from_iterable(parts))
 
     def unpack(self, payload: bytes) -> dict[str, Any]:
-        """Values by name; vectors are tuples."""
+        """Return values by name; vectors are tuples."""
         numbers, out, at = self.codes.unpack(payload), {}, 0
         for name, count in zip(self.names, self._counts, strict=True):
             out[name] = numbers[at] if count == 1 else numbers[at : at + count]
@@ -121,7 +120,7 @@ MOST_NAMES = 512
 
 
 class BrokenStreamError(Exception):
-    """The other side sends what is no packet; the connection has to end."""
+    """The other side sends something that is no packet; the connection has to end."""
 
 
 def packet(kind: int, payload: bytes = b"") -> bytes:
@@ -147,7 +146,7 @@ def packets(buffer: bytearray) -> Iterator[tuple[int, bytes]]:
 
 
 def text_message(version: int, text: str, level: int) -> bytes:
-    """A message to the client; level 0 exception … 3 info."""
+    """Return a message to the client; level 0 exception … 3 info."""
     body, source = text.encode()[:255], b"RTDE"
     if version == 1:
         return packet(TEXT, bytes([level]) + body)
@@ -155,7 +154,7 @@ def text_message(version: int, text: str, level: int) -> bytes:
 
 
 class ControllerHost(Protocol):
-    """What a connection needs of the controller behind it."""
+    """The controller behind a connection, as far as the connection needs it."""
 
     version: tuple[int, int, int, int]
     rate: float
@@ -168,7 +167,7 @@ class ControllerHost(Protocol):
         """Give all inputs of an owner back."""
 
     def write_inputs(self, values: Mapping[str, Any]) -> None:
-        """Inputs have arrived."""
+        """Write inputs that have arrived."""
 
 
 class RtdeConnection:
@@ -246,7 +245,7 @@ class RtdeConnection:
             self.host.write_inputs(recipe.unpack(payload[1:]))
 
     def data(self, count: int, values: Mapping[str, Any]) -> bytes:
-        """Packets for publication number `count`; empty if none is due."""
+        """Return packets for publication number `count`; empty if none is due."""
         if not self.streaming:
             return b""
         out = []
@@ -257,12 +256,12 @@ class RtdeConnection:
         return b"".join(out)
 
     def closed(self) -> None:
-        """The client has gone: its inputs are free again."""
+        """Free the inputs of a client that has gone."""
         self.streaming = False
         self.host.release(self)
 
 
 def _names(payload: bytes) -> list[str]:
-    """Comma-joined names; ur_rtde ends its list with a comma."""
+    """Return comma-joined names as a list; ur_rtde ends its list with a comma."""
     text = payload.decode("ascii", errors="replace")
     return [name.strip() for name in text.split(",")[:MOST_NAMES] if name.strip()]

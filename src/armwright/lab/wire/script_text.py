@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """URScript text, read and never executed: literal moves are recognised by a small grammar, everything else is ignored.
 
-call  = name "(" [argument {"," argument}] ")"
-argument = [name "="] (number | "[" numbers "]" | "p[" numbers "]" | True | False | "text")
+    call     = name "(" [argument {"," argument}] ")"
+    argument = [name "="] (number | "[" numbers "]" | "p[" numbers "]" | True | False | "text")
+
+`ScriptReader` cuts texts out of a byte stream, `parse` reads one.
 """
 
 from __future__ import annotations
@@ -49,14 +51,14 @@ class Call:
     named: dict[str, Value]
 
     def number(self, position: int, name: str, default: float) -> float:
-        """A number given by position or name."""
+        """Return a number given by position or name."""
         value = self.named.get(name, self.values[position] if position < len(self.values) else default)
         return float(value) if isinstance(value, float) else default
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What was recognised of a text: ur_rtde's dispatcher with its register offset, or literal calls in order."""
+    """The recognised part of a text: ur_rtde's dispatcher with its register offset, or literal calls in order."""
 
     dispatcher: bool
     offset_int: int
@@ -74,7 +76,7 @@ def _numbers(text: str) -> tuple[float, ...] | None:
 
 
 def parse_call(line: str) -> Call | None:
-    """A line that is one literal call, or None."""
+    """Return the literal call on a line, or None."""
     line = line.partition("#")[0].strip()
     found = _CALL.match(line) if len(line) <= MOST_LINE else None
     if found is None:
@@ -134,7 +136,7 @@ def parse(text: str) -> Script:
 
 
 class ScriptReader:
-    """Texts from a byte stream: a program from ``def`` to ``end``, or a line.
+    """Cuts texts out of a byte stream: a program from ``def`` to ``end``, or a line.
 
     A text above `MOST_TEXT` or a line above `MOST_LINE` ends the connection.
     """
@@ -145,7 +147,7 @@ class ScriptReader:
         self._size = 0
 
     def receive(self, data: bytes) -> list[str]:
-        """Texts that are complete now.
+        """Return the texts that are complete now.
 
         Raises:
             ValueError: a text or line that is too long.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robot state messages of the primary and secondary ports 30001 and 30002, ten times a second (CB3 3.2 and later)."""
+"""Robot state messages of the primary and secondary ports 30001 and 30002, ten per second (CB3 3.2 and later)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _part(kind: int, layout: str, *values: Any) -> bytes:
 
 
 def robot_state(v: Mapping[str, Any], tcp: list[float]) -> bytes:
-    """One message from the outputs of the controller (see `published.values`) and the TCP (6,) at the flange."""
+    """Return one message from the controller's outputs (see `published.values`) and the TCP (6,) at the flange."""
     playing, paused = v["runtime_state"] == 2, v["runtime_state"] == 4
     powered, stopped = bool(v["robot_status_bits"] & 1), bool(v["safety_status_bits"] & 4)
     mode = (int(v["timestamp"] * 1e6), True, True, powered, False, stopped, playing or paused, paused)

@@ -36,7 +36,7 @@ def message(kind: int, data: bytes = b"") -> bytes:
 
 
 def messages(buffer: bytearray) -> Iterator[tuple[int, bytes]]:
-    """Take whole, sound messages from a buffer; bytes that belong to none are passed over."""
+    """Take whole, sound messages from a buffer; bytes that belong to none are skipped."""
     while True:
         start = buffer.find(PREAMBLE)
         if start < 0:
@@ -60,12 +60,12 @@ def messages(buffer: bytearray) -> Iterator[tuple[int, bytes]]:
 
 
 def pack(sample: ImuSample) -> bytes:
-    """An MTData message."""
+    """Return an MTData message."""
     return message(MT_DATA, DATA.pack(*sample.acceleration, *sample.rate, *sample.field, sample.counter & 0xFFFF))
 
 
 def unpack(data: bytes) -> ImuSample:
-    """A sample from the data of an MTData message."""
+    """Return a sample from the data of an MTData message."""
     *numbers, counter = DATA.unpack(data)
     return ImuSample(tuple(numbers[:3]), tuple(numbers[3:6]), tuple(numbers[6:]), counter)
 
@@ -81,7 +81,7 @@ class Device:
         self._buffer, self.measuring, self.period = bytearray(), True, period
 
     def receive(self, data: bytes) -> bytes:
-        """Answers to what has arrived."""
+        """Return the answers to what has arrived."""
         self._buffer += data
         if len(self._buffer) > MOST_BUFFER:
             del self._buffer[:-MOST_BUFFER]

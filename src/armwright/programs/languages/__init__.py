@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The languages of robot programs: one file reads a language, one writes it."""
+"""The languages of robot programs: one file reads a language, one writes it; `LANGUAGES` lists them."""
 
 from __future__ import annotations
 

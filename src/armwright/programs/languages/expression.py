@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic and comparisons on literals and constants, by recursive descent, never by ``eval``.
+"""Expressions, loops and branches of program texts, evaluated while reading, never by ``eval``.
 
-either     = both {"or" both}              both = comparison {"and" comparison}
-comparison = ["not"] sum [("<"|">"|…) sum]
-sum        = term {("+"|"-") term}         term = sign {("*"|"/") sign}
-sign       = {"+"|"-"} atom                atom = number | "(" either ")" | name | what the language adds
+Arithmetic and comparisons on literals and constants, by recursive descent:
 
-Loops and branches whose course is known from the text alone: carried out while reading, never left for later.
+    either     = both {"or" both}              both = comparison {"and" comparison}
+    comparison = ["not"] sum [("<"|">"|…) sum]
+    sum        = term {("+"|"-") term}         term = sign {("*"|"/") sign}
+    sign       = {"+"|"-"} atom                atom = number | "(" either ")" | name | what the language adds
+
+Loops and branches whose course is known from the text alone are carried out at once (`repeat`, `Blocks`).
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 @dataclass
 class Scope:
-    """What names mean in an expression.
+    """Meaning of names in an expression.
 
     Attributes:
         values: variables and constants by key; numbers, truth values, and what the language adds (poses, lists).
@@ -189,7 +191,7 @@ def tuple_of(cursor: Cursor, count: int | None, scope: Scope, what: str, bracket
 
 @dataclass(frozen=True)
 class Blocks:
-    """Which words open a block of statements and which close one."""
+    """Words that open a block of statements and words that close one."""
 
     openers: tuple[str, ...]
     closers: tuple[str, ...]
@@ -231,9 +233,9 @@ def repeat(
         draft: counts the steps.
         opening: the word that opens the loop.
         state: the variables; a pass that changes none of them would repeat for ever.
-        test: reads the condition (called with the cursor behind `opening`) and returns whether the body runs.
+        test: reads the condition (called with the cursor after `opening`) and returns whether the body runs.
         body: carries out the statements up to the closing word, not taking it.
-        leave: goes from anywhere inside the body behind the closing word.
+        leave: moves from anywhere inside the body to after the closing word.
     """
     cursor = draft.cursor
     start, depth = cursor.index, cursor.depth

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""G-code, the part that moves a tool: one block a line, letters with numbers; ``(…)`` and ``;`` hold comments.
+"""G-code, the part that moves a tool: one block per line, letters with numbers; ``(…)`` and ``;`` hold comments.
 
     G0        rapid, read as a joint move at full speed        G20, G21   inches, millimetres (one of them is required)
     G1        line at F                                        G61, G61.1 stop at every target (also the default)
@@ -9,10 +9,11 @@
     G17–G19   plane of arcs: XY, ZX, YZ                        M2, M30    end
     G68.2 X Y Z I J K  tilted frame: origin, then Rz(I) Rx(J) Rz(K); G69 back to the base
 
-F is length a minute. A, B, C are turns about X, Y, Z in degrees, R = Rz(C) Ry(B) Rx(A); without them the tool keeps its
-orientation. There are no joint targets, tools or loads in the language.
+F is length per minute. A, B, C are turns about X, Y, Z in degrees, R = Rz(C) Ry(B) Rx(A); without them the tool keeps
+its orientation. There are no joint targets, tools or loads in the language.
 
-Arcs of G-code: in a plane, by centre or by radius; returned as the point half-way along them.
+An arc lies in a plane and is given by centre or by radius; `arc_by_centre` and `arc_by_radius` return its
+middle. `read_gcode` reads a program.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def _middle(cursor: Cursor, at: Token, p: Array, q: Array, centre: Array, plane:
 
 LEXICON = Lexicon(names="[A-Za-z]", symbols=r"[-+%/]", line_comments=(";",), block_comment=("(", ")"), newlines=True)
 _CODES = (0, 1, 2, 3, 4, 17, 18, 19, 20, 21, 61, 61.1, 64, 68.2, 69, 90, 91)
-_IDLE = (40, 49, 54, 80, 91.1, 94)  # no compensation, lengths from the base, feed a minute: as it is anyway
+_IDLE = (40, 49, 54, 80, 91.1, 94)  # no compensation, lengths from the base, feed per minute: the defaults here
 KNOWN = tuple(f"G{code:g}" for code in (*_CODES, *_IDLE))
 LETTERS = "ABCFGIJKMNPRSTXYZ"
 INCH = 25.4
@@ -105,7 +106,7 @@ class _GcodeReader:
     def __init__(self, text: str, file: str) -> None:
         self.cursor = Cursor(text, LEXICON, file)
         self.draft = Draft(self.cursor, "g-code")
-        self.unit: float | None = None  # m for one of the program's lengths
+        self.unit: float | None = None  # metres per unit of the program's lengths
         self.absolute = True
         self.plane = "G17"
         self.motion = ""
@@ -210,7 +211,7 @@ class _GcodeReader:
         self.change_frame(pose(rotation_from_euler(np.array(angles), "zxz"), np.array(origin)))
 
     def change_frame(self, frame: Array) -> None:
-        """Say the place, as far as it is known, in another frame: the tool does not move by this."""
+        """Express the place, as far as it is known, in another frame: the tool does not move by this."""
         old, self.frame = self.frame, frame
         if all(letter in self.place for letter in XYZ):
             turned = all(letter in self.place for letter in ABC)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in G-code; see `gcode` for its words. Frames become G68.2; arcs must lie in a plane of their frame."""
+"""Writer of programs in G-code; see `gcode` for its words.
+
+Frames become G68.2; arcs must lie in a plane of their frame.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +107,7 @@ class _GcodeWriter(ProgramWriter):
 
 
 def _plain(value: float) -> str:
-    """Write a number without an exponent, which few controllers read: 1e-10 of a millimetre, degree or second."""
+    """Write a number without an exponent, which few controllers read: to 1e-10 of a millimetre, degree or second."""
     text = f"{value:.10f}".rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
 

@@ -12,7 +12,8 @@ word      = "C_PTP" | "C_DIS" | "C_ORI" | "C_VEL"
 system    = $VEL.CP $VEL.ORI1 $ACC.CP $ACC.ORI1 $VEL_AXIS[i] $ACC_AXIS[i] $APO.CDIS/CORI/CVEL/CPTP $TOOL $BASE $LOAD
           | $ORI_TYPE = #VAR|#CONSTANT | $CIRC_TYPE = #BASE|#PATH
 
-KRL's motion instructions: PTP, LIN, CIRC, their relative forms, and spline blocks.
+`KrlMoveReader` reads the motion instructions (PTP, LIN, CIRC, their relative forms, spline blocks), `read_krl` a whole
+program; `krl_data` has the values.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ SEGMENTS: dict[str, MoveKind] = {"spl": "spline", "slin": "line", "scirc": "arc"
 
 
 class KrlMoveReader:
-    """Reads motion instructions with what the machine knows."""
+    """Reads motion instructions, given what the machine knows."""
 
     def __init__(self, draft: Draft, scope: Scope) -> None:
         """Begin with an unmoved machine."""
@@ -58,7 +59,7 @@ class KrlMoveReader:
         self.machine = Machine(draft)
 
     def motion(self, at: Token) -> None:
-        """Read a move behind its first word."""
+        """Read a move after its first word."""
         parts = self.parts(at, MOTIONS[at.key])
         words = [word for word in iter(lambda: self.cursor.accept(*BLENDS), None) if word]
         if len(words) > 1:
@@ -150,7 +151,7 @@ class KrlMoveReader:
         return before
 
     def wait(self, at: Token) -> None:
-        """``WAIT SEC s``."""
+        """Read ``WAIT SEC s``."""
         seconds = self.cursor.located(at, Duration, number(self.cursor, self.scope, "seconds"))
         self.draft.add(at, kind="wait", target=None, speed=seconds, blend=Stop())
 
@@ -328,7 +329,7 @@ class _KrlReader(KrlMoveReader):
         self.calls -= 1
 
     def atom(self, cursor: Cursor) -> Any:
-        """Aggregates, #ENUMERATION and $NULLFRAME."""
+        """Read aggregates, #ENUMERATION and $NULLFRAME."""
         if cursor.at("{"):
             return aggregate(cursor, self.scope)
         if cursor.accept("#"):
@@ -363,7 +364,7 @@ class _KrlReader(KrlMoveReader):
         return go
 
     def until(self, at: Token) -> None:
-        """REPEAT … UNTIL: a loop whose test stands at its end."""
+        """Run REPEAT … UNTIL: a loop whose test stands at its end."""
         cursor, finished = self.cursor, False
 
         def body() -> None:

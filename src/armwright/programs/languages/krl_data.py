@@ -50,7 +50,7 @@ ENUMS = {"$ori_type": ("#var", "#constant", "#joint"), "$circ_type": ("#base", "
 FRAMES = ("$tool", "$base", "$load")
 ARRAYS = ("$vel_axis", "$acc_axis")
 BLENDS = ("c_ptp", "c_dis", "c_ori", "c_vel")
-C_PTP = 50.0  # percent, where $APO.CPTP was not set
+C_PTP = 50.0  # percent, used where $APO.CPTP was not set
 
 
 def aggregate(cursor: Cursor, scope: Scope) -> Aggregate:
@@ -79,7 +79,7 @@ def aggregate(cursor: Cursor, scope: Scope) -> Aggregate:
 
 
 class Machine:
-    """What the controller knows while a program is read: system variables and the last target."""
+    """State of the controller while a program is read: system variables and the last target."""
 
     def __init__(self, draft: Draft) -> None:
         """Begin with what a controller has after a cold start, as far as it matters here."""
@@ -118,7 +118,7 @@ class Machine:
         return self.cursor.located(at, joints_deg, [given.get(key, 0.0) for key in AXES], known)
 
     def via(self, value: Aggregate, at: Token, relative: bool) -> Pose:
-        """Return the point on a circle: of its place only the position counts, and it is no last target."""
+        """Return the point on a circle: only its position counts, and it does not become the last target."""
         if any(key in value for key in AXES):
             self.cursor.fail("the point on the circle is a place, not axes", at=at, valid="{X …, Y …, Z …}")
         given = self.components(value, at, relative)
@@ -163,7 +163,7 @@ class Machine:
         return Pose(pose_abc([given[key] for key in ("x", "y", "z")], abc), oriented=oriented, status=status)
 
     def ignores_target(self, value: Aggregate, arc: bool) -> bool:
-        """Whether the orientation of a target is not used: none was written, or the arc keeps its own."""
+        """Return whether the orientation of a target is not used: none was written, or the arc keeps its own."""
         if self.system["$ori_type"] != "#constant":
             return False
         return "a" not in value or (arc and self.system["$circ_type"] == "#path")
@@ -236,7 +236,7 @@ class Machine:
         return self.rate("$acc", at) if "$acc.cp" in self.system else Fraction(1.0)
 
     def blend(self, word: Token | None) -> Blend:
-        """Return what a word behind the target means."""
+        """Return what a word after the target means."""
         if word is None:
             return Stop()
         size = self.system.get({"c_ptp": "$apo.cptp", "c_vel": "$apo.cvel"}.get(word.key, "$apo.cdis"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in KRL; see `krl` for the grammar. Moves that are passed without rounding become spline blocks."""
+"""Writer of programs in KRL; see `krl` for the grammar. Moves that are passed without rounding become spline blocks."""
 
 from __future__ import annotations
 

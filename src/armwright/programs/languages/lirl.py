@@ -13,8 +13,7 @@
 
 Millimetres, degrees, mm/s; words of PTP moves are fractions. Orientations are R = Rz(A) Ry(B) Rx(C).
 ``tool`` is our addition: the listing names no tool, and its targets cannot be reached without one.
-
-Programs in L-IRL; see `lirl` for the grammar.
+`read_lirl` reads a program, `write_lirl` writes one.
 """
 
 from __future__ import annotations
@@ -169,7 +168,7 @@ class _LirlReader:
         return found
 
     def words(self, at: Token, ptp: bool, parts: dict[str, Any]) -> None:
-        """Read the words behind a move's targets into its parts."""
+        """Read the words after a move's targets into its parts."""
         cursor, given = self.cursor, set()
         speed, acc = ("speed_ptp", "acc_ptp") if ptp else ("speed", "acc")
         blend: Blend = Stop()

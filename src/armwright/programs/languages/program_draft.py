@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 MAX_MOVES = 100_000
 MAX_STEPS = 100_000  # statements carried out, loops included
-FARTHEST = 100.0  # m; no arm reaches a hundredth of it less
-MOST_TURNS = 4.0  # of a joint, before degrees are suspected where radians are meant
-MM, DEG, PERCENT = 1000.0, math.pi / 180.0, 100.0  # lengths and shares are divided by theirs: 350 mm is 0.35 m
+FARTHEST = 100.0  # m; far beyond the reach of any arm
+MOST_TURNS = 4.0  # of a joint; more suggests degrees where radians are meant
+MM, DEG, PERCENT = 1000.0, math.pi / 180.0, 100.0  # lengths and shares are divided by these: 350 mm is 0.35 m
 
 
 class Draft:
-    """What has been read so far; `cursor` gives the places."""
+    """A program read so far; `cursor` gives the places."""
 
     def __init__(self, cursor: Cursor, language: str) -> None:
         """Begin without moves."""
@@ -58,7 +58,7 @@ class Draft:
             self.cursor.fail(f"more than {MAX_MOVES} moves", at=at, valid="a shorter program")
         for target in (parts.get("target"), parts.get("via")):
             self.check_units(target, at)
-        if parts["kind"] == "wait" and self.moves:  # the arm waits with what it has in its hand
+        if parts["kind"] == "wait" and self.moves:  # while waiting the arm carries the load of the last move
             last = self.moves[-1]
             parts |= {n: getattr(last, n) for n in ("T_base_frame", "T_flange_tool", "payload")}
         text = self.cursor.text_of(at.line)
@@ -128,7 +128,7 @@ def pose_abc(xyz_mm: Sequence[float], abc_deg: Sequence[float]) -> Array:
 
 
 def pose_wxyz(cursor: Cursor, at: Token, xyz_mm: Sequence[float], wxyz: Sequence[float]) -> Array:
-    """Return T (4, 4) from millimetres and a quaternion w, x, y, z, which must be of unit length to 1e-3."""
+    """Return T (4, 4) from millimetres and a quaternion w, x, y, z, which must have unit length to 1e-3."""
     length = math.sqrt(math.fsum(c * c for c in wxyz))
     if not abs(length - 1.0) <= 1e-3:
         cursor.fail(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all writers share: numbers as text, poses as numbers, and the refusal of what a language cannot say."""
+"""What all program writers share: numbers as text, poses as numbers, and the refusal of what a language cannot say."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def in_base(move: Move, target: Pose) -> Array:
 
 
 def is_identity(T: Array | None) -> bool:
-    """Whether a frame is none at all."""
+    """Return whether a frame is the identity."""
     return T is None or bool(np.array_equal(T, np.eye(4)))
 
 
 def same(a: Array | None, b: Array | None) -> bool:
-    """Whether two frames are the same, bit for bit."""
+    """Return whether two frames are the same, bit for bit."""
     return a is b or (a is not None and b is not None and bool(np.array_equal(a, b)))
 
 
@@ -72,7 +72,7 @@ class ProgramWriter:
         self.lines: list[str] = []
 
     def refuse(self, reason: str) -> NoReturn:
-        """Raise: the language cannot say this move."""
+        """Raise an error: the language cannot say this move."""
         line = self.program.moves[self.number - 1].line if self.number else 0
         where = f"move {self.number}" + (f" (line {line})" if line else "") if self.number else "the program"
         raise NotSupportedError(f"{self.language} cannot say this: {where}: {reason}")
@@ -112,10 +112,10 @@ class ProgramWriter:
         return "\n".join(self.lines) + "\n"
 
     def begin(self) -> None:
-        """Write what stands before the moves."""
+        """Write what comes before the moves."""
 
     def move(self, move: Move) -> None:
         """Write one move."""
 
     def end(self) -> None:
-        """Write what stands behind the moves."""
+        """Write what comes after the moves."""

@@ -14,7 +14,8 @@ r"""RAPID, the part that moves the arm: millimetres, degrees, quaternions w, x, 
 ``main`` is run, or the only PROC. The speed of joint moves is that of the tool, as in the language. On circles the
 tool turns as seen from the path unless CirPathMode \ObjectFrame was said: that is the language's default.
 
-RAPID's instructions that move the arm or say how; loops and procedures are in `rapid`.
+`RapidMoveReader` reads the instructions that move the arm or say how, `read_rapid` a whole module with its loops and
+procedures; `rapid_data` has the data types.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ _TYPES: dict[str, Any] = {
 
 
 class RapidMoveReader:
-    """What is known while a module is read, and the instructions that use it."""
+    """State while a module is read, and the instructions that use it."""
 
     def __init__(self, draft: Draft) -> None:
         """Begin as a controller does: full acceleration, nothing gripped."""
@@ -110,7 +111,7 @@ class RapidMoveReader:
         return None
 
     def moved_target(self, word: Token) -> Pose:
-        """Read ``Offs`` or ``RelTool`` behind its name."""
+        """Read ``Offs`` or ``RelTool`` after its name."""
         cursor = self.cursor
         cursor.expect("(")
         target = self.value("robtarget")
@@ -139,7 +140,7 @@ class RapidMoveReader:
         return found
 
     def move(self, at: Token) -> None:
-        """Read a move instruction behind its first word."""
+        """Read a move instruction after its first word."""
         cursor = self.cursor
         parts: dict[str, Any] = {"kind": {"movel": "line", "movec": "arc"}.get(at.key, "joint")}
         if at.key == "movec":
@@ -182,18 +183,18 @@ class RapidMoveReader:
         )
 
     def wait(self, at: Token) -> None:
-        r"""``WaitTime [\InPos,] seconds``."""
+        r"""Read ``WaitTime [\InPos,] seconds``."""
         if self.switches(("inpos",)):
             self.cursor.expect(",")
         seconds = self.cursor.located(at, Duration, number(self.cursor, self.scope, "seconds"))
         self.draft.add(at, kind="wait", target=None, speed=seconds)
 
     def grip_load(self, at: Token) -> None:
-        """``GripLoad load``: in the frame of the tool that moves."""
+        """Read ``GripLoad load``: in the frame of the tool that moves."""
         self.grip = self.value("loaddata")
 
     def acc_set(self, at: Token) -> None:
-        """``AccSet acceleration, ramp`` in percent; the ramp is a matter of jerk and is left out."""
+        """Read ``AccSet acceleration, ramp`` in percent; the ramp is a matter of jerk and is left out."""
         percent = number(self.cursor, self.scope, "percent")
         self.cursor.expect(",")
         ramp = number(self.cursor, self.scope, "percent")
@@ -202,7 +203,7 @@ class RapidMoveReader:
             self.draft.note(at.line, "the ramp of AccSet is left out", once=True)
 
     def path_acc_lim(self, at: Token) -> None:
-        r"""``PathAccLim TRUE \AccMax:=a, TRUE \DecelMax:=d`` in m/s², for lines and circles."""
+        r"""Read ``PathAccLim TRUE \AccMax:=a, TRUE \DecelMax:=d`` in m/s², for lines and circles."""
         limits = []
         for name in ("accmax", "decelmax"):
             on = self.value("bool")
@@ -218,7 +219,7 @@ class RapidMoveReader:
             self.draft.note(at.line, "the smaller of AccMax and DecelMax is used for both")
 
     def cir_path_mode(self, at: Token) -> None:
-        r"""``CirPathMode \PathFrame`` or ``\ObjectFrame``."""
+        r"""Read ``CirPathMode \PathFrame`` or ``\ObjectFrame``."""
         given = self.switches(("pathframe", "objectframe"))
         if len(given) != 1:
             self.cursor.fail("CirPathMode needs one option", valid="\\PathFrame or \\ObjectFrame")
@@ -265,7 +266,7 @@ MAX_CALLS = 20
 
 
 def read_rapid(text: str, file: str = "") -> Program:
-    """Read a RAPID module; see above for what is known of the language."""
+    """Read a RAPID module; see the module docstring for what is known of the language."""
     return _RapidReader(text, file).program()
 
 

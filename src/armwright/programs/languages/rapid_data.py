@@ -68,7 +68,7 @@ class Parts:
         )
 
     def robtarget(self, value: Any) -> Pose:
-        """A place of the tool."""
+        """Return a place of the tool."""
         items = value if isinstance(value, list) else []
         if 2 <= len(items) < 4:
             missing = "status [cf1,cf4,cf6,cfx]" if len(items) == 2 else "external axes"
@@ -85,7 +85,7 @@ class Parts:
         return Pose(T, status=tuple(int(n) for n in numbers))
 
     def jointtarget(self, value: Any) -> Joints:
-        """A posture."""
+        """Return a posture."""
         robax, axes = self.items(value, 2, "a jointtarget: six angles, external axes")
         self.external(axes)
         degrees = self.numbers(robax, 6, "the six joints of a jointtarget")
@@ -95,17 +95,17 @@ class Parts:
         )
 
     def external(self, value: Any) -> None:
-        """External axes are left out."""
+        """Check external axes, which are left out."""
         if any(axis != UNUSED for axis in self.numbers(value, 6, "external axes")):
             self.draft.note(self.at.line, "external axes are left out", once=True)
 
     def speeddata(self, value: Any) -> Speed:
-        """How fast."""
+        """Return how fast to move."""
         v, w, _, _ = self.numbers(value, 4, "speeddata")
         return self.cursor.located(self.at, ToolRate, v / MM, None if w == UNUSED else w * DEG)
 
     def zonedata(self, value: Any) -> Blend:
-        """What happens at the target."""
+        """Return what happens at the target."""
         items = self.items(value, 7, "zonedata")
         if self.truth(items[0], "finep"):
             return Stop()
@@ -113,7 +113,7 @@ class Parts:
         return self.cursor.located(self.at, Distance, position / MM, orientation / MM, angle * DEG)
 
     def loaddata(self, value: Any) -> Payload | None:
-        """A load; the centre is in whichever frame the load belongs to."""
+        """Return a load; the centre is in whichever frame the load belongs to."""
         items = self.items(value, 6, "loaddata")
         (mass,) = self.numbers(items[:1], 1, "the mass of a load")
         com = np.array(self.numbers(items[1], 3, "the centre of mass")) / MM
@@ -125,14 +125,14 @@ class Parts:
         return self.cursor.located(self.at, Payload, mass, com, inertia)
 
     def tooldata(self, value: Any) -> Tool:
-        """A tool."""
+        """Return a tool."""
         held, frame, load = self.items(value, 3, "tooldata")
         if not self.truth(held, "robhold"):
             self.cursor.fail("tools that stand beside the arm are not followed", at=self.at, valid="robhold = TRUE")
         return Tool(self.frame(frame, "a tool"), self.loaddata(load))
 
     def wobjdata(self, value: Any) -> Array:
-        """A work object's frame, in the arm's base."""
+        """Return a work object's frame, in the arm's base."""
         held, fixed, _, user, object_ = self.items(value, 5, "wobjdata")
         if self.truth(held, "robhold") or not self.truth(fixed, "ufprog"):
             self.cursor.fail("work objects that move are not followed", at=self.at, valid="robhold FALSE, ufprog TRUE")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in RAPID; see `rapid` for the grammar."""
+"""Writer of programs in RAPID; see `rapid` for the grammar."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walking along the words of a program: look, take, require; whatever does not fit is an error with its place.
+"""The words of a program text with their places: one scanner and one cursor for all languages.
 
-Words of a program with their places: one scanner for all languages, told what comments and names look like.
+`tokens` cuts a text into words, given a `Lexicon` that says what comments and names look like. `Cursor` walks along
+them: look, take, require. Whatever does not fit is a `ProgramError` with its place.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class Lexicon:
-    """How one language spells: regular expressions of names and symbols, comments, whether lines matter."""
+    """Spelling of one language: regular expressions of names and symbols, comments, whether lines matter."""
 
     names: str = r"[A-Za-z_]\w*"
     symbols: str = r":=|<=|>=|<>|==|!=|[-+*/()\[\]{}=:;,<>\\#.]"
@@ -107,7 +108,7 @@ VALID = {
     "Duration": "0 seconds or more",
     "Payload": "0 kg or more",
 }
-MAX_DEPTH = 60  # of parentheses and blocks inside one another: far above any program, far below Python's own limit
+MAX_DEPTH = 60  # nesting of parentheses and blocks: far above any program, far below Python's own limit
 
 
 class Cursor:
@@ -123,7 +124,7 @@ class Cursor:
 
     @property
     def word(self) -> Token:
-        """The word that comes next."""
+        """Return the word that comes next."""
         return self.words[self.index]
 
     def ahead(self, count: int = 1) -> Token:
@@ -137,7 +138,7 @@ class Cursor:
         return word
 
     def at(self, *keys: str) -> bool:
-        """Whether the next word is one of `keys` (texts in quotes never are)."""
+        """Return whether the next word is one of `keys` (texts in quotes never are)."""
         return self.word.key in keys and self.word.kind in ("name", "symbol", "newline")
 
     def accept(self, *keys: str) -> Token | None:

@@ -11,9 +11,8 @@
 
 `v` and `a` of ``movej`` belong to the leading axis; `t` overrules both. ``movec`` in mode 1 keeps the orientation
 relative to the arc, so that the target's own is not used. What sets outputs or writes messages is left out, with a
-note; what depends on inputs is refused.
-
-Calls of URScript: arguments by place or by name, and the few functions that make values.
+note; what depends on inputs is refused. `arguments` reads the arguments of a call by place or by name, `read_urscript`
+a whole program.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ class Arguments:
 
 
 def arguments(cursor: Cursor, scope: Scope, names: Sequence[str]) -> Arguments:
-    """Read ``(…)``: first by place, then by name; without `names` anything is taken and nothing kept."""
+    """Read ``(…)``: first by place, then by name; without `names` anything is accepted and nothing kept."""
     call = cursor.words[cursor.index - 1]
     cursor.expect("(")
     given: dict[str, tuple[Any, Token]] = {}
@@ -146,7 +145,7 @@ def arguments(cursor: Cursor, scope: Scope, names: Sequence[str]) -> Arguments:
 
 
 def pose_value(cursor: Cursor, scope: Scope, at: Token) -> Array:
-    """Read ``[x, y, z, rx, ry, rz]`` behind ``p``: metres and a rotation vector [rad]."""
+    """Read ``[x, y, z, rx, ry, rz]`` after ``p``: metres and a rotation vector [rad]."""
     x = tuple_of(cursor, 6, scope, "x, y, z, rx, ry, rz", "[]")
     if max(map(abs, x[3:])) > MOST_TURNING:
         cursor.fail("a rotation vector of more than a hundred turns", at=at, valid="radians, within ±2π mostly")
@@ -344,7 +343,7 @@ class _UrscriptReader:
         self.calls -= 1
 
     def atom(self, cursor: Cursor) -> Any:
-        """Lists, poses and the functions of the language."""
+        """Read lists, poses and the functions of the language."""
         word = cursor.word
         if cursor.at("p") and cursor.ahead().key == "[":
             cursor.take()

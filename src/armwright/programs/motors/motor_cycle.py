@@ -5,21 +5,20 @@
     2  q̈ := (q̇ − q̇(t_k))/Δt
     3  H, u′ of the links at t_k                        4  H_a, u′_a, u_a of the motors
     5  torques within what the motors have at their speed
-    6  the accelerations that come of it, by a rule (see `rules`)
+    6  the accelerations that follow, by a rule
     7  q̇(t_k+1) = q̇(t_k) + q̈Δt,  q(t_k+1) = q(t_k) + q̇(t_k+1)Δt
 
-One NumPy function of one cycle; whoever runs it (a program, a stream, a controller in C) traces the same source.
+`cycle` is one NumPy function; a program, a stream and a controller in C trace the same source.
 
-A load on the tool whose numbers may be symbols: ten a load, so that it can change from cycle to cycle.
+A rule (steps 5 and 6) takes the motor side of one cycle, the wished accelerations and the torques at hand, and returns
+what really happens where a motor cannot give its torque. The rule that the document prints ("if i_ui = 1 then q̈_i
+takes the new value") is in `studies.doc001_erfd`.
+
+A load on the tool is ten numbers, which may be symbols, so that it can change from cycle to cycle:
 
     payload = (mass, x, y, z, I_xx, I_yy, I_zz, I_xy, I_xz, I_yz)
 
 mass [kg], centre of mass in the tool frame [m], inertia about that centre in tool axes [kg m²], entries of the matrix.
-
-Which accelerations come of it where a motor cannot give its torque (001 §3.11, steps 5 and 6 of Algorithm 1).
-
-A rule takes the motor side of one cycle, the wished accelerations and the torques at hand, and says what really
-happens. The rule that the document prints ("if i_ui = 1 then q̈_i takes the new value") is in `studies.doc001_erfd`.
 """
 
 from __future__ import annotations
@@ -47,7 +46,11 @@ SIZE = 10
 
 
 def point_mass(mass: float, com: Any = (0.0, 0.0, 0.0)) -> Any:
-    """Payload (10,) of a point mass [kg] at `com` (3,) in the tool frame [m]."""
+    """Return the payload (10,) of a point mass [kg] at `com` (3,) in the tool frame [m].
+
+    Example:
+        >>> point_mass(2.0, (0.0, 0.0, 0.05))  # (10,): 2 kg, 5 cm in front of the flange
+    """
     return np.array([mass, *com, *[0.0] * 6], dtype=np.float64)
 
 
@@ -93,7 +96,7 @@ def partitioned(side: ActuatorSide, qdd: Traced, limit: Any) -> Limited:
     """Keep the wish of every axis whose motor can follow; solve for the others with their torques at the limit.
 
     With S the saturated motors and U the rest, H_SS q̈_S = (±M − u′)_S − H_SU q̈_U; motors of U that this drives beyond
-    their limit join S, and again, n times at most. Motor i is taken to drive axis i before all others.
+    their limit join S; this is repeated n times at most. Motor i is taken to drive mainly axis i.
     """
     n = len(qdd)
     wanted = side.torque(qdd)
@@ -122,7 +125,11 @@ RULES: dict[str, Rule] = {"full": full, "partitioned": partitioned, "unlimited":
 
 
 def find_rule(rule: str | Rule) -> Rule:
-    """Return a rule by name, or the rule itself."""
+    """Return a rule by name, or the rule itself.
+
+    Example:
+        >>> find_rule("partitioned")
+    """
     if callable(rule):
         return rule
     if rule not in RULES:
@@ -132,14 +139,14 @@ def find_rule(rule: str | Rule) -> Rule:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """How a cycle is computed.
+    """Choices of how a cycle is computed.
 
     Attributes:
         rule: what happens at a torque limit.
         side: how the joint side becomes the motor side.
         catch_up: whether an axis that fell behind is sent to the wished position (dead beat), or only told the wished
             speed (the arm then keeps its lag).
-        motor_speed: whether the motors' speed limits count beside those of the joints.
+        motor_speed: whether the motors' speed limits count as well as those of the joints.
         clip: whether speeds beyond their limits are cut, or only flagged.
     """
 
@@ -151,7 +158,7 @@ class Algorithm:
 
 
 class MotorState(NamedTuple):
-    """What a cycle hands on to the next, each (n,): position, speed, heat, and the last wished position."""
+    """State that a cycle hands on to the next, each (n,): position, speed, heat, and the last wished position."""
 
     q: Any
     qd: Any
@@ -160,11 +167,11 @@ class MotorState(NamedTuple):
 
 
 class Cycle(NamedTuple):
-    """What one cycle came to, each (n,).
+    """Result of one cycle, each (n,).
 
     Attributes:
         q, qd, heat, wish: state at its end; heat is the motor's (torque/continuous torque)², through its thermal lag:
-            1 is what it may have for ever, 0 where its data are unknown.
+            1 is what it can stand permanently, 0 where its data are unknown.
         qdd: accelerations that happened.
         torque, wanted: motor torques applied, and those that the wish would have taken [N m].
         limit: torque that the motor had at its speed [N m].
@@ -205,7 +212,7 @@ def cycle(
         state: at t_k.
         q_next: wished position at t_k+1 (n,).
         wrench: (6,) what the world does to the tool, tool origin, base axes.
-        payload: (10,) load on the tool, see `payload`.
+        payload: (10,) load on the tool, see the module docstring.
         friction: factor of all motor friction, 1 if omitted.
         torque: (n,) factors of the torque limits, 1 if omitted.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of the arm, cycle by cycle: plain arrays, however they were planned."""
+"""`Demand`: what is asked of the arm, cycle by cycle, as plain arrays, however they were planned."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Demand:
         dt: length of a cycle [s].
         q: (T + 1, n) wished positions at t = 0, Δt, …; T cycles.
         wrench: (T, 6) or (6,) what the world does to the tool during each cycle, tool origin, base axes [N, N m].
-        payload: (T, 10) or (10,) load on the tool during each cycle, see `payload`; None for none.
+        payload: (T, 10) or (10,) load on the tool during each cycle, see `motor_cycle`; None for none.
         move: (T,) number of the move that each cycle belongs to; all 0 if omitted.
         tool: (T, 4, 4) or (4, 4) pose of the program's tool in the arm's own tool frame, where deviations are measured;
             None if they are the same. Wrench and payload stay in the arm's own.
@@ -70,33 +70,33 @@ class Demand:
 
     @property
     def cycles(self) -> int:
-        """Number of cycles T."""
+        """Return the number of cycles T."""
         return len(self.q) - 1
 
     @property
     def n(self) -> int:
-        """Number of joints."""
+        """Return the number of joints."""
         return int(self.q.shape[1])
 
     @property
     def moves(self) -> NDArray[np.int64]:
-        """(T,) number of the move of each cycle."""
+        """Return (T,) the number of the move of each cycle."""
         assert self.move is not None
         return self.move
 
     @property
     def time(self) -> Array:
-        """(T,) end of each cycle [s]."""
+        """Return (T,) the end of each cycle [s]."""
         return np.asarray(np.arange(1, self.cycles + 1) * self.dt, dtype=np.float64)
 
     @property
     def ends_at_rest(self) -> bool:
-        """Whether the last step of every joint is small beside its largest one: a tenth."""
+        """Return whether the last step of every joint is at most a tenth of its largest one."""
         steps = np.abs(np.diff(self.q, axis=0))
         return bool((steps[-1] <= 0.1 * steps.max(axis=0)).all())
 
     def held(self, cycles: int) -> Demand:
-        """Return the same demand and then its last position for so many cycles more."""
+        """Return the same demand followed by `cycles` more cycles at its last position."""
         if cycles < 0:
             raise InputError(f"held: cycles must be ≥ 0, got {cycles}")
 
@@ -106,7 +106,7 @@ class Demand:
         return replace(self, q=longer(self.q), **{name: longer(rows) for name, rows in self._rows().items()})
 
     def _rows(self) -> dict[str, Any]:
-        """What is given cycle by cycle, by name."""
+        """Return what is given cycle by cycle, by name."""
         given = {name: getattr(self, name) for name in ("wrench", "payload", "move", "tool")}
         return {name: rows for name, rows in given.items() if rows is not None}
 
@@ -125,7 +125,7 @@ class Demand:
 
         Straight lines between the samples would give back every acceleration as a train of jolts. Wrench, payload and
         move are those of the moment. A motion that ends at rest reaches its end exactly; one that does not loses what
-        is left of a cycle, which would else look like braking.
+        is left of a cycle, which would otherwise look like braking.
         """
         whole = np.ceil(self.cycles / step - 1e-9) if self.ends_at_rest else np.floor(self.cycles / step + 1e-9)
         cycles = max(1, int(whole))

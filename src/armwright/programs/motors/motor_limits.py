@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What drives an arm and how far it may go: its motors, or, where a sheet knows none, the efforts of its joints.
+"""`Drives`: the limits of an arm's motors or, where a sheet knows none, the efforts of its joints.
 
-Where it knows not even those, speeds are left to check. A program is checked against motors unless the caller asks for
-another basis in so many words: the answers are not of the same worth, and every report says which one it is.
+Where it knows neither, only speeds are checked. A program is checked against motors unless the caller asks for
+another basis explicitly: the answers differ in worth, and every report says which basis it is.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class Drives:
 
     @property
     def heat_is_known(self) -> NDArray[np.bool_]:
-        """Of which motors the thermal state means something (n,)."""
+        """Return for which motors the thermal state means something (n,)."""
         return np.asarray((self.per_continuous > 0.0) & np.isfinite(self.thermal_time))
 
     def warming(self, dt: float) -> Array:
-        """Share of the way to the steady temperature that a cycle goes, 1 − exp(−Δt/T), (n,); 0 where unknown."""
+        """Return (n,) the share 1 − exp(−Δt/T) of the way to the steady temperature per cycle; 0 where unknown."""
         known = np.where(self.heat_is_known, self.thermal_time, np.inf)
-        with np.errstate(divide="ignore"):  # no lag at all: at once
+        with np.errstate(divide="ignore"):  # without a lag the temperature is reached at once
             return np.asarray(-np.expm1(-dt / known))
 
     def within_speeds(self, qd: Traced, *, motors: bool = True) -> Traced:
@@ -85,7 +85,7 @@ class Drives:
         return np.array([joints[i] for i in range(n)])
 
     def torque_at(self, speed: Traced) -> Traced:
-        """Torque (n,) that each motor has at its speed (n,) [rad/s]: the curve of its sheet, or its constant limit."""
+        """Return the torque (n,) of each motor at its speed (n,) [rad/s]: its sheet's curve, or its constant limit."""
         a = self.actuators
         if not a.curve_speed.size:
             return a.torque_limit
@@ -111,6 +111,9 @@ def drives_of(robot: Robot, basis: Basis = "motors") -> Drives:
 
     Raises:
         InputError: if the sheet lacks what `basis` needs; the message lists it and says what would work.
+
+    Example:
+        >>> drives_of(aw.load("ur5"), "joints").speed  # (n,) [rad/s]
     """
     a, n = robot.actuators, robot.n
     speed = np.array([joint.limits.velocity for joint in robot.joints])

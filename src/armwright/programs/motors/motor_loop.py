@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program's cycles through Algorithm 1, in one compiled loop; many variants of it side by side in SIMD lanes.
+"""Algorithm 1 in a compiled loop: a program's cycles, or many variants of it in SIMD lanes.
 
-The cycle, traced and put into a compiled loop: one function for programs, lanes of variants and streams.
+`cycle_plan` traces the cycle and puts it into a loop, one for programs, lanes of variants and streams. `run_motors`
+runs one demand, `run_variants` many side by side. `cycle_kernel` is a single cycle, to export.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ def cycle_plan(
         basis: what limits it.
         inputs: which of `OPTIONS` are set.
         own: inputs of the table that differ from lane to lane ("q_next", "wrench", "payload").
-        keep: what is recorded of every cycle, fields of `Cycle`.
+        keep: fields of `Cycle` that are recorded of every cycle.
+
+    Example:
+        >>> plan = cycle_plan(robot, 0.002, Algorithm())
     """
     key = ("motor cycle", dt, algorithm, basis, inputs, own, keep)
     return robot.memo(key, _made, dt, algorithm, basis, inputs, own, keep)
@@ -113,6 +117,9 @@ def cycle_kernel(
     """Return one cycle as a kernel: state and wish in, `Cycle` out; ``.source("c")`` writes it for a controller.
 
     Inputs are q, qd, heat, wish, q_next (n,) and those of `OPTIONS` that are named; outputs are those of `Cycle`.
+
+    Example:
+        >>> cycle_kernel(robot, dt=0.002).source("c")
     """
     plan = cycle_plan(robot, dt, algorithm or Algorithm(), basis, inputs)
     outputs = tuple(
@@ -125,7 +132,7 @@ def cycle_kernel(
 
 
 def start(q: Any) -> MotorState:
-    """State of an arm at rest at q (n,) with cold motors."""
+    """Return the state of an arm at rest at q (n,) with cold motors."""
     still = np.zeros_like(np.asarray(q, dtype=np.float64))
     return MotorState(np.asarray(q, dtype=np.float64), still, still, np.asarray(q, dtype=np.float64))
 
@@ -154,6 +161,9 @@ def run_motors(
         basis: "motors", or "joints" to check joint efforts where the motors are unknown.
         friction: factor of all motor friction.
         torque: factor of the torque limits, one or (n,).
+
+    Example:
+        >>> run_motors(robot, Demand(dt=0.002, q=q), rule="partitioned").feasible
     """
     factors = np.atleast_1d(np.asarray(torque, dtype=np.float64))
     if factors.shape == (1,):
@@ -187,6 +197,9 @@ def run_variants(
 
     Returns:
         One run per variant, each with the cycles of its own demand.
+
+    Example:
+        >>> run_variants(robot, demand, torque=[1.0, 0.9, 0.8])
     """
     if wrong := robot_needed(robot):
         raise InputError(wrong)
@@ -222,7 +235,7 @@ def run_variants(
 def run_columns(
     robot: Robot, demands: Sequence[Demand], algorithm: Algorithm, basis: Basis, keep: tuple[str, ...]
 ) -> list[Any]:
-    """Run demands as `run_variants` does and return some columns of each only, (T, len(keep)·n): for searches."""
+    """Run demands as `run_variants` does and return only some columns of each, (T, len(keep)·n): for searches."""
     given = [fits(demand, robot) for demand in demands]
     out = []
     for first in range(0, len(given), LANES):
@@ -267,7 +280,7 @@ def _lanes(
 
 
 def _table(demand: Demand, inputs: tuple[str, ...]) -> Any:
-    """Rows of q_next and the loads that are set (T, columns); a demand without a load has a load of zero."""
+    """Return rows of q_next and the loads that are set (T, columns); a demand without a load has a load of zero."""
     columns: list[Any] = [demand.q[1:]]
     for name, size in (("wrench", 6), ("payload", 10)):
         if name in inputs:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Algorithm 1 beside a running controller: one cycle a sample, by the machine code of the offline run.
+"""`MotorMonitor`: Algorithm 1 next to a running controller, one cycle per sample.
 
-Every sample has one of these outcomes, and each is counted:
+It runs the machine code of the offline run. Samples come from a controller's messages, a recording or arrays
+(`MotorSample`). Every sample has one of these outcomes, and each is counted:
 
     start       the first one: the arm stands there
     cycle       the next one in time: one cycle
@@ -12,8 +13,6 @@ Every sample has one of these outcomes, and each is counted:
     old         it is earlier than one that was seen (reordered): nothing happens
     not finite  NaN or infinite entries: nothing happens, and the next sample counts it as lost
     malformed   wrong shape or kind: nothing happens, as for "not finite"
-
-Samples of a stream, and where they come from: a controller's messages, a recording, arrays.
 """
 
 from __future__ import annotations
@@ -63,7 +62,11 @@ class MotorSample(NamedTuple):
 
 
 def samples_of_demand(demand: Demand, start: float = 0.0) -> Iterator[MotorSample]:
-    """The samples that a controller would send for a demand, on time."""
+    """Yield the samples that a controller would send for a demand, on time.
+
+    Example:
+        >>> readings = list(MotorMonitor(robot, demand.dt).follow(samples_of_demand(demand)))
+    """
     yield MotorSample(start, demand.q[0])
     for k in range(demand.cycles):
         wrench = None if demand.wrench is None else demand.wrench[k]
@@ -72,7 +75,11 @@ def samples_of_demand(demand: Demand, start: float = 0.0) -> Iterator[MotorSampl
 
 
 def samples_of_recording(recording: Recording, signal: str = "q_ref") -> Iterator[MotorSample]:
-    """The samples of a recording: its times, and the wished positions of `signal` (T, n)."""
+    """Yield the samples of a recording: its times, and the wished positions of `signal` (T, n).
+
+    Example:
+        >>> readings = list(MotorMonitor(robot, 0.002).follow(samples_of_recording(recording, "q_ref")))
+    """
     if signal not in recording.signals:
         raise InputError(f"recording: no signal {signal!r}; it has {', '.join(recording.signals)}")
     for t, q in zip(recording.time, recording[signal], strict=True):
@@ -82,7 +89,7 @@ def samples_of_recording(recording: Recording, signal: str = "q_ref") -> Iterato
 def sample_of_message(
     message: Mapping[str, Any], *, t: str = "timestamp", q: str = "target_q", arrived: str | None = None
 ) -> MotorSample:
-    """A sample from a controller's message by field names; the defaults are those of Universal Robots' RTDE."""
+    """Return a sample from a controller's message by field names; the defaults are those of Universal Robots' RTDE."""
     missing = [name for name in (t, q) if name not in message]
     if missing:
         raise InputError(f"message: no field {', '.join(missing)}; it has {', '.join(message)}")
@@ -102,10 +109,10 @@ DONE = ("cycle", "late", "lost")
 
 
 class Reading:
-    """What the monitor knows after a sample.
+    """Knowledge of the monitor after a sample.
 
     Attributes:
-        status: one of the outcomes of the module text. cycle: number of the last cycle that was run, from 1.
+        status: one of the outcomes in the module docstring. cycle: number of the last cycle that was run, from 1.
         lost: cycles that were filled in before it. age: arrival minus time [s], NaN where the sample has no arrival.
     """
 
@@ -122,63 +129,63 @@ class Reading:
 
     @property
     def q(self) -> Array:
-        """Position (n,) at the end of the cycle."""
+        """Return the position (n,) at the end of the cycle."""
         return self._part("q")
 
     @property
     def qd(self) -> Array:
-        """Speed (n,) at the end of the cycle."""
+        """Return the speed (n,) at the end of the cycle."""
         return self._part("qd")
 
     @property
     def qdd(self) -> Array:
-        """Acceleration (n,) during the cycle."""
+        """Return the acceleration (n,) during the cycle."""
         return self._part("qdd")
 
     @property
     def heat(self) -> Array:
-        """Thermal state (n,), 1 where the continuous torque would bring the motor for ever; 0 where unknown."""
+        """Return the thermal state (n,): 1 is where the continuous torque leads in the long run; 0 where unknown."""
         return self._part("heat")
 
     @property
     def torque(self) -> Array:
-        """Motor torque (n,) applied [N m]."""
+        """Return the motor torque (n,) applied [N m]."""
         return self._part("torque")
 
     @property
     def wanted(self) -> Array:
-        """Motor torque (n,) that the wish would take [N m]."""
+        """Return the motor torque (n,) that the wish would take [N m]."""
         return self._part("wanted")
 
     @property
     def limit(self) -> Array:
-        """Motor torque (n,) at hand [N m]."""
+        """Return the motor torque (n,) at hand [N m]."""
         return self._part("limit")
 
     @property
     def saturated(self) -> NDArray[np.bool_]:
-        """Which motors are at their torque limit (n,)."""
+        """Return which motors are at their torque limit (n,)."""
         return np.asarray(self._part("saturated") > 0.5)
 
     @property
     def clipped(self) -> NDArray[np.bool_]:
-        """Which wished speeds were cut (n,)."""
+        """Return which wished speeds were cut (n,)."""
         return np.asarray(self._part("clipped") > 0.5)
 
     @property
     def flagged(self) -> bool:
-        """Whether any motor could not follow."""
+        """Return whether any motor could not follow."""
         return bool(self.saturated.any() or self.clipped.any())
 
     @property
     def use(self) -> Array:
-        """Use of every motor (n,): |wanted torque| over the torque at hand; NaN where both are 0."""
+        """Return the use of every motor (n,): |wanted torque| over the torque at hand; NaN where both are 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.abs(self.wanted) / self.limit)
 
     @property
     def margin(self) -> float:
-        """What is left of the torque of the motor that has least, as a fraction; negative beyond its limit."""
+        """Return the torque left in the most used motor, as a fraction; negative beyond its limit."""
         return float(1.0 - np.nanmax(self.use, initial=0.0))
 
 
@@ -211,7 +218,7 @@ class MotorMonitor:
             dt: length of a cycle, and the time between samples [s].
             inputs: which loads the samples carry: "wrench", "payload".
             max_age: age from which a sample is late [s].
-            max_gap: cycles that may be filled in; beyond, the monitor starts anew.
+            max_gap: cycles that may be filled in; beyond, the monitor restarts.
         """
         strange = [name for name in inputs if name not in ("wrench", "payload")]
         if strange:
@@ -247,11 +254,11 @@ class MotorMonitor:
         measured: tuple[Any, Any] | None = None,
         arrived: float | None = None,
     ) -> Reading:
-        """Take one sample; see `MotorSample` for its parts and the module text for what becomes of it."""
+        """Take one sample; see `MotorSample` for its parts and the module docstring for the outcome."""
         age = nan if arrived is None else arrived - t
         if self._cycle < 0:
             return self._told(self._begin(t, q), 0, age)
-        # a stream on time goes straight through: everything else is looked at where it is met
+        # a stream on time goes straight through; everything else is handled below
         place = (t - self._origin) / self.dt
         if not isfinite(place):
             return self._told("not finite", 0, age)
@@ -325,7 +332,7 @@ class MotorMonitor:
         return "cycle"
 
     def _bridge(self, gap: int, t: float, q: Any, wrench: Any, payload: Any, measured: Any) -> tuple[str, int]:
-        """Fill `gap` − 1 missing cycles on a straight line to q, then run its own; or start anew."""
+        """Fill `gap` − 1 missing cycles on a straight line to q, then run its own; or restart."""
         if gap - 1 > self.max_gap:
             return self._begin(t, q), 0
         goal = self._position(q)
@@ -343,7 +350,7 @@ class MotorMonitor:
 
 
 def monitor_stream(monitor: MotorMonitor, stream: Iterable[Any]) -> list[Reading]:
-    """Readings of a whole stream, for a recording that is looked at afterwards."""
+    """Return the readings of a whole stream, for a recording that is examined afterwards."""
     return list(monitor.follow(stream))
 
 

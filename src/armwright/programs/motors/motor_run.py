@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run in numbers, move by move: what limited it, how far it was off, what it took.
+"""`MotorRun`: what the motors made of a program, cycle by cycle, and its summaries move by move.
 
-What the motors made of a program, cycle by cycle.
+`MotorRun` holds the cycles after Algorithm 1 (001 §3.11). `summarise` and `by_move` say what limited a move, how far
+the tool was off and what it took; `verdict` says it in a sentence.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-NEAR = 100  # cycles before and after, among which the nearest point of the wished path is looked for
+NEAR = 100  # cycles before and after, searched for the nearest point of the wished path
 
 
 class Deviation(NamedTuple):
-    """How far the tool is from where it should be at the end of each cycle, each (T,).
+    """Distance of the tool from where it should be at the end of each cycle, each (T,).
 
     Attributes:
         position: from the wished place of that moment [m].
@@ -56,7 +57,7 @@ class MotorRun:
     Attributes:
         robot, demand, drives, algorithm: what was run.
         q, qd: (T, n) at the end of each cycle. qdd: (T, n) during it.
-        heat: (T, n) thermal state at its end, 1 where the continuous torque would bring the motor for ever; 0 where
+        heat: (T, n) thermal state at its end, 1 where the continuous torque leads in the long run; 0 where
             the sheet lacks the data (see `drives.heat_is_known`).
         torque, wanted: (T, n) motor torques applied, and those that the wish would have taken [N m].
         limit: (T, n) torque that was at hand [N m].
@@ -79,59 +80,59 @@ class MotorRun:
 
     @property
     def time(self) -> Array:
-        """(T,) end of each cycle [s]."""
+        """Return (T,) the end of each cycle [s]."""
         return self.demand.time
 
     @property
     def feasible(self) -> bool:
-        """Whether no motor met its torque limit and no speed was cut."""
+        """Return whether no motor met its torque limit and no speed was cut."""
         return not (self.saturated.any() or self.clipped.any())
 
     @cached_property
     def motor_speed(self) -> Array:
-        """(T, n) K q̇ at the end of each cycle [rad/s]."""
+        """Return (T, n) K q̇ at the end of each cycle [rad/s]."""
         return self.qd @ self.drives.actuators.gear.T
 
     @cached_property
     def torque_use(self) -> Array:
-        """(T, n) |wanted torque| over the torque at hand; above 1 the motor could not follow."""
+        """Return (T, n) |wanted torque| over the torque at hand; above 1 the motor could not follow."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.wanted == 0.0, 0.0, np.abs(self.wanted) / self.limit)
 
     @cached_property
     def speed_use(self) -> Array:
-        """(T, n) the larger of |q̇|/limit of the joint and |K q̇|/limit of its motor; 0 where there is no limit."""
+        """Return (T, n) the larger of |q̇|/limit of the joint and |K q̇|/limit of its motor; 0 where there is none."""
         joint = np.abs(self.qd) / self.drives.speed
         return np.maximum(joint, np.abs(self.motor_speed) / self.drives.actuators.speed_limit)
 
     @cached_property
     def lag(self) -> Array:
-        """(T, n) wished minus achieved position at the end of each cycle [rad or m]."""
+        """Return (T, n) wished minus achieved position at the end of each cycle [rad or m]."""
         return self.demand.q[1:] - self.q
 
     @cached_property
     def power(self) -> Array:
-        """(T, n) motor torque times motor speed at the end of the cycle [W]; negative where the motor brakes."""
+        """Return (T, n) motor torque times motor speed at the end of the cycle [W]; negative while the motor brakes."""
         return self.torque * self.motor_speed
 
     @property
     def energy(self) -> Array:
-        """(n,) work that the motor shafts gave [J]."""
+        """Return (n,) the work that the motor shafts gave [J]."""
         return np.asarray(np.maximum(self.power, 0.0).sum(axis=0) * self.demand.dt)
 
     @property
     def regenerated(self) -> Array:
-        """(n,) work that came back to the motor shafts [J]."""
+        """Return (n,) the work that came back to the motor shafts [J]."""
         return np.asarray(np.maximum(-self.power, 0.0).sum(axis=0) * self.demand.dt)
 
     @property
     def rms(self) -> Array:
-        """(n,) root mean square of the motor torques [N m]."""
+        """Return (n,) the root mean square of the motor torques [N m]."""
         return np.asarray(np.sqrt(np.mean(self.torque**2, axis=0)))
 
     @cached_property
     def starts(self) -> tuple[Array, Array]:
-        """(T, n) position and speed at the beginning of each cycle, where its forces are taken."""
+        """Return (T, n) position and speed at the beginning of each cycle, where its forces are taken."""
         return (
             np.concatenate([self.demand.q[:1], self.q[:-1]]),
             np.concatenate([np.zeros((1, self.robot.n)), self.qd[:-1]]),
@@ -139,7 +140,7 @@ class MotorRun:
 
     @cached_property
     def reactions(self) -> Array:
-        """(T, nb, 6) wrench [f; n] through every joint, joint frame, with the accelerations that happened (001 eq. 32).
+        """Return (T, nb, 6) the wrench [f; n] through every joint, joint frame, at the achieved motion (001 eq. 32).
 
         It is what the parent exerts on the body; see `armwright.dynamics.joint_reactions`.
         """
@@ -158,7 +159,7 @@ class MotorRun:
 
     @cached_property
     def deviation(self) -> Deviation:
-        """How far the tool is from the wished place, orientation and path."""
+        """Return how far the tool is from the wished place, orientation and path."""
         wished, got = fk(self.robot, self.demand.q), fk(self.robot, self.q)
         before, there = wished[:-1], wished[1:]
         if self.demand.tool is not None:
@@ -172,13 +173,13 @@ class MotorRun:
 
 
 def loaded_robot(robot: Robot, payload: Array) -> Robot:
-    """Return the robot with a load (10,) of `payload` on its tool; itself where that has no mass."""
+    """Return the robot with a load (10,) on its tool, see `motor_cycle`; itself where that has no mass."""
     m, x, y, z, xx, yy, zz, xy, xz, yz = (float(v) for v in payload)
     return robot.with_payload(m, (x, y, z), [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) if m else robot
 
 
 def _from_path(points: Array, starts: Array, ends: Array, far: Array) -> Array:
-    """Distance (T,) of points from the straight pieces between starts and ends, each (T, 3), near the same moment."""
+    """Return the distance (T,) of points from the straight pieces starts–ends, each (T, 3), near the same moment."""
     best = far.copy()
     cycles = len(points)
     late = np.flatnonzero(far > 1e-12)
@@ -197,7 +198,7 @@ def _from_path(points: Array, starts: Array, ends: Array, far: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MoveSummary:
-    """What one move, or the whole program (move None), came to.
+    """Summary of one move, or of the whole program (move None).
 
     Attributes:
         move: its number. cycles, start, end: how many, from when to when [s].
@@ -234,7 +235,11 @@ class MoveSummary:
 
 
 def summarise(run: MotorRun, move: int | None = None) -> MoveSummary:
-    """Sum up one move of a run, or all of it."""
+    """Sum up one move of a run, or all of it.
+
+    Example:
+        >>> summarise(run).rms  # of the whole program; summarise(run, 3) of move 3
+    """
     rows = np.arange(run.demand.cycles) if move is None else np.flatnonzero(run.demand.moves == move)
     if not rows.size:
         known = ", ".join(map(str, np.unique(run.demand.moves)))
@@ -276,12 +281,20 @@ def summarise(run: MotorRun, move: int | None = None) -> MoveSummary:
 
 
 def by_move(run: MotorRun) -> list[MoveSummary]:
-    """Sum up every move, in the order of their numbers."""
+    """Sum up every move, in the order of their numbers.
+
+    Example:
+        >>> [summary.limiting for summary in by_move(run)]
+    """
     return [summarise(run, int(move)) for move in np.unique(run.demand.moves)]
 
 
 def verdict(run: MotorRun) -> str:
-    """One sentence for a person."""
+    """Return one sentence that says whether the motors follow, and if not, what limits them first.
+
+    Example:
+        >>> print(verdict(run_motors(robot, demand)))
+    """
     names = [joint.name for joint in run.robot.joints]
     basis = "motor" if run.drives.basis == "motors" else "joint"
     if run.feasible:

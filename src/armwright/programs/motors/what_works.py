@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast a program can be run on its path, and each move of it: steps from slow to fast, then halving.
+"""What would work: how fast, with which load and with which motors a program can be run as it was meant.
 
-What would work: with what load, with which motors a program can be run as it was meant; for how fast see `override`.
-
-All questions are put to one compiled loop in which the arm follows the wish exactly, whatever it takes: then a flag in
-one move has nothing to do with a lag from another. Where it flags nothing, Algorithm 1 returns the wish unchanged.
+`feasible_override` searches the speed, of the program and of each move: steps from slow to fast, then halving.
+`largest_payload`, `needed_motors` and `sensitivity` ask for load, motors and cycle time. All questions are put to one
+compiled loop in which the arm follows the wish exactly, whatever it takes. Then a flag in one move has nothing to do
+with a lag from another. Where it flags nothing, Algorithm 1 returns the wish unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 EXACT = Algorithm(rule=unlimited, clip=False)
-ROUNDS, LOOKS = 3, 12  # each round puts LOOKS values into the bracket: 13³ of its width
+ROUNDS, LOOKS = 3, 12  # each round tries LOOKS values in the bracket: in the end 1/13³ of its width
 
 
 def exact(robot: Robot, demands: Demand | Sequence[Demand], basis: Basis = "motors") -> list[MotorRun]:
@@ -38,12 +38,12 @@ def exact(robot: Robot, demands: Demand | Sequence[Demand], basis: Basis = "moto
 
 
 def exact_flags(robot: Robot, demands: Sequence[Demand], basis: Basis) -> list[NDArray[np.bool_]]:
-    """Torque and speed flags of every cycle of each demand, (T, 2n)."""
+    """Return the torque and speed flags of every cycle of each demand, (T, 2n)."""
     return [rows > 0.5 for rows in run_columns(robot, demands, EXACT, basis, ("saturated", "clipped"))]
 
 
 class Needed(NamedTuple):
-    """Motors that the program would take, as factors (n,) of those in the sheet; 1 and less is enough.
+    """Motors that the program would take, as factors (n,) of those in the sheet; up to 1 they suffice.
 
     Gear, rotor inertia and friction are those of the sheet: a larger motor has a heavier rotor, which is not counted.
     """
@@ -54,7 +54,11 @@ class Needed(NamedTuple):
 
 @names_culprit
 def needed_motors(robot: Robot, demand: Demand, basis: Basis = "motors") -> Needed:
-    """Return the least torque and speed that every motor must have, over what it has, for the program as it is."""
+    """Return the least torque and speed that every motor must have, over what it has, for the program as it is.
+
+    Example:
+        >>> needed_motors(robot, demand).torque  # (n,) factors of the sheet's torque limits
+    """
     run = exact(robot, demand, basis)[0]
     return Needed(run.torque_use.max(axis=0), run.speed_use.max(axis=0))
 
@@ -63,7 +67,7 @@ def needed_motors(robot: Robot, demand: Demand, basis: Basis = "motors") -> Need
 def largest_payload(
     robot: Robot, demand: Demand, com: ArrayLike = (0.0, 0.0, 0.0), basis: Basis = "motors", *, most: float = 1000.0
 ) -> float:
-    """Return the largest point mass [kg] on the tool with which nothing is flagged, NaN if even none is too much.
+    """Return the largest point mass [kg] on the tool with which nothing is flagged, NaN if even 0 kg is too much.
 
     Args:
         robot: the arm.
@@ -71,6 +75,9 @@ def largest_payload(
         com: where the mass sits, tool frame (3,) [m].
         basis: what is checked.
         most: largest mass to look at [kg].
+
+    Example:
+        >>> largest_payload(robot, demand, com=(0.0, 0.0, 0.1))  # [kg]
     """
     own = np.zeros((demand.cycles, SIZE)) if demand.payload is None else np.asarray(demand.payload)
     at = np.asarray(com, dtype=np.float64)
@@ -82,7 +89,7 @@ def largest_payload(
 
 
 def flagged_any(robot: Robot, demands: Sequence[Demand], basis: Basis = "motors") -> NDArray[np.bool_]:
-    """Whether anything is flagged in each of some demands with the arm exactly on its way, (B,)."""
+    """Return whether anything is flagged in each demand (B,), with the arm exactly on its way."""
     return np.array([bool(flags.any()) for flags in exact_flags(robot, demands, basis)])
 
 
@@ -91,7 +98,7 @@ def _carrying(demand: Demand, loads: list[Array]) -> list[Demand]:
 
 
 def least_flagged(flagged: Callable[[Array], NDArray[np.bool_]], grid: Array) -> float:
-    """Largest value that is not flagged below the first one that is; NaN if the first is, the last if none is."""
+    """Return the largest value not flagged below the first that is; NaN if the first is, the last if none is."""
     for _ in range(ROUNDS):
         hit = np.flatnonzero(flagged(grid))
         if not hit.size:
@@ -133,6 +140,9 @@ def sensitivity(
         periods: lengths of the cycle, as factors of the program's.
         payloads: point masses [kg] at `com` in the tool frame, on top of what the program carries.
         com: (3,) [m].
+
+    Example:
+        >>> [row.torque.max() for row in sensitivity(robot, demand)]
     """
     out = []
     for factor in periods:
@@ -154,7 +164,7 @@ def _summed(what: str, value: float, run: MotorRun) -> Sensitivity:
 
 
 def _joined(own: Array, mass: float, com: Array) -> Array:
-    """Payload rows (T, 10) with a point mass added: masses, centre and inertia of both together."""
+    """Return payload rows (T, 10) with a point mass added: masses, centre and inertia of both together."""
     total = own[:, :1] + mass
     share = np.divide(own[:, :1], total, out=np.zeros_like(total), where=total > 0.0)
     centre = share * own[:, 1:4] + (1.0 - share) * com
@@ -178,7 +188,7 @@ if TYPE_CHECKING:
 SLOWEST, SLOW, FASTEST = 0.02, 0.2, 8.0
 STEPS = 24  # from SLOW to FASTEST
 HALVINGS = 11  # of a step: to 1e-4
-EASE = 0.99  # by which a program is slowed until nothing at all is flagged
+EASE = 0.99  # factor by which a program is slowed until nothing is flagged
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,12 +221,15 @@ def feasible_override(robot: Robot, demand: Demand, basis: Basis = "motors", *, 
         basis: what is checked.
         at: the demand at an override; all of it (None), or at least one move, with two cycles before it. By default
             `demand.at_override`, which knows the path by its samples only.
+
+    Example:
+        >>> feasible_override(robot, demand).program  # 1.2: the program could run 20 % faster
     """
     sampled: At = at or (lambda x, _: demand.at_override(x))
     moves = np.unique(demand.moves)
     grid = np.geomspace(SLOW, FASTEST, STEPS)
     flagged = _whole(robot, sampled, grid, moves, basis)
-    if flagged[0].any():  # slow programs are long ones: looked at only if it must be
+    if flagged[0].any():  # slow programs are long: tried only if necessary
         slower = np.geomspace(SLOWEST, SLOW, STEPS // 2 + 1)[:-1]
         grid = np.concatenate([slower, grid])
         flagged = np.concatenate([_whole(robot, sampled, slower, moves, basis), flagged])
@@ -243,7 +256,7 @@ def feasible_override(robot: Robot, demand: Demand, basis: Basis = "motors", *, 
 
 
 def _whole(robot: Robot, at: At, overrides: Array, moves: NDArray[np.int64], basis: Basis) -> NDArray[np.bool_]:
-    """Whether a cycle of each move is flagged at each override of the whole program, (overrides, moves)."""
+    """Return whether a cycle of each move is flagged at each override of the whole program, (overrides, moves)."""
     demands = [at(float(x), None) for x in overrides]
     flags = exact_flags(robot, demands, basis)
     return np.array([np.isin(moves, d.moves[f.any(axis=1)]) for f, d in zip(flags, demands, strict=True)])
@@ -252,6 +265,6 @@ def _whole(robot: Robot, at: At, overrides: Array, moves: NDArray[np.int64], bas
 def _of_moves(
     flags: Sequence[NDArray[np.bool_]], demands: Sequence[Demand], moves: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Whether a cycle of its own move is flagged in each demand, (B,)."""
+    """Return whether a cycle of its own move is flagged in each demand, (B,)."""
     parts = zip(flags, demands, moves, strict=True)
     return np.array([bool(f[d.moves == move].any()) for f, d, move in parts])

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would work: how fast, with which load, with which motors a planned program runs as it was meant.
+"""Where a motor could not follow, and what would work instead: the questions that a program's run answers on demand.
 
-Where, when and why a motor could not follow: runs of flagged cycles, each with what its torque was wanted for.
+`events_of` finds where, when and why a motor could not follow: runs of flagged cycles, each with what its torque was
+wanted for. `what_works` finds how fast, with which load and with which motors the program runs as it was meant.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def events_of(outcome: ProgramRun) -> tuple[MotorEvent, ...]:
 
 
 def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """First and last index of every stretch of flags with gaps of at most `APART`."""
+    """Return first and last index of every stretch of flags, gaps of at most `APART` included."""
     at = np.flatnonzero(flags)
     if not at.size:
         return []
@@ -55,7 +56,7 @@ def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
 def _torque_event(outcome: ProgramRun, j: int, first: int, last: int) -> MotorEvent:
     stretch = slice(first, last + 1)
     wished = outcome.wished.torque_use[stretch, j]
-    own = bool(wished.max() > 1.0)  # asked too much by itself; else the arm only tries to make up for another event
+    own = bool(wished.max() > 1.0)  # the program itself asks too much; else the arm only makes up for another event
     run = outcome.wished if own else outcome.motors
     worst = first + int(np.argmax(run.torque_use[stretch, j]))
     return MotorEvent(
@@ -134,19 +135,19 @@ def torque_parts(run: MotorRun, cycle: int) -> dict[str, Array]:
     return {name: np.asarray(value, dtype=np.float64) for name, value in parts.items()}
 
 
-PERIODS = (0.25, 0.5, 1.0, 2.0)  # of the cycle
-MASSES = (0.0, 1.0, 2.0, 5.0)  # [kg] more
-LEAST = 0.5  # of the time-optimal speed, below which it is not worth a figure
+PERIODS = (0.25, 0.5, 1.0, 2.0)  # times the cycle
+MASSES = (0.0, 1.0, 2.0, 5.0)  # [kg] added
+LEAST = 0.5  # share of the time-optimal speed below which no figure is given
 MOST = 1000.0  # [kg]
 
 
 def override_of(outcome: ProgramRun) -> Override:
-    """How fast the program, and each of its moves, can be run."""
+    """Return how fast the program, and each of its moves, can be run."""
     return feasible_override(outcome.robot, outcome.demand, outcome.basis, at=Demands(outcome.plan).at)
 
 
 def what_works(outcome: ProgramRun) -> WhatWorks:
-    """Ask all the questions."""
+    """Return how fast, with which load and with which motors the program would work."""
     robot, demand, basis = outcome.robot, outcome.demand, outcome.basis
     fastest, refused, clean = _fastest(outcome)
     own = _own_load(demand)
@@ -169,14 +170,14 @@ def what_works(outcome: ProgramRun) -> WhatWorks:
 
 
 def _own_load(demand: Demand) -> int | None:
-    """First cycle in which the program carries something."""
+    """Return the first cycle in which the program carries something."""
     if demand.payload is None or not demand.payload[:, 0].any():
         return None
     return int(np.argmax(demand.payload[:, 0] > 0.0))
 
 
 def _tool_point(demand: Demand) -> Array:
-    """Where a load would sit, tool frame of the arm (3,) [m]: at the tool point of the first move."""
+    """Return where a load would sit, tool frame of the arm (3,) [m]: at the tool point of the first move."""
     return np.zeros(3) if demand.tool is None else np.asarray(demand.tool[0, :3, 3])
 
 
@@ -194,7 +195,7 @@ def _payload_share(outcome: ProgramRun) -> float:
 
 
 def _fastest(outcome: ProgramRun) -> tuple[float | None, str, float | None]:
-    """Duration of the time-optimal program, or why there is none; and of one without a flagged cycle."""
+    """Return the time-optimal duration, or why there is none; and the duration without a flagged cycle."""
     robot, plan = outcome.robot, outcome.plan
     if outcome.basis == "speeds":
         return None, "the sheet knows no torques", None

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a program to what its motors make of it: plan, demand, Algorithm 1 (001), all in one call.
+"""`run_program`: from a program to what its motors make of it, in one call: plan, demand, Algorithm 1 (001).
 
-What of an arm can be checked: its motors, the efforts of its joints, or its joint speeds alone.
-
-A plan as a demand on the motors: positions, loads and tools of every cycle.
+`basis_of` decides what can be checked: the motors, the efforts of the joints, or joint speeds alone. `Demands` turns a
+plan into positions, loads and tools of every cycle. `run_program` puts them together.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def basis_of(robot: Robot, wanted: Basis | None = None) -> Basis:
     )
 
 
-AROUND = 3  # cycles before and behind a move: the first ones of a demand begin at rest
+AROUND = 3  # cycles before and after a move: the first ones of a demand begin at rest
 
 
 def demand_of(plan: ProgramPlan) -> Demand:
@@ -67,7 +66,7 @@ def demand_of(plan: ProgramPlan) -> Demand:
 
 
 class Demands:
-    """What a plan asks of the motors, as it is or at another override.
+    """Demand of a plan on the motors, as it is or at another override.
 
     A cycle belongs to the move under way at its end. Wrenches are those at its beginning, where its forces are taken.
     """
@@ -96,7 +95,7 @@ class Demands:
     def at(self, override: float, move: int | None = None) -> Demand:
         """Return the whole program at another override, or the cycles of one move and a few around it.
 
-        It is what `plan_program` would plan with that override on top: everything runs faster, but for the waits.
+        It is what `plan_program` would plan with that override: everything but the waits runs faster.
         """
         plan, breaks = self.plan, self.plan.time.breaks
         low, high = 0, breaks.size - 1  # breaks between which to look: the program may be long, and the move short
@@ -116,7 +115,7 @@ class Demands:
         return self._demand(q, owner)
 
     def duration(self, override: float) -> float:
-        """How long the program takes at another override [s]."""
+        """Return how long the program takes at another override [s]."""
         return float(self.moved[-1] / override + self.waited[-1])
 
     def _demand(self, q: Array, owner: NDArray[np.int64]) -> Demand:
@@ -134,7 +133,7 @@ class Demands:
 
 
 def payload_row(load: Payload | None) -> Array:
-    """Return a load as the (10,) numbers of `programs.motors.payload`; the program's flange is the arm's tool frame."""
+    """Return a load as the ten numbers of `motor_cycle`; the program's flange is the arm's tool frame."""
     if load is None:
         return np.zeros(10)
     row: Array = point_mass(load.mass, load.com)
@@ -182,7 +181,7 @@ def run_program(
         cycle: length of a controller cycle Δt [s].
         rule: what happens at a torque limit: "full" or "partitioned" (see `programs.motors`).
         basis: "motors", "joints" (efforts) or "speeds"; default the first for which the sheet has the data.
-        override: how many times as fast as planned everything runs, but for the waits.
+        override: factor on the planned speed of everything but the waits.
         payload: what the arm carries in moves that do not say.
         tool: (4, 4) T_flange_tool of moves that name none.
         wrench: (6,) of the world on the tool in moves that do not say [N, N m], base axes.
@@ -196,6 +195,9 @@ def run_program(
     Raises:
         ProgramError: text that cannot be read, or a move that cannot be made; with file, line and what would work.
         InputError: a sheet without anything to check against, or an option without meaning.
+
+    Example:
+        >>> run_program(aw.load("ur5"), "examples/programs/ur5_pick.script").verdict
     """
     find_rule(rule)
     if isinstance(program, str | Path):

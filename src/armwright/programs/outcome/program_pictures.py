@@ -54,12 +54,12 @@ def _figure(height: float) -> Any:
 
 
 def _every(count: int) -> slice:
-    """Every so many samples that a picture has at most `MOST_POINTS`."""
+    """Return a slice with which a picture of `count` samples has at most `MOST_POINTS`."""
     return slice(None, None, max(1, -(-count // MOST_POINTS)))
 
 
 def torque_speed(outcome: ProgramRun) -> Any:
-    """One panel a motor: what was asked and what was given over the motor's speed, and the box of its limits."""
+    """Draw one panel per motor: what was asked and given over the motor's speed, and the box of its limits."""
     run, wished, n = outcome.motors, outcome.wished, outcome.robot.n
     columns = min(n, 3)
     rows = -(-n // columns)
@@ -89,7 +89,7 @@ def torque_speed(outcome: ProgramRun) -> Any:
 
 
 def _box(axes: Any, run: MotorRun, j: int) -> None:
-    """The limits of one motor: torque over speed, closed where a speed limit is known."""
+    """Draw the limits of one motor: torque over speed, closed where a speed limit is known."""
     drives = run.drives
     top = drives.actuators.speed_limit[j] if drives.basis == "motors" else drives.speed[j]
     speed = top if np.isfinite(top) else 1.05 * max(float(np.abs(run.motor_speed[:, j]).max()), 1e-9)
@@ -110,7 +110,7 @@ def _box(axes: Any, run: MotorRun, j: int) -> None:
 
 
 def _overlay(outcome: ProgramRun, what: list[tuple[str, Array, Array, Array | None]]) -> Any:
-    """One row a joint, one column a quantity: with Algorithm 1 over without."""
+    """Draw one row per joint and one column per quantity: with Algorithm 1 over without."""
     n, run = outcome.robot.n, outcome.motors
     figure = _figure(1.25 * n + 0.5)
     panels = figure.subplots(n, len(what), squeeze=False, sharex=True)
@@ -138,7 +138,7 @@ def _overlay(outcome: ProgramRun, what: list[tuple[str, Array, Array, Array | No
 
 
 def torques(outcome: ProgramRun) -> Any:
-    """Motor torques and joint accelerations with and without Algorithm 1 (001, Fig. A6)."""
+    """Draw motor torques and joint accelerations with and without Algorithm 1 (001, Fig. A6)."""
     run, wished = outcome.motors, outcome.wished
     motor = "motor torque [N·m]" if outcome.basis == "motors" else "joint torque [N·m]"
     return _overlay(
@@ -151,7 +151,7 @@ def torques(outcome: ProgramRun) -> Any:
 
 
 def speeds(outcome: ProgramRun) -> Any:
-    """Joint speeds and positions with and without Algorithm 1 (001, Fig. A7)."""
+    """Draw joint speeds and positions with and without Algorithm 1 (001, Fig. A7)."""
     run, wished = outcome.motors, outcome.wished
     limit = np.broadcast_to(run.drives.speed, run.qd.shape)
     return _overlay(
@@ -164,7 +164,7 @@ def speeds(outcome: ProgramRun) -> Any:
 
 
 def path(outcome: ProgramRun) -> Any:
-    """The tool's path as asked, coloured by the use of the most used motor, and where the tool really went."""
+    """Draw the tool's path as asked, coloured by the use of the most used motor, and where the tool really went."""
     lines = need("matplotlib.collections", "plot", "drawing a report")
     colors = need("matplotlib.colors", "plot", "drawing a report")
     figure = _figure(5.2)
@@ -199,7 +199,7 @@ def path(outcome: ProgramRun) -> Any:
 
 
 def tool_speed(outcome: ProgramRun) -> Any:
-    """Speed of the tool over the length of its path; moves numbered, flagged cycles marked."""
+    """Draw the speed of the tool over the length of its path; moves numbered, flagged cycles marked."""
     run = outcome.motors
     figure = _figure(2.8)
     axes = figure.subplots()
@@ -237,7 +237,7 @@ def tool_speed(outcome: ProgramRun) -> Any:
 
 
 def reactions(outcome: ProgramRun) -> Any:
-    """Force and moment through every joint, with the accelerations that happened."""
+    """Draw force and moment through every joint, with the accelerations that happened."""
     run = outcome.motors
     figure = _figure(3.0)
     some = _every(run.demand.cycles)
@@ -256,7 +256,7 @@ def reactions(outcome: ProgramRun) -> Any:
 
 
 def with_program_tool(outcome: ProgramRun) -> Robot:
-    """The arm with the program's tool, for films; itself where the tool changes or there is none."""
+    """Return the arm with the program's tool, for films; itself where the tool changes or there is none."""
     tool = outcome.motors.demand.tool
     if tool is None or not (tool == tool[0]).all():
         return outcome.robot

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One HTML page about a program and its motors: replay, verdict, tables and pictures inside it.
+"""The report of a program and its motors: one HTML page with replay, verdict, tables and pictures.
 
-A program as a replay: the arm along its path, coloured by what it asks of the motors, cycle by cycle.
+`program_stage` makes the replay: the arm along its path, coloured by what it asks of the motors, cycle by cycle.
+`program_report` writes the page.
 """
 
 from __future__ import annotations
@@ -66,12 +67,12 @@ def program_stage(outcome: ProgramRun, title: str = "") -> ReplayStage:
 
 
 def _first(values: Array) -> Array:
-    """Values of cycles with one more for the start, before the first of them."""
+    """Return values of cycles with one more for the start, before the first of them."""
     return np.concatenate([values[:1], values])
 
 
 def _events(outcome: ProgramRun) -> tuple[RecordedEvent, ...]:
-    """Begin of every move, and where a motor cannot follow; the latter first if there are too many."""
+    """Return the begin of every move, and where a motor cannot follow; the latter first if there are too many."""
     names = [joint.name for joint in outcome.robot.joints]
     cannot = [RecordedEvent(e.start, f"{names[e.joint]}: {e.cause} beyond its limit") for e in outcome.events]
     moves = [RecordedEvent(part.start, f"move {part.move + 1}") for part in outcome.plan.moves]
@@ -173,7 +174,7 @@ def _cards(outcome: ProgramRun) -> str:
 
 
 def _named(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose third column is text."""
+    """Return a table whose third column is text."""
     return f'<div class="named">{html_table(heads, rows)}</div>'
 
 
@@ -188,7 +189,7 @@ def _image(data: bytes, kind: str, caption: str) -> str:
 
 
 def _film(outcome: ProgramRun, tell: Callable[[float], Any]) -> str:
-    """The arm along its path, at most `FRAMES` pictures."""
+    """Return a film of the arm along its path, at most `FRAMES` pictures."""
     run = outcome.motors
     q = np.concatenate([run.demand.q[:1], run.q])
     time = np.concatenate([[0.0], run.time])

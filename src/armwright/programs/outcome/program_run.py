@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program after its run: one object from which every question about it is answered, when it is asked.
+"""`ProgramRun`: a program after its run, one object that answers every question about it when it is asked.
 
-The parts of an answer about a program: a move, an event, what would work.
-
-A program move by move: how long, what limits it, how fast it could be, how far the tool was off.
+The answers are `MoveOutcome` (how long a move takes, what limits it, how fast it could be, how far the tool was off),
+`MotorEvent` (where a motor could not follow) and `WhatWorks` (what would work).
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class MotorEvent:
     """One motor that could not follow for a while.
 
     Attributes:
-        joint: index of the joint that the motor drives before all others.
+        joint: index of the joint that the motor mainly drives.
         cause: "torque" or "speed".
         move: index of the move in the program.
         start, end: [s]. cycles: how many of them were flagged.
@@ -65,19 +64,19 @@ class MotorEvent:
 
     @property
     def use(self) -> float:
-        """What was asked over what there was."""
+        """Return what was asked over what there was."""
         return abs(self.asked) / self.limit if self.limit else float("inf")
 
     @property
     def mostly(self) -> str:
-        """What the larger part of a torque was for; empty for speeds."""
+        """Return what the larger part of a torque was for; empty for speeds."""
         sense = np.sign(self.asked)
         return max(self.parts, key=lambda name: sense * self.parts[name]) if self.parts else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MoveOutcome:
-    """What came of one move.
+    """The outcome of one move.
 
     Attributes:
         number: 1 for the first move of the program. line, text, kind: as it was read.
@@ -86,7 +85,7 @@ class MoveOutcome:
         limiting: index of the joint whose motor the program, followed exactly, would use most; None without cycles.
         cause: "torque" or "speed", whichever would be used more.
         use: how much of it; above 1 the motor cannot follow.
-        override: how many times as fast the program could run before this move is flagged; None without cycles.
+        override: factor on the program's speed up to which this move is not flagged; None without cycles.
     """
 
     number: int
@@ -104,13 +103,13 @@ class MoveOutcome:
 
     @property
     def flagged(self) -> int:
-        """Cycles at a torque limit and cycles in which a speed was cut, summed over the joints."""
+        """Return the cycles at a torque limit plus those in which a speed was cut, summed over the joints."""
         return 0 if self.summary is None else int(self.summary.saturated.sum() + self.summary.clipped.sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WhatWorks:
-    """What a program could do, and what it would take.
+    """Answers to what a program could do, and what it would take.
 
     Attributes:
         override: largest override of the program and of each move (by index); 1 is as it is run now.
@@ -139,7 +138,7 @@ class WhatWorks:
 
 
 def moves_of(outcome: ProgramRun) -> tuple[MoveOutcome, ...]:
-    """Return one row a move, in the program's order."""
+    """Return one row per move, in the program's order."""
     here = set(np.unique(outcome.motors.demand.moves).tolist())
     rows = []
     for k, (move, planned) in enumerate(zip(outcome.program.moves, outcome.plan.moves, strict=True)):
@@ -166,7 +165,7 @@ def moves_of(outcome: ProgramRun) -> tuple[MoveOutcome, ...]:
 
 
 def limit_of(run: MotorRun, move: int | None = None) -> tuple[int, str, float]:
-    """Index of the motor that a move (or the whole program) uses most, by torque or by speed, and how much of it."""
+    """Return the motor that a move (or the whole program) uses most, by torque or by speed, and how much of it."""
     rows = slice(None) if move is None else run.demand.moves == move
     torque, speed = run.torque_use[rows].max(axis=0), run.speed_use[rows].max(axis=0)
     k = int(np.argmax(np.maximum(torque, speed)))
@@ -192,83 +191,83 @@ class ProgramRun:
 
     @property
     def robot(self) -> Robot:
-        """The arm."""
+        """Return the arm."""
         return self.plan.robot
 
     @property
     def program(self) -> Program:
-        """The program as it was planned."""
+        """Return the program as it was planned."""
         return self.plan.program
 
     @property
     def basis(self) -> Basis:
-        """What was checked: "motors", "joints" (efforts of the joints), or "speeds" alone."""
+        """Return what was checked: "motors", "joints" (efforts of the joints), or "speeds" alone."""
         return self.motors.drives.basis
 
     @property
     def feasible(self) -> bool:
-        """Whether every cycle can be done as it was meant."""
+        """Return whether every cycle can be done as it was meant."""
         return self.motors.feasible
 
     @cached_property
     def verdict(self) -> str:
-        """The answer, for a person: one or two sentences."""
+        """Return the answer for a person: one or two sentences."""
         from armwright.programs.outcome.program_words import verdict
 
         return verdict(self)
 
     @cached_property
     def demand(self) -> Demand:
-        """What the plan asks of the motors, without the cycles in which the arm catches up after its end."""
+        """Return what the plan asks of the motors, without the cycles in which the arm catches up after its end."""
         from armwright.programs.outcome.program_execution import demand_of
 
         return demand_of(self.plan)
 
     @cached_property
     def wished(self) -> MotorRun:
-        """The same cycles without Algorithm 1: the arm follows its wish, whatever it takes."""
+        """Return the same cycles without Algorithm 1: the arm follows its wish, whatever it takes."""
         from armwright.programs.motors.what_works import exact
 
         return exact(self.robot, self.motors.demand, self.basis)[0]
 
     @cached_property
     def events(self) -> tuple[MotorEvent, ...]:
-        """Where, when and why a motor could not follow; in order of time."""
+        """Return where, when and why a motor could not follow, in order of time."""
         from armwright.programs.outcome.program_events import events_of
 
         return events_of(self)
 
     @cached_property
     def override(self) -> Override:
-        """How fast the program, and each move of it, can be run on the same path; 1 is as it is now."""
+        """Return how fast the program, and each move of it, can be run on the same path; 1 is as it is now."""
         from armwright.programs.outcome.program_events import override_of
 
         return override_of(self)
 
     @cached_property
     def moves(self) -> tuple[MoveOutcome, ...]:
-        """One row a move of the program. The overrides in them take some hundred short runs, made on first use."""
+        """Return one row per move of the program. Its overrides take some hundred short runs, made on first use."""
         from armwright.programs.outcome.program_run import moves_of
 
         return moves_of(self)
 
     @cached_property
     def works(self) -> WhatWorks:
-        """What would work: override, shortest time, load, motors, and how much of it hangs on Δt and load."""
+        """Return what would work: override, shortest time, load, motors, and how much depends on Δt and load."""
         from armwright.programs.outcome.program_events import what_works
 
         return what_works(self)
 
     @cached_property
     def advice(self) -> tuple[str, ...]:
-        """What would work, in sentences."""
+        """Return what would work, in sentences."""
         from armwright.programs.outcome.program_words import works_words
 
         return works_words(self)
 
     @cached_property
     def tool_positions(self) -> tuple[Array, Array]:
-        """Wished and achieved tool position at the end of each cycle, (T, 3) each [m]."""
+        """Return the wished and achieved tool position at the end of each cycle, (T, 3) each [m]."""
         tool = self.motors.demand.tool
         tool = np.eye(4) if tool is None else tool
         wished, got = (fk(self.robot, q) @ tool for q in (self.motors.demand.q[1:], self.motors.q))
@@ -282,7 +281,7 @@ class ProgramRun:
 
     @cached_property
     def recording(self) -> Recording:
-        """The cycles as a recording, to be saved as .csv, .npz, .parquet or .mcap."""
+        """Return the cycles as a recording, to be saved as .csv, .npz, .parquet or .mcap."""
         from armwright.programs.outcome.program_tables import as_recording
 
         return as_recording(self)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of a program as plain data: a dictionary for JSON, and a recording of its cycles."""
+"""The outcome of a program as plain data: a dictionary for JSON, and a recording of its cycles."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def figures(outcome: ProgramRun, *, works: bool = True) -> dict[str, Any]:
 
 
 def motor_rows(outcome: ProgramRun) -> list[dict[str, Any]]:
-    """One row a motor (a joint, where the motors are not known): torque, speed, heat and work of the whole program."""
+    """Return one row per motor (per joint, where motors are unknown): torque, speed, heat and work of the program."""
     run, whole = outcome.motors, summarise(outcome.motors)
     drives = run.drives
     return [
@@ -94,7 +94,7 @@ def motor_rows(outcome: ProgramRun) -> list[dict[str, Any]]:
 
 
 def reaction_rows(outcome: ProgramRun) -> list[dict[str, Any]]:
-    """One row a body: what its joint must carry, with the accelerations that happened; joint frame [N, N m]."""
+    """Return one row per body: what its joint must carry, with the achieved accelerations; joint frame [N, N m]."""
     wrench = outcome.motors.reactions
     force, moment = (np.linalg.norm(wrench[:, :, part], axis=2) for part in (slice(0, 3), slice(3, 6)))
     return [

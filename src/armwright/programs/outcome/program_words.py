@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of text for tables, the same in the terminal and in the report.
-
-What came of a program, in sentences for an engineer.
-"""
+"""The outcome of a program in words: sentences for an engineer, and rows of tables for terminal and report."""
 
 from __future__ import annotations
 
@@ -30,12 +27,12 @@ LIMITS = {"motors": "motor", "joints": "joint", "speeds": "joint"}
 
 
 def tidy(value: float, digits: int = 3) -> str:
-    """A number with some digits; what is left of rounding is none."""
+    """Return a number with some digits; a remainder of rounding becomes 0."""
     return "0" if abs(value) < 1e-9 else f"{value:.{digits}g}"
 
 
 def verdict(outcome: ProgramRun) -> str:
-    """Whether the motors can follow; if not, which one first, where and why, and what the tool does then."""
+    """Return whether the motors can follow; if not, which one first, where and why, and what the tool does then."""
     name = outcome.program.name or outcome.program.file or "the program"
     count, seconds = len(outcome.program.moves), outcome.plan.duration
     what = f"{name} ({count} move{'s' if count != 1 else ''}, {seconds:.3f} s) on {outcome.robot.name}"
@@ -94,7 +91,7 @@ def place_words(outcome: ProgramRun, move: int) -> str:
 
 
 def event_words(outcome: ProgramRun, event: MotorEvent) -> str:
-    """When and where a motor could not follow, and what for."""
+    """Return when and where a motor could not follow, and what for."""
     joint = outcome.robot.joints[event.joint]
     where = f"at {event.start:.3f} s in {place_words(outcome, event.move)}"
     if event.cause == "speed":
@@ -112,7 +109,7 @@ def _behind(event: MotorEvent) -> str:
 
 
 def works_words(outcome: ProgramRun) -> tuple[str, ...]:
-    """What would work, one sentence a line."""
+    """Return what would work, one sentence per line."""
     works, drive = outcome.works, LIMITS[outcome.basis]
     names = [joint.name for joint in outcome.robot.joints]
     said = [_override_words(outcome)]
@@ -173,7 +170,7 @@ def _override_words(outcome: ProgramRun) -> str:
 
 
 def _corner(outcome: ProgramRun) -> str:
-    """A hint where the torque hangs on Δt: what grows as the cycle shrinks is a corner of the path."""
+    """Return a hint where the torque depends on Δt: what grows as the cycle shrinks is a corner of the path."""
     rows = sorted((row for row in outcome.works.sensitivity if row.what == "dt"), key=lambda row: row.value)
     if len(rows) < 2 or outcome.basis == "speeds":
         return ""
@@ -217,7 +214,7 @@ REACTION_HEADS = ("body", "|f| [N]", "|n| [N·m]", *(f"{c} [{'N' if c[0] == 'f' 
 
 
 def move_cells(outcome: ProgramRun, move: MoveOutcome, width: int = 34) -> list[str]:
-    """One row of the table of moves."""
+    """Return one row of the table of moves."""
     text = " ".join(move.text.split()) or move.kind
     text = text if len(text) <= width else text[: width - 1] + "…"
     head = [str(move.number), str(move.line) if move.line else "–", text]
@@ -236,17 +233,17 @@ def move_cells(outcome: ProgramRun, move: MoveOutcome, width: int = 34) -> list[
 
 
 def plain(value: float) -> str:
-    """A force or moment: three digits, no powers of ten."""
+    """Return a force or moment: three digits, no powers of ten."""
     return f"{value:.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
 
 
 def override_cell(value: float | None) -> str:
-    """An override; the search ends at `FASTEST`."""
+    """Return an override as text; the search ends at `FASTEST`."""
     return "–" if value is None else f"> {FASTEST:g}" if value >= FASTEST else f"{value:.3f}"
 
 
 def motor_cells(outcome: ProgramRun) -> list[list[str]]:
-    """One row a motor."""
+    """Return one row per motor."""
 
     def number(value: float | None, scale: float = 1.0) -> str:
         return "–" if value is None or not np.isfinite(value) else tidy(scale * value, 4)
@@ -269,7 +266,7 @@ def motor_cells(outcome: ProgramRun) -> list[list[str]]:
 
 
 def event_cells(outcome: ProgramRun, event: MotorEvent) -> list[str]:
-    """One row of the table of events."""
+    """Return one row of the table of events."""
     joint = outcome.robot.joints[event.joint]
     unit = "N·m" if event.cause == "torque" else "rad/s" if joint.kind == "revolute" else "m/s"
     why = FOR[event.mostly] if event.mostly else "speed"
@@ -286,7 +283,7 @@ def event_cells(outcome: ProgramRun, event: MotorEvent) -> list[str]:
 
 
 def reaction_cells(outcome: ProgramRun) -> list[list[str]]:
-    """One row a body: largest force and moment, and the range of every component."""
+    """Return one row per body: largest force and moment, and the range of every component."""
     return [
         [
             row["body"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""§7.3: what happens when the actual position is marked and started from, which the report tried and gave up."""
+"""§7.3 of 000: what happens when the actual position is marked and started from, which the report tried and gave up."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from armwright.studies.doc000_collision.setting import arm, reduced
 from armwright.studies.study import Claim, Item
 
 ACTUAL = tuple(s._replace(name=f"{s.name}, actual position", place="actual") for s in (HELD, SPLINE))
-LAST = 10  # contacts at the end of a run that are looked at
+LAST = 10  # contacts at the end of a run that are examined
 
 
 def repeats(robot: Robot, layout: str, setting: RunReading) -> int:
-    """How many contacts are registered in the cell of the one before."""
+    """Return how many contacts are registered in the cell of the one before."""
     return sum(a == b for a, b in pairwise(run(robot, layout, setting).cells))
 
 
 def loops(robot: Robot, layout: str, setting: RunReading) -> bool:
-    """Whether a run that never arrives ends by going between cells it had marked before, not on one spot."""
+    """Return whether a run that never arrives ends by going between cells it had marked before, not on one spot."""
     found = run(robot, layout, setting)
     cells = found.cells
     known, last = set(cells[:-LAST]), cells[-LAST:]
@@ -28,17 +28,17 @@ def loops(robot: Robot, layout: str, setting: RunReading) -> bool:
 
 
 def repeats_somewhere(robot: Robot) -> bool:
-    """Whether contacts repeat in the same cell in some run."""
+    """Return whether contacts repeat in the same cell in some run."""
     return any(repeats(robot, w, s) > 0 for s in ACTUAL for w in LAYOUTS)
 
 
 def loops_somewhere(robot: Robot) -> bool:
-    """Whether some run gets stuck in a loop."""
+    """Return whether some run gets stuck in a loop."""
     return any(loops(robot, w, s) for s in ACTUAL for w in LAYOUTS)
 
 
 def cured(robot: Robot, setting: RunReading) -> bool:
-    """Whether with the desired position marked no contact repeats and both layouts are crossed."""
+    """Return whether with the desired position marked no contact repeats and both layouts are crossed."""
     return all(run(robot, w, setting).reached and repeats(robot, w, setting) == 0 for w in LAYOUTS)
 
 

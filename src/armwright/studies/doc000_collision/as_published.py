@@ -21,7 +21,7 @@ DH = (  # d, a [m], alpha [rad]
 
 
 def frames(q: Array) -> list[Array]:
-    """Poses of frames 0 to 6, A_i = Rot_z(θ_i) Trans_z(d_i) Trans_x(a_i) Rot_x(α_i)."""
+    """Return the poses of frames 0 to 6, A_i = Rot_z(θ_i) Trans_z(d_i) Trans_x(a_i) Rot_x(α_i)."""
     out = [np.eye(4)]
     for theta, (d, a, alpha) in zip(q, DH, strict=True):
         (c, s), (ca, sa) = (np.cos(theta), np.sin(theta)), (np.cos(alpha), np.sin(alpha))
@@ -31,14 +31,14 @@ def frames(q: Array) -> list[Array]:
 
 
 def jacobian_by_columns(q: Array) -> Array:
-    """J with columns [z_{i−1} × (p_6 − p_{i−1}); z_{i−1}] (6, 6)."""
+    """Return J with columns [z_{i−1} × (p_6 − p_{i−1}); z_{i−1}] (6, 6)."""
     T = frames(q)
     columns = [np.concatenate([np.cross(A[:3, 2], T[6][:3, 3] - A[:3, 3]), A[:3, 2]]) for A in T[:6]]
     return np.stack(columns, axis=1)
 
 
 def slopes(robot: Robot, q: Array, h: float = 1e-3) -> Array:
-    """∂M_ij/∂q_k as (i, j, k), by central differences of fourth order."""
+    """Return ∂M_ij/∂q_k as (i, j, k), by central differences of fourth order."""
     step = h * np.eye(6)
     at = [mass_matrix(robot, q + n * step) for n in (-2, -1, 1, 2)]
     slope = (at[0] - 8.0 * at[1] + 8.0 * at[2] - at[3]) / (12.0 * h)
@@ -46,14 +46,14 @@ def slopes(robot: Robot, q: Array, h: float = 1e-3) -> Array:
 
 
 def christoffel_torque(robot: Robot, q: Array, qd: Array, last: float) -> Array:
-    """C q̇ with c_ijk = ½(∂m_kj/∂q_i + ∂m_ki/∂q_j + last ∂m_ij/∂q_k); the report prints last = +1, right is −1."""
+    """Return C q̇ with c_ijk = ½(∂m_kj/∂q_i + ∂m_ki/∂q_j + last ∂m_ij/∂q_k); printed: last = +1, right: −1."""
     D = slopes(robot, q)
     c = 0.5 * (np.einsum("kji->ijk", D) + np.einsum("kij->ijk", D) + last * D)
     return np.asarray(np.einsum("ijk,i,j->k", c, qd, qd))
 
 
 def mass_entries(q: Array) -> dict[str, Array]:
-    """The entries of M that survive in the appendix, at postures (..., 6)."""
+    """Return the entries of M that survive in the appendix, at postures (..., 6)."""
     s, c = np.sin, np.cos
     _, q2, q3, q4, q5, _ = np.moveaxis(q, -1, 0)
     a, b = q2 + q3 + q4, q3 + q4
@@ -88,7 +88,7 @@ def mass_entries(q: Array) -> dict[str, Array]:
 
 
 def gravity_entries(q: Array) -> dict[str, Array]:
-    """The printed g at postures (..., 6) [N m]."""
+    """Return the printed g at postures (..., 6) [N m]."""
     s, c = np.sin, np.cos
     _, q2, q3, q4, q5, _ = np.moveaxis(q, -1, 0)
     a = q2 + q3 + q4
@@ -104,5 +104,5 @@ def gravity_entries(q: Array) -> dict[str, Array]:
 
 
 def saturated_linear(v: Array) -> Array:
-    """The activation of the introduction: 0 below −½, 1 above ½, v between."""
+    """Return the activation of the introduction: 0 below −½, 1 above ½, v between."""
     return np.where(v <= -0.5, 0.0, np.where(v >= 0.5, 1.0, v))

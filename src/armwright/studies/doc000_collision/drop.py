@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""§3.3, drop test: the arm falls under τ = −K(t) q̇ with K = 1 − 0.1 t, 0.02 from 9.8 s on."""
+"""The drop test of 000 (§3.3): the arm falls under τ = −K(t) q̇ with K = 1 − 0.1 t, 0.02 from 9.8 s on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SETTLED, SLOW = 11.0, 0.02  # s, rad/s
 
 @cache
 def fall(robot: Robot) -> Recording:
-    """The fall from q = 0 at rest, 20 s; stiff because of the tiny wrist, so an implicit method."""
+    """Return the fall from q = 0 at rest, 20 s; stiff because of the tiny wrist, so by an implicit method."""
     found: Recording = simulate(
         robot, damping(), None, 20.0, q0=np.zeros(6), continuous=True, integrator="rodas3", every=5
     )
@@ -35,14 +35,14 @@ def fall(robot: Robot) -> Recording:
 
 
 def pose_at(robot: Robot, t: float) -> Array:
-    """Joint angles at time t [deg]."""
+    """Return the joint angles at time t [deg]."""
     recording = fall(robot)
     return np.asarray(np.degrees(recording["q"][int(np.argmin(np.abs(recording.time - t)))]))
 
 
 @cache
 def equilibrium() -> Array:
-    """Where the arm of the tables hangs [deg], q1, q5 and q6 as they are at the end of the run."""
+    """Return where the arm of the tables hangs [deg], with q1, q5 and q6 as at the end of the run."""
     q = fall(arm())["q"][-1].copy()
 
     def weight(x: Array) -> Array:
@@ -53,18 +53,18 @@ def equilibrium() -> Array:
 
 
 def is_slow(robot: Robot) -> bool:
-    """Whether every joint stays below 0.02 rad/s from 11 s on."""
+    """Return whether every joint stays below 0.02 rad/s from 11 s on."""
     recording = fall(robot)
     return bool(np.abs(recording["qd"][recording.time >= SETTLED]).max() < SLOW)
 
 
 def energy_falls(robot: Robot) -> bool:
-    """Whether the mechanical energy never grows."""
+    """Return whether the mechanical energy never grows."""
     return bool(np.diff(fall(robot)["energy"]).max() <= 0.0)
 
 
 def first_swing_is_opposite(robot: Robot) -> bool:
-    """Whether q1 and q2 move in opposite directions while link 2 falls, and q1 turns back after."""
+    """Return whether q1 and q2 move in opposite directions while link 2 falls, and q1 turns back after."""
     q = fall(robot)["q"]
     first = int(np.argmax(q[:, 1]))
     return bool(q[:first, 0].min() < -0.05 and q[first:, 0].max() > q[:first, 0].min() + 0.05)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Appendix B: the printed M, C q̇ and g. They are those of another arm, without links 3 and 5 (000, first box)."""
+"""Appendix B of 000: the printed M, C q̇ and g belong to another arm, without links 3 and 5 (000, first box)."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ MISSING = "links 3 and 5 carry no mass force and no offset: m3 = m5 = 0, r_23 = 
 
 
 def printed(names: tuple[str, ...]) -> Callable[[], Array]:
-    """The printed closed forms of these entries at the test posture."""
+    """Return a function that gives the printed closed forms of these entries at the test posture."""
     return lambda: np.array([(as_published.mass_entries(q_t) | as_published.gravity_entries(q_t))[k] for k in names])
 
 
 def entries(robot: Robot, names: tuple[str, ...], q: Traced = q_t) -> Array:
-    """The same entries of an arm, (len(names), ...)."""
+    """Return the same entries of an arm, (len(names), ...)."""
     M, g = mass_matrix(robot, q), gravity_torque(robot, q)
     return np.array([M[..., int(k[1]) - 1, int(k[2]) - 1] if k[0] == "m" else g[..., int(k[1]) - 1] for k in names])
 
 
 @cache
 def distance(robot: Robot) -> dict[str, float]:
-    """Largest difference between the printed M, g and an arm's, over 50 postures."""
+    """Return the largest difference between the printed M, g and an arm's, over 50 postures."""
     q = postures()
     M, g = as_published.mass_entries(q), as_published.gravity_entries(q)
     return {
@@ -43,7 +43,7 @@ def distance(robot: Robot) -> dict[str, float]:
 
 
 def whose_equations() -> str:
-    """Which arm has the printed M and g: to the digits of the print, ten."""
+    """Return which arm has the printed M and g, to the ten digits of the print."""
     for name, robot in (("the arm of the tables", arm()), ("an arm with m3 = m5 = 0, r_23 = r_45 = 0", reduced())):
         if max(distance(robot).values()) < 1e-10:
             return name
@@ -51,7 +51,7 @@ def whose_equations() -> str:
 
 
 def second_harmonic(robot: Robot) -> float:
-    """Twice the coefficient of cos 2q2 in m11: the coefficient of sin(2q2) q̇1 q̇2 in (C q̇)_1, by exact averaging."""
+    """Return twice the coefficient of cos 2q2 in m11, that of sin(2q2) q̇1 q̇2 in (C q̇)_1, by exact averaging."""
     angle = 2.0 * np.pi * np.arange(6) / 6.0
     q2, q3, q4, q5 = (x.ravel() for x in np.meshgrid(angle, angle, angle, angle, indexing="ij"))
     q = np.stack([0.0 * q2, q2, q3, q4, q5, 0.0 * q2], axis=1)
@@ -59,7 +59,7 @@ def second_harmonic(robot: Robot) -> float:
 
 
 def mass_behind_m55() -> float:
-    """The m5 [kg] whose cylinder I5 makes up the printed m55, the rest being links 4 and 6 of the reduced arm."""
+    """Return the m5 [kg] whose cylinder I5 explains the printed m55; the rest are links 4 and 6 of the reduced arm."""
     I5, table = float(arm().bodies[4].inertia[1, 1]), arm().bodies[4].mass
     rest = float(mass_matrix(reduced(), q_t)[4, 4]) - I5
     return float(table * (as_published.mass_entries(q_t)["m55"] - rest) / I5)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapters 4 and 5: the force estimate of the closed loop, its delay, and the observer that was given up.
+"""Chapters 4 and 5 of 000: the force estimate of the closed loop, its delay, and the observer that was given up.
 
-How late ‖F̂‖ reaches f_min after a head-on touch, at every cell of the patch: no layout is needed for that.
+`lags` says how late ‖F̂‖ reaches f_min after a head-on touch, at every cell of the patch; no layout is needed for that.
+The items compare the estimate with an arm that is pushed while it holds q_0.
 """
 
 from __future__ import annotations
@@ -38,41 +39,41 @@ from armwright.studies.study import Claim, Formula, Item
 from armwright.types import Array
 
 SPEED = 0.0503
-"""Of the desired motion along a straight row of cells [m/s], where the first contacts of the runs happen."""
+"""Speed of the desired motion along a straight row of cells [m/s], where the first contacts of the runs happen."""
 
 
 @cache
 def cells() -> tuple[tuple[int, int], ...]:
-    """The 18 × 18 cells inside the ring, in an order in which neighbours follow one another."""
+    """Return the 18 × 18 cells inside the ring, in an order in which neighbours follow one another."""
     return tuple((u, v) for u in range(2, 20) for v in (range(2, 20) if u % 2 else range(19, 1, -1)))
 
 
 @cache
 def postures() -> Array:
-    """Postures (324, 6) of the report's branch with the flange at the centres of the cells."""
+    """Return the postures (324, 6) of the report's branch with the flange at the centres of the cells."""
     centres = np.array([patch().grid.centre(cell) for cell in cells()])
     return HeldTool(arm(), R_t).configurations(centres, q_0, [f"cell {cell}" for cell in cells()])
 
 
 def compliance(robot: Robot, q: Array) -> Array:
-    """J K_0⁻¹ M⁻¹ Jᵀ (..., 3, 3) [m/N]: how the flange yields to a slow force under the controller of chapter 4."""
+    """Return J K_0⁻¹ M⁻¹ Jᵀ (..., 3, 3) [m/N]: how the flange yields to a slow force under chapter 4's controller."""
     J = jacobian(arm(), q)[..., :3, :]
     return np.asarray(J @ (np.linalg.solve(mass_matrix(robot, q), np.swapaxes(J, -1, -2)) / K_0[:, None]))
 
 
 @cache
 def lags(robot: Robot) -> Array:
-    """Delay [s] at every cell (324, 2) of a head-on touch along x and along y: f_min c_nn / SPEED."""
+    """Return the delay [s] at every cell (324, 2) of a head-on touch along x and along y: f_min c_nn / SPEED."""
     return np.asarray(f_min * np.diagonal(compliance(robot, postures()), axis1=1, axis2=2)[:, :2] / SPEED)
 
 
 def lag_span(robot: Robot) -> Array:
-    """Shortest and longest delay over all cells and both directions [s]."""
+    """Return the shortest and longest delay over all cells and both directions [s]."""
     return np.array([lags(robot).min(), lags(robot).max()])
 
 
 def predicted_lag(robot: Robot, layout: str, setting: RunReading = HELD) -> float:
-    """The same for the first hit of a run, n along x [s], at the speed it has there."""
+    """Return the same for the first hit of a run, n along x [s], at the speed it has there."""
     found = run(robot, layout, setting)
     k = int(np.searchsorted(found.recording.time, found.contacts[0].began))
     q, qd = found.recording["q_ref"][k], found.recording["qd_ref"][k]
@@ -80,7 +81,7 @@ def predicted_lag(robot: Robot, layout: str, setting: RunReading = HELD) -> floa
 
 
 def lag_notes() -> list[str]:
-    """Ranges by direction, and the lags of the runs beside them."""
+    """Return the ranges by direction, and the lags of the runs."""
     out = []
     for name, robot in ARMS.items():
         low, p5, p95, high = np.percentile(lags(robot()), (0, 5, 95, 100), axis=0)
@@ -111,7 +112,7 @@ F = np.array([0.01, -0.005, 0.008, 0.0002, 0.0003, -0.0001])
 
 @cache
 def pushed() -> Recording:
-    """The arm holds q_0 under inverse dynamics while F pushes it from t = 0 on, 1.5 s."""
+    """Return a recording: the arm holds q_0 under inverse dynamics while F pushes it from t = 0 on, 1.5 s."""
     found: Recording = simulate(
         arm(), computed_torque(K_0, K_1), q_0, 1.5, rate=2000.0, continuous=True, wrench=F, check_step=False
     )
@@ -119,12 +120,12 @@ def pushed() -> Recording:
 
 
 def F_hat(q: Array, q_ref: Array) -> Array:
-    """(5.x) F̂ = (Jᵀ)⁻¹ M(q) K_0 q̃ (6,)."""
+    """Return (5.x) F̂ = (Jᵀ)⁻¹ M(q) K_0 q̃ (6,)."""
     return np.asarray(np.linalg.solve(jacobian(arm(), q).T, mass_matrix(arm(), q) @ (K_0 * (q - q_ref))))
 
 
 def measured_delay() -> Array:
-    """∫(1 − r̂_i/r_i) dt of the step response of each joint [s]: the delay of a slow force."""
+    """Return ∫(1 − r̂_i/r_i) dt of the step response of each joint [s]: the delay of a slow force."""
     recording = pushed()
     r_hat = K_0 * (recording["q"] - q_0)
     share = 1.0 - r_hat / r_hat[-1]
@@ -133,7 +134,7 @@ def measured_delay() -> Array:
 
 @cache
 def transport_mismatch() -> float:
-    """Largest |Ṁq̇ − Cq̇ − Cᵀq̇|: left from any recursion that gives M and Cq̇, right from the momentum observer."""
+    """Return the largest |Ṁq̇ − Cq̇ − Cᵀq̇|: left from a recursion for M and Cq̇, right from the momentum observer."""
     out = []
     transport = kernel(arm(), generalised_momentum, regroup=True)
     for q, qd in zip(random_postures(10), random_postures(20)[10:], strict=True):
@@ -143,7 +144,7 @@ def transport_mismatch() -> float:
 
 
 def momentum_needs_a_skew_C() -> bool:
-    """False if the observer's Cᵀq̇ comes out of M and the vector Cq̇ alone, to the error of the differences."""
+    """Return False if the observer's Cᵀq̇ follows from M and the vector Cq̇ alone, to the error of the differences."""
     return transport_mismatch() > 1e-8
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapter 7: through obstacles that nobody told the arm about; the experiment's claims beside our runs.
+"""Chapter 7 of 000: the arm among obstacles unknown to it; the experiment's claims compared with our runs.
 
 Figures are of the setting `HELD` unless a line names another one; see `runs`.
 """
@@ -46,7 +46,7 @@ STAND_INS = "two stand-in layouts, the report's being lost; table held, an alarm
 
 
 def each(*settings: RunReading) -> list[tuple[str, Robot, str, RunReading]]:
-    """Every run of these settings with its label."""
+    """Return every run of these settings with its label."""
     return [
         (f"{s.name}, layout {w}, {name}", robot(), w, s)
         for s in settings
@@ -110,12 +110,12 @@ def _missed_notes() -> list[str]:
 
 
 def free_error(setting: RunReading) -> float:
-    """Largest |q̃| [rad] of a motion without contact, printed dynamics."""
+    """Return the largest |q̃| [rad] of a motion without contact, printed dynamics."""
     return float(np.abs(free_run(reduced(), setting).recording["error"]).max())
 
 
 def resolution_explains_the_error() -> bool:
-    """Whether q̃ in free motion is of order 1e-3 rad with the table held, and below 1e-5 rad along the spline."""
+    """Return whether q̃ in free motion is of order 1e-3 rad with the table held, and below 1e-5 rad along the spline."""
     return bool(round(np.log10(free_error(HELD))) == -3 and free_error(SPLINE) < 1e-5)
 
 
@@ -128,7 +128,7 @@ class Phantom(NamedTuple):
 
 
 def phantom(robot: Robot, setting: RunReading) -> Phantom:
-    """Measure the forces that are not there. The straight part begins at 2 s, when the start has died away."""
+    """Measure the forces that are not there. The straight part begins at 2 s, when the start has decayed."""
     found = free_run(robot, setting)
     rec, path = found.recording, found.plans[0].path
     turn = next(k for k, cell in enumerate(path) if cell[1] != path[0][1]) - 1  # of the segments, all of one length
@@ -143,7 +143,7 @@ def phantom(robot: Robot, setting: RunReading) -> Phantom:
 
 
 def phantoms_follow_violence(robot: Robot, setting: RunReading) -> bool:
-    """Whether forces that are not there are felt, larger at the start and in the zigzag than in between."""
+    """Return whether forces that are not there are felt, larger at the start and in the zigzag than in between."""
     found = phantom(robot, setting)
     return bool(found.straight > 0.01 and min(found.start, found.zigzag) > found.straight)
 

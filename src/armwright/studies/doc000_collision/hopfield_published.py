@@ -47,7 +47,7 @@ class HopfieldPublished:
 
     @property
     def name(self) -> str:
-        """For tables."""
+        """Return the name for tables."""
         return "hopfield-published"
 
     def activity(self, where: GridMap | ArrayLike, goal: ArrayLike) -> Array:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapters 2 and 3, and the tables: activation, frames, Jacobian, offsets, cylinders, Christoffel symbols."""
+"""Chapters 2 and 3 of 000, and the tables: activation, frames, Jacobian, offsets, cylinders, Christoffel symbols."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ V = np.array([-0.75, -0.25, 0.25, 0.75])
 
 
 def offsets() -> Array:
-    """r_{i−1,i} in axes of frame i (6, 3) [m]: what FK at rest says, frame by frame."""
+    """Return r_{i−1,i} in axes of frame i (6, 3) [m]: what FK at rest says, frame by frame."""
     T = as_published.frames(np.zeros(6))
     return np.array([B[:3, :3].T @ (B[:3, 3] - A[:3, 3]) for A, B in pairwise(T)])
 
 
 def cylinders() -> Array:
-    """Diagonals of the printed cylinders' inertia tensors (6, 3) [kg m²], with the radii of the code."""
+    """Return the diagonals of the printed cylinders' inertia tensors (6, 3) [kg m²], with the radii of the code."""
     masses = [body.mass for body in arm().bodies]
     found = [
         np.diag(cylinder_inertia(m, r, h, axis))
@@ -39,7 +39,7 @@ def cylinders() -> Array:
 
 
 def by_hand() -> Array:
-    """The report's formulas: along the axis ½ m r², across it m (3r² + h²)/12 (6, 3)."""
+    """Return the report's formulas: along the axis ½ m r², across it m (3r² + h²)/12 (6, 3)."""
     out = []
     for body, r, h, axis in zip(arm().bodies, RADII_USED, HEIGHTS, AXES, strict=True):
         row = np.full(3, body.mass * (3.0 * r * r + h * h) / 12.0)
@@ -49,12 +49,12 @@ def by_hand() -> Array:
 
 
 def rotation_at_start() -> Array:
-    """Tool rotation at q_0, row by row (9,)."""
+    """Return the tool rotation at q_0, row by row (9,)."""
     return np.asarray(fk(arm(), q_0)[:3, :3]).ravel()
 
 
 def skewness(last: float) -> float:
-    """Largest entry of the symmetric part of Ṁ − 2C at the test state."""
+    """Return the largest entry of the symmetric part of Ṁ − 2C at the test state."""
     D = as_published.slopes(arm(), q_t)
     c = 0.5 * (np.einsum("kji->ijk", D) + np.einsum("kij->ijk", D) + last * D)
     N = D @ qd_t - 2.0 * np.einsum("ijk,i->kj", c, qd_t)

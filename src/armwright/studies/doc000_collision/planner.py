@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapter 6: the Hopfield planner, its bounds and its optimality, and the map between cells and workspace."""
+"""Chapter 6 of 000: the Hopfield planner, its bounds and its optimality, and the map between cells and workspace."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MapCase(NamedTuple):
 
 @cache
 def demo() -> dict[str, MapCase]:
-    """Four maps in place of the report's, which were only in figures."""
+    """Return four maps in place of the report's, which were only in figures."""
     wall = [(10, v) for v in range(1, 13)]
     trap = [(13, v) for v in range(6, 15)] + [(u, v) for v in (6, 14) for u in range(8, 13)]
     gaps = zip((4, 7, 10, 13, 16), (19, 2, 19, 2, 19), strict=True)
@@ -49,18 +49,18 @@ def demo() -> dict[str, MapCase]:
 
 
 def lengths(planner: Any) -> Array:
-    """Steps from start to goal on the four maps."""
+    """Return the steps from start to goal on the four maps."""
     return np.array([float(planner(*case).steps) for case in demo().values()])
 
 
 def activity(name: str, sweeps: int | None = None) -> Array:
-    """σ of the published network on one of the four maps."""
+    """Return σ of the published network on one of the four maps."""
     case = demo()[name]
     return HopfieldPublished(beta, sweeps).activity(case.where, case.goal)
 
 
 def sweeps_suffice() -> bool:
-    """Whether doubling the 199 sweeps leaves σ as it is, to 1e-12 relative, on all four maps."""
+    """Return whether doubling the 199 sweeps leaves σ as it is, to 1e-12 relative, on all four maps."""
     for name in demo():
         once, twice = activity(name), activity(name, 398)
         if not (np.abs(twice - once) <= 1e-12 * once).all():
@@ -70,7 +70,7 @@ def sweeps_suffice() -> bool:
 
 @cache
 def longer_paths() -> tuple[int, int]:
-    """Random maps, a tenth to a third filled, on which the published path is longer than the shortest; and all maps."""
+    """Return on how many random maps the published path is longer than the shortest, and the number of maps."""
     rng = np.random.default_rng(0)
     longer = tried = 0
     while tried < MAPS_TRIED:
@@ -85,18 +85,18 @@ def longer_paths() -> tuple[int, int]:
 
 
 def boxed_in() -> GridMap:
-    """A map whose start has obstacles on all sides."""
+    """Return a map whose start has obstacles on all sides."""
     return patch().with_felt((3, 11), (2, 12), (2, 10))
 
 
 def boxed_in_path_is_free(planner: Any) -> bool:
-    """Whether what the planner reports from a start with no way out keeps off obstacles; no path at all does."""
+    """Return whether what the planner reports from a start with no way out keeps off obstacles; no path at all does."""
     blocked = boxed_in().blocked()
     return not any(blocked[u - 1, v - 1] for u, v in planner(boxed_in(), START, GOAL).path)
 
 
 def energy_of_network(sign: float, sweeps: int | None = None) -> float:
-    """L on the wall map, at rest or earlier; the report's definition has +½ Σ T σσ (sign = 1), its derivation −½."""
+    """Return L on the wall map, at rest or earlier; defined with +½ Σ T σσ (sign = 1), derived with −½."""
     case = demo()["wall"]
     sigma, drive = activity("wall", sweeps), inputs(problem(*case))
     right = lyapunov(sigma, drive, beta)
@@ -105,19 +105,19 @@ def energy_of_network(sign: float, sweeps: int | None = None) -> float:
 
 
 def hessian_is_below() -> bool:
-    """Whether 1/g'(g⁻¹(σ)), the varying part of L_ii, is below 1/β anywhere, g a sigmoid of greatest slope β."""
+    """Return whether 1/g'(g⁻¹(σ)), the varying part of L_ii, is below 1/β anywhere, g a sigmoid of greatest slope β."""
     sigma = np.linspace(0.01, 0.99, 99)
     slope = 4.0 * beta * sigma * (1.0 - sigma)  # of 1/(1 + exp(−4βu)) where it has the value σ
     return bool((1.0 / slope < 1.0 / beta - 1e-9).any())
 
 
 def cells_of_the_patch() -> NDArray[np.intp]:
-    """All cells (400, 2)."""
+    """Return all cells (400, 2)."""
     return np.argwhere(np.ones(SHAPE, dtype=bool)) + 1
 
 
 def map_is_its_inverse() -> bool:
-    """Whether every cell comes back from its centre."""
+    """Return whether every cell comes back from its centre."""
     grid, cells = patch().grid, cells_of_the_patch()
     return bool(np.array_equal(grid.cell(grid.centre(cells)), cells))
 

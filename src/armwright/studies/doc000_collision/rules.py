@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report's own rules of a run, where they differ from the library's, and a run by them."""
+"""The report's own rules of a run (000), where they differ from the library's, and a run by them."""
 
 from __future__ import annotations
 
@@ -81,20 +81,20 @@ class Published(Rules):
         self.trigger, self.table, self.place, self.held = trigger, table, place, table == "hold"
 
     def planner(self) -> GridPlanner:
-        """The report's network."""
+        """Return the report's network."""
         return HopfieldPublished()
 
     def settings(self) -> dict[str, Any]:
-        """What the settings of a run say of its rules."""
+        """Return what the settings of a run say about its rules."""
         said = {"published": True, "trigger": self.trigger, "table": self.table, "place": self.place}
         return super().settings() | said
 
     def plan(self, run: GridRun) -> tuple[PathPlan | None, list[Array]]:
-        """From the cell that the step back led to."""
+        """Plan from the cell that the step back led to."""
         return run.planner(run.map, run.cell, run.goal), []
 
     def motion(self, run: GridRun, plan: PathPlan, back: list[Array]) -> Trajectory:
-        """Splines from the desired state through the centres of the path's cells (000 §3.10–3.12)."""
+        """Return splines from the desired state through the centres of the path's cells (000 §3.10–3.12)."""
         cells, grid = list(plan.path), run.map.grid
         if np.linalg.norm(grid.centre(cells[0]) - run.held_tool.place(run.q)) < 1e-6:
             cells = cells[1:]  # the arm is there already: a waypoint twice has no spline
@@ -105,19 +105,19 @@ class Published(Rules):
         return held_table(motion, run.session.parts.period) if self.table == "hold" else motion
 
     def heard(self, run: GridRun, event: str) -> Contact | None:
-        """Every alarm; with a level trigger also one that is still on a tick after the arm set out again."""
+        """Return every alarm; with a level trigger also one that is still on a tick after the arm set out again."""
         if event == "set out" and self.trigger == "level" and run.contacts and alarmed(run.session):
             run.session.run(run.session.parts.period)
             return run.place() if alarmed(run.session) else None
         return run.place() if event == "alarm" else None
 
     def goes_on_from(self, reference: Reference, seen: Array) -> tuple[Array, Array]:
-        """Where the arm should be, or where it is."""
+        """Return where the arm should be, or where it is."""
         n = len(reference.q)
         return (reference.q, reference.qd) if self.place == "desired" else (seen[:n].copy(), seen[n:].copy())
 
     def marked_point(self, run: GridRun, desired: Array, actual: Array) -> Array:
-        """Where the tool should be, or where it is."""
+        """Return where the tool should be, or where it is."""
         return desired if self.place == "desired" or run.links else actual
 
     def mark(self, run: GridRun, known: GridMap, contact: Contact) -> GridMap:

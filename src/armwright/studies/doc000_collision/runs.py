@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs of chapter 7 on two layouts in place of the lost one, and what is measured on them.
+"""The runs of chapter 7 of 000 on two layouts in place of the lost one, and what is measured on them.
 
 The report prints neither how its table of the desired motion is read nor when an alarm ends. `HELD` is the setting of
 all figures unless another one is named: the table held, which alone explains the printed error of 1e-3 rad, and an
 alarm that ends at 0.7 f_min, which is ours. `BARE` is without that; `SPLINE` follows the spline behind the table.
 
-The contact model of document 000, exactly: the tool point against upright cylinders (000 §3.8).
+`tool_cylinders` is the contact model of document 000, exactly: the tool point against upright cylinders (000 §3.8).
 
     v = [P_cyl,x − P_x, P_cyl,y − P_y, 0],  D = |v|
     F = −k (R − D) v/D   if D < R, else 0
@@ -82,7 +82,7 @@ LIMIT = Budget(duration=50.0)
 
 
 class RunReading(NamedTuple):
-    """What the report leaves open: how its table is read, the share of f_min at which an alarm ends, what is marked."""
+    """Choices that the report leaves open: how its table is read, the share of f_min that ends an alarm, the mark."""
 
     name: str
     table: Literal["hold", "spline"]
@@ -105,7 +105,7 @@ class Timed(NamedTuple):
 
 @cache
 def timed(robot: Robot, layout: str, setting: RunReading = HELD) -> Timed:
-    """One run by the report's own rules, 50 s and 200 contacts at most."""
+    """Return one run by the report's own rules, 50 s and 200 contacts at most."""
     began = time.perf_counter()
     found = explore_published(
         robot,
@@ -118,33 +118,33 @@ def timed(robot: Robot, layout: str, setting: RunReading = HELD) -> Timed:
 
 
 def run(robot: Robot, layout: str, setting: RunReading = HELD) -> Exploration:
-    """The same without the clock."""
+    """Return the same without the clock."""
     return timed(robot, layout, setting).run
 
 
 @cache
 def free_run(robot: Robot, setting: RunReading = HELD) -> Exploration:
-    """The same motion with nothing in the way."""
+    """Return the same motion with nothing in the way."""
     return explore_published(robot, World(name="empty"), Published(table=setting.table))
 
 
 def reaches(robot: Robot, setting: RunReading = HELD) -> bool:
-    """Whether the arm comes to P_d on both layouts."""
+    """Return whether the arm comes to P_d on both layouts."""
     return all(run(robot, w, setting).reached for w in LAYOUTS)
 
 
 def arrivals(robot: Robot, setting: RunReading = HELD) -> Array:
-    """Arrival at P_d on layouts A and B [s]; NaN if never."""
+    """Return the arrival at P_d on layouts A and B [s]; NaN if never."""
     return np.array([run(robot, w, setting).arrival for w in LAYOUTS])
 
 
 def counts(robot: Robot, setting: RunReading = HELD) -> Array:
-    """Detected contacts on layouts A and B."""
+    """Return the detected contacts on layouts A and B."""
     return np.array([float(len(run(robot, w, setting).contacts)) for w in LAYOUTS])
 
 
 def depth_of_corners(robot: Robot, layout: str, setting: RunReading = HELD) -> Array:
-    """How deep the least deep corner of each marked cell lies in the obstacles [m]; negative where a cell is cut."""
+    """Return the depth [m] of each marked cell's least deep corner in the obstacles; negative where a cell is cut."""
     found = run(robot, layout, setting)
     obstacles = cylinders_of(find_world(layout))
     grid = found.maps[0].grid
@@ -156,7 +156,7 @@ def depth_of_corners(robot: Robot, layout: str, setting: RunReading = HELD) -> A
 
 
 def marks_inside(robot: Robot) -> bool:
-    """Whether some marked cell lies in the obstacles with all its corners: no edge of an object is in it."""
+    """Return whether some marked cell lies in the obstacles with all its corners: no edge of an object is in it."""
     return any((depth_of_corners(robot, w) > 0.0).any() for w in LAYOUTS)
 
 
@@ -168,7 +168,7 @@ class UnnoticedTouch(NamedTuple):
 
 
 def unregistered(robot: Robot, layout: str, setting: RunReading = HELD) -> list[UnnoticedTouch]:
-    """Touches, at least 0.1 s after the one before, that no alarm follows within 2 s."""
+    """Return touches, at least 0.1 s after the one before, that no alarm follows within 2 s."""
     rec = run(robot, layout, setting).recording
     t, felt = rec.time, np.linalg.norm(rec["force_felt"], axis=1)
     touching = t[np.linalg.norm(rec["force"], axis=1) > 0.0]
@@ -179,7 +179,7 @@ def unregistered(robot: Robot, layout: str, setting: RunReading = HELD) -> list[
 
 
 def missed(robot: Robot) -> Array:
-    """Number of such touches on layouts A and B."""
+    """Return the number of such touches on layouts A and B."""
     return np.array([float(len(unregistered(robot, w))) for w in LAYOUTS])
 
 
@@ -202,12 +202,12 @@ def spike(robot: Robot, layout: str, setting: RunReading = HELD) -> Spike:
 
 
 def spike_is_missed(robot: Robot) -> bool:
-    """Whether F̂ shows less than a twentieth of the first peak when it happens, on both layouts."""
+    """Return whether F̂ shows less than a twentieth of the first peak when it happens, on both layouts."""
     return all(spike(robot, w).felt_at_peak < 0.05 * spike(robot, w).peak for w in LAYOUTS)
 
 
 def correlation(robot: Robot, layout: str, setting: RunReading = HELD) -> tuple[float, float, float]:
-    """Correlation, RMS difference and mean of 0.2 s averages of ‖F‖ and ‖F̂‖ while in contact (mean ‖F‖ > 0.5 N)."""
+    """Return correlation, RMS difference and mean of 0.2 s averages of ‖F‖ and ‖F̂‖ in contact (mean ‖F‖ > 0.5 N)."""
     rec = run(robot, layout, setting).recording
     width = round(0.2 / (rec.time[1] - rec.time[0]))
     end = len(rec.time) // width * width
@@ -217,11 +217,11 @@ def correlation(robot: Robot, layout: str, setting: RunReading = HELD) -> tuple[
 
 
 def follows(robot: Robot) -> bool:
-    """Whether the slow parts of ‖F‖ and ‖F̂‖ go together: more than half of the variance is common."""
+    """Return whether the slow parts of ‖F‖ and ‖F̂‖ go together: more than half of the variance is common."""
     return all(correlation(robot, w)[0] ** 2 > 0.5 for w in LAYOUTS)
 
 
 @cache
 def fast_run() -> Exploration:
-    """Layout A with the momentum observer that the report gave up, thresholds learned from free motion."""
+    """Return layout A with the momentum observer that the report gave up, thresholds learned from free motion."""
     return explore_published(arm(), "A", budget=LIMIT, sensing=Sensing("momentum"))

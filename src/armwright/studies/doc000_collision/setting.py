@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the report is about: its arm, the arm its dynamics describe, and its settings (000 §4).
+"""What 000 is about: its arm, the arm its dynamics describe, its settings and its map (000 §4, §3.10, §3.12).
 
-The map of the report, where its run begins and ends, and how its generator steps back (000 §3.10, §3.12).
+`patch` is the empty map, `START` and `GOAL` are cells of it. `step_back`, `generated` and `held_table` are how the
+report's generator steps back and hands its motion on.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ qdd_t = np.array([1.0, 0.5, -1.5, 2.0, 0.7, -1.0])
 
 @cache
 def arm() -> Robot:
-    """The UR5 of the report's tables."""
+    """Return the UR5 of the report's tables."""
     return load("ur5-ragazzon")
 
 
 @cache
 def reduced() -> Robot:
-    """The arm of the report's printed equations: m3 = m5 = 0, r_23 = r_45 = 0. For dynamics only."""
+    """Return the arm of the report's printed equations: m3 = m5 = 0, r_23 = r_45 = 0. For dynamics only."""
     return load("ur5-ragazzon-published")
 
 
@@ -53,7 +54,7 @@ MISSING_LINKS = "links 3 and 5 have neither mass forces nor offsets in the frame
 
 
 def postures(count: int = 50) -> Array:
-    """Postures (count, 6) [rad] for comparing formulas, the same every time."""
+    """Return postures (count, 6) [rad] for comparing formulas, the same every time."""
     return np.random.default_rng(0).uniform(-np.pi, np.pi, (count, 6))
 
 
@@ -95,7 +96,7 @@ def generated(rows: Array, qd0: Array | None = None, pace: float = 0.5) -> Traje
 def held_table(motion: Trajectory, tick: float) -> Trajectory:
     """Return a motion as 000 hands it on: a table of samples, each held until the next (000 §3.12).
 
-    Position, velocity and acceleration are held each for itself, which no polynomial does; but a law that acts once a
+    Position, velocity and acceleration are held each for itself, which no polynomial does; but a law that acts once per
     tick sees them at the ticks only. So every tick is the middle of a piece of its own, which has the held values
     there.
 
@@ -107,7 +108,7 @@ def held_table(motion: Trajectory, tick: float) -> Trajectory:
     instants = tick * np.arange(int(np.ceil(motion.duration / tick)))
     q, qd, qdd = motion.evaluate(np.floor(instants / step + 1e-9) * step)
     breaks = np.concatenate([[0.0], instants[1:] - 0.5 * tick, [instants[-1] + 0.5 * tick]])
-    x = (instants - breaks[:-1])[:, None]  # of the tick within its piece
+    x = (instants - breaks[:-1])[:, None]  # position of the tick within its piece
     pieces = np.stack([q - qd * x + 0.5 * qdd * x * x, qd - qdd * x, 0.5 * qdd], axis=1)
     end = motion.evaluate(motion.duration).q
     rest = np.stack([end, 0.0 * end, 0.0 * end])[None]

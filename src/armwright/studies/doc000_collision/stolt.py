@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""§5.2, the report's main claim as an experiment: its estimate with M(q) against Stolt's constant gains.
+"""§5.2 of 000, the report's main claim as an experiment: its estimate with M(q) against Stolt's constant gains.
 
 Both turn q̃ into a force by (Jᵀ)⁻¹. The report multiplies by M(q) K_0 first (5.8), Stolt by constants that an
 experiment gives. The constants here are the best that there are: fitted to the very pushes they are judged by.
@@ -23,23 +23,23 @@ from armwright.types import Array
 
 
 def deflection(robot: Robot, q: Array, tau: Array) -> Array:
-    """q̃ (..., 6) [rad] that a constant τ_K leaves in the loop of (5.5): K_0⁻¹ M⁻¹ τ_K."""
+    """Return q̃ (..., 6) [rad] that a constant τ_K leaves in the loop of (5.5): K_0⁻¹ M⁻¹ τ_K."""
     return np.asarray(np.linalg.solve(mass_matrix(robot, q), tau[..., None])[..., 0] / K_0)
 
 
 def pushes(q: Array) -> Array:
-    """τ_K (2, ..., 6) of 12 N along x and along y at the flange."""
+    """Return τ_K (2, ..., 6) of 12 N along x and along y at the flange."""
     return np.stack([12.0 * jacobian(arm(), q)[..., k, :] for k in (0, 1)])
 
 
 def forces(q: Array, tau: Array) -> Array:
-    """(Jᵀ)⁻¹ τ (..., 6) [N, N m]."""
+    """Return (Jᵀ)⁻¹ τ (..., 6) [N, N m]."""
     return np.asarray(np.linalg.solve(np.swapaxes(jacobian(arm(), q), -1, -2), tau[..., None])[..., 0])
 
 
 @cache
 def constants(robot: Robot, fit: str = "force") -> Array:
-    """Stolt's gains (6,) [N m/rad] by least squares at all cells: of the force, or of τ_K on q̃ "joint by joint"."""
+    """Return Stolt's gains (6,) [N m/rad] by least squares at all cells: of the force, or "joint by joint" of τ_K."""
     q, tau = postures(), pushes(postures())
     off = deflection(robot, q, tau)
     if fit == "joint by joint":
@@ -59,7 +59,7 @@ class ErrorShare(NamedTuple):
 
 @cache
 def static_error(robot: Robot, estimate: str) -> ErrorShare:
-    """Error of an estimate, "M(q)" or the fit of constants, for constant pushes at all cells."""
+    """Return the error of an estimate, "M(q)" or the fit of constants, for constant pushes at all cells."""
     q, tau = postures(), pushes(postures())
     off = deflection(robot, q, tau)
     if estimate == "M(q)":
@@ -72,7 +72,7 @@ def static_error(robot: Robot, estimate: str) -> ErrorShare:
 
 @cache
 def run_error(robot: Robot, layout: str, estimate: str, setting: RunReading = HELD) -> float:
-    """RMS [N] of ‖F̂ − F‖ over 0.2 s averages in contact, along a run that was driven by the report's estimate."""
+    """Return the RMS [N] of ‖F̂ − F‖ over 0.2 s averages in contact, along a run driven by the report's estimate."""
     rec = run(robot, layout, setting).recording
     q, off = rec["q"], rec["q"] - rec["q_ref"]
     if estimate == "M(q)":
@@ -87,7 +87,7 @@ def run_error(robot: Robot, layout: str, estimate: str, setting: RunReading = HE
 
 
 def is_better(robot: Robot) -> bool:
-    """Whether M(q) beats the best constants: for constant pushes at every cell, and along the runs on both layouts."""
+    """Return whether M(q) beats the best constants: for constant pushes at every cell, and along both runs."""
     still = static_error(robot, "M(q)").worst < static_error(robot, "force").median
     return still and all(run_error(robot, w, "M(q)") < run_error(robot, w, "force") for w in LAYOUTS)
 

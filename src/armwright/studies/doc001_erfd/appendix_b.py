@@ -2,8 +2,8 @@
 """Appendix B of 001: the 154 coefficient vectors of RL15 as printed, as corrected, and by the closed forms of §3.5.
 
 Names are the document's: "b_312" is the factor of q̇_1 q̇_2 in the acceleration of the centre of link 3, "d_44" that of
-q̈_4 in the moment of link 4. Signs of q4 are those of `signs`, consistent. The print of b_646 is not at hand: its
-corrected form stands in both columns, and it is not counted.
+q̈_4 in the moment of link 4. Signs of q4 are the `CONSISTENT` ones of `coefficients`. The print of b_646 is not
+available: its corrected form stands in both columns, and it is not counted.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def bodies(q: Array, robot: Robot | None = None) -> Bodies:
 
 
 def V(*x: float) -> Array:
-    """A vector of three components, as the tables print them."""
+    """Return a vector of three components, as the tables print them."""
     return np.array(x, dtype=np.float64)
 
 
 def closed_forms(at: Bodies) -> Vectors:
-    """All vectors by the closed forms of §3.5, which hold for any revolute chain."""
+    """Return all vectors by the closed forms of §3.5, which hold for any revolute chain."""
     out: Vectors = {}
     for i in range(6):
         s = at.p[i + 1] + at.r[i] - at.p[: i + 1]
@@ -70,7 +70,7 @@ def closed_forms(at: Bodies) -> Vectors:
 
 
 def tabulated(at: Bodies, *, as_published: bool) -> Vectors:
-    """The vectors by the component forms of Appendix B: as printed, or with its misprints mended (001 §3.9)."""
+    """Return the vectors by the component forms of Appendix B: as printed, or with its misprints mended (001 §3.9)."""
     wrong = as_published
     a1, a2, a3, d4 = 0.2, 0.6, 0.115, 0.825
     (c1, c2, c4), (s1, s2, s4) = np.cos(at.q[[0, 1, 3]]), np.sin(at.q[[0, 1, 3]])
@@ -188,5 +188,5 @@ def _moments(at: Bodies, B9s: dict[int, float], *, wrong: bool) -> Vectors:
 
 
 def _both(matrix: Array, zk: Array, zj: Array, dk: Array, dj: Array) -> Array:
-    """I(z_k × z_j) + z_k × d_j + z_j × d_k."""
+    """Return I(z_k × z_j) + z_k × d_j + z_j × d_k."""
     return np.asarray(matrix @ np.cross(zk, zj) + np.cross(zk, dj) + np.cross(zj, dk))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Appendices A and B and the figures that compare mRNEA with RNEA (X1–X3, X9).
+"""Appendices A and B of 001 and the figures that compare mRNEA with RNEA (X1–X3, X9).
 
-The four-axis spatial disorientation trainer (001 §3.8): its recursion as printed, E_21 and E_22 short of link 4.
+`transforms` and `terms` show the sign of q4 (001 §3.2): the printed transforms turn axes 4 and 6 one way, the dynamics
+the other. Arm and recursion are written here as the document has them (base axes, §3.3–3.6), with the sense of axes 4
+and 6 left open. Taken literally the model is no mechanism: a free swing gains or loses energy.
 
-The sign of q4 (001 §3.2): the printed transforms turn axes 4 and 6 one way, the dynamics the other.
-
-Arm and recursion are written here as the document has them (base axes, §3.3–3.6), with the sense of axes 4 and 6 left
-open. Taken literally the model is no mechanism: a free swing gains or loses energy.
+`as_published_sdt` is the four-axis spatial disorientation trainer (001 §3.8): its recursion as printed, with E_21 and
+E_22 short of link 4.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ POSTURE = np.array([0.4, -0.7, 0.9, 0.3])
 
 @cache
 def as_published_sdt() -> tuple[Array, Array]:
-    """First two columns of H of the trainer's first joint: by (77)–(88) as printed, and right.
+    """Return the first two columns of H of the trainer's first joint: by (77)–(88) as printed, and right.
 
     The columns of n'_1a2 are p*_1 × E_21 and p*_1 × E_22; the print has E_21 = e_31 + e_21 and E_22 = e_32 + e_22.
     """
@@ -78,7 +78,7 @@ class Terms(NamedTuple):
 
 
 def transforms(q: Any, sense: tuple[float, float]) -> tuple[list[Any], list[Any]]:
-    """Rotations D_0…D_6 and origins p_0…p_6 of the document's frames."""
+    """Return rotations D_0…D_6 and origins p_0…p_6 of the document's frames."""
     D: list[Any] = [np.eye(3)]
     p: list[Any] = [np.zeros(3)]
     turns = (1.0, 1.0, 1.0, sense[0], 1.0, sense[1])
@@ -93,7 +93,7 @@ def transforms(q: Any, sense: tuple[float, float]) -> tuple[list[Any], list[Any]
 
 
 def terms(q: Any, qd: Any, sense: tuple[float, float]) -> Terms:
-    """H, u′ and V with joint axes z_{i−1} and transforms of the given sense (001 §3.3, 3.5, 3.6)."""
+    """Return H, u′ and V with joint axes z_{i−1} and transforms of the given sense (001 §3.3, 3.5, 3.6)."""
     D, p = transforms(q, sense)
     robot = arm()
     w, wd, vd = np.zeros(3), np.zeros(3), np.array([0.0, 0.0, G])
@@ -118,7 +118,7 @@ def terms(q: Any, qd: Any, sense: tuple[float, float]) -> Terms:
 
 
 def backward(z: Any, levers: Any, force: Any, moment: Any, e_k: Any, d_k: Any) -> tuple[Any, Any]:
-    """The single loop of §3.6: H (all n² entries of it, not mirrored) and u′ from e_i, d_i, e_ik, d_ik."""
+    """Return H (all n² entries, not mirrored) and u′ by the single loop of §3.6 from e_i, d_i, e_ik, d_ik."""
     zero = np.zeros(3)
     E, nc = zero, zero
     Ek, na = [zero] * 6, [zero] * 6
@@ -173,10 +173,10 @@ SAME = 1e-9  # of the largest torque: "identical", X1
 
 @cache
 def wrong_vectors(*, off_axis: bool = True) -> tuple[str, ...]:
-    """Names of the printed vectors that are not those of the arm, found at 40 random postures.
+    """Return the names of the printed vectors that are not those of the arm, found at 40 random postures.
 
     Args:
-        off_axis: put the centre of mass of link 6 beside its axis, where b_66 is not zero and b_656 shows.
+        off_axis: put the centre of mass of link 6 off its axis, where b_66 is not zero and b_656 shows.
     """
     robot = arm()
     if off_axis:
@@ -191,7 +191,7 @@ def wrong_vectors(*, off_axis: bool = True) -> tuple[str, ...]:
 
 
 def terms_of(vectors: Vectors, q: Array, qd: Array) -> tuple[Array, Array]:
-    """H (6, 6) and u′ (6,) from coefficient vectors (001 eq. 12–17, §3.6)."""
+    """Return H (6, 6) and u′ (6,) from coefficient vectors (001 eq. 12–17, §3.6)."""
     at, robot = bodies(q), arm()
     force, moment, e_k, d_k, levers = [], [], [], [], []
     for i, body in enumerate(robot.bodies):
@@ -212,8 +212,11 @@ def terms_of(vectors: Vectors, q: Array, qd: Array) -> tuple[Array, Array]:
 
 @cache
 def table_errors() -> tuple[Array, float]:
-    """Root mean square error of the torques by the printed vectors over that of the torques (6,), and largest
-    asymmetry of H over its largest entry, at 60 random states within the rated speeds and accelerations."""  # noqa: D205, D209
+    """Return rms errors (6,) of the torques by the printed vectors, and the asymmetry of H, both relative.
+
+    Errors are over the rms of the torques, the largest asymmetry over the largest entry of H, at 60 random states
+    within the rated speeds and accelerations.
+    """
     wrong, right, uneven = [], [], 0.0
     for q, qd, qdd in zip(*(x[:60] for x in states()), strict=True):
         H, u = terms_of(tabulated(bodies(q), as_published=True), q, qd)
@@ -225,7 +228,7 @@ def table_errors() -> tuple[Array, float]:
 
 
 def along_program(torque: Callable[[Array, Array, Array], Array]) -> float:
-    """Largest |torque − RNEA| over the cycles of the demonstration, of the largest torque."""
+    """Return the largest |torque − RNEA| over the cycles of the demonstration, of the largest torque."""
     demand = demo.demand()
     q = demand.q
     qd = np.gradient(q, demand.dt, axis=0)
@@ -235,13 +238,13 @@ def along_program(torque: Callable[[Array, Array, Array], Array]) -> float:
 
 
 def mrnea_torque(q: Array, qd: Array, qdd: Array, robot: Robot | None = None) -> Array:
-    """U = H q̈ + u′ with the published expansion into all b_ikj and d_ikj, batches of states."""
+    """Return U = H q̈ + u′ with the published expansion into all b_ikj and d_ikj, batches of states."""
     made = kernel(robot or arm(), mrnea, expanded=True)(q, qd)
     return np.asarray(np.einsum("...ij,...j->...i", made[0], qdd) + made[1])
 
 
 def printed_torque(q: Array, qd: Array, qdd: Array) -> Array:
-    """The same by the vectors as printed; every 20th cycle is enough to tell, the others are taken as right."""
+    """Return the same by the vectors as printed, for every 20th cycle; the others are taken as right."""
     out = inverse_dynamics(arm(), q, qd, qdd, friction=False, rotors=False)
     for k in range(0, len(q), 20):
         H, u = terms_of(tabulated(bodies(q[k]), as_published=True), q[k], qd[k])
@@ -250,7 +253,7 @@ def printed_torque(q: Array, qd: Array, qdd: Array) -> Array:
 
 
 def round_trip() -> float:
-    """Largest relative error of FD(ID(q̈)) at 300 random states."""
+    """Return the largest relative error of FD(ID(q̈)) at 300 random states."""
     q, qd, qdd = states()
     tau = mrnea_torque(q, qd, qdd)
     back = forward_dynamics(arm(), q, qd, tau, method="mrnea", friction=False, rotors=False)
@@ -258,7 +261,7 @@ def round_trip() -> float:
 
 
 def sdt_agrees() -> bool:
-    """Whether mRNEA and RNEA coincide on the four-axis device, 100 random states."""
+    """Return whether mRNEA and RNEA coincide on the four-axis device, 100 random states."""
     robot = load("sdt")
     q, qd, qdd = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 100, 4))
     one, other = mrnea_torque(q, qd, qdd, robot), inverse_dynamics(robot, q, qd, qdd, friction=False, rotors=False)
@@ -266,7 +269,7 @@ def sdt_agrees() -> bool:
 
 
 def bias_with_f_e_twice() -> Array:
-    """u′ with f_e added to e_n, (14), as well as carried as f_{n+1}: the first acts at the centre of mass of link 6."""
+    """Return u′ with f_e added to e_n (14) and also carried as f_{n+1}: the first acts at link 6's centre of mass."""
     right = bias(arm(), Q, QD, -F_E, friction=False)
     centre = np.eye(4)
     centre[:3, 3] = arm().bodies[5].com

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables 1, 2 and C1: what ERFD costs, beside our own counts and the audit of 001 §3.13.
+"""Tables 1, 2 and C1 of 001: what ERFD costs, compared with our own counts and the audit of 001 §3.13.
 
-Table C1 of 001 as printed: operations of every term of ERFD for RL15, M/A; rows, row totals, the grand total.
+`TableC1Row` holds Table C1 as printed: operations of every term of ERFD for RL15, M/A; rows, row totals, grand total.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TableC1Row(NamedTuple):
     total: tuple[int, int]
 
     def sum(self) -> tuple[int, int]:
-        """What the terms add up to."""
+        """Return what the terms add up to."""
         pairs = [(int(m), int(a)) for m, a in re.findall(r"(\d+)/(\d+)", self.terms)]
         return sum(m for m, _ in pairs), sum(a for _, a in pairs)
 
@@ -98,34 +98,34 @@ FREE = (247, 114)
 
 
 def wrong_rows() -> dict[str, tuple[tuple[int, int], tuple[int, int]]]:
-    """Blocks whose terms do not add up to their total: printed, right."""
+    """Return the blocks whose terms do not add up to their total: printed, right."""
     return {row.block: (row.total, row.sum()) for row in ROWS if row.sum() != row.total}
 
 
 def total_of_rows() -> tuple[int, int]:
-    """What the printed row totals add up to."""
+    """Return what the printed row totals add up to."""
     return sum(row.total[0] for row in ROWS), sum(row.total[1] for row in ROWS)
 
 
 def gauss(n: int) -> tuple[int, int]:
-    """Operations of Gaussian elimination with one right-hand side (001 §3.7)."""
+    """Return the operations of Gaussian elimination with one right-hand side (001 §3.7)."""
     return (n**3 + 3 * n**2 - n) // 3, (2 * n**3 + 3 * n**2 - 5 * n) // 6
 
 
 @cache
 def ours_1() -> list[dict[str, Any]]:
-    """Table 1 with our counts for the first 3…6 joints of RL15."""
+    """Return Table 1 with our counts for the first 3…6 joints of RL15."""
     return table_1(load("rl15"))
 
 
 @cache
 def ours_2() -> dict[str, dict[str, Any]]:
-    """Table 2 with our counts for RL15, by method."""
+    """Return Table 2 with our counts for RL15, by method."""
     return {str(row["method"]): row for row in table_2(load("rl15"))}
 
 
 def generic_arm(n: int) -> Robot:
-    """A chain of n revolute joints none of whose numbers is 0 or 1."""
+    """Return a chain of n revolute joints none of whose numbers is 0 or 1."""
     rng = np.random.default_rng(n)
     bodies = []
     for i in range(n):
@@ -139,7 +139,7 @@ def generic_arm(n: int) -> Robot:
 
 @cache
 def generic_counts(n: int, *, expanded: bool) -> tuple[int, int]:
-    """(M, A) by hand of forward dynamics by mRNEA of a chain without special numbers."""
+    """Return (M, A) by hand of forward dynamics by mRNEA of a chain without special numbers."""
     tree = tree_of(generic_arm(n))
     shapes = dict.fromkeys(("q", "qd", "tau"), (n,))
     return pair(by_hand(named(lambda **x: mrnea_forward(tree, **x, expanded=expanded), shapes), shapes))
@@ -147,7 +147,7 @@ def generic_counts(n: int, *, expanded: bool) -> tuple[int, int]:
 
 @cache
 def order(expanded: bool) -> str:
-    """Order of the number of multiplications: the degree of the polynomial in n through six counts, n = 4…9."""
+    """Return the order of the number of multiplications: the degree in n through six counts, n = 4…9."""
     M = np.array([generic_counts(n, expanded=expanded)[0] for n in range(4, 10)])
     degree = 0
     while np.ptp(M):
@@ -156,13 +156,13 @@ def order(expanded: bool) -> str:
 
 
 def order_of_the_print() -> str:
-    """Whether Table 1 itself is linear: equal steps from n to n + 1."""
+    """Return whether Table 1 itself is linear: equal steps from n to n + 1."""
     M = np.array([m for m, _ in TABLE_1.values()])
     return "O(n)" if np.ptp(np.diff(M)) == 0 else f"grows as n^{growth(ours_1()):.2f}"
 
 
 def cheapest() -> bool:
-    """Whether ERFD needs the fewest operations of all methods that we can count on RL15 by the same rule."""
+    """Return whether ERFD needs the fewest operations of all methods that we can count on RL15 by the same rule."""
     total = {name: sum(row["by_hand"]) for name, row in ours_2().items() if row["by_hand"] is not None}
     return min(total, key=lambda name: total[name]) == "ERFD (mRNEA)"
 

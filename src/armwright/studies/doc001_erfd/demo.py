@@ -60,13 +60,13 @@ START = np.deg2rad([44.1162, 44.3961, -32.7075, -27.9415, -47.2794, 34.8090])
 
 
 def point(name: str) -> Array:
-    """Position of a target as corrected [m], base frame."""
+    """Return the position of a target as corrected [m], base frame."""
     x, y, z = PRINTED[name][0]
     return np.array([x, y, CORRECTED.get(name, z)]) / 1000.0
 
 
 def pose(name: str) -> Array:
-    """T_base_tool of a target as corrected."""
+    """Return T_base_tool of a target as corrected."""
     angles = PRINTED[name][1]
     if angles is None:
         raise InputError(f"target {name} is a via point without orientation")
@@ -78,7 +78,7 @@ def pose(name: str) -> Array:
 
 @cache
 def segments() -> tuple[CartesianPath, ...]:
-    """The nine segments of moves 2–10."""
+    """Return the nine segments of moves 2–10."""
     out, before = [], pose("s0")
     for via, target, _, _ in MOVES:
         after = pose(target)
@@ -98,7 +98,7 @@ class PathPiece(NamedTuple):
 
 @cache
 def law() -> tuple[tuple[PathPiece, ...], float]:
-    """Speed along the path: trapezoid by trapezoid; and its duration [s]."""
+    """Return the speed along the path, trapezoid by trapezoid, and its duration [s]."""
     speeds = [speed / 1000.0 for _, _, speed, _ in MOVES]
     corners = [0.0, *(min(a, b) for a, b in pairwise(speeds)), 0.0]
     pieces, t, s = [], 0.0, 0.0
@@ -116,7 +116,7 @@ def law() -> tuple[tuple[PathPiece, ...], float]:
 
 @cache
 def demand(dt: float = DT) -> Demand:
-    """Wished joint positions of moves 2–10 every `dt`, with the load of the example on the tool."""
+    """Return wished joint positions of moves 2–10 every `dt`, with the load of the example on the tool."""
     pieces, duration = law()
     cycles = int(np.ceil(duration / dt - 1e-9))
     t = np.minimum(np.arange(cycles + 1) * dt, duration)
@@ -134,7 +134,7 @@ def demand(dt: float = DT) -> Demand:
 
 
 def continued(T: Array) -> Array:
-    """Joint coordinates (K, 6) of poses (K, 4, 4): of all branches of each the one nearest to the one before."""
+    """Return joint coordinates (K, 6) of poses (K, 4, 4): of each pose's branches the one nearest to the previous."""
     found = ik(arm(), T, method="closed", limits=False)
     assert isinstance(found, IKBatch)
     q, out = START, np.empty((len(T), 6))

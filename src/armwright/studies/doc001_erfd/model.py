@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 001 prints about the arm and its demonstration: gears, speeds, inertias, targets (§4)."""
+"""The arm and the demonstration as 001 prints them: gears, speeds, inertias, targets (§4)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ SPEEDS = "3.05 3.46 3.08 2.66 1.62 6.67"
 
 
 def gears() -> Array:
-    """k4, k5, k6 from the teeth and stages of Table 4.4."""
+    """Return k4, k5, k6 from the teeth and stages of Table 4.4."""
     bevel, teeth = 24 / 14, 10 / 15
     return np.array([bevel * 78, bevel * 1.6 * 120 * teeth, 1.6 * 50 * teeth * 1])
 
 
 def motor_speeds() -> Array:
-    """Speed of each axis at its motor's own limit [rad/s]."""
+    """Return the speed of each axis at its motor's own limit [rad/s]."""
     return np.asarray(RPM * (2.0 * np.pi / 60.0) / np.diag(arm().actuators.gear))
 
 
 def plane_z(name: str) -> float:
-    """Z [mm] at which a target's x and y meet the plane of all targets that are printed without doubt."""
+    """Return z [mm] at which a target's x and y meet the plane of all targets that are printed without doubt."""
     sure = np.array([PRINTED[other][0] for other in PRINTED if other not in ("s6", "s9")])
     a, b, c = np.linalg.lstsq(np.column_stack([sure[:, :2], np.ones(len(sure))]), sure[:, 2], rcond=None)[0]
     x, y, _ = PRINTED[name][0]
@@ -38,7 +38,7 @@ def plane_z(name: str) -> float:
 
 
 def listing(*, brace: bool) -> str:
-    """Targets and moves 2–10 of Fig. 8 as an L-IRL program, with or without the brace that stands before move 2."""
+    """Return targets and moves 2–10 of Fig. 8 as an L-IRL program, with or without the brace before move 2."""
     lines = ["program Lola15DD;", "var"]
     for name, ((x, y, z), angles) in PRINTED.items():
         place = f"({x}, {y}, {z})"
@@ -52,7 +52,7 @@ def listing(*, brace: bool) -> str:
 
 
 def moves_read(*, brace: bool) -> int:
-    """How many of the nine moves a reader finds, 0 if it finds the text to be no program."""
+    """Return how many of the nine moves a reader finds, 0 if it finds the text to be no program."""
     try:
         return len(read_program(listing(brace=brace), "l-irl").moves)
     except ProgramError:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Appendix D and Algorithm 1: motor torques, saturation, and what the arm does then (X4, X5, X11–X13).
+"""Appendix D and Algorithm 1 of 001: motor torques, saturation, and what the arm does then (X4, X5, X11–X13).
 
-The motor side and the saturation rule as 001 prints them (001 §3.10, 3.11), for comparison only.
+`as_published` and `literal` are the motor side and the saturation rule as the document prints them (001 §3.10, 3.11),
+for comparison only.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from armwright.types import Array
 
 
 def as_published(motors: Motors, H: Any, u: Any, qd: Any, qdd: Any, dt: float) -> ActuatorSide:
-    """(D.3): Λ⁻¹ in the place of K^-T, and friction μ sign(q̇) u, frozen at the load that the wish would take.
+    """Return (D.3): Λ⁻¹ in place of K^-T, and friction μ sign(q̇) u, frozen at the load that the wish would take.
 
     It drops what motors 3, 5 and 6 do to the joints before theirs, and where u < 0 friction *drives* the joint.
     """
@@ -39,7 +40,7 @@ def as_published(motors: Motors, H: Any, u: Any, qd: Any, qdd: Any, dt: float) -
 
 
 def opposing_friction(motors: Motors, H: Any, u: Any, qd: Any, qdd: Any, dt: float) -> ActuatorSide:
-    """(D.3) with friction that opposes the motion and follows the load (S-form), the coupling Λ⁻¹ kept."""
+    """Return (D.3) with friction that opposes the motion and follows the load (S-form), the coupling Λ⁻¹ kept."""
     K = np.asarray(motors.gear)
     per_gear = 1.0 / np.diag(K)
     speed = K @ qd
@@ -49,7 +50,7 @@ def opposing_friction(motors: Motors, H: Any, u: Any, qd: Any, qdd: Any, dt: flo
 
 
 def literal(side: ActuatorSide, qdd: Any, limit: Any) -> Limited:
-    """Step 6 to the letter: solve the clipped system, take the new q̈ of flagged axes only.
+    """Apply step 6 literally: solve the clipped system, take the new q̈ of flagged axes only.
 
     Torques are those that the mixture really needs; nothing keeps them within the limits.
     """
@@ -74,7 +75,7 @@ def run(move: str, rule: str | Rule, side: Side = opposing_friction, *, catch_up
 
 
 def motor_torque(side: Side, qdd: Array = QDD, *, friction: bool = True) -> Array:
-    """u_a at the golden state."""
+    """Return u_a at the golden state."""
     robot = arm()
     if not friction:
         robot = replace(robot, actuators=replace(robot.actuators, load_friction=np.zeros(6)))
@@ -86,26 +87,26 @@ PUSH = np.array([0.0, -20.0, 0.0, 0.0, 0.0, 0.0])
 
 
 def end_by_the_printed_index() -> Array:
-    """Where a move ends if the wish of step 7 is q̇(t_k) = (q(t_k+1) − q(t_k))/Δt, one cycle ahead."""
+    """Return where a move ends if step 7 wishes q̇(t_k) = (q(t_k+1) − q(t_k))/Δt, one cycle ahead."""
     q = rated_move().q
     ahead = np.concatenate([q[:1], q[0] + q[2:] - q[1]])
     return np.asarray(run_motors(arm(), Demand(DT, ahead), "unlimited").q[-1])
 
 
 def within_torque(move: str, rule: str | Rule) -> bool:
-    """Whether the motion that comes out takes no more torque than the motors have, in every cycle."""
+    """Return whether the motion that comes out takes no more torque than the motors have, in every cycle."""
     found = run(move, rule)
     return bool((np.abs(found.torque) <= found.limit * (1.0 + 1e-9)).all())
 
 
 def within_speed(move: str, rule: str | Rule) -> bool:
-    """Whether no joint is faster than its limit in any cycle."""
+    """Return whether no joint is faster than its limit in any cycle."""
     found = run(move, rule)
     return bool((np.abs(found.qd) <= found.drives.speed * (1.0 + 1e-9)).all())
 
 
 def settles(side: Side) -> bool:
-    """Whether the arm is back on its way HOLD cycles after the fast move, to 0.01°."""
+    """Return whether the arm is back on its way HOLD cycles after the fast move, to 0.01°."""
     return bool(np.abs(np.rad2deg(run("fast", "full", side).lag[-1])).max() < 0.01)
 
 

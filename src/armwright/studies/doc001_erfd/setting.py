@@ -25,7 +25,7 @@ GOAL = np.deg2rad([-115.70, 55.70, 68.70, 0.0, 0.0, 0.0])  # move 12 of the prog
 
 @cache
 def arm() -> Robot:
-    """RL15 with its tool where the load acts."""
+    """Return RL15 with its tool where the load acts."""
     tool = np.eye(4)
     tool[:3, 3] = P_E
     return load("rl15").with_tool(tool)
@@ -33,7 +33,7 @@ def arm() -> Robot:
 
 @cache
 def states(count: int = 300, seed: int = 1) -> tuple[Array, Array, Array]:
-    """Random q in (−π, π), q̇ and q̈ within the rated speeds and accelerations, each (count, 6)."""
+    """Return random q in (−π, π), q̇ and q̈ within the rated speeds and accelerations, each (count, 6)."""
     rng = np.random.default_rng(seed)
     limits = [joint.limits for joint in arm().joints]
     speed, acceleration = (np.array([getattr(x, name) for x in limits]) for name in ("velocity", "acceleration"))
@@ -43,7 +43,7 @@ def states(count: int = 300, seed: int = 1) -> tuple[Array, Array, Array]:
 
 @cache
 def rated_move(faster: float = 1.0) -> Demand:
-    """0 → GOAL, every axis on the slowest axis' normalised trapezoid, accelerations times `faster` (X11, X12)."""
+    """Return 0 → GOAL, every axis on the slowest axis' trapezoid, accelerations times `faster` (X11, X12)."""
     limits = [joint.limits for joint in arm().joints]
     speed, acceleration = (np.array([getattr(x, name) for x in limits]) for name in ("velocity", "acceleration"))
     motion = trapezoid(np.zeros(6), GOAL, velocity=speed, acceleration=faster * acceleration)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The thesis's product-of-exponentials listing (A3) as printed, its errors one at a time. Deliberately wrong.
+"""The thesis's product-of-exponentials listing (002, A3) as printed, its errors one at a time. Deliberately wrong.
 
 Nothing here is used by the library. Each error is a switch, so that its share can be seen alone; with none of them the
 functions give the correct M, which the study checks. Inertias of links 4 and 6 are lost in print and follow from the
@@ -24,19 +24,19 @@ from armwright.studies.doc002_irb140.setting import BASE_AXES, CYLINDERS, GRAVIT
 from armwright.types import Array, Traced
 
 MASS_ERRORS = ("xi_1", "xi_4", "A_ij", "skew", "M'", "p_2")
-"""Those that enter M."""
+"""Errors that enter M."""
 
 HOME = {1: (0.014, 0.067, 0.264), 2: (a1, -0.070, 0.553), 4: (0.150, 0.0, 0.712), 6: (0.479, 0.0, 0.712)}
 """Centres of mass p_i in the home pose [m], base frame."""
 
 
 def skew_as_published(a: Traced) -> Array:
-    """The operator of the listing, [0 s3 s2; −s3 0 s1; −s2 −s1 0]: the cross product with (−a1, a2, −a3)."""
+    """Return the operator of the listing, [0 s3 s2; −s3 0 s1; −s2 −s1 0]: the cross product with (−a1, a2, −a3)."""
     return np.array([[0.0, a[2], a[1]], [-a[2], 0.0, a[0]], [-a[1], -a[0], 0.0]])
 
 
 def screws_as_published(errors: Set[str]) -> Array:
-    """ξ_i (6, 6) with two of them as printed."""
+    """Return ξ_i (6, 6) with two of them as printed."""
     xi = screws().copy()
     if "xi_1" in errors:
         xi[0] = (0.0, -a1, 0.0, 0.0, 0.0, 1.0)
@@ -46,7 +46,7 @@ def screws_as_published(errors: Set[str]) -> Array:
 
 
 def exponentials(xi: Array, q: Array) -> list[Array]:
-    """e^{ξ̂_iθ_i} (N, 4, 4) of six revolute joints for q (N, 6), by Rodrigues."""
+    """Return e^{ξ̂_iθ_i} (N, 4, 4) of six revolute joints for q (N, 6), by Rodrigues."""
     out = []
     for i in range(6):
         v, w = xi[i, :3], xi[i, 3:]
@@ -61,7 +61,7 @@ def exponentials(xi: Array, q: Array) -> list[Array]:
 
 
 def _hat(p: Array, wrong: bool) -> Array:
-    """Skew matrices (N, 3, 3) of points (N, 3)."""
+    """Return the skew matrices (N, 3, 3) of points (N, 3)."""
     if wrong:
         p = p * np.array([-1.0, 1.0, -1.0])  # what the printed signs amount to
     out = np.zeros((len(p), 3, 3))
@@ -70,7 +70,7 @@ def _hat(p: Array, wrong: bool) -> Array:
 
 
 def A_as_published(E: list[Array], i: int, j: int, errors: Set[str]) -> Array:
-    """A_ij = Ad⁻¹(e^{ξ_{j+1}} ⋯ e^{ξ_i}) (N, 6, 6), i > j; "A_ij" leaves out the middle and doubles adjacent ones."""
+    """Return A_ij = Ad⁻¹(e^{ξ_{j+1}} ⋯ e^{ξ_i}) (N, 6, 6), i > j; "A_ij" omits the middle and doubles adjacent ones."""
     if "A_ij" in errors:
         T = E[j + 1] @ E[i]
     else:
@@ -85,7 +85,7 @@ def A_as_published(E: list[Array], i: int, j: int, errors: Set[str]) -> Array:
 
 
 def link_inertia_as_published(link: int, errors: Set[str]) -> Array:
-    """M'_l (6, 6) of a link (1, 2, 4 or 6) about the base's origin."""
+    """Return M'_l (6, 6) of a link (1, 2, 4 or 6) about the base's origin."""
     m, (r, h) = MASSES[link], CYLINDERS[link]
     p = np.array(HOME[link])
     if "p_2" in errors and link == 2:  # the link whose offset is missing
@@ -98,7 +98,7 @@ def link_inertia_as_published(link: int, errors: Set[str]) -> Array:
 
 
 def mass_as_published(q: Array, errors: Set[str]) -> Array:
-    """M(θ) (N, 6, 6) by (2.58) from the listing with the given errors, for q (N, 6)."""
+    """Return M(θ) (N, 6, 6) by (2.58) from the listing with the given errors, for q (N, 6)."""
     xi = screws_as_published(errors)
     E = exponentials(xi, q)
     M = np.zeros((len(q), 6, 6))
@@ -112,7 +112,7 @@ def mass_as_published(q: Array, errors: Set[str]) -> Array:
 
 
 def mass_2_58_as_published(q: Array) -> Array:
-    """M(θ) with M_l = diag(m, m, m, I) about the centre of mass, where (2.58) writes M_l for M'_l."""
+    """Return M(θ) with M_l = diag(m, m, m, I) about the centre of mass, where (2.58) writes M_l for M'_l."""
     xi = screws()
     E = exponentials(xi, q)
     M = np.zeros((len(q), 6, 6))
@@ -127,7 +127,7 @@ def mass_2_58_as_published(q: Array) -> Array:
 
 
 def coriolis_as_published(q: Array, qd: Array, errors: Set[str], step: float = 1e-5) -> Array:
-    """C (6, 6) from differences of M; "1/2" leaves out the ½ of the Christoffel symbols."""
+    """Return C (6, 6) from differences of M; "1/2" leaves out the ½ of the Christoffel symbols."""
     points = q + step * np.concatenate([np.eye(6), -np.eye(6)])
     M = mass_as_published(points, errors)
     slope = (M[:6] - M[6:]) / (2.0 * step)  # ∂M/∂θ_k
@@ -136,7 +136,7 @@ def coriolis_as_published(q: Array, qd: Array, errors: Set[str], step: float = 1
 
 
 def gravity_as_published(q: Array) -> Array:
-    """The listing's "gravity vector": R_0^iᵀ g_0 of every link, a stack of six 3-vectors (6, 3) [m/s²]."""
+    """Return the listing's "gravity vector": R_0^iᵀ g_0 of every link, a stack of six 3-vectors (6, 3) [m/s²]."""
     R, out = np.eye(3), []
     for xi, angle in zip(screws(), q, strict=True):
         R = R @ exp_se3(xi * angle)[:3, :3]
@@ -145,19 +145,19 @@ def gravity_as_published(q: Array) -> Array:
 
 
 def adjoint_column(X: float, Z: float, angle: float) -> Array:
-    """Entries (1, 5) and (3, 5) of Ad⁻¹ of a turn about a y-axis through (X, ·, Z), by the listing's skew operator."""
+    """Return entries (1, 5), (3, 5) of Ad⁻¹ of a turn about a y-axis through (X, ·, Z), by the listing's operator."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([Z * (1.0 - c) - X * s, -X * (1.0 - c) - Z * s])
 
 
 def a54_as_published(q5: float) -> float:
-    """Entry (3, 5) of a[5,4]; (1, 5) is damaged in print."""
+    """Return entry (3, 5) of a[5,4]; (1, 5) is damaged in print."""
     drop, double = np.cos(q5) ** 2 - 1.0, np.sin(2.0 * q5)
     return float(2.0 * a1 * drop - e2 * double - e1 * double + 2.0 * e4 * drop)
 
 
 def a21_as_published(q2: float) -> Array:
-    """Entries (1, 5) and (3, 5) of a[2,1]; "a2" in one term read as a1, which makes it no worse."""
+    """Return entries (1, 5) and (3, 5) of a[2,1]; "a2" in one term is read as a1, which makes it no worse."""
     s1, s2, s4 = np.sin(q2), np.sin(2.0 * q2), np.sin(4.0 * q2)
     first = 2.0 * a1 * s1**2 - e1 * s2 - 2.0 * a1 * s2**2 + e1 * s4
     return np.array([first, 2.0 * e1 * s2**2 - a1 * s2 - 2.0 * e1 * s1**2 + a1 * s4])

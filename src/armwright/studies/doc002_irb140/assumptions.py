@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the thesis leaves out of its closed loop and says of it (§5.4.1, comments of §6.1.2): tried.
+"""What 002 leaves out of its closed loop and claims about it (§5.4.1, comments of §6.1.2), tried.
 
-Torque limits, rate limiters, friction, and a controller that does not know gravity.
+The items add torque limits, rate limiters, friction, and a controller that does not know gravity.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ class RateLimited(Drive):
     rate: float = np.inf
 
     def torque(self, command: Traced, qd: Traced, states: Traced) -> tuple[Any, dict[str, Any]]:
-        """Joint torque (n,), and the limited derivative of the motor torque."""
+        """Return the joint torque (n,), and the limited derivative of the motor torque."""
         joint, slopes = super().torque(command, qd, states)
         return joint, {name: np.minimum(np.maximum(x, -self.rate), self.rate) for name, x in slopes.items()}
 
 
 @cache
 def largest_gravity() -> Array:
-    """Largest |g_i| (6,) [N m] over 3000 random postures."""
+    """Return the largest |g_i| (6,) [N m] over 3000 random postures."""
     return np.asarray(np.abs(gravity_torque(arm(), postures(3000))).max(axis=0))
 
 
 @cache
 def _run(name: str, kind: str = "plain", amount: float = 0.0, duration: float = 5.0) -> Recording:
-    """One of the runs with something added: "limit", "rise", "viscous", "coulomb", "no g" or "integral"."""
+    """Return one of the runs with something added: "limit", "rise", "viscous", "coulomb", "no g" or "integral"."""
     drive: Drive | None = None
     friction: FrictionModel | None = None
     law = {"no g": pd(K_p, K_d), "integral": pid(K_p, amount, K_d)}.get(kind, pd_gravity(K_p, K_d))
@@ -72,19 +72,19 @@ def _run(name: str, kind: str = "plain", amount: float = 0.0, duration: float = 
 
 
 def moved(name: str, kind: str, amount: float) -> float:
-    """Largest change of a joint's curve, as a share of the largest step of the run."""
+    """Return the largest change of a joint's curve, as a share of the largest step of the run."""
     change = np.abs(_run(name, kind, amount)["q"] - _run(name)["q"]).max()
     return float(change / np.abs(RUNS[name].q_ref - RUNS[name].q_init).max())
 
 
 def left(name: str, kind: str, amount: float = 0.0, duration: float = 5.0) -> float:
-    """Largest error at the end [rad]."""
+    """Return the largest error at the end [rad]."""
     return float(np.abs(_run(name, kind, amount, duration)["error"][-1]).max())
 
 
 @cache
 def rising_states() -> tuple[int, int]:
-    """At how many random states V of (5.23) rises though the law is saturated only, and how many were tried."""
+    """Return at how many random states V of (5.23) rises though the law is only saturated, and how many were tried."""
     rng = np.random.default_rng(5)
     q, qd = postures(3000), rng.uniform(-2.0, 2.0, (3000, 6))
     g, limit = gravity_torque(arm(), q), largest_gravity() + MARGINS[1]
@@ -95,12 +95,12 @@ def rising_states() -> tuple[int, int]:
 
 
 def limited_runs_converge() -> bool:
-    """Whether every run with limited torque ends in its band."""
+    """Return whether every run with limited torque ends in its band."""
     return all(settled(n, _run(n, "limit", m, 20.0)).max() < 19.9 for n in RUNS for m in MARGINS)
 
 
 def gravity_stiffness() -> float:
-    """Largest ‖∂g/∂q‖ [N m/rad] over the random postures, by differences along the joints."""
+    """Return the largest ‖∂g/∂q‖ [N m/rad] over the random postures, by differences along the joints."""
     step, q = 1e-6, postures()
     slopes = [
         (gravity_torque(arm(), q + step * e) - gravity_torque(arm(), q - step * e)) / (2 * step) for e in np.eye(6)

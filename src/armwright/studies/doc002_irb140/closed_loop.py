@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapter 5, closed loop: PD with gravity compensation, three set points, both formulations (002 §3.8, §5.2).
+"""Chapter 5 of 002, closed loop: PD with gravity compensation, three set points, both formulations (002 §3.8, §5.2).
 
-Figures of the closed loop: positions, torques, Lyapunov function, difference of the formulations.
+Its figures are positions, torques, the Lyapunov function, and the difference of the formulations.
 """
 
 from __future__ import annotations
@@ -84,18 +84,18 @@ def draw_storage() -> Figure:
 
 
 def law_as_published(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference) -> Traced:
-    """Torque −K_p q̃ − K_d q̇ + g(q) with the printed q̃ = q_ref − q: it pushes away from the goal."""
+    """Return −K_p q̃ − K_d q̇ + g(q) with the printed q̃ = q_ref − q: it pushes away from the goal."""
     return -K_p * (ref.q - q) - K_d * qd + gravity_of_one(arm, q)
 
 
 def formulations_apart() -> Array:
-    """Largest |q_NE − q_PoE| of each run (3,) [rad] over 5 s."""
+    """Return the largest |q_NE − q_PoE| of each run (3,) [rad] over 5 s."""
     twins = closed_twins()
     return np.asarray(np.abs(twins["Newton–Euler"].q - twins["exponentials"].q).max(axis=(1, 2)))
 
 
 def grows(law: Any) -> bool:
-    """Whether the loop has a pole on the right."""
+    """Return whether the loop has a pole on the right."""
     return bool(loop_poles(linearise(arm(), law, RUNS["CL1"].q_ref)).real.max() > 1e-6)
 
 
@@ -139,7 +139,7 @@ SOONER = "sooner than the others: 1.9 s, 2.2 s at 1 %; with a band so narrow tha
 
 
 def _slowest(name: str) -> float:
-    """When the last joint has settled [s]."""
+    """Return when the last joint has settled [s]."""
     return float(settling(name).max())
 
 

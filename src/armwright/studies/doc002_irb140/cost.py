@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapter 6: what the two formulations cost, in operations and in time (Tables 6.1 and 6.2; 002 §5.3).
+"""Chapter 6 of 002: what the two formulations cost, in operations and in time (Tables 6.1 and 6.2; 002 §5.3).
 
-A.2 carried out: the symbolic Newton–Euler recursion of the thesis, combined and collected as its Maple sheet says.
-
-After ``combine(…, trig)`` every expression is a sum of coefficient × monomial × cos or sin of a sum of angles. Such a
-sum is kept here as {(monomial, multiples of the angles): complex coefficient}, real part for the cosine, imaginary part
-for the sine. Coefficients that should cancel do so only in exact arithmetic; Maple's ten decimal digits leave many
-behind, and each is an operation of the generated code.
+`torques` carries out A.2: the symbolic Newton–Euler recursion of the thesis, combined and collected as its Maple sheet
+says. After ``combine(…, trig)`` every expression is a sum of coefficient × monomial × cos or sin of a sum of angles.
+`Algebra` keeps such a sum as {(monomial, multiples of the angles): complex coefficient}, real part for the cosine,
+imaginary part for the sine. Coefficients that should cancel do so only in exact arithmetic; Maple's ten decimal digits
+leave many behind, and each is an operation of the generated code.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ LINK_AXES = {1: "y", 2: "x", 4: "y", 6: "z"}
 
 
 class TermTally(NamedTuple):
-    """Terms of some expressions, operations in the arguments of their sines, factors of their monomials."""
+    """Numbers of terms of some expressions, operations in the arguments of their sines, factors of their monomials."""
 
     terms: int
     arguments: int
@@ -63,7 +62,7 @@ class TermTally(NamedTuple):
 
 
 class Algebra:
-    """Sums of terms with coefficients of so many decimal digits; exact (but for double precision) without a number."""
+    """Sums of terms with coefficients of `digits` decimal digits; without a number exact to double precision."""
 
     def __init__(self, digits: int | None) -> None:
         """Fix the precision."""
@@ -77,7 +76,7 @@ class Algebra:
         return {key: c for key, c in rounded.items() if c != 0.0}
 
     def add(self, *sums: Sum) -> Sum:
-        """Sum of sums."""
+        """Return the sum of sums."""
         found: dict[Term, complex] = defaultdict(complex)
         for one in sums:
             for key, c in one.items():
@@ -85,7 +84,7 @@ class Algebra:
         return self._kept(found)
 
     def times(self, a: Sum, b: Sum) -> Sum:
-        """Product, products of sines and cosines turned into sums."""
+        """Return the product, with products of sines and cosines turned into sums."""
         found: dict[Term, complex] = defaultdict(complex)
         for (m, k), c in a.items():
             for (n, h), d in b.items():
@@ -93,11 +92,11 @@ class Algebra:
         return self._kept(found)
 
     def by(self, factor: float, a: Sum) -> Sum:
-        """Multiple."""
+        """Return a multiple."""
         return self._kept({key: factor * c for key, c in a.items()})
 
     def rate(self, a: Sum) -> Sum:
-        """Derivative by time."""
+        """Return the derivative by time."""
         found: dict[Term, complex] = defaultdict(complex)
         for (m, k), c in a.items():
             for j in np.flatnonzero(k):
@@ -107,26 +106,26 @@ class Algebra:
         return self._kept(found)
 
     def dot(self, rows: Sequence[Vector], v: Vector) -> Vector:
-        """Matrix times vector."""
+        """Return matrix times vector."""
         return [self.add(*(self.times(x, y) for x, y in zip(row, v, strict=True))) for row in rows]
 
     def plus(self, *vectors: Vector) -> Vector:
-        """Sum of vectors."""
+        """Return the sum of vectors."""
         return [self.add(*parts) for parts in zip(*vectors, strict=True)]
 
     def cross(self, a: Vector, b: Vector) -> Vector:
-        """Cross product."""
+        """Return the cross product."""
         pairs = ((1, 2), (2, 0), (0, 1))
         return [self.add(self.times(a[i], b[j]), self.by(-1.0, self.times(a[j], b[i]))) for i, j in pairs]
 
 
 def number(x: float) -> Sum:
-    """A constant."""
+    """Return a constant."""
     return {((), NONE): complex(x)} if x else {}
 
 
 def symbol(name: int) -> Sum:
-    """A velocity, an acceleration or g."""
+    """Return a velocity, an acceleration or g."""
     return {((name,), NONE): 1.0 + 0.0j}
 
 
@@ -148,7 +147,7 @@ def _transposed(rows: Sequence[Vector]) -> list[Vector]:
 
 
 def torques(digits: int | None) -> list[Sum]:
-    """The six joint torques as sums of terms, link by link as the sheet has them."""
+    """Return the six joint torques as sums of terms, link by link as the sheet has them."""
     o = Algebra(digits)
     R = [_rotation(o, i) for i in range(6)]
     zero = _vector(None)
@@ -210,7 +209,7 @@ def _tally(sums: Sequence[Sum]) -> TermTally:
 
 @cache
 def recipe_counts(digits: int | None) -> dict[str, TermTally]:
-    """Counts of what A.2 exports: 36 entries of M, six of g, six of C q̇."""
+    """Return counts of what A.2 exports: 36 entries of M, six of g, six of C q̇."""
     tau = torques(digits)
 
     def part(chosen: Callable[[tuple[int, ...]], bool], *, bare: bool = False) -> TermTally:
@@ -226,7 +225,7 @@ def recipe_counts(digits: int | None) -> dict[str, TermTally]:
 
 
 def operations(digits: int | None) -> float:
-    """All operations: each term a product and a sum, its sine, the argument of that, the factors of its monomial."""
+    """Return all operations: per term a product, a sum, its sine, the argument of that, the factors of its monomial."""
     return float(sum(3 * x.terms + x.arguments + x.factors for x in recipe_counts(digits).values()))
 
 
@@ -250,7 +249,7 @@ def _bias(arm: Robot | Tree, q: Traced, qd: Traced) -> Traced:
 
 @cache
 def counts() -> dict[str, Count]:
-    """Operations of the arm's equations by both formulations."""
+    """Return the operations of the arm's equations by both formulations."""
     rows = {
         f"inverse dynamics, {row['method']}": Count(row["loops"], row["by_hand"], row["compiled"])
         for row in table_6_2(arm())
@@ -267,12 +266,12 @@ def counts() -> dict[str, Count]:
 
 
 def ratio() -> float:
-    """Compiled operations of exponentials (M, C, g) over those of Newton–Euler (M, C q̇ + g)."""
+    """Return compiled operations of exponentials (M, C, g) over those of Newton–Euler (M, C q̇ + g)."""
     return counts()["M, C and g, exponentials"].compiled / counts()["M and C q̇ + g, Newton–Euler"].compiled
 
 
 def _fastest(function: Callable[[], Any], repeats: int, times: int = 3) -> float:
-    """Shortest mean time of a call [s]."""
+    """Return the shortest mean time of a call [s]."""
     best = np.inf
     for _ in range(times):
         begin = time.perf_counter()
@@ -284,7 +283,7 @@ def _fastest(function: Callable[[], Any], repeats: int, times: int = 3) -> float
 
 @cache
 def evaluation_times() -> dict[str, tuple[float, float]]:
-    """Time [s] of one q̈(q, q̇, τ): plain NumPy, and compiled in a batch of 1000 states."""
+    """Return the time [s] of one q̈(q, q̇, τ): plain NumPy, and compiled in a batch of 1000 states."""
     tau, out = np.ones(6), {}
     batch = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 1000, 6))
     for kind, function in FORWARD.items():
@@ -297,7 +296,7 @@ def evaluation_times() -> dict[str, tuple[float, float]]:
 
 @cache
 def stiff_calls() -> dict[str, tuple[int, float, float]]:
-    """CL1 for 5 s by SciPy's Radau (rtol 1e-8, atol 1e-6) on compiled kernels.
+    """Run CL1 for 5 s by SciPy's Radau (rtol 1e-8, atol 1e-6) on compiled kernels.
 
     Returns:
         Formulation → derivative calls, wall time [s], largest |Δq| to Newton–Euler [rad].

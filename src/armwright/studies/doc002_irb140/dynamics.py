@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapters 4 and 5: Newton–Euler and exponentials give the same M, C and g; the holding torque u_des (5.18)."""
+"""Chapters 4 and 5 of 002: Newton–Euler and exponentials give the same M, C and g; the holding torque u_des (5.18)."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ SIGNS = np.array([1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
 
 
 def exponentials(q: Traced, qd: Traced) -> Traced:
-    """M, C and g by products of exponentials, compiled."""
+    """Return M, C and g by products of exponentials, compiled."""
     return kernel(arm(), poe_equations, regroup=False)(q, qd)
 
 
 def probed_mass(q: Array) -> Array:
-    """M(q) by unit accelerations with neither velocity nor gravity, as the thesis takes it out of Newton–Euler."""
+    """Return M(q) by unit accelerations without velocity and gravity, as the thesis takes it out of Newton–Euler."""
     return np.asarray(inverse_dynamics(arm(), q, np.zeros(6), np.eye(6), gravity=False)).T
 
 
 def remainder(q: Array, qd: Array, qdd: Array) -> Array:
-    """C q̇ as τ − M q̈ − g."""
+    """Return C q̇ as τ − M q̈ − g."""
     still = np.zeros(6)
     g = inverse_dynamics(arm(), q, still, still)
     return np.asarray(inverse_dynamics(arm(), q, qd, qdd) - probed_mass(q) @ qdd - g)
@@ -50,7 +50,7 @@ def remainder(q: Array, qd: Array, qdd: Array) -> Array:
 
 @cache
 def differences() -> dict[str, float]:
-    """Largest difference between the two formulations at 300 states."""
+    """Return the largest difference between the two formulations at 300 states."""
     q = postures()
     qd = np.random.default_rng(3).uniform(-2.0, 2.0, q.shape)
     M, C, g = exponentials(q, qd)
@@ -63,13 +63,13 @@ def differences() -> dict[str, float]:
 
 
 def holding_factors(robot: Robot, q: Array) -> Array:
-    """(−g_3, −(g_2 − g_3), −g_3, −g_5)/9.81: the numbers that (5.18) prints before g."""
+    """Return (−g_3, −(g_2 − g_3), −g_3, −g_5)/9.81: the numbers that (5.18) prints before g."""
     g = gravity_torque(robot, q) / GRAVITY
     return -np.array([g[2], g[1] - g[2], g[2], g[4]])
 
 
 def others_vanish() -> bool:
-    """Whether joints 1, 4 and 6 need no holding torque."""
+    """Return whether joints 1, 4 and 6 need no holding torque."""
     return bool(np.abs(gravity_torque(arm(), q_des)[[0, 3, 5]]).max() < 1e-12)
 
 

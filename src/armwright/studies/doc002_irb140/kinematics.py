@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapter 3: the arm by DH parameters and by products of exponentials; screws, twists and frames (002 §4.1–4.2)."""
+"""Chapter 3 of 002: the arm by DH parameters and by products of exponentials; screws, twists, frames (002 §4.1–4.2)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ R_PRINTED = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 
 
 def product_of_exponentials(xi: Array, home: Array, q: Array) -> Array:
-    """g_st(θ) = e^{ξ̂1θ1} ⋯ e^{ξ̂6θ6} g_st(0) (4, 4)."""
+    """Return g_st(θ) = e^{ξ̂1θ1} ⋯ e^{ξ̂6θ6} g_st(0) (4, 4)."""
     T = np.eye(4)
     for axis, angle in zip(xi, q, strict=True):
         T = T @ exp_se3(axis * angle)
@@ -55,7 +55,7 @@ def product_of_exponentials(xi: Array, home: Array, q: Array) -> Array:
 
 
 def home_pose(x: float = a1 + e4 + e6) -> Array:
-    """g_st(0): no rotation, flange at (a1 + e4 + e6, 0, e1 + e2)."""
+    """Return g_st(0): no rotation, flange at (a1 + e4 + e6, 0, e1 + e2)."""
     T = np.eye(4)
     T[:3, 3] = (x, 0.0, e1 + e2)
     return T
@@ -63,7 +63,7 @@ def home_pose(x: float = a1 + e4 + e6) -> Array:
 
 @cache
 def worst_pose_difference(errors: frozenset[str] = frozenset()) -> float:
-    """Largest entry of T_0^6(q) − g_st(q)·R_c over 200 postures, with errors of the listed screws or without."""
+    """Return the largest entry of T_0^6(q) − g_st(q)·R_c over 200 postures, with the given errors of the screws."""
     xi = screws_as_published(errors)
     constant = np.eye(4)
     constant[:3, :3] = R_c
@@ -75,19 +75,19 @@ def worst_pose_difference(errors: frozenset[str] = frozenset()) -> float:
 
 
 def printed_pose(q: Array) -> Array:
-    """Pose by the printed DH matrices at the angles that mean the posture q, turned to frame 6 of `arm`."""
+    """Return the pose by the printed DH matrices at the angles that mean the posture q, turned to frame 6 of `arm`."""
     turn = np.eye(4)
     turn[:3, :3] = R_PRINTED.T @ R_c
     return np.asarray(fk(printed_arm(), printed_angles(q)) @ turn)
 
 
 def wrist(robot: Any, q: Array) -> Array:
-    """Centre of the wrist: origin of frame 5."""
+    """Return the centre of the wrist: origin of frame 5."""
     return np.asarray(fk(robot, q, frame=4)[:3, 3])
 
 
 def link_vectors(robot: Any) -> tuple[Array, Array]:
-    """r_{i−1,i} and r_{i−1,ci} (6, 3) in the axes of frame i; massless links have none."""
+    """Return r_{i−1,i} and r_{i−1,ci} (6, 3) in the axes of frame i; massless links have none."""
     frames = np.concatenate([np.eye(4)[None], fk_all(robot, np.zeros(6))])
     ends, centres = [], []
     for i, body in enumerate(robot.bodies):
@@ -98,13 +98,13 @@ def link_vectors(robot: Any) -> tuple[Array, Array]:
 
 
 def home_centres() -> dict[int, Array]:
-    """Centres of mass in the home pose by link, base frame, from the arm."""
+    """Return the centres of mass in the home pose by link, base frame, from the arm."""
     frames = fk_all(arm(), np.zeros(6))
     return {link: frames[link - 1, :3, :3] @ arm().bodies[link - 1].com + frames[link - 1, :3, 3] for link in MASSES}
 
 
 def exponential_3_30_as_published(angle: float) -> Array:
-    """e^{ξ̂3θ} of (3.30): e1(1 − cos) where (e1 + e2)(1 − cos) belongs."""
+    """Return e^{ξ̂3θ} of (3.30): e1(1 − cos) where (e1 + e2)(1 − cos) belongs."""
     T = np.asarray(exp_se3(screws()[2] * angle)).copy()
     T[2, 3] = a1 * np.sin(angle) + e1 * (1.0 - np.cos(angle))
     return T

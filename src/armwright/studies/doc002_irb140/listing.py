@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A3: where each error of the product-of-exponentials listing enters, one at a time and together."""
+"""Appendix A3 of 002: where each error of the product-of-exponentials listing enters, one at a time and together."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ALL = frozenset(MASS_ERRORS)
 
 @cache
 def relative_error(errors: Set[str]) -> Array:
-    """‖M_listing − M‖/‖M‖ (Frobenius) at 300 random postures."""
+    """Return ‖M_listing − M‖/‖M‖ (Frobenius) at 300 random postures."""
     M = mass_matrix(arm(), postures())
     wrong = mass_as_published(postures(), errors)
     return np.asarray(np.linalg.norm(wrong - M, axis=(1, 2)) / np.linalg.norm(M, axis=(1, 2)))
@@ -45,17 +45,17 @@ def relative_error(errors: Set[str]) -> Array:
 
 @cache
 def indefinite(errors: Set[str]) -> int:
-    """At how many of the 300 postures the M of the listing has an eigenvalue that is not positive."""
+    """Return at how many of the 300 postures the M of the listing has an eigenvalue that is not positive."""
     return int((np.linalg.eigvalsh(mass_as_published(postures(), errors))[:, 0] <= 0.0).sum())
 
 
 def median(*errors: str) -> float:
-    """Median of `relative_error`."""
+    """Return the median of `relative_error`."""
     return float(np.median(relative_error(frozenset(errors))))
 
 
 def skew_defect(errors: Set[str]) -> float:
-    """Largest entry of N + Nᵀ, N = Ṁ − 2C, at the test state, with C as listed: 0 for the right C."""
+    """Return the largest entry of N + Nᵀ, N = Ṁ − 2C, at the test state, with C as listed: 0 for the right C."""
     step = 1e-6
     M = mass_as_published(np.array([q_t + step * qd_t, q_t - step * qd_t]), errors)
     N = (M[0] - M[1]) / (2.0 * step) - 2.0 * coriolis_as_published(q_t, qd_t, errors)
@@ -132,7 +132,7 @@ def _share(name: str, effect: str) -> Callable[[], Sequence[str]]:
 
 
 def rule_gives_a21() -> bool:
-    """Whether a[2,1] is what the rule gives that a[5,4] follows: the exponential twice, the listing's skew operator."""
+    """Return whether a[2,1] follows the rule of a[5,4]: the exponential twice, the listing's skew operator."""
     return bool(np.allclose(a21_as_published(q_t[1]), adjoint_column(a1, e1, 2.0 * q_t[1]), atol=1e-12))
 
 

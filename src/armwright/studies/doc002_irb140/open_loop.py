@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapter 5, open loop: the stretched arm held by u_des (OL1), the hanging arm under it (OL2) (002 §5.1)."""
+"""Chapter 5 of 002, open loop: the stretched arm held by u_des (OL1), the hanging arm under it (OL2) (002 §5.1)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GROWN = 1e-3  # beyond this a perturbation is no longer small
 
 
 def u_des() -> Array:
-    """Holding torque of the stretched arm [N m]."""
+    """Return the holding torque of the stretched arm [N m]."""
     return np.asarray(gravity_torque(arm(), q_des))
 
 
@@ -37,25 +37,25 @@ def _constant(u: Array) -> Any:
 
 @cache
 def stretched() -> Recording:
-    """OL1: ten seconds under u_des."""
+    """Return OL1: ten seconds under u_des."""
     return simulate(arm(), _constant(u_des()), None, 10.0, q0=q_des, every=10)
 
 
 @cache
 def falling() -> Recording:
-    """OL1 as listed, without torque."""
+    """Return OL1 as listed, without torque."""
     return simulate(arm(), None, None, 1.0, q0=q_des, substeps=4)
 
 
 @cache
 def hanging() -> Recordings:
-    """OL2 for six seconds: the run itself, and six neighbours a NUDGE away in one joint each (a batch)."""
+    """Return OL2 for six seconds: the run itself, and six neighbours a NUDGE away in one joint each (a batch)."""
     starts = q_down + np.concatenate([np.zeros((1, 6)), NUDGE * np.eye(6)])
     return simulate(arm(), _constant(u_des()), None, 6.0, q0=starts, count=len(starts), substeps=8)
 
 
 def drift(recording: Recording) -> float:
-    """Largest distance of a joint from its start [rad]."""
+    """Return the largest distance of a joint from its start [rad]."""
     return float(np.abs(recording["q"] - recording["q"][0]).max())
 
 
@@ -69,7 +69,7 @@ class Escape(NamedTuple):
 
 @cache
 def escapes() -> tuple[Escape, ...]:
-    """How the degenerate equilibrium is left."""
+    """Return how the degenerate equilibrium is left."""
     cases = [(j, d) for d in (-0.01, -0.1) for j in (2, 3, 5)] + [(2, 0.01)]
     starts = np.array([q_des + d * np.eye(6)[j - 1] for j, d in cases])
     run = simulate(arm(), _constant(u_des()), None, 14.0, q0=starts, count=len(starts), every=5)
@@ -78,7 +78,7 @@ def escapes() -> tuple[Escape, ...]:
 
 
 def modes(q: Array, u: Array) -> Array:
-    """Eigenvalues (12,) of the arm at rest at q under constant torque u, the fastest growing first."""
+    """Return the eigenvalues (12,) of the arm at rest at q under constant torque u, the fastest growing first."""
     dq, dqd, _ = dynamics_derivatives(arm(), q, np.zeros(6), u)
     A = np.block([[np.zeros((6, 6)), np.eye(6)], [dq, dqd]])
     found = np.linalg.eigvals(A)
@@ -86,7 +86,7 @@ def modes(q: Array, u: Array) -> Array:
 
 
 def controllability_rank(q: Array) -> int:
-    """Rank of (B, AB) at rest: 12 means that joint torques reach every state."""
+    """Return the rank of (B, AB) at rest: 12 means that joint torques reach every state."""
     dq, dqd, dtau = dynamics_derivatives(arm(), q, np.zeros(6), np.zeros(6))
     A = np.block([[np.zeros((6, 6)), np.eye(6)], [dq, dqd]])
     B = np.vstack([np.zeros((6, 6)), dtau])
@@ -95,13 +95,13 @@ def controllability_rank(q: Array) -> int:
 
 @cache
 def sensitivity() -> tuple[Array, Array]:
-    """Time and largest growth ‖δq(t)‖/NUDGE of the six neighbours of OL2."""
+    """Return time and largest growth ‖δq(t)‖/NUDGE of the six neighbours of OL2."""
     run = hanging()
     return np.asarray(run[0].time), np.linalg.norm(run["q"][1:] - run["q"][0], axis=2).max(axis=0) / NUDGE
 
 
 def finite_time_exponent(start: float, end: float) -> float:
-    """Growth rate [1/s] of small perturbations of OL2 between two instants: log of their growth over the time."""
+    """Return the growth rate [1/s] of small perturbations of OL2 between two instants: log of growth over time."""
     t, growth = sensitivity()
     first, last = np.searchsorted(t, (start - 1e-9, end - 1e-9))
     return float(np.log(growth[last] / growth[first]) / (t[last] - t[first]))
@@ -118,20 +118,20 @@ def chaos() -> tuple[float, float]:
 
 
 def parting_time(distance: float = 1e-6) -> float:
-    """When Newton–Euler and exponentials are `distance` [rad] apart in OL2, rounding being the only difference."""
+    """Return when Newton–Euler and exponentials are `distance` [rad] apart in OL2, by rounding alone."""
     t, apart = formulations_apart()
     return float(t[np.argmax(apart > distance)])
 
 
 @cache
 def formulations_apart() -> tuple[Array, Array]:
-    """Time and largest |q_NE − q_PoE| of OL2 up to 6 s, same integrator."""
+    """Return time and largest |q_NE − q_PoE| of OL2 up to 6 s, same integrator."""
     runs = [run_twin(kind, q_down[None], u_des()[None], 6.0, closed=False) for kind in ("Newton–Euler", "exponentials")]
     return runs[0].time, np.abs(runs[0].q[0] - runs[1].q[0]).max(axis=1)
 
 
 def power_balance() -> float:
-    """Largest |E(t) − E(0) − u_desᵀ(q − q(0))| of OL2 up to 2 s, relative to the largest work."""
+    """Return the largest |E(t) − E(0) − u_desᵀ(q − q(0))| of OL2 up to 2 s, relative to the largest work."""
     run = hanging()[0]
     first = run.time <= 2.0
     q, qd = run["q"][first], run["qd"][first]
@@ -141,7 +141,7 @@ def power_balance() -> float:
 
 
 def inverted() -> bool:
-    """Whether at the stated angles of OL2 the forearm stands above the elbow."""
+    """Return whether at the stated angles of OL2 the forearm stands above the elbow."""
     elbow, end = fk(arm(), q_down, frame=2)[:3, 3], wrist(arm(), q_down)
     return bool(end[2] > elbow[2])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapter 3: masses, cylinders and inertias (Table 3.1; 002 §4.3–4.4)."""
+"""Chapter 3 of 002: masses, cylinders and inertias (Table 3.1; 002 §4.3–4.4)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ DH_AXES = {1: "y", 2: "x", 4: "y", 6: "z"}
 
 
 def densities() -> Array:
-    """Mass over volume of the four cylinders [kg/m³]."""
+    """Return the mass over volume of the four cylinders [kg/m³]."""
     return np.array([MASSES[link] / (np.pi * r * r * h) for link, (r, h) in CYLINDERS.items()])
 
 
 def inertias_as_published() -> Array:
-    """Cylinders in DH axes: ½ m r² along, m h²/12 + m r²/4 across (4, 3, 3)."""
+    """Return cylinders in DH axes: ½ m r² along, m h²/12 + m r²/4 across (4, 3, 3)."""
     return np.array([_cylinder(link, DH_AXES[link]) for link in MASSES])
 
 
@@ -36,7 +36,7 @@ def _cylinder(link: int, axis: str) -> Array:
 
 
 def base_inertias() -> Array:
-    """Inertias of the arm's links turned to base axes in the home pose (4, 3, 3), as the screw part wants them."""
+    """Return the inertias (4, 3, 3) of the links turned to base axes in the home pose, as the screw part wants them."""
     frames = fk_all(arm(), np.zeros(6))[:, :3, :3]
     return np.array([frames[k - 1] @ arm().bodies[k - 1].inertia @ frames[k - 1].T for k in MASSES])
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robust controller that the assignment asked for and the thesis left out, against its neighbours.
+"""The robust controller that 002's assignment asked for and the thesis left out, compared with its neighbours.
 
-The controller knows the nominal, unloaded arm. Sampled laws run at 4 kHz with the torque held; PD with the thesis's
-gains cannot be sampled that slowly (its fastest mode is −22,700 1/s) and acts continuously, as in the thesis.
-
-Arms that the controller does not know: masses, centres and inertias off by up to 30 %, payloads up to 6 kg.
+The controller knows the nominal, unloaded arm. `arms` are those it does not know: masses, centres and inertias off by
+up to 30 %, payloads up to 6 kg. Sampled laws run at 4 kHz with the torque held; PD with the thesis's gains cannot be
+sampled that slowly (its fastest mode is −22,700 1/s) and acts continuously, as in the thesis.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ MOVE, DURATION = 1.2, 2.0
 
 @cache
 def arms() -> tuple[Robot, ...]:
-    """Thirty-two arms with payloads from 0 to 6 kg; the first is unloaded, all have random errors (fixed seed)."""
+    """Return thirty-two arms with payloads from 0 to 6 kg; the first is unloaded, all have random errors."""
     rng = np.random.default_rng(140)
     return tuple(_disturbed(rng, payload) for payload in np.linspace(0.0, PAYLOAD, COUNT))
 
@@ -68,33 +67,33 @@ def _disturbed(rng: np.random.Generator, payload: float) -> Robot:
 
 @cache
 def path() -> Trajectory:
-    """The motion to follow: a quintic within the data sheet's ranges and speeds, then rest."""
+    """Return the motion to follow: a quintic within the data sheet's ranges and speeds, then rest."""
     return quintic(np.zeros(6), q_goal, MOVE)
 
 
 @cache
 def _unknown() -> Array:
-    """π̂ − π (arms, 60): inertial parameters that the nominal arm, in whose frames all are, gets wrong."""
+    """Return π̂ − π (arms, 60): inertial parameters that the nominal arm, in whose frames all are, gets wrong."""
     size = 10 * len(arm().bodies)
     return np.array([parameters(arm())[:size] - parameters(other)[:size] for other in arms()])
 
 
 def torque_errors(q: Array, qd: Array, qd_r: Array, qdd_r: Array) -> Array:
-    """The d of `sliding_mode` (T, arms, 6) [N m] at states (T, 6): Y(q, q̇, q̇_r, q̈_r)(π̂ − π)."""
+    """Return the d of `sliding_mode` (T, arms, 6) [N m] at states (T, 6): Y(q, q̇, q̇_r, q̈_r)(π̂ − π)."""
     Y = kernel(arm(), passive_regressor, shapes={"qd_r": 6, "qdd_r": 6})(q, qd, qd_r, qdd_r)
     return np.asarray(np.einsum("tij,bj->tbi", Y, _unknown()))
 
 
 @cache
 def mismatch() -> Array:
-    """Largest |d_i| (6,) [N m] along the reference over all arms: what the nominal model gets wrong."""
+    """Return the largest |d_i| (6,) [N m] along the reference over all arms: what the nominal model gets wrong."""
     ref = path().evaluate(np.linspace(0.0, MOVE, 61))
     return np.asarray(np.abs(torque_errors(ref.q, ref.qd, ref.qd, ref.qdd)).max(axis=(0, 1)))
 
 
 @cache
 def inertia_ratio() -> tuple[float, float]:
-    """Smallest and largest ‖M⁻¹M̂ − 1‖ over the arms, along the reference; a Lyapunov redesign wants it below 1."""
+    """Return smallest and largest ‖M⁻¹M̂ − 1‖ over the arms, along the reference; Lyapunov redesign needs < 1."""
     q = path().evaluate(np.linspace(0.0, MOVE, 7)).q
     nominal = mass_matrix(arm(), q)
     Y = kernel(arm(), body_regressor, gravity=False)(
@@ -109,11 +108,11 @@ RATE = 4000.0
 K = np.array([40.0, 60.0, 30.0, 2.0, 0.6, 0.05])
 LAMBDA = 10.0
 LAYER = np.array([0.3, 0.3, 0.3, 0.3, 0.6, 0.6])
-THIN = 30.0  # times thinner: a layer that the sampling cannot resolve
+THIN = 30.0  # times thinner: a boundary layer that the sampling cannot resolve
 
 
 def rho() -> Array:
-    """ρ (6,) [N m]: half more than the largest mismatch along the reference, at least 0.1."""
+    """Return ρ (6,) [N m]: half more than the largest mismatch along the reference, at least 0.1."""
     return np.maximum(1.5 * mismatch(), 0.1)
 
 
@@ -121,7 +120,7 @@ PD, SLIDING, THIN_SLIDING = "PD + g(q), thesis's gains", "sliding mode", "slidin
 
 
 def laws() -> dict[tuple[str, ...], Law]:
-    """Names → law; one of two names has the gains of both, each for half of a batch. All have 10 rad/s but for PD."""
+    """Return names → law; two names share the gains of both, each for half of a batch. All but PD have 10 rad/s."""
     gains = frequency_gains(LAMBDA)
     layers = np.repeat([LAYER, LAYER / THIN], COUNT, axis=0)
     return {
@@ -157,7 +156,7 @@ class Score(NamedTuple):
 
 @cache
 def scores() -> dict[str, Score]:
-    """Run every law on every arm, one batch a law."""
+    """Run every law on every arm, one batch per law."""
     out: dict[str, Score] = {}
     for names, law in laws().items():
         if names == (PD,):
@@ -189,7 +188,7 @@ def _score(time: Array, signals: dict[str, Array], *, met: bool) -> Score:
 
 
 def _mismatch_met(time: Array, signals: dict[str, Array]) -> float:
-    """Largest |d_i|/ρ_i along the runs themselves: the bound that the proof assumes, checked afterwards."""
+    """Return the largest |d_i|/ρ_i along the runs themselves: the bound that the proof assumes, checked afterwards."""
     ref, worst = path().evaluate(time[::40]), 0.0
     for k in range(COUNT):
         q, qd = signals["q"][k, ::40], signals["qd"][k, ::40]
@@ -200,7 +199,7 @@ def _mismatch_met(time: Array, signals: dict[str, Array]) -> float:
 
 
 def sliding_bound() -> float:
-    """Largest ε_i/Λ [rad]: where the error must end up while |d| ≤ ρ."""
+    """Return the largest ε_i/Λ [rad]: where the error must end up while |d| ≤ ρ."""
     return float((LAYER / LAMBDA).max())
 
 
@@ -265,7 +264,7 @@ def _draw() -> Figure:
 
 
 def _better() -> bool:
-    """Whether the sliding mode beats PD + gravity and computed torque in rms and in worst error."""
+    """Return whether the sliding mode beats PD + gravity and computed torque in rms and in worst error."""
     s = scores()
     robust = s[SLIDING]
     return all(robust.rms < s[name].rms and robust.worst < s[name].worst for name in (PD, "computed torque"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The three closed-loop runs and what is read from them: settling, overshoot, speeds, torques, storage (002 §5.2)."""
+"""The three closed-loop runs of 002 and what is read from them: settling, overshoot, speeds, torque, storage (§5.2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BAND, STILL = 0.02, 0.02
 
 @cache
 def run(name: str) -> Recording:
-    """A run of five seconds, the law acting continuously, as in the thesis's block diagram; stiff integrator."""
+    """Return a run of five seconds, the law acting continuously, as in the thesis's block diagram; stiff integrator."""
     law = pd_gravity(K_p, K_d)
     q_init, q_ref = RUNS[name]
     return with_storage(
@@ -29,19 +29,19 @@ def run(name: str) -> Recording:
 
 
 def settling(name: str, band: float = BAND) -> Array:
-    """Last time [s] at which each joint (6,) is outside its band."""
+    """Return the last time [s] at which each joint (6,) is outside its band."""
     return settled(name, run(name), band)
 
 
 def settled(name: str, recording: Recording, band: float = BAND) -> Array:
-    """The same of another recording from the same start to the same goal."""
+    """Return the same of another recording from the same start to the same goal."""
     step = np.abs(RUNS[name].q_ref - RUNS[name].q_init)
     outside = np.abs(recording["error"]) > np.where(step > 0.0, band * step, band * STILL / BAND)
     return np.array([recording.time[np.flatnonzero(column)[-1]] if column.any() else 0.0 for column in outside.T])
 
 
 def overshoot(name: str) -> Array:
-    """Overshoot of each joint (6,) as a share of its step; NaN for a joint that should not move."""
+    """Return the overshoot of each joint (6,) as a share of its step; NaN for a joint that should not move."""
     q_init, q_ref = RUNS[name]
     step = q_ref - q_init
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -50,39 +50,39 @@ def overshoot(name: str) -> Array:
 
 
 def peak_speeds(name: str) -> Array:
-    """Peak speeds (6,) [°/s]."""
+    """Return the peak speeds (6,) [°/s]."""
     return np.asarray(np.degrees(np.abs(run(name)["qd"]).max(axis=0)))
 
 
 def speed_limits() -> Array:
-    """Data sheet speeds (6,) [°/s]."""
+    """Return the data sheet speeds (6,) [°/s]."""
     return np.degrees([joint.limits.velocity for joint in arm().joints])
 
 
 def at(name: str, t: float, signal: str = "q") -> Array:
-    """A signal of a run at time t [s]."""
+    """Return a signal of a run at time t [s]."""
     return np.asarray(run(name)[signal][round(RATE * t)])
 
 
 def errors_at(name: str) -> list[float]:
-    """Largest error [rad] at 2.3, 3 and 5 s."""
+    """Return the largest error [rad] at 2.3, 3 and 5 s."""
     return [float(np.abs(at(name, t, "error")).max()) for t in (2.3, 3.0, 5.0)]
 
 
 def feedback(name: str) -> Array:
-    """−K_p q̃ − K_d q̇ (T, 6) [N m]: what the thesis plots, gravity being deleted from its plant."""
+    """Return −K_p q̃ − K_d q̇ (T, 6) [N m]: what the thesis plots, gravity being deleted from its plant."""
     recording = run(name)
     return np.asarray(K_p * recording["error"] - K_d * recording["qd"])
 
 
 def storage_falls(name: str) -> bool:
-    """V ≥ 0, never rising."""
+    """Return whether V ≥ 0 and never rises."""
     V = run(name)["storage"]
     return bool((V >= 0.0).all() and np.diff(V).max() <= 0.0)
 
 
 def dissipation_error(name: str) -> float:
-    """Largest |ΔV + ∫ q̇ᵀK_d q̇| after the first 2 ms (modes of −22,700 1/s), relative to V(0)."""
+    """Return the largest |ΔV + ∫ q̇ᵀK_d q̇| after the first 2 ms (modes of −22,700 1/s), relative to V(0)."""
     from scipy.integrate import cumulative_simpson  # half a second of import that few calls need
 
     recording = run(name)
@@ -93,5 +93,5 @@ def dissipation_error(name: str) -> float:
 
 
 def within_range(name: str) -> bool:
-    """Whether start and goal lie within the joint ranges."""
+    """Return whether start and goal lie within the joint ranges."""
     return all(bool((q >= arm().lower - 1e-9).all() and (q <= arm().upper + 1e-9).all()) for q in RUNS[name])

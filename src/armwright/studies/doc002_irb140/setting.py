@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the thesis is about: its arm, postures, gains and runs, under the symbols it uses (002 §4).
+"""What 002 is about: its arm, postures, gains and runs, under the symbols it uses (002 §4).
 
-Empty figures for this study, and curves of several runs in panels.
+`row_of_panels` and `joint_curves` are the empty figures of this study and the curves in them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ a1, e1, e2, e4, e6 = 0.070, 0.352, 0.360, 0.380, 0.065
 
 MASSES = {1: 27.0, 2: 22.0, 4: 25.0, 6: 1.0}
 CYLINDERS = {1: (0.191, 0.363), 2: (0.151, 0.515), 4: (0.115, 0.583), 6: (0.044, 0.107)}
-"""Table 3.1: link → mass [kg], radius and height of its cylinder [m]; links 3 and 5 are nothing."""
+"""Table 3.1: link → mass [kg], radius and height of its cylinder [m]; links 3 and 5 have none."""
 BASE_MASS = 23.0
 BASE_AXES = {1: "z", 2: "z", 4: "x", 6: "x"}
 """Axis of each cylinder in base axes, home pose."""
@@ -66,32 +66,32 @@ RUNS = {
 
 @cache
 def arm() -> Robot:
-    """The arm that link vectors, home offsets and holding torque of the thesis all describe."""
+    """Return the arm that link vectors, home offsets and holding torque of the thesis all describe."""
     return load("irb140")
 
 
 @cache
 def printed_arm() -> Robot:
-    """The arm of the DH matrices as printed, with the link vectors as printed."""
+    """Return the arm of the DH matrices as printed, with the link vectors as printed."""
     return load("irb140-published")
 
 
 def printed_angles(q: Array) -> Array:
-    """Joint angles of the printed DH matrices that give the posture q: (q1, π/2 − q2, −q3, q4, q5 + π, q6)."""
+    """Return joint angles of the printed DH matrices that give posture q: (q1, π/2 − q2, −q3, q4, q5 + π, q6)."""
     signs = np.array([1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
     return np.asarray(signs * q + np.array([0.0, PI / 2, 0.0, 0.0, PI, 0.0]))
 
 
 @cache
 def screws() -> Array:
-    """ξ_i = (v, ω) of the home pose q = 0 (6, 6), base axes, from the joint axes of the arm."""
+    """Return ξ_i = (v, ω) of the home pose q = 0 (6, 6), base axes, from the joint axes of the arm."""
     frames = joint_frames(arm(), np.zeros(6))
     return np.array([screw(T[:3, 3], T[:3, 2]) for T in frames])
 
 
 @cache
 def postures(count: int = 300, seed: int = 2) -> Array:
-    """Random postures (count, 6) all around."""
+    """Return random postures (count, 6) all around."""
     return np.random.default_rng(seed).uniform(-PI, PI, (count, 6))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapter 2: rotations, exponentials and the Newton–Euler recursion as the thesis prints them (002 §3.2–3.5)."""
+"""Chapter 2 of 002: rotations, exponentials and the Newton–Euler recursion as the thesis prints them (002 §3.2–3.5)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ point = np.array([0.3, -0.2, 0.5])
 
 
 def axis_angle_as_published(axis: Array, angle: float) -> Array:
-    """(2.3): entries (2, 3) and (3, 2) carry r_z sin φ where r_x sin φ belongs."""
+    """Return (2.3): entries (2, 3) and (3, 2) carry r_z sin φ where r_x sin φ belongs."""
     x, y, z = axis
     c, s, v = np.cos(angle), np.sin(angle), 1.0 - np.cos(angle)
     return np.array(
@@ -32,13 +32,13 @@ def axis_angle_as_published(axis: Array, angle: float) -> Array:
 
 
 def rodrigues(axis: Array, angle: float) -> Array:
-    """(2.8): 1 + ω̂ sin θ + ω̂²(1 − cos θ)."""
+    """Return (2.8): 1 + ω̂ sin θ + ω̂²(1 − cos θ)."""
     W = skew(axis)
     return np.asarray(np.eye(3) + W * np.sin(angle) + W @ W * (1.0 - np.cos(angle)))
 
 
 def screw_motion_as_published(axis: Array, through: Array, h: float, angle: float) -> Array:
-    """(2.13): an extra e^{ω̂θ} stands before (1 − e^{ω̂θ}) q."""
+    """Return (2.13): an extra e^{ω̂θ} stands before (1 − e^{ω̂θ}) q."""
     R = exp_so3(axis * angle)
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = R, R @ (np.eye(3) - R) @ through + h * angle * axis
@@ -46,14 +46,14 @@ def screw_motion_as_published(axis: Array, through: Array, h: float, angle: floa
 
 
 def first_form_as_published(axis: Array, h: float, angle: float) -> Array:
-    """(2.11), left: the translation is hωθ alone, wherever the axis is."""
+    """Return (2.11), left: the translation is hωθ alone, wherever the axis is."""
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = exp_so3(axis * angle), h * angle * axis
     return T
 
 
 def second_form_as_published(axis: Array, v: Array, angle: float) -> Array:
-    """(2.11), right: translation (1 − e^{ω̂θ})(ω × v) + ωωᵀvθ."""
+    """Return (2.11), right: translation (1 − e^{ω̂θ})(ω × v) + ωωᵀvθ."""
     T = np.eye(4)
     T[:3, :3] = exp_so3(axis * angle)
     T[:3, 3] = (np.eye(3) - T[:3, :3]) @ np.cross(axis, v) + axis * (axis @ v) * angle
@@ -61,7 +61,7 @@ def second_form_as_published(axis: Array, v: Array, angle: float) -> Array:
 
 
 def flange_acceleration_as_published(q: Array, qd: Array, qdd: Array) -> Array:
-    """Acceleration of the flange [m/s²] by (2.47), link after link, in base axes."""
+    """Return the acceleration of the flange [m/s²] by (2.47), link after link, in base axes."""
     origins = np.vstack([np.zeros(3), fk_all(arm(), q)[:, :3, 3]])
     a = np.zeros(3)
     for i in range(6):
@@ -72,7 +72,7 @@ def flange_acceleration_as_published(q: Array, qd: Array, qdd: Array) -> Array:
 
 
 def spin_differs_from_derivative() -> bool:
-    """Whether, in the axes of any link, α_i (from the recursion) differs from dω_i/dt (by differences)."""
+    """Return whether, in the axes of any link, α_i (from the recursion) differs from dω_i/dt (by differences)."""
 
     def omega(t: float, i: int) -> Array:
         q, qd = q_t + t * qd_t + 0.5 * t * t * qdd_t, qd_t + t * qdd_t

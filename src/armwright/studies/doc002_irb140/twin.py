@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same closed loop twice, by Newton–Euler and by products of exponentials, through the same integrator (002 §5.2).
+"""The same closed loop twice, by Newton–Euler and by exponentials, through the same integrator (002 §5.2).
 
 Only the derivative differs: `ExponentialArm` gets M and the torque of a motion from the screws of `dynamics.poe`.
 Explicit steps of 0.1 ms resolve the fastest mode of the thesis's loop (−22,700 1/s).
@@ -37,7 +37,7 @@ class ExponentialArm(System):
         return poe_mass(self.tree, q)
 
     def derivative(self, t: Traced, x: Traced) -> Traced:
-        """ẋ = (q̇, M⁻¹(u − C q̇ − g)) with M, C and g from the screws."""
+        """Return ẋ = (q̇, M⁻¹(u − C q̇ − g)) with M, C and g from the screws."""
         n = self.n
         tau, rest, _ = self.torques(t, x)
         return np.concatenate([x[n : 2 * n], poe_forward(self.tree, x[:n], x[n : 2 * n], tau), *rest])
@@ -48,7 +48,7 @@ KINDS = {"Newton–Euler": System, "exponentials": ExponentialArm}
 
 @cache
 def _plan(kind: str) -> LoopPlan:
-    """One step of the arm under a constant torque plus, where `closed` is 1, PD and gravity compensation."""
+    """Return one step of the arm under a constant torque plus, where `closed` is 1, PD and gravity compensation."""
     tree = tree_of(arm(), regroup=kind == "Newton–Euler")
     law, integrate = pd_gravity(K_p, K_d), method("rk4").step
     model, still = tree_of(arm(), regroup=True), np.zeros(6)
@@ -99,7 +99,7 @@ def run_twin(kind: str, starts: Array, targets: Array, duration: float, *, close
 
 @cache
 def closed_twins() -> dict[str, Twin]:
-    """CL1–CL3 by both formulations."""
+    """Return CL1–CL3 by both formulations."""
     starts = np.array([run.q_init for run in RUNS.values()])
     targets = np.array([run.q_ref for run in RUNS.values()])
     return {kind: run_twin(kind, starts, targets, 5.0) for kind in KINDS}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q11: joint-limit avoidance in the null space (003 §4.6): as published, with the right mid-range, and closed loop."""
+"""Q11 of 003: joint-limit avoidance in the null space (§4.6): as published, with the right mid-range, closed loop."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ K = 100.0  # 1/s, of the closed loop
 
 
 def mid_range_as_published() -> Array:
-    """Eq. 9 of the report: (q_max − q_min)/2, half the width instead of the middle."""
+    """Return eq. 9 of the report: (q_max − q_min)/2, half the width instead of the middle."""
     return 0.5 * (arm().upper - arm().lower)
 
 
 def mid_range() -> Array:
-    """Middle of the joints' ranges, (q_max + q_min)/2."""
+    """Return the middle of the joints' ranges, (q_max + q_min)/2."""
     return 0.5 * (arm().upper + arm().lower)
 
 
 def slope_of_H(q: Any, middle: Array) -> Any:
-    """∇H with H(q) = Σ ((q_i − q̄_i)/(q_max,i − q_min,i))²."""
+    """Return ∇H with H(q) = Σ ((q_i − q̄_i)/(q_max,i − q_min,i))²."""
     return 2.0 * (q - middle) / (arm().upper - arm().lower) ** 2
 
 
 def H(q: Array) -> float:
-    """Distance from the middle of the ranges, as the report measures it."""
+    """Return the distance from the middle of the ranges, as the report measures it."""
     return float((((q - mid_range()) / (arm().upper - arm().lower)) ** 2).sum())
 
 
@@ -56,18 +56,18 @@ class AvoidanceRun(NamedTuple):
 
     @property
     def spectral(self) -> float:
-        """The report's "error": the spectral norm of the 3 × T matrix of errors, which grows with T."""
+        """Return the report's "error": the spectral norm of the 3 × T matrix of errors, which grows with T."""
         return float(np.linalg.norm(self.error.T, 2))
 
     @property
     def worst(self) -> float:
-        """Largest distance from the line [m]."""
+        """Return the largest distance from the line [m]."""
         return float(np.linalg.norm(self.error, axis=1).max())
 
 
 @cache
 def open_loop_as_published(alpha: float, middle: str) -> AvoidanceRun:
-    """The report's scheme: J and ∇H on the path of Q9, qd integrated by trapezes from q_i, nothing fed back.
+    """Run the report's scheme: J and ∇H on the path of Q9, qd integrated by trapezes from q_i, nothing fed back.
 
     Args:
         alpha: weight of the secondary task.
@@ -87,7 +87,7 @@ def open_loop_as_published(alpha: float, middle: str) -> AvoidanceRun:
 
 
 def clik(arm: Any, q: Any, x: Any, xd: Any, alpha: Any) -> Any:
-    """Joint velocity J⁺(ẋ + K e) + (1 − J⁺J)(−α ∇H), e = x − f(q)."""
+    """Return the joint velocity J⁺(ẋ + K e) + (1 − J⁺J)(−α ∇H), e = x − f(q)."""
     T, J = pose_jacobian(arm, q)
     J_v = J[:3]
     qd_0 = -alpha * slope_of_H(q, mid_range())
@@ -117,7 +117,7 @@ ALPHAS = (0.0, 0.5, 1.0, 1.5, 1.739, 2.0, 5.0, 10.0, 20.0, 50.0)
 
 @cache
 def closed_loop(alphas: tuple[float, ...] = ALPHAS) -> dict[float, AvoidanceRun]:
-    """Closed-loop inverse kinematics at 1 ms for several α at once."""
+    """Run closed-loop inverse kinematics at 1 ms for several α at once."""
     X = line()
     table = np.concatenate([X[:-1], np.diff(X, axis=0) / T_e], axis=1)
     loop = _loop(len(alphas))
@@ -130,7 +130,7 @@ def closed_loop(alphas: tuple[float, ...] = ALPHAS) -> dict[float, AvoidanceRun]
 
 
 def threshold() -> float:
-    """Least α for which joint 5, which starts on its limit, does not move out of it at once: q̇5(0) is linear in α."""
+    """Return the least α that keeps joint 5 from leaving its limit at once, where it starts: q̇5(0) is linear in α."""
     rate = kernel(arm(), clik, shapes={"x": 3, "xd": 3, "alpha": ()})
     X = line()
     xd = (X[1] - X[0]) / T_e
@@ -139,7 +139,7 @@ def threshold() -> float:
 
 
 def drift_of_H(factor: float) -> float:
-    """dH/dt of the secondary task alone at the middle of the line, for qd_0 = factor ∇H."""
+    """Return dH/dt of the secondary task alone at the middle of the line, for qd_0 = factor ∇H."""
     q = path().q[600]
     J_v = jacobian(arm(), q)[:3]
     slope = slope_of_H(q, mid_range())
@@ -148,7 +148,7 @@ def drift_of_H(factor: float) -> float:
 
 
 def accuracy_must_be_traded() -> bool:
-    """Whether respecting the limits costs accuracy: false if some α keeps both, to 0.1 mm."""
+    """Return whether respecting the limits costs accuracy: false if some α keeps both, to 0.1 mm."""
     run = closed_loop()[2.0]
     return not (limits_are_kept(run.q) and run.worst < 1e-4)
 
@@ -211,7 +211,7 @@ def _tool_paths() -> Figure:
 
 
 def printed_code_gives_the_print() -> bool:
-    """Whether Code 7, whose mid-range is the right one, leads to 1.46 and 3.40, cut off or rounded."""
+    """Return whether Code 7, whose mid-range is the right one, leads to 1.46 and 3.40, cut off or rounded."""
     found = [open_loop_as_published(alpha, "right").spectral for alpha in (0.5, 1.0)]
     return match(read_numbers("1.46, 3.40"), found) != "no"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q20: PD + gravity on the quintic (003 §4.10): errors, torques, and the step-size trap."""
+"""Q20 of 003: PD + gravity on the quintic (003 §4.10): errors, torques, and the step-size trap."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 
 
 def _run(law: Law, duration: float, T: float = t_f) -> Recording:
-    """The loop in continuous time, as the report's simulator has it; stiff, so an implicit method."""
+    """Run the loop in continuous time, as the report's simulator has it; stiff, so by an implicit method."""
     found: Recording = simulate(arm(), law, quintic(q_di, q_df, T), duration, continuous=True, integrator="rodas3")
     return found
 
 
 @cache
 def run() -> Recording:
-    """The run of Q20, start at rest at q_di, with the end held until 1 s; the report stops at t_f."""
+    """Return the run of Q20, start at rest at q_di, with the end held until 1 s; the report stops at t_f."""
     return _run(pd_gravity(K_p, K_d), 1.0)
 
 
 def until_t_f(recording: Recording, name: str, T: float = t_f) -> Array:
-    """Samples of a signal (T, 6) until the move ends, which is where the report's run ends."""
+    """Return samples of a signal (T, 6) until the move ends, which is where the report's run ends."""
     return np.asarray(recording[name][recording.time <= T + 1e-9])
 
 
 def peaks(name: str) -> Array:
-    """Largest |value| per joint in the report's run."""
+    """Return the largest |value| per joint in the report's run."""
     return np.asarray(np.abs(until_t_f(run(), name)).max(axis=0))
 
 
 @cache
 def trap() -> str:
-    """What the simulation says to a law that is held for the stated T_e = 1 ms; "" if it runs."""
+    """Return what the simulation says to a law that is held for the stated T_e = 1 ms; "" if it runs."""
     try:
         simulate(arm(), pd_gravity(K_p, K_d), quintic(q_di, q_df, t_f), rate=1.0 / T_e)
     except SimulationError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q1–Q5: frames, geometry table, direct geometric model, poses with axis and angle, drawings."""
+"""Q1–Q5 of 003: frames, geometry table, direct geometric model, poses with axis and angle, drawings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAMPLE = np.array([0.3, -0.4, -1.1, 0.7, 0.5, -0.9])
 
 
 def elementary_transform_as_published(alpha: float, d: float, theta: float, r: float) -> Array:
-    """T_{i-1,i} of the report: Rot_x(alpha) Trans_x(d) Rot_z(theta) Trans_z(r) (003 §4.1)."""
+    """Return T_{i-1,i} of the report: Rot_x(alpha) Trans_x(d) Rot_z(theta) Trans_z(r) (003 §4.1)."""
     ca, sa, ct, st = np.cos(alpha), np.sin(alpha), np.cos(theta), np.sin(theta)
     return np.array(
         [[ct, -st, 0.0, d], [ca * st, ca * ct, -sa, -r * sa], [sa * st, sa * ct, ca, r * ca], [0, 0, 0, 1.0]]
@@ -36,7 +36,7 @@ def elementary_transform_as_published(alpha: float, d: float, theta: float, r: f
 
 
 def g_0E_as_published(q: Array) -> Array:
-    """g_0E(q) = T_01(q1) T_12(q2) … T_56(q6) T_6E from the printed table."""
+    """Return g_0E(q) = T_01(q1) T_12(q2) … T_56(q6) T_6E from the printed table."""
     T = np.eye(4)
     for row, angle in zip(PRINTED_TABLE, [*q, 0.0], strict=True):
         T = T @ elementary_transform_as_published(row[0], row[1], angle + row[2], row[3])
@@ -44,13 +44,13 @@ def g_0E_as_published(q: Array) -> Array:
 
 
 def table_of_the_arm() -> Array:
-    """(alpha, d, theta, r) found by common normals from the arm's axes, tool row appended."""
+    """Return (alpha, d, theta, r) found by common normals from the arm's axes, tool row appended."""
     found = to_mdh(arm())
     return np.vstack([found.table, [0.0, 0.0, 0.0, found.T_tip_tool[2, 3]]])
 
 
 def origins_coincide() -> bool:
-    """O1 = O2 at height r1, O4 = O5 = O6, and at q = 0 the arm is stretched along x0."""
+    """Return whether O1 = O2 at height r1, O4 = O5 = O6, and at q = 0 the arm is stretched along x0."""
     origin = fk_all(arm(), np.zeros(6))[:, :3, 3]
     O_E = fk(arm(), np.zeros(6))[:3, 3]
     shoulder, wrist = np.ptp(origin[:2], axis=0), np.ptp(origin[3:], axis=0)
@@ -59,14 +59,14 @@ def origins_coincide() -> bool:
 
 
 def maps_to_previous_frame() -> bool:
-    """Whether T_{01} takes coordinates in R_0 to R_1, as the prose says: the origin of R_1 must then go to 0."""
+    """Return whether T_{01} takes coordinates in R_0 to R_1, as the prose says: the origin of R_1 must then go to 0."""
     T_01 = elementary_transform_as_published(0.0, 0.0, 0.3, 0.5)
     O_1 = fk_all(arm(), [0.3, 0, 0, 0, 0, 0])[0, :, 3]
     return bool(np.allclose(T_01 @ O_1, [0, 0, 0, 1]))
 
 
 def axis_angle_as_published(R: Array) -> tuple[Array, float]:
-    """Axis n and angle by the skew part of R; the authors' code returns no rotation whenever sin φ < 1e-3."""
+    """Return axis n and angle by the skew part of R; the authors' code has no rotation where sin φ < 1e-3."""
     v = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     phi = float(np.arctan2(0.5 * np.linalg.norm(v), 0.5 * (np.trace(R) - 1.0)))
     if abs(np.sin(phi)) < 1e-3:
@@ -75,7 +75,7 @@ def axis_angle_as_published(R: Array) -> tuple[Array, float]:
 
 
 def axis_angle(q: Array) -> tuple[Array, float]:
-    """Axis n and angle of R_0E by the logarithm, accurate near 0 and π too."""
+    """Return axis n and angle of R_0E by the logarithm, accurate near 0 and π too."""
     w = log_so3(fk(arm(), q)[:3, :3])
     phi = float(np.linalg.norm(w))
     return w / phi, phi

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q12–Q13: Jacobians of the centres of mass, inertia matrix A(q), and the traps in its table (003 §4.7)."""
+"""Q12–Q13 of 003: Jacobians of the centres of mass, inertia matrix A(q), and the traps in its table (003 §4.7)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REFLECTED = np.array([0.1, 0.1, 0.1, 0.049, 0.049, 0.049])  # r_red² J_m
 
 
 def J_G_as_published(q: Array) -> Array:
-    """J_Gi (6, 6, 6): column j ≤ i is [z_j × (G_i − O_j); z_j], zero beyond (003 §4.7)."""
+    """Return J_Gi (6, 6, 6): column j ≤ i is [z_j × (G_i − O_j); z_j], zero beyond (003 §4.7)."""
     T = fk_all(arm(), q)
     out = np.zeros((6, 6, 6))
     for i, body in enumerate(arm().bodies):
@@ -35,12 +35,12 @@ def J_G_as_published(q: Array) -> Array:
 
 
 def J_G(q: Array) -> Array:
-    """The same from the library."""
+    """Return the same from the library."""
     return np.stack([np.vstack([com_jacobian(arm(), q, i), jacobian(arm(), q, i)[3:]]) for i in range(6)])
 
 
 def A_as_published(q: Array) -> Array:
-    """A(q) = Σ m Jᵥᵀ Jᵥ + J_wᵀ R I_G Rᵀ J_w + diag(r_red² J_m), I_G by Huygens from the table about O_i."""
+    """Return A(q) = Σ m Jᵥᵀ Jᵥ + J_wᵀ R I_G Rᵀ J_w + diag(r_red² J_m), I_G by Huygens from the table about O_i."""
     T = fk_all(arm(), q)
     A = np.diag(REFLECTED)
     for i, (body, J) in enumerate(zip(arm().bodies, J_G_as_published(q), strict=True)):
@@ -51,7 +51,7 @@ def A_as_published(q: Array) -> Array:
 
 @cache
 def reading(kind: str) -> Robot:
-    """The arm under one of the `READINGS` of the table of inertias."""
+    """Return the arm under one of the `READINGS` of the table of inertias."""
     robot = arm()
     if kind == "about O_i":
         return robot
@@ -72,20 +72,20 @@ READINGS = (
 
 
 def largest_at_q_max(kind: str) -> float:
-    """λ_max(A(q_max)) under a reading of the table."""
+    """Return λ_max(A(q_max)) under a reading of the table."""
     robot = reading(kind)
     return float(np.linalg.eigvalsh(mass_matrix(robot, arm().upper))[-1])
 
 
 def reading_behind_the_print() -> str:
-    """Which reading of the table gives the printed 10.1985 at q_max, to its digits."""
+    """Return which reading of the table gives the printed 10.1985 at q_max, to its digits."""
     fits = [kind for kind in READINGS if abs(largest_at_q_max(kind) - 10.1985) <= 0.5e-4]
     return fits[0] if len(fits) == 1 else "ambiguous"
 
 
 @cache
 def body_1_as_published() -> Body:
-    """Body 1 with its printed tensor; it loads with a warning only."""
+    """Return body 1 with its printed tensor; it loads with a warning only."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return load("cea-published", implausible="warn").bodies[0]

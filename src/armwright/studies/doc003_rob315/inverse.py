@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q8: inverse geometric model of the position, by Newton–Raphson and by the gradient (003 §4.4)."""
+"""Q8 of 003: inverse geometric model of the position, by Newton–Raphson and by the gradient (003 §4.4)."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 
 def least_norm(J_v: Traced, v: Traced) -> Traced:
-    """J_v⁺ v of a matrix (3, n) of full rank: J_vᵀ (J_v J_vᵀ)⁻¹ v."""
+    """Return J_v⁺ v of a matrix (3, n) of full rank: J_vᵀ (J_v J_vᵀ)⁻¹ v."""
     return J_v.T @ ltdl_solve(J_v @ J_v.T, v)
 
 
 def newton(arm: Robot | Tree, q: Traced, x: Traced) -> tuple[Any, Any]:
-    """One update q + J_v⁺ e with J_v at the tool; also ‖e‖ before it."""
+    """Return one update q + J_v⁺ e with J_v at the tool; also ‖e‖ before it."""
     T, J = pose_jacobian(arm, q)
     e = x - T[:3, 3]
     return q + least_norm(J[:3], e), np.sqrt(e @ e)
 
 
 def newton_as_published(arm: Robot | Tree, q: Traced, x: Traced) -> tuple[Any, Any]:
-    """The authors' update: J_v of the *desired* point X_d, as if it moved with the tool."""
+    """Return the authors' update: J_v of the *desired* point X_d, as if it moved with the tool."""
     T, _ = pose_jacobian(arm, q)
     e = x - T[:3, 3]
     J = point_jacobian(arm, q, T[:3, :3].T @ e)
@@ -47,14 +47,14 @@ def newton_as_published(arm: Robot | Tree, q: Traced, x: Traced) -> tuple[Any, A
 
 
 def gradient(arm: Robot | Tree, q: Traced, x: Traced, a: float = 2.0) -> tuple[Any, Any]:
-    """One update q + a J_vᵀ e; the authors' Jacobian gives the same, since z × e is orthogonal to e."""
+    """Return one update q + a J_vᵀ e; the authors' Jacobian gives the same, since z × e is orthogonal to e."""
     T, J = pose_jacobian(arm, q)
     e = x - T[:3, 3]
     return q + a * (J[:3].T @ e), np.sqrt(e @ e)
 
 
 class IterationEnd(NamedTuple):
-    """What an iteration ends with: errors [m] before every update, the last q, and the error that is left there."""
+    """The end of an iteration: errors [m] before every update, the last q, and the error that is left there."""
 
     errors: Array
     q: Array
@@ -62,12 +62,12 @@ class IterationEnd(NamedTuple):
 
     @property
     def updates(self) -> int:
-        """Number of updates made."""
+        """Return the number of updates made."""
         return len(self.errors)
 
     @property
     def converged(self) -> bool:
-        """Whether the error that is left is within the tolerance."""
+        """Return whether the error that is left is within the tolerance."""
         return self.left <= eps_x
 
 
@@ -88,7 +88,7 @@ CASES = {"i": (X_di, q_0i), "f": (X_df, q_0f)}
 
 @cache
 def run(method: str, case: str) -> IterationEnd:
-    """One of the four runs of Q8, or their clean twins."""
+    """Return one of the four runs of Q8, or their clean twins."""
     update = {"newton": newton, "newton as published": newton_as_published, "gradient": gradient}[method]
     return igm(update, *CASES[case])
 
@@ -131,7 +131,7 @@ def _history() -> Traced:
 
 
 def _times() -> Array:
-    """Our times for the four runs [ms], best of five."""
+    """Return our times for the four runs [ms], best of five."""
     out = []
     for update, case in ((newton_as_published, "i"), (gradient, "i"), (newton_as_published, "f"), (gradient, "f")):
         best = np.inf
@@ -145,14 +145,14 @@ def _times() -> Array:
 
 @cache
 def operations(method: str, case: str) -> int:
-    """Multiplications, divisions and additions of all updates of a run, compiled."""
+    """Return multiplications, divisions and additions of all updates of a run, compiled."""
     update = {"newton": newton, "newton as published": newton_as_published, "gradient": gradient}[method]
     counts = trace(lambda q, x: update(arm(), q, x), {"q": (6,), "x": (3,)}).counts
     return (counts.mul + counts.div + counts.add) * run(method, case).updates
 
 
 def newton_wins(quantity: Callable[[str, str], float], newton: str) -> bool:
-    """Whether Newton–Raphson has less of something than the gradient in both cases."""
+    """Return whether Newton–Raphson has less of something than the gradient in both cases."""
     return all(quantity(newton, case) < quantity("gradient", case) for case in CASES)
 
 

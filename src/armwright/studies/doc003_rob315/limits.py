@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q14–Q16: bounds of A(q), gravity torque and its bound (003 §4.8): the report's grids, and proofs."""
+"""Q14–Q16 of 003: bounds of A(q), gravity torque and its bound (003 §4.8): the report's grids, and proofs."""
 
 from __future__ import annotations
 
@@ -30,48 +30,48 @@ LAST = "Q14: the search returns the last point of its grid"
 
 
 def grid_as_published(points: int) -> Array:
-    """The report's grid: `points` values per joint over [q_min, q_max], all combinations (points⁶, 6)."""
+    """Return the report's grid: `points` values per joint over [q_min, q_max], all combinations (points⁶, 6)."""
     axes: list[Array] = [np.linspace(low, high, points) for low, high in zip(arm().lower, arm().upper, strict=True)]
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 6)
 
 
 @cache
 def eigenvalues_on_the_grid() -> Array:
-    """Eigenvalues of A on the 5-point grid (15625, 6)."""
+    """Return the eigenvalues of A on the 5-point grid (15625, 6)."""
     return np.linalg.eigvalsh(mass_matrix(arm(), grid_as_published(5))).astype(np.float64)
 
 
 def mu1_as_published() -> float:
-    """The search never updates its running extremum: it returns the last grid point, q_max."""
+    """Return the last grid point's value, at q_max: the search never updates its running extremum."""
     return float(eigenvalues_on_the_grid()[-1, 0])
 
 
 def mu2_as_published() -> float:
-    """The same search for the largest eigenvalue."""
+    """Return the same search's result for the largest eigenvalue."""
     return float(eigenvalues_on_the_grid()[-1, -1])
 
 
 def g_b_as_published() -> float:
-    """Largest 1-norm of G on the 4-point grid, which skips q2 = 0."""
+    """Return the largest 1-norm of G on the 4-point grid, which skips q2 = 0."""
     return float(np.abs(gravity_torque(arm(), grid_as_published(4))).sum(axis=1).max())
 
 
 @cache
 def inertia_bounds() -> MassMatrixBounds:
-    """Proved bounds mu1 and mu2 of the eigenvalues of A(q) over the joint limits."""
+    """Return proved bounds mu1 and mu2 of the eigenvalues of A(q) over the joint limits."""
     return mass_matrix_bounds(arm(), tolerance=TOLERANCE)
 
 
 @cache
 def certificate(name: str, norm: float = 1) -> Certificate:
-    """Proved bound "mu1", "mu2" or "g_b" over the joint limits."""
+    """Return the proved bound "mu1", "mu2" or "g_b" over the joint limits."""
     if name == "g_b":
         return gravity_bound(arm(), norm=norm, tolerance=TOLERANCE)
     return inertia_bounds()[("mu1", "mu2").index(name)]
 
 
 def G_as_published(q: Any) -> Array:
-    """G(q) = − Σ m_i Jᵥ_Giᵀ g."""
+    """Return G(q) = − Σ m_i Jᵥ_Giᵀ g."""
     J = J_G_as_published(q)
     return -sum(
         (body.mass * J[i, :3].T @ np.array([0.0, 0.0, -9.81]) for i, body in enumerate(arm().bodies)), np.zeros(6)
@@ -122,7 +122,7 @@ def _gravity_notes() -> list[str]:
 
 
 def _cut() -> Figure:
-    """‖G‖₁ over q2 with the forearm stretched, and what the grid sees of it."""
+    """Draw ‖G‖₁ over q2 with the forearm stretched, and what the grid sees of it."""
     q2 = np.linspace(arm().lower[1], arm().upper[1], 401)
     q = np.zeros((401, 6))
     q[:, 1] = q2

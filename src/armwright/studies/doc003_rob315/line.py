@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q9–Q10: inverse kinematic model along a straight line at 1 m/s (003 §4.5), and the joint limits on the way."""
+"""Q9–Q10 of 003: inverse kinematic model along a straight line at 1 m/s (003 §4.5), and the joint limits on the way."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @cache
 def line() -> Array:
-    """The samples X_k (1271, 3): steps of V T_e along the line, the last one forced to X_df."""
+    """Return the samples X_k (1271, 3): steps of V T_e along the line, the last one forced to X_df."""
     L = float(np.linalg.norm(X_df - X_di))
     n = int(np.ceil(L / (V * T_e)))
     X = X_di + np.arange(n)[:, None] * (V * T_e) * (X_df - X_di) / L
@@ -36,7 +36,7 @@ def line() -> Array:
 
 @cache
 def _plan(update: Callable[..., Any]) -> LoopPlan:
-    """One tick per sample: the IGM of Q8, compiled, repeated until its error is at most ε_x."""
+    """Return one tick per sample: the IGM of Q8, compiled, repeated until its error is at most ε_x."""
     robot = arm()
 
     def begin(x: Any) -> Any:
@@ -68,7 +68,7 @@ def _loop(update: Callable[..., Any]) -> Loop:
 
 
 def ikm(update: Callable[..., Any], X: Array, q0: Array) -> Array:
-    """q_k = IGM(X_k, q_{k-1}) for all samples, (len(X), 6)."""
+    """Return q_k = IGM(X_k, q_{k-1}) for all samples, (len(X), 6)."""
     loop = _loop(update)
     loop.set("q", q0)
     record, _ = loop.run(len(X), substeps=k_max - 1, shared=X)
@@ -84,7 +84,7 @@ class Path(NamedTuple):
 
 @cache
 def path(method: str = "as published") -> Path:
-    """The path of Q9, with the authors' Jacobian ("as published") or the clean one ("correct")."""
+    """Return the path of Q9, with the authors' Jacobian ("as published") or the clean one ("correct")."""
     q = ikm(newton_as_published if method == "as published" else newton, line(), q_i)
     return Path(q, np.linalg.norm(line() - fk(arm(), q)[:, :3, 3], axis=1))
 
@@ -103,12 +103,12 @@ def violation(q: Array) -> Violation:
 
 
 def limits_are_kept(q: Array) -> bool:
-    """Whether no joint leaves its limits."""
+    """Return whether no joint leaves its limits."""
     return bool((violation(q).samples == 0).all())
 
 
 def ikm_seconds(repeats: int = 20) -> float:
-    """Time of the whole inverse kinematic model, compiled, best of `repeats` [s]."""
+    """Return the time of the whole inverse kinematic model, compiled, best of `repeats` [s]."""
     X, best = line(), np.inf
     ikm(newton_as_published, X, q_i)
     for _ in range(repeats):

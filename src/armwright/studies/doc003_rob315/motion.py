@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q17–Q19: forward dynamics, minimal time, quintic generator (003 §4.7, §4.9)."""
+"""Q17–Q19 of 003: forward dynamics, minimal time, quintic generator (003 §4.7, §4.9)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ D = q_df - q_di
 
 
 def block_as_published(q: Array, qd: Array, gamma: Array) -> Array:
-    """The report's block: qdd = A⁻¹(Γ − H), H = C qd + G + F_v qd."""
+    """Return the report's block: qdd = A⁻¹(Γ − H), H = C qd + G + F_v qd."""
     H = bias(arm(), q, qd, gravity=False, friction=False) + gravity_torque(arm(), q) + 10.0 * qd
     return np.asarray(np.linalg.solve(mass_matrix(arm(), q), gamma - H), dtype=np.float64)
 
 
 def what_the_block_is() -> str:
-    """Which of the library's models has the block's numbers."""
+    """Return which of the library's models has the block's numbers."""
     qdd = block_as_published(q_i, qd_used, GAMMA)
     forward = np.allclose(qdd, forward_dynamics(arm(), q_i, qd_used, GAMMA), rtol=1e-9)
     inverse = np.allclose(qdd, inverse_dynamics(arm(), q_i, qd_used, GAMMA), rtol=1e-9)
@@ -38,39 +38,39 @@ def what_the_block_is() -> str:
 
 
 def torque_limits() -> Array:
-    """Γ_max = τ_max r_red, joint side."""
+    """Return Γ_max = τ_max r_red, joint side."""
     return np.array([joint.limits.effort for joint in arm().joints])
 
 
 def k_a(mu2: float) -> Array:
-    """The report's acceleration bounds τ_max r_red / μ2."""
+    """Return the report's acceleration bounds τ_max r_red / μ2."""
     return torque_limits() / mu2
 
 
 def t_f_as_typeset() -> float:
-    """Eq. 18 as printed, with k_a under the root of 3: max sqrt(10|D| / sqrt(3 k_a))."""
+    """Return eq. 18 as printed, with k_a under the root of 3: max sqrt(10|D| / sqrt(3 k_a))."""
     return float(np.sqrt(10.0 * np.abs(D) / np.sqrt(3.0 * k_a(mu2_as_published()))).max())
 
 
 @cache
 def t_f_formula() -> float:
-    """Eq. 18 as meant, with the proved μ2."""
+    """Return eq. 18 as meant, with the proved μ2."""
     return quintic_duration(q_di, q_df, acceleration=k_a(certificate("mu2").attained))
 
 
 @cache
 def t_f_exact() -> float:
-    """Shortest quintic within the torque limits by the full inverse dynamics."""
+    """Return the shortest quintic within the torque limits by the full inverse dynamics."""
     return minimum_duration(arm(), q_di, q_df)
 
 
 def formula_time_is_feasible() -> bool:
-    """Whether the torque stays within Γ_max when the move takes the report's minimal time."""
+    """Return whether the torque stays within Γ_max when the move takes the report's minimal time."""
     return torque_use(arm(), quintic(q_di, q_df, t_f_formula())).worst <= 1.0
 
 
 def r_as_published(t: float, duration: float) -> float:
-    """The report's generator: the polynomial for all t, nothing holds the end."""
+    """Return the report's generator: the polynomial for all t, nothing holds the end."""
     s = t / duration
     return 10.0 * s**3 - 15.0 * s**4 + 6.0 * s**5
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the report is about: its arm, configurations and settings, under the symbols it uses (003 §3).
+"""What 003 is about: its arm, configurations and settings, under the symbols it uses (003 §3).
 
-Paths of the tool from above and from the side: what the report's Figs. 5.1 and 5.4 show in perspective.
+`draw_paths` draws paths of the tool from above and from the side: what Figs. 5.1 and 5.4 show in perspective.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ K_d = np.array([1000.0, 1000.0, 500.0, 100.0, 100.0, 500.0])
 
 @cache
 def arm() -> Robot:
-    """The CEA List arm, from the catalogue."""
+    """Return the CEA List arm, from the catalogue."""
     return load("cea")
 
 

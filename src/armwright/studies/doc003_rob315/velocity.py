@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q6–Q7: Jacobian and twists, velocity manipulability."""
+"""Q6–Q7 of 003: Jacobian and twists, velocity manipulability."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ qd_text_as_published = np.abs(qd_used)
 
 
 def joint_rates_behind_the_twist() -> Array:
-    """Joint velocities that produce the printed twist at q_i: J(q_i) is regular, so the print tells them."""
+    """Return the joint velocities behind the printed twist at q_i: J(q_i) is regular, so the print tells them."""
     v = np.array([0.35, -0.10, 0.60, 0.0, -1.0, 0.0])
     return np.linalg.solve(jacobian(arm(), q_i), v)
 
 
 def U1(q: Array) -> Array:
-    """Preferred direction: the longest axis of the ellipsoid {J_v qd : ‖qd‖ ≤ 1}; its sign is arbitrary."""
+    """Return the preferred direction: the longest axis of the ellipsoid {J_v qd : ‖qd‖ ≤ 1}; its sign is arbitrary."""
     return manipulability(arm(), q).axes[:, 0]
 
 
@@ -36,7 +36,7 @@ def _twist_notes() -> list[str]:
 
 
 def determinant_in_closed_form(q: Array) -> float:
-    """Det J = d3 r4 sin q3 sin q5 (d3 cos q2 + r4 cos(q2 + q3)) (003 §4.2)."""
+    """Return det J = d3 r4 sin q3 sin q5 (d3 cos q2 + r4 cos(q2 + q3)) (003 §4.2)."""
     return float(0.7 * 0.2 * np.sin(q[2]) * np.sin(q[4]) * (0.7 * np.cos(q[1]) + 0.2 * np.cos(q[1] + q[2])))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section 6.1: torque against current, without and with friction, and what a straight line makes of it."""
+"""Section 6.1 of 004: torque against current, without and with friction, and what a straight line makes of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _squared_correlation(x: Array, y: Array) -> float:
 
 @cache
 def lines() -> tuple[Array, Array]:
-    """R² (6,) of torque on current, without and with friction."""
+    """Return R² (6,) of torque on current, without and with friction."""
     m, i = path(), currents()
     rigid = torque(model("c"), m)
     full = rigid + friction(m.qd)
@@ -31,7 +31,7 @@ def lines() -> tuple[Array, Array]:
 
 
 def slopes() -> Array:
-    """K (6,) of the straight line of torque on current (6.5), the thesis's way."""
+    """Return K (6,) of the straight line of torque on current (6.5), the thesis's way."""
     m, i = path(), currents()
     tau = torque(model("c"), m) + friction(m.qd)
     return np.array([np.polyfit(i[:, j], tau[:, j], 1)[0] for j in range(6)])
@@ -39,7 +39,7 @@ def slopes() -> Array:
 
 @cache
 def inverse_regression() -> tuple[Array, Array, Array]:
-    """k, b (6,) by regressing the noisy variable, i on τ_μ, sgn, q̇ and 1, and the relative deviation of k."""
+    """Return k, b (6,) from regressing the noisy variable, i on τ_μ, sgn, q̇ and 1, and the relative deviation of k."""
     m, i = path(), currents()
     rigid = torque(model("c"), m)
     k, b, share = np.zeros(6), np.zeros(6), np.zeros(6)
@@ -50,7 +50,7 @@ def inverse_regression() -> tuple[Array, Array, Array]:
 
 
 def cost_has_a_minimum() -> bool:
-    """Whether the signed sum (6.1) of joint 2 is smaller at the right k̃ than at a tenth and ten times of it."""
+    """Return whether the signed sum (6.1) of joint 2 is smaller at the right k̃ than at a tenth and ten times of it."""
     m, i = path(), currents()
     tau = (torque(model("c"), m) + friction(m.qd))[:, 1]
     low, right, high = (float(np.sum(tau - k * i[:, 1])) for k in (0.1 * K[1], K[1], 10.0 * K[1]))

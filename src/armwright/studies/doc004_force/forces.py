@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section 6.2: forces from currents, without friction, with it, and by an observer (tables 6.1, 6.2)."""
+"""Section 6.2 of 004: forces from currents, without friction, with it, and by an observer (tables 6.1, 6.2)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOMENT_MAE = (0.9955, 1.1750, 1.2271)
 
 
 def wrench() -> Array:
-    """True wrench (T, 6) that the world exerts."""
+    """Return the true wrench (T, 6) that the world exerts."""
     t = path().t
     out = np.zeros((len(t), 6))
     for begin, force in PUSHES:
@@ -34,7 +34,7 @@ def wrench() -> Array:
 
 @cache
 def errors() -> dict[str, Array]:
-    """MAE (6,) of the wrench: without friction (6.8), with it (6.9), by the momentum observer at 10 rad/s."""
+    """Return the MAE (6,) of the wrench: without friction (6.8), with it (6.9), by a momentum observer at 10 rad/s."""
     m, arm = path(), model("c")
     J = np.asarray(jacobian(arm, m.q))
     rng = np.random.default_rng(1)
@@ -62,7 +62,7 @@ def _bare() -> Array:
 
 
 def friction_decides() -> bool:
-    """MAE falls by 3 in x and y, 1.5 in z, 1.2 in moments; below 10 N and 1.5 N m."""
+    """Return whether the MAE falls by 3 in x and y, 1.5 in z, 1.2 in moments; below 10 N and 1.5 N m."""
     without, with_friction = errors()["none"], errors()["friction"]
     ratio = without / with_friction
     enough = (ratio >= [3.0, 3.0, 1.5, 1.2, 1.2, 1.2]).all()

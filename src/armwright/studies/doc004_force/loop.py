@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapter 5: what the closed loop shows of the models (tables 5.1, 5.5, 5.6) and of the gains (C.1 to C.4)."""
+"""Chapter 5 of 004: what the closed loop shows of the models (tables 5.1, 5.5, 5.6) and of the gains (C.1 to C.4)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNKNOWN = "gains that the data do not show are printed with six digits"
 
 @cache
 def torque_errors() -> dict[str, Array]:
-    """MAE of τ (6,) of each model against a plant like model C whose link 3 is that of newer tables [N m]."""
+    """Return the MAE of τ (6,) of each model against a plant like model C with link 3 of newer tables [N m]."""
     exact = torque(plant(), path())
     names = ("legacy", "a", "b", "c")
     return {name: np.abs(torque(model(name), path()) - exact).mean(axis=0) for name in names}
@@ -30,25 +30,25 @@ def torque_errors() -> dict[str, Array]:
 
 @cache
 def plant() -> Robot:
-    """Model C with link 3 of 2.33 kg and its centre at x = 0.15 m: the controller's own model is none of A, B, C."""
+    """Return model C with link 3 of 2.33 kg, centre at x = 0.15 m: the controller's own model is none of A, B, C."""
     robot = model("c")
     third = replace(robot.bodies[2], mass=2.33, com=np.array([0.15, 0.0, 0.0265]))
     return replace(robot, bodies=(*robot.bodies[:2], third, *robot.bodies[3:]))
 
 
 def legacy_is_far_off() -> bool:
-    """T5.1: MAE of joint 2 in 15–40 N m, of joint 3 in 10–16 N m."""
+    """Return whether, as in T5.1, the MAE is 15–40 N m at joint 2 and 10–16 N m at joint 3."""
     e = torque_errors()["legacy"]
     return bool(15.0 <= e[1] <= 40.0 and 10.0 <= e[2] <= 16.0)
 
 
 def mean_elbow_torque(name: str) -> float:
-    """Mean torque of joint 3 [N m]."""
+    """Return the mean torque of joint 3 [N m]."""
     return float(torque(model(name), path())[:, 2].mean())
 
 
 def closed_loop_differs() -> bool:
-    """Whether any model's closed loop answers an acceleration command other than by that acceleration."""
+    """Return whether any model's closed loop answers an acceleration command other than by that acceleration."""
     m = path()
     rows = slice(0, len(m.t), 50)
     for name in ("legacy", "a", "b", "c"):
@@ -62,7 +62,7 @@ def closed_loop_differs() -> bool:
 
 @cache
 def gains_from_tracking() -> str:
-    """What a fit says of tracking data like table 5.1's: errors of 2e-4 rad and 3e-3 rad/s, nothing to die out."""
+    """Return what a fit says of data like table 5.1's: errors of 2e-4 rad and 3e-3 rad/s, nothing to decay."""
     rng = np.random.default_rng(0)
     t = path().t
     found = pd_gains(t, 2e-4 * rng.normal(size=len(t)), 3e-3 * rng.normal(size=len(t)), bounds=(0.1, 120.0))

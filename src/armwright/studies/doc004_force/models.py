@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapters 2 to 4 and appendix C: kinematics, inertia tensors from cylinders, signs, the packet."""
+"""Chapters 2 to 4 and appendix C of 004: kinematics, inertia tensors from cylinders, signs, the packet."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIGN = "gravity with the wrong sign"
 
 
 def euler_rate_as_published() -> Array:
-    """B of (2.33), which multiplies (φ', θ', ψ')."""
+    """Return B of (2.33), which multiplies (φ', θ', ψ')."""
     _, theta, psi = _zyz()
     c, s = np.cos, np.sin
     return np.array([[c(psi) * s(theta), -s(psi), 0], [s(psi) * s(theta), c(psi), 0], [c(theta), 0, 1.0]])
@@ -35,14 +35,14 @@ def _zyz() -> tuple[float, float, float]:
 
 
 def euler_rate() -> Array:
-    """The same from the library: ω = B (φ', θ', ψ'), B = J_ω J_a,φ⁻¹."""
+    """Return the same from the library: ω = B (φ', θ', ψ'), B = J_ω J_a,φ⁻¹."""
     arm = model("c")
     angular, rates = jacobian(arm, FIRST)[3:], analytic_jacobian(arm, FIRST)[3:]
     return np.asarray(angular @ np.linalg.pinv(rates))
 
 
 def gravity_as_published() -> Array:
-    """∂P/∂q with P = Σ m g₀ᵀ r (2.62) and g₀ = (0, 0, −9.81) (5.10), by differences."""
+    """Return ∂P/∂q with P = Σ m g₀ᵀ r (2.62) and g₀ = (0, 0, −9.81) (5.10), by differences."""
     arm, step = model("c"), 1e-6
     out = []
     for k in range(6):
@@ -60,31 +60,31 @@ def _potential(arm: Any, q: Array) -> float:
 
 
 def resting_acceleration_as_published() -> float:
-    """‖R f − g₀‖ of a sensor at rest (5.11)."""
+    """Return ‖R f − g₀‖ of a sensor at rest (5.11)."""
     arm = model("c")
     f = accelerometer(arm, FIRST, np.zeros(6), np.zeros(6))
     return float(np.linalg.norm(fk(arm, FIRST)[:3, :3] @ f - G0))
 
 
 def height() -> float:
-    """Height of the upright arm: flange and the radius of the wrist [m]."""
+    """Return the height of the upright arm: flange and the radius of the wrist [m]."""
     upright = np.array([0.0, -np.pi / 2, 0.0, -np.pi / 2, 0.0, 0.0])
     return float(fk(model("c"), upright)[2, 3] + 0.0384)
 
 
 def tensor(name: str, link: int) -> Array:
-    """Ixx, Iyy, Izz of a model [kg m²]."""
+    """Return Ixx, Iyy, Izz of a model [kg m²]."""
     return np.diag(model(name).bodies[link].inertia)
 
 
 def upper_arm_centre() -> float:
-    """Z of the centre of mass of link 2's five cylinders [mm] (tables C.3, C.4: offsets from 113.36 mm)."""
+    """Return z of the centre of mass of link 2's five cylinders [mm] (tables C.3, C.4: offsets from 113.36 mm)."""
     masses = np.array([3.0, 0.7, 0.993, 3.0, 0.7])
     return float(113.36 + masses @ np.array([-16.26, 48.74, 21.64, -16.26, 48.74]) / masses.sum())
 
 
 def linear_part_depends_on_euler_angles() -> bool:
-    """Whether rows 1–3 of J_a differ from those of J_g anywhere: only then could their singularity spoil them."""
+    """Return whether rows 1–3 of J_a differ from J_g's anywhere: only then could its singularity spoil them."""
     arm = model("c")
     return not np.allclose(analytic_jacobian(arm, FIRST)[:3], jacobian(arm, FIRST)[:3], atol=1e-12)
 
