@@ -51,7 +51,11 @@ def cylinder_inertia(mass: Traced, radius: Traced, height: Traced, axis: str = "
 
 
 def box_inertia(mass: Traced, size: Traced) -> Traced:
-    """Solid box about its centre, edges `size` (3,) [m] along x, y, z, (3, 3)."""
+    """Solid box about its centre, edges `size` (3,) [m] along x, y, z, (3, 3).
+
+    >>> box_inertia(12.0, [1.0, 2.0, 3.0]).diagonal()
+    array([13., 10.,  5.])
+    """
     xx, yy, zz = size[0] * size[0], size[1] * size[1], size[2] * size[2]
     k = mass / 12.0
     return np.array([[k * (yy + zz), 0.0, 0.0], [0.0, k * (xx + zz), 0.0], [0.0, 0.0, k * (xx + yy)]])
@@ -83,6 +87,9 @@ def sum_bodies(bodies: Iterable[tuple[Any, Any, Any]]) -> MassProperties:
     """Join rigid bodies given as (mass, com, inertia about com) in one frame; the result is about the common centre.
 
     Bodies of total mass zero keep their first centre of mass.
+
+    >>> sum_bodies([(1.0, np.zeros(3), np.eye(3)), (3.0, np.array([1.0, 0.0, 0.0]), np.eye(3))]).com
+    array([0.75, 0.  , 0.  ])
     """
     items = [MassProperties(*body) for body in bodies]
     if not items:
@@ -149,7 +156,11 @@ def two_cylinders(
 
 
 def principal_moments(inertia: Traced) -> Traced:
-    """Principal moments (3,), ascending, of a float tensor."""
+    """Principal moments (3,), ascending, of a float tensor.
+
+    >>> principal_moments(np.diag([3.0, 1.0, 2.0]))
+    array([1., 2., 3.])
+    """
     return np.linalg.eigvalsh(np.asarray(inertia, dtype=np.float64))
 
 
@@ -163,6 +174,9 @@ def is_physical(inertia: Traced, tolerance: float = 1e-12) -> bool:
     """Whether a tensor about the centre of mass can belong to a body: moments ≥ 0 and the triangle inequality.
 
     The relative `tolerance` accepts flat and slender bodies whose last digit was rounded.
+
+    >>> is_physical(np.diag([1.0, 1.0, 3.0]))  # no body has I₃ > I₁ + I₂
+    False
     """
     moments = principal_moments(inertia)
     slack = tolerance * float(np.abs(moments).max(initial=0.0))

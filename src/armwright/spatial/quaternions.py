@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 def wxyz_from_xyzw(xyzw: Traced) -> Traced:
-    """Reorder a quaternion (4,) from scalar last to scalar first."""
+    """Reorder a quaternion (4,) from scalar last to scalar first.
+
+    >>> wxyz_from_xyzw([0.0, 0.0, 0.0, 1.0])
+    array([1., 0., 0., 0.])
+    """
     return np.array([xyzw[3], xyzw[0], xyzw[1], xyzw[2]])
 
 
@@ -32,6 +36,9 @@ def wxyz_from_rotation(R: Traced) -> Traced:
 
     Four algebraically equal candidates exist, each scaled by another component of the quaternion; the one scaled by the
     largest is free of cancellation, so that the result is accurate to rounding at every angle, 0 and π included.
+
+    >>> wxyz_from_rotation(np.eye(3))
+    array([1., 0., 0., 0.])
     """
     R = matrix_of(R)
     sum_x, sum_y, sum_z = R[2, 1] + R[1, 2], R[0, 2] + R[2, 0], R[1, 0] + R[0, 1]
@@ -59,7 +66,10 @@ def xyzw_from_rotation(R: Traced) -> Traced:
 
 
 def rotation_from_wxyz(wxyz: Traced) -> Traced:
-    """Rotation matrix (3, 3) of a quaternion (4,), scalar first. Any non-zero length is accepted and divided out."""
+    """Rotation matrix (3, 3) of a quaternion (4,), scalar first. Any non-zero length is accepted and divided out.
+
+        rotation_from_wxyz([1.0, 0.0, 0.0, 0.0])  # the identity
+    """
     w, x, y, z = wxyz
     s = 2.0 / (w * w + x * x + y * y + z * z)
     return np.array(

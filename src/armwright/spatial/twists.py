@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Twists and wrenches, linear first: ``V = [v; w]``, ``F = [f; n]``. How they change frames, and their brackets.
+"""Twists and wrenches, linear first: ``V = [v; w]``, ``F = [f; n]``; how they change frames, their brackets, screws.
 
-Power is ``F @ V`` in any common frame. Everything works on floats and on symbols.
-
-Screws: the axis, pitch and amount of a rigid motion, and the twist they make (Chasles). For floats and symbols.
+Power is ``F @ V`` in any common frame. A screw is the axis, pitch and amount of a rigid motion; `screw` and `slide`
+make a twist of it, `chasles` finds it from a twist. Everything works on floats and on symbols.
 """
 
 from __future__ import annotations
@@ -54,7 +53,10 @@ def transform_twist(T: Traced, twist: Traced) -> Traced:
 
 
 def transform_wrench(T: Traced, wrench: Traced) -> Traced:
-    """Wrench (6,) of one force system, from frame b to frame a of ``T = T_a_b``: moments move with the origin."""
+    """Wrench (6,) of one force system, from frame b to frame a of ``T = T_a_b``: moments move with the origin.
+
+        transform_wrench(T_base_tool, [0.0, 0.0, -5.0, 0.0, 0.0, 0.0])  # a push at the tool, as the base feels it
+    """
     T = matrix_of(T)
     R, p = T[:3, :3], T[:3, 3]
     f = R @ wrench[:3]
@@ -105,6 +107,8 @@ def screw(point: Traced, direction: Traced, pitch: Traced = 0.0) -> Traced:
         point: any point of the axis (3,) [m].
         direction: unit vector w (3,).
         pitch: advance per radian h [m/rad]; 0 is a revolute joint.
+
+        screw([0.5, 0.0, 0.0], [0.0, 0.0, 1.0])  # a revolute joint along z at x = 0.5 m: [0, -0.5, 0, 0, 0, 1]
     """
     w = np.asarray(direction)
     return np.concatenate([np.cross(point, w) + pitch * w, w])
@@ -120,6 +124,8 @@ def chasles(twist: Traced) -> ScrewMotion:
 
     Twists with |w| < 1e-12 count as pure translations: their axis is that of v, their point the origin. The zero twist
     has magnitude 0 and the axis (0, 0, 0).
+
+        chasles(2.0 * screw([0.5, 0.0, 0.0], [0.0, 0.0, 1.0])).point  # [0.5, 0, 0]
     """
     v, w = twist[:3], twist[3:]
     turning, sliding = w @ w, v @ v
