@@ -55,6 +55,8 @@ def lyapunov_redesign(
         growth: γ ≥ 0 [1/s²]: the bound used is ρ + γ‖(q̃, q̃̇·1 s)‖, for errors of the model that grow with the
             state; scalar.
         friction: whether the model's friction at q̇ is cancelled.
+
+    >>> law = lyapunov_redesign(kp=100.0, kd=20.0, rho=5.0, epsilon=0.01)
     """
 
     def robust(
