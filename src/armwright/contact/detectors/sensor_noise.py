@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sensor noise alone does to an observer, and detectors that would fire on it: said before anything is run."""
+"""The effect of sensor noise alone on an observer, and a check for detectors that would fire on it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def standstill(
     duration: float = 2.0,
     seed: int = 0,
 ) -> dict[str, Array]:
-    """Outputs of monitors, (T, …) each, for an arm that hangs still at q (n,) while its sensors are noisy.
+    """Return outputs of monitors, (T, …) each, for an arm that stands still at q (n,) while its sensors are noisy.
 
     Args:
         monitors: observer, or observer and detector.
@@ -73,7 +73,7 @@ def _rounded(x: Array, step: Traced) -> Array:
 
 @names_culprit
 def noise_floor(observer: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLike, **sensors: Traced) -> Array:
-    """Standard deviation (n,) [N m] of ``tau_ext`` from sensor noise alone at q; options as `standstill`."""
+    """Return the standard deviation (n,) [N m] of ``tau_ext`` from sensor noise alone at q; options as `standstill`."""
     values = standstill(observer, robot, q, **sensors)["tau_ext"]
     return np.asarray(values[len(values) // 5 :].std(axis=0))
 

@@ -3,7 +3,7 @@
 
     p_k = p_{k−1} + dt (tau + e + tau_ext) + w_p        tau_ext,k = tau_ext,k−1 + w_f        measured: M q̇ = p + v
 
-With w, v constant the gain settles; it is computed once, a 2×2 Riccati equation a joint.
+With w, v constant the gain settles; it is computed once, by a 2×2 Riccati equation per joint.
 """
 
 from __future__ import annotations
