@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every grid planner takes and returns: a problem checked once, and a `PathPlan` that says how it went."""
+"""The interface of grid planners: a problem checked once, and a `PathPlan` that says how it went."""
 
 from __future__ import annotations
 
