@@ -149,7 +149,7 @@ def actuator_side(
         wrench: what the world does to the tool.
         side: how the joint side becomes the motor side.
 
-        actuator_side(aw.load("rl15"), q, qd, qdd, 0.01)  # H_a, u′_a, u_a
+    >>> actuator_side(aw.load("rl15"), q, qd, qdd, 0.01)  # H_a, u′_a, u_a
     """
     H, u = joint_side(robot, q, qd, wrench, dry=joint_friction(robot))
     made = side(Motors.of(robot.actuators), H, u, qd, qdd, dt)

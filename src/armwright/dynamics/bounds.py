@@ -210,7 +210,7 @@ def mass_matrix_bounds(
         InputError: a box that is empty or not finite, or a tolerance that cannot be proved.
         NotSupportedError: the proof needs more boxes than are affordable.
 
-        mass_matrix_bounds(aw.load("planar2"), tolerance=1e-2)
+    >>> mass_matrix_bounds(aw.load("planar2"), tolerance=1e-2)
     """
     box = _box(robot, lower, upper, tolerance, "mass_matrix_bounds")
     inertia = _Quantity(robot, crba, box.largest)
@@ -247,7 +247,7 @@ def gravity_bound(
         InputError: a box that is empty or not finite, a norm or a tolerance that cannot be proved.
         NotSupportedError: the proof needs more boxes than are affordable.
 
-        gravity_bound(aw.load("planar2"), tolerance=1e-2).proved  # [N m]
+    >>> gravity_bound(aw.load("planar2"), tolerance=1e-2).proved  # [N m]
     """
     if norm not in NORMS:
         raise InputError(f"gravity_bound: norm must be 1, 2 or inf, got {norm}")

@@ -59,7 +59,7 @@ def centroidal_matrix(robot: Robot, q: ArrayLike) -> Array:
 
     Its linear rows are the total moving mass times `com_jacobian`.
 
-        centroidal_matrix(robot, q) @ qd  # equals centroidal_momentum(robot, q, qd)
+    >>> centroidal_matrix(robot, q) @ qd  # equals centroidal_momentum(robot, q, qd)
     """
     return cast("Array", _kernel(robot, momentum_matrix, "centroidal_matrix")(q))
 
@@ -70,7 +70,7 @@ def centroidal_momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     Its rate is the sum of the wrenches of gravity, base and world about the centre of mass. The base stands still:
     floating bases are out of scope.
 
-        p, l = np.split(centroidal_momentum(robot, q, qd), 2)
+    >>> p, l = np.split(centroidal_momentum(robot, q, qd), 2)
     """
     return cast("Array", _kernel(robot, momentum, "centroidal_momentum")(q, qd))
 

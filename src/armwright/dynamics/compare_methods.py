@@ -116,7 +116,7 @@ def compare(
         naive: also count the operations as written, which is slow for the Lagrangian forms of long arms.
         batch: states per timed call; 0 leaves the timing out.
 
-        worst_disagreement(compare(robot, states=10, batch=0))  # about 1e-14
+    >>> worst_disagreement(compare(robot, states=10, batch=0))  # about 1e-14
     """
     q, qd, qdd = random_states(robot, states, seed)
     tau = inverse_dynamics_kernel(robot, REFERENCE_INVERSE)(q, qd, qdd)

@@ -54,7 +54,7 @@ def composites(tree: Tree, st: list[Step]) -> list[tuple[Traced, Traced, Traced]
 def crba(arm: Robot | Tree, q: Traced, *, rotors: bool = True) -> Traced:
     """Joint-space mass matrix M (n, n), symmetric, rotor inertia included unless `rotors` is off. q is (n,).
 
-        M = crba(robot, q)
+    >>> M = crba(robot, q)
     """
     tree = as_tree(arm)
     st = steps(tree, q)

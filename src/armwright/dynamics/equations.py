@@ -178,7 +178,7 @@ def equations(arm: Arm, *what: str) -> Equations:
         *what: "M", "C", "g", "h" (bias), "tau", "Y" (regressor), "T" (tool pose), "J", "energy", or the names of the
             functions of the library: "mass_matrix", …; M, C and g if omitted.
 
-        aw.equations(aw.planar("RR"), "M", "g").latex()
+    >>> aw.equations(aw.planar("RR"), "M", "g").latex()
     """
     if not isinstance(arm, Robot | SymbolicRobot):
         raise InputError(f"arm must be a Robot or a SymbolicRobot, got {arm!r:.60} ({type(arm).__name__})")

@@ -143,7 +143,7 @@ def mrnea(
         expanded: form every b_ikj, d_ikj as published instead of the lean recursion; same result.
         gravity: whether gravity acts.
 
-        H, u = mrnea(robot, q, qd)  # torques are H @ qdd + u
+    >>> H, u = mrnea(robot, q, qd)  # torques are H @ qdd + u
     """
     tree = as_tree(arm)
     frames = root_frames(tree, steps(tree, q))

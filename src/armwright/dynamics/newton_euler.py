@@ -124,7 +124,7 @@ def rnea(
         friction: whether viscous and Coulomb friction is included.
         rotors: whether rotor inertia is included.
 
-        tau = aw.compile(rnea, robot)(q, qd, qdd)  # or rnea(robot, q, qd, qdd) on floats
+    >>> tau = aw.compile(rnea, robot)(q, qd, qdd)  # or rnea(robot, q, qd, qdd) on floats
     """
     tree = as_tree(arm)
     st = steps(tree, q)

@@ -83,7 +83,7 @@ def regressor(robot: Robot, q: Traced, qd: Traced, qdd: Traced) -> Traced:
 def parameters(robot: Robot) -> NDArray[np.float64]:
     """Parameter vector π (10 nb + 4n,) of `robot`, in the order of the module text.
 
-        aw.regressor(robot, q, qd, qdd) @ parameters(robot)  # equals aw.inverse_dynamics(robot, q, qd, qdd)
+    >>> aw.regressor(robot, q, qd, qdd) @ parameters(robot)  # equals aw.inverse_dynamics(robot, q, qd, qdd)
     """
     out: list[float] = []
     for body in robot.bodies:

@@ -127,7 +127,7 @@ def jacobian_dot(
 ) -> Array:
     """Return the exact time derivative of `jacobian`, shape (..., 6, n), for q and qd of shape (..., n).
 
-        aw.jacobian(robot, q) @ qdd + aw.jacobian_dot(robot, q, qd) @ qd  # acceleration of the tool
+    >>> aw.jacobian(robot, q) @ qdd + aw.jacobian_dot(robot, q, qd) @ qd  # acceleration of the tool
     """
     options: dict[str, Any] = {"body": body_index(robot, frame), "own_axes": own_axes_of(reference)}
     if point is None:
@@ -138,7 +138,7 @@ def jacobian_dot(
 def twist(robot: Robot, q: ArrayLike, qd: ArrayLike, frame: FrameLike = None) -> Array:
     """Return the twist [v; w] of a frame, (..., 6), base axes, [m/s] and [rad/s]; v is that of the frame's origin.
 
-        aw.twist(robot, q, qd)  # equals aw.jacobian(robot, q) @ qd
+    >>> aw.twist(robot, q, qd)  # equals aw.jacobian(robot, q) @ qd
     """
     return cast("Array", kernel(robot, frame_twist, name="twist", body=body_index(robot, frame))(q, qd))
 
@@ -146,7 +146,7 @@ def twist(robot: Robot, q: ArrayLike, qd: ArrayLike, frame: FrameLike = None) ->
 def acceleration(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: FrameLike = None) -> Array:
     """Return [dv/dt; dw/dt] of a frame, (..., 6), base axes, gravity not included (004 eq. 2.35, geometric form).
 
-        acceleration(robot, q, qd, qdd)[:3]  # of the tool's origin [m/s²]
+    >>> acceleration(robot, q, qd, qdd)[:3]  # of the tool's origin [m/s²]
     """
     k = kernel(robot, frame_acceleration, name="acceleration", body=body_index(robot, frame))
     return cast("Array", k(q, qd, qdd))
@@ -212,7 +212,7 @@ def analytic_jacobian(robot: Robot, q: ArrayLike, euler: str = "zyz", frame: Fra
     Raises:
         InputError: where the Euler set is degenerate.
 
-        analytic_jacobian(robot, q, "zyx") @ qd  # rates of x, y, z and the three angles
+    >>> analytic_jacobian(robot, q, "zyx") @ qd  # rates of x, y, z and the three angles
     """
     return _regular(kernel(robot, euler_jacobian, name="analytic_jacobian", **_options(robot, frame, euler))(q), euler)
 

@@ -119,6 +119,6 @@ def ik_class(robot: Robot, frame: FrameLike = None) -> IKClass:
 
     Detected from the geometry of the joint axes, not from a name or a table; the reason is given in words.
 
-        ik_class(robot)  # of a UR5: "ur", with the reason
+    >>> ik_class(robot)  # of a UR5: "ur", with the reason
     """
     return analyse(robot, frame)[0]

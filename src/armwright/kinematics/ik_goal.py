@@ -143,7 +143,7 @@ def elbow_angle(robot: Robot, q: ArrayLike) -> Array:
 
     For arms with a spherical shoulder and wrist (S-R-S: iiwa, and others). ``ik(…, elbow=…)`` asks for it.
 
-        elbow_angle(aw.load("iiwa7"), np.full(7, 0.3))
+    >>> elbow_angle(aw.load("iiwa7"), np.full(7, 0.3))
     """
     return cast("Array", robot.memo("elbow_angle", _angle_kernel)(q))
 

@@ -89,7 +89,7 @@ def ik(
         `IKResult` for one target, `IKBatch` for a batch. Its status is "solved", "singular", "out_of_limits",
         "unreachable" or "not_converged"; where there is no solution it carries the closest approach and its error.
 
-        aw.ik(robot, aw.fk(robot, q)).solutions  # every branch, (k, n)
+    >>> aw.ik(robot, aw.fk(robot, q)).solutions  # every branch, (k, n)
     """
     if method not in ("auto", "closed", "numeric"):
         raise InputError(f"method must be 'auto', 'closed' or 'numeric', got {method!r}")

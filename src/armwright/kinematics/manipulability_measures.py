@@ -81,7 +81,7 @@ def manipulability(robot: Robot, q: ArrayLike, part: Part = "linear", frame: Fra
         part: "linear" (rows v), "angular" (rows w) or "full" (all six, mixed units as they are).
         frame: None for the tool, a link's name, or a body index.
 
-        aw.manipulability(robot, q).half_lengths  # [m/s] per unit of joint speed, longest first
+    >>> aw.manipulability(robot, q).half_lengths  # [m/s] per unit of joint speed, longest first
     """
     if part not in ROWS:
         raise InputError(f"part must be 'linear', 'angular' or 'full', got {part!r}")
@@ -103,7 +103,7 @@ def smallest_singular_value(robot: Robot, q: ArrayLike, frame: FrameLike = None)
 def condition_number(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Array:
     """Return largest/smallest singular value of the geometric Jacobian, (...,); inf where it is singular.
 
-        condition_number(robot, q) < 100.0  # False near a singularity
+    >>> condition_number(robot, q) < 100.0  # False near a singularity
     """
     s = np.linalg.svd(jacobian(robot, q, frame), compute_uv=False)
     low, high = s.min(axis=-1), s.max(axis=-1)
@@ -115,7 +115,7 @@ def condition_number(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Arr
 def singularity(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Singularity:
     """Report how close one configuration q (n,) is to a singularity, and which motion is lost there.
 
-        aw.singularity(robot, q).message
+    >>> aw.singularity(robot, q).message
     """
     q = np.asarray(q, dtype=np.float64)
     if q.ndim != 1:

@@ -45,7 +45,7 @@ def _axes(sequence: str) -> tuple[int, int, int]:
 def rotation_from_euler(angles: Traced, sequence: str = "zyz") -> Traced:
     """Rotation (3, 3) of intrinsic Euler `angles` (3,) [rad] of the named set (004 eq. 2.2 for "zyz").
 
-        rotation_from_euler([0.1, 0.2, 0.3], "zyx")  # R_z(0.1) R_y(0.2) R_x(0.3)
+    >>> rotation_from_euler([0.1, 0.2, 0.3], "zyx")  # R_z(0.1) R_y(0.2) R_x(0.3)
     """
     i, j, k = _axes(sequence)
     return _TURNS[i](angles[0]) @ _TURNS[j](angles[1]) @ _TURNS[k](angles[2])
@@ -104,7 +104,7 @@ def euler_rate_inverse(angles: Traced, sequence: str = "zyz") -> Traced:
 def rotation_from_rpy(rpy: Traced) -> Traced:
     """Rotation (3, 3) of roll, pitch, yaw (3,) [rad] about fixed x, y, z, as in URDF: R_z(yaw) R_y(pitch) R_x(roll).
 
-        rotation_from_rpy([0.0, 0.0, 0.5])  # a turn by 0.5 rad about z
+    >>> rotation_from_rpy([0.0, 0.0, 0.5])  # a turn by 0.5 rad about z
     """
     return rotation_from_euler([rpy[2], rpy[1], rpy[0]], "zyx")
 

@@ -33,7 +33,7 @@ _HALF_COTANGENT = (
 def pose(R: Traced, p: Traced) -> Traced:
     """Pose (4, 4) of a rotation (3, 3) and an origin (3,) [m].
 
-        T_base_tool = pose(np.eye(3), [0.1, 0.0, 0.4])
+    >>> T_base_tool = pose(np.eye(3), [0.1, 0.0, 0.4])
     """
     p = np.asarray(p)
     top = np.concatenate([np.asarray(matrix_of(R)), p.reshape(3, 1)], axis=1)
@@ -85,7 +85,7 @@ def exp_se3(xi: Traced) -> Traced:
 
     R = exp ŵ, p = (1 + b ŵ + c ŵ²) v: rotation, pure translation (w = 0) and screws with any pitch in one formula.
 
-        exp_se3([0.0, 0.0, 0.3, 0.0, 0.0, np.pi])  # half a turn about z, 0.3 m along it
+    >>> exp_se3([0.0, 0.0, 0.3, 0.0, 0.0, np.pi])  # half a turn about z, 0.3 m along it
     """
     v, w = xi[:3], xi[3:]
     k = turn_coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])

@@ -68,7 +68,7 @@ def xyzw_from_rotation(R: Traced) -> Traced:
 def rotation_from_wxyz(wxyz: Traced) -> Traced:
     """Rotation matrix (3, 3) of a quaternion (4,), scalar first. Any non-zero length is accepted and divided out.
 
-        rotation_from_wxyz([1.0, 0.0, 0.0, 0.0])  # the identity
+    >>> rotation_from_wxyz([1.0, 0.0, 0.0, 0.0])  # the identity
     """
     w, x, y, z = wxyz
     s = 2.0 / (w * w + x * x + y * y + z * z)

@@ -35,7 +35,7 @@ def rot_y(angle: Traced) -> Traced:
 def rot_z(angle: Traced) -> Traced:
     """Rotation by `angle` about z, (3, 3).
 
-        rot_z(np.pi / 2) @ [1.0, 0.0, 0.0]  # [0, 1, 0]
+    >>> rot_z(np.pi / 2) @ [1.0, 0.0, 0.0]  # [0, 1, 0]
     """
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -58,7 +58,7 @@ def unskew(S: Traced) -> Traced:
 def axis_angle(axis: Traced, angle: Traced) -> Traced:
     """Rotation by `angle` about a **unit** `axis` (3,): c·1 + (1 − c) n nᵀ + s n̂ (002 eq. 2.3, corrected).
 
-        axis_angle([0.0, 0.0, 1.0], 0.5)  # as rot_z(0.5)
+    >>> axis_angle([0.0, 0.0, 1.0], 0.5)  # as rot_z(0.5)
     """
     x, y, z = axis
     c, s = np.cos(angle), np.sin(angle)
@@ -119,7 +119,7 @@ def turn_coefficients(angle_squared: Traced) -> Turn:
 def exp_so3(w: Traced) -> Traced:
     """Rotation (3, 3) of a rotation vector w (3,) [rad]: 1 + a ŵ + b ŵ², Rodrigues' formula (002 §3.2).
 
-        exp_so3([0.0, 0.0, 0.5])  # as rot_z(0.5)
+    >>> exp_so3([0.0, 0.0, 0.5])  # as rot_z(0.5)
     """
     k = turn_coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     W = skew(w)
@@ -132,7 +132,7 @@ def log_so3(R: Traced) -> Traced:
     Goes through the quaternion with the largest pivot, so that it is accurate near 0 **and** near π, where the formula
     by the skew part of R alone (003 §4.1, 004 eq. 2.9) loses the axis. At exactly π both ±w are right; one is returned.
 
-        log_so3(rot_z(0.5))  # [0, 0, 0.5]
+    >>> log_so3(rot_z(0.5))  # [0, 0, 0.5]
     """
     w, x, y, z = wxyz_from_rotation(R)
     squared = x * x + y * y + z * z

@@ -55,7 +55,7 @@ def transform_twist(T: Traced, twist: Traced) -> Traced:
 def transform_wrench(T: Traced, wrench: Traced) -> Traced:
     """Wrench (6,) of one force system, from frame b to frame a of ``T = T_a_b``: moments move with the origin.
 
-        transform_wrench(T_base_tool, [0.0, 0.0, -5.0, 0.0, 0.0, 0.0])  # a push at the tool, as the base feels it
+    >>> transform_wrench(T_base_tool, [0.0, 0.0, -5.0, 0.0, 0.0, 0.0])  # a push at the tool, as the base feels it
     """
     T = matrix_of(T)
     R, p = T[:3, :3], T[:3, 3]
@@ -108,7 +108,7 @@ def screw(point: Traced, direction: Traced, pitch: Traced = 0.0) -> Traced:
         direction: unit vector w (3,).
         pitch: advance per radian h [m/rad]; 0 is a revolute joint.
 
-        screw([0.5, 0.0, 0.0], [0.0, 0.0, 1.0])  # a revolute joint along z at x = 0.5 m: [0, -0.5, 0, 0, 0, 1]
+    >>> screw([0.5, 0.0, 0.0], [0.0, 0.0, 1.0])  # a revolute joint along z at x = 0.5 m: [0, -0.5, 0, 0, 0, 1]
     """
     w = np.asarray(direction)
     return np.concatenate([np.cross(point, w) + pitch * w, w])
@@ -125,7 +125,7 @@ def chasles(twist: Traced) -> ScrewMotion:
     Twists with |w| < 1e-12 count as pure translations: their axis is that of v, their point the origin. The zero twist
     has magnitude 0 and the axis (0, 0, 0).
 
-        chasles(2.0 * screw([0.5, 0.0, 0.0], [0.0, 0.0, 1.0])).point  # [0.5, 0, 0]
+    >>> chasles(2.0 * screw([0.5, 0.0, 0.0], [0.0, 0.0, 1.0])).point  # [0.5, 0, 0]
     """
     v, w = twist[:3], twist[3:]
     turning, sliding = w @ w, v @ v
