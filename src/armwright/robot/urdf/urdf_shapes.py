@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is drawn of the links of a URDF, and what collides: <visual> and <collision>, with the files they name."""
+"""Shapes of a URDF's links, those that are drawn and those that collide: <visual> and <collision>, with their files."""
 
 from __future__ import annotations
 
