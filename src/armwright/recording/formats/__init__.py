@@ -63,7 +63,7 @@ def save(recording: Recording, path: str | Path) -> Path:
 
 
 def written(file: Path, write: Callable[[Path], None]) -> Path:
-    """Let `write` make the file in a draft folder, and move it, with files next to it, to its place when it is whole."""
+    """Let `write` make the file in a draft folder; move it, with files next to it, to its place when it is whole."""
     try:
         with draft_folder(file) as folder:
             write(folder / file.name)
