@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source code and equations from a program: one file per target."""
+"""Source code and equations of a program: one file per target."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ def source(
 
     Raises:
         InputError: for an unknown target or a name that is no identifier.
+
+    >>> source(trace(lambda x: x @ x, {"x": (3,)}), "c", name="square")
     """
     if target not in _EMITTERS:
         raise InputError(f"there is no target {target!r}; valid targets: {', '.join(TARGETS)}")

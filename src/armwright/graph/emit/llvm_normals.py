@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Standard normals from counters as one LLVM function: Threefry, then Box and Muller, in SIMD lanes.
+"""Standard normals from counters as one LLVM function: Threefry, then Box–Muller, in SIMD lanes.
 
 The function is
 
