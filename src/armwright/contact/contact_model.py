@@ -217,7 +217,7 @@ def contact_wrench(
     Args:
         robot: the arm, whose geometry decides which pairs can ever touch.
         world: what it can touch. Meshes work on floats only; a compiled loop needs their `bounding_box`.
-        capsules: of the links; `link_capsules(robot)` by default.
+        capsules: capsules of the links; `link_capsules(robot)` by default.
         slip_speed: sliding speed at which friction reaches 71 % of its full value [m/s]. Smaller is sharper and
             stiffer: the step must stay below about 2.5 m v_s/(μ F_n), with m the mass felt at the contact.
 

@@ -134,7 +134,7 @@ def contact_report(
         world: the shapes; meshes take part (through coal), state by state.
         q: joint coordinates (..., n); leading axes are flattened into `step`.
         qd: joint velocities, same shape; at rest if omitted.
-        capsules: of the links; `link_capsules(robot)` by default.
+        capsules: capsules of the links; `link_capsules(robot)` by default.
         slip_speed: as in `contact_wrench` [m/s].
 
     >>> contact_report(robot, world, run["q"]).pairs()  # who touched what

@@ -155,7 +155,7 @@ def wrench_observer(*, force_only: bool = True, damping: float = DAMPING, length
 
     Args:
         force_only: the force alone, moment taken for zero; otherwise [f; n].
-        damping: of the least squares [m]; bounds the estimate near singularities by ‖tau_ext‖/(2 damping).
+        damping: damping of the least squares [m]; bounds the estimate near singularities by ‖tau_ext‖/(2 damping).
         length: [m] weighs moments against forces.
 
     >>> monitors = [momentum_observer(50.0), wrench_observer()]

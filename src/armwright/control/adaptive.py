@@ -58,7 +58,7 @@ class Parameters:
         columns: used columns of the full regressor (n, 10 nb). regrouping: (len(columns), 10 nb), π = regrouping @
             (10 nb values).
         friction: "known", "adapt" or "none".
-        names: of the parameters. kinds: "m", "h", "I", "viscous" or "coulomb", one per parameter.
+        names: names of the parameters. kinds: "m", "h", "I", "viscous" or "coulomb", one per parameter.
     """
 
     columns: NDArray[np.intp]

@@ -57,7 +57,7 @@ class TickFunction(Rebuilt):
 
     Attributes:
         name: for messages and recordings.
-        function: of signals, gains and memory, by name.
+        function: function of signals, gains and memory, by name.
         gains: constants by name.
         memory: initial values by name. A scalar stands for one value per joint and is stretched to (n,)
             (`initial_memory`); other shapes are kept.

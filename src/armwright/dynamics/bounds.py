@@ -200,7 +200,7 @@ def mass_matrix_bounds(
         lower: (n,) corner of the box [rad or m]; the joint limits by default, ±π for revolute joints without limits.
         upper: (n,) the other corner.
         tolerance: relative width of the interval between what is attained and what is proved, 1e-9 to 1.
-        seed: of the search for the extreme values; the proof does not depend on it.
+        seed: seed of the search for the extreme values; the proof does not depend on it.
 
     Returns:
         Certificates of the smallest and of the largest eigenvalue, each with the value attained and where, and the
@@ -238,7 +238,7 @@ def gravity_bound(
         upper: (n,) the other corner.
         norm: 1, 2 or inf.
         tolerance: relative width of the interval between what is attained and what is proved, 1e-9 to 1.
-        seed: of the search for the extreme value; the proof does not depend on it.
+        seed: seed of the search for the extreme value; the proof does not depend on it.
 
     Returns:
         The certificate: value attained and where, and the value that no configuration of the box goes beyond.

@@ -111,7 +111,7 @@ def compare(
     Args:
         robot: the arm.
         states: number of random states (positions inside the limits).
-        seed: of the random numbers.
+        seed: seed of the random numbers.
         methods: names out of `METHODS`; all if omitted.
         naive: also count the operations as written, which is slow for the Lagrangian forms of long arms.
         batch: states per timed call; 0 leaves the timing out.

@@ -92,7 +92,7 @@ class Equations:
     """Equations of one arm, traced; written out in a language by its methods.
 
     Attributes:
-        name: of the arm, as an identifier: the prefix of functions.
+        name: name of the arm, as an identifier: the prefix of functions.
         asked: the kinds, by the names under which they were asked for.
         programs: one per kind, as traced; inputs q, qd, … and then the symbols.
         parameters: the arm's symbols.
@@ -152,7 +152,7 @@ class Equations:
 
         Args:
             target: the language.
-            name: of the file without its ending; the arm's by default, or that of the only function.
+            name: name of the file without its ending; the arm's by default, or that of the only function.
         """
         from armwright.graph.emit import sources
 

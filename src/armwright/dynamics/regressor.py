@@ -115,7 +115,7 @@ class BaseParameters:
         independent: columns of the regressor that were kept, ascending (rank,).
         regrouping: (rank, len(π)): base parameters are ``regrouping @ π``; the kept columns form an identity in it.
         condition: condition number of the kept columns, each scaled to unit norm.
-        names: of the kept parameters.
+        names: names of the kept parameters.
     """
 
     rank: int

@@ -56,7 +56,7 @@ class LeastKernel:
         Args:
             tables: NumPy code of one configuration q (n,) that returns a tuple of arrays (records, numbers).
             n: size of q.
-            kinds: of pairs.
+            kinds: kinds of pairs.
             constants: other arguments of `tables`, folded in.
         """
         self.n, self.kinds = n, tuple(kinds)

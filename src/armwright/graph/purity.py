@@ -309,7 +309,7 @@ def traced_purely(functions: Iterable[Any], trace: Callable[[], T], digest: Call
     Args:
         functions: those that `trace` runs; the library's own are trusted.
         trace: traces them.
-        digest: of the program in what `trace` returns.
+        digest: digest of the program in what `trace` returns.
         what: the functions in words, for the message.
 
     Raises:

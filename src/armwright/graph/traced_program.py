@@ -48,7 +48,7 @@ class TracedProgram:
     """Live nodes in topological order, and for each output the nodes of its elements (row-major).
 
     Attributes:
-        name: of the traced function, a valid C identifier.
+        name: name of the traced function, a valid C identifier.
         inputs, outputs: the signature. `single` tells whether the function returned one array or a tuple.
         nodes: straight-line code, every node used.
         results: per output, the node number of every element.
@@ -177,7 +177,7 @@ def trace(
         function: NumPy code; called with keyword arguments ``shapes`` (as symbol arrays) and `constants` (as they are).
         shapes: shape of every traced argument, in the order in which the program takes them.
         constants: the remaining arguments.
-        name: of the program; the function's name if omitted.
+        name: name of the program; the function's name if omitted.
         naive: neither share nor fold; for counting what the written loops do.
 
     Raises:

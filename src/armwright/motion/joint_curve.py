@@ -141,7 +141,7 @@ def along(
         path: where its tool shall go.
         q_start: joints at σ = 0, or near them: the nearest solution is taken.
         T_flange_tool: (4, 4) the tool in the frame that the robot calls its tool.
-        spacing: of the knots between the path's own breaks [m]; more are added where they are needed.
+        spacing: spacing of the knots between the path's own breaks [m]; more are added where they are needed.
 
     Raises:
         PathError: out of reach, singular, outside the joint limits, or a jump to another branch.

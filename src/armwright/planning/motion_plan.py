@@ -87,7 +87,7 @@ def plan_motion(
         start: cell where the path begins, for example after a back-off; the tool's own by default.
         R_tool: orientation of the tool; that at `q_start` by default.
         cut: cut corners; False goes through every cell's centre.
-        **motion_options: of `waypoint_motion`: qd0, velocity, acceleration, duration, scheme.
+        **motion_options: options of `waypoint_motion`: qd0, velocity, acceleration, duration, scheme.
 
     >>> plan_motion(robot, where, planner("hopfield"), q, goal).motion
     """
@@ -131,9 +131,9 @@ def free_motion(
     Args:
         robot: the arm.
         arm: arm among obstacles.
-        path: of a `JointPlan`.
+        path: the path of a `JointPlan`.
         samples: instants to look at.
-        **motion_options: of `waypoint_motion`: qd0, velocity, acceleration, duration, scheme.
+        **motion_options: options of `waypoint_motion`: qd0, velocity, acceleration, duration, scheme.
 
     Raises:
         InputError: if the arm touches however close the points are.

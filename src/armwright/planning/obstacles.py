@@ -209,7 +209,7 @@ def true_map(where: GridMap, world: World | Obstacles, *, radius: float = 0.0, t
     Args:
         where: gives grid, ring and tool radius (which then inflates further); its own contacts are dropped.
         world: the truth.
-        radius: of the tool [m].
+        radius: radius of the tool [m].
         touching: False: a cell is blocked if the tool **centred** in it touches something. True: if it may touch
             anywhere in the cell.
 

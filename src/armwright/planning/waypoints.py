@@ -120,7 +120,7 @@ def joint_waypoints(
         R_tool: tool orientation in the base frame (3, 3), kept throughout; that at `q_start` by default.
         most_step: largest change of a joint between neighbours [rad or m]; more counts as a jump.
         first_step: the same for the change from `q_start` to the first row; `most_step` by default.
-        names: of the points, for messages.
+        names: names of the points, for messages.
 
     Raises:
         InputError: names the waypoint that cannot be reached, or only by a jump.

@@ -51,8 +51,8 @@ class Recording(Rebuilt):
         settings: what the run was asked to do; anything JSON can hold.
         events: what happened on the way, in order of time.
         outcome: how it ended, in words.
-        seed: of the random numbers, None if there were none.
-        versions: of the software that made it.
+        seed: seed of the random numbers, None if there were none.
+        versions: versions of the software that made it.
     """
 
     time: Array
@@ -209,9 +209,9 @@ class Recording(Rebuilt):
         One file that needs neither a network nor a server.
 
         Args:
-            path: of the page.
+            path: path of the page.
             world: shapes around the arm, or a `World`.
-            title: of the page; the robot's name by default.
+            title: title of the page; the robot's name by default.
         """
         from armwright.recording.replay.replay_page import write_replay
         from armwright.recording.replay.replay_stage import stage_of

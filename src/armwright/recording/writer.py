@@ -98,7 +98,7 @@ class RecordingWriter:
             signals: by name, what will come: unit, labels, and a sample's shape, of `values` with no rows (0, ...).
             robot: the arm.
             settings: what the run was asked to do; anything JSON can hold.
-            seed: of the random numbers.
+            seed: seed of the random numbers.
             chunk: samples per chunk.
             sync_every: seconds between forced writes to disk; None leaves them to the system.
         """

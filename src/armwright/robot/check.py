@@ -69,7 +69,7 @@ def body_findings(
     axis the bearing may sit anywhere, so the joint is the point of its axis nearest to the centre of mass.
 
     Args:
-        name: of the body, for the place.
+        name: name of the body, for the place.
         mass: [kg].
         com: centre of mass (3,) in link axes [m].
         inertia: (3, 3) about the centre of mass, link axes [kg m²].

@@ -379,7 +379,7 @@ class Robot(ByContent):
         """Return the same arm with a rigid load on its tip.
 
         Args:
-            mass: of the load [kg].
+            mass: mass of the load [kg].
             com: its centre of mass in the **tool** frame [m].
             inertia: 3×3 about that centre, tool axes [kg m²]; a point mass if omitted.
         """

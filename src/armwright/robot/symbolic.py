@@ -191,7 +191,7 @@ class SymbolicRobot:
     """A serial chain; entries of the arrays are floats, symbols (`armwright.symbols`) or expressions of symbols.
 
     Attributes:
-        name: of the arm, and the prefix of functions exported for it.
+        name: name of the arm, and the prefix of functions exported for it.
         kinds: "revolute" or "prismatic", n entries; joint i turns about or slides along the z of its frame.
         T_parent_joint, T_joint_link: pose of the joint in the previous link's frame, and of the link's frame in the
             moved joint's, (n, 4, 4) each.
@@ -323,7 +323,7 @@ def symbolic_chain(
         viscous: (n,) viscous friction of the joints.
         gravity: (3,) in the base frame [m/s²]; the Earth's, along −z, if omitted.
         tool: pose of the tool in the last link's frame (4, 4), or its position there (3,).
-        name: of the arm.
+        name: name of the arm.
     """
     n = len(poses)
     tensors = np.zeros((n, 3, 3)) if inertias is None else np.array(inertias, dtype=object)
@@ -400,7 +400,7 @@ def planar(
         inertias: (n,) about z at the centres of mass [kg m²]; I1, I2, … if omitted (0 for links that never turn).
         viscous: (n,) friction of the joints; none if omitted.
         gravity: along −y [m/s²]; the symbol g by default, 0 for an arm in a horizontal plane.
-        name: of the arm; "planar_" and the letters, in lower case, if omitted.
+        name: name of the arm; "planar_" and the letters, in lower case, if omitted.
 
     >>> aw.equations(aw.planar("RR"), "M").latex()
     """

@@ -31,7 +31,7 @@ def add_payload(robot: Robot, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), ine
 
     Args:
         robot: the arm.
-        mass: of the load [kg], ≥ 0.
+        mass: mass of the load [kg], ≥ 0.
         com: its centre of mass in the **tool** frame [m].
         inertia: 3×3 about that centre, tool axes [kg m²]; a point mass if omitted.
 

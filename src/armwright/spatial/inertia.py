@@ -126,10 +126,10 @@ def two_cylinders(
     Args:
         mass_1: of the part on [0, x_B] [kg].
         mass_2: of the part on [x_B, height] [kg].
-        radius: of both [m].
-        height: of the whole [m].
+        radius: radius of both [m].
+        height: height of the whole [m].
         com: wanted distance x_M of the centre of mass from the first end face [m].
-        axis: of the cylinders, for the tensor.
+        axis: axis of the cylinders, for the tensor.
 
     Returns:
         Heights x_B = 2 x_M − h m₂/M and h − x_B, centres along the axis, and the tensor about the centre of mass.

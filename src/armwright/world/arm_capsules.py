@@ -162,7 +162,7 @@ def beyond_tool(robot: Robot, capsules: Sequence[LinkCapsule] | None = None) -> 
 
     Args:
         robot: the arm.
-        capsules: of the links; `link_capsules(robot)` by default.
+        capsules: capsules of the links; `link_capsules(robot)` by default.
 
     >>> beyond_tool(robot)  # [m]
     """
@@ -235,7 +235,7 @@ def link_ends(poses: Traced, links: LinkCapsules) -> Traced:
     """Return the ends of the capsules in the base frame [m], floats or symbols.
 
     Args:
-        poses: of all links, T_base_link (..., nb, 4, 4): of `fk_all`, or of `link_poses` where it is traced.
+        poses: poses of all links, T_base_link (..., nb, 4, 4): from `fk_all`, or from `link_poses` where traced.
         links: the capsules, m of them.
 
     Returns:

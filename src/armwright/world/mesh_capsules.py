@@ -121,7 +121,7 @@ def fitted_capsules(
 
     Args:
         robot: the arm.
-        shapes: of its links (`link_shapes`); those that stand still are left out.
+        shapes: shapes of its links (`link_shapes`); those that stand still are left out.
         error: divide shapes until no capsule stands off them by more than this [m], into at most 8 pieces each; None
             leaves them whole.
 

@@ -103,7 +103,7 @@ def load_mesh(path: str | Path, *, name: str | None = None, scale: float = 1.0, 
 
     Args:
         path: the file.
-        name: of the shape; the file's stem by default.
+        name: name of the shape; the file's stem by default.
         scale: metres per unit of the file, 0.001 for millimetres.
         **surface: stiffness, damping, friction.
 

@@ -47,7 +47,7 @@ def standstill(
         position_resolution: step of quantisation, 0 for none.
         velocity_resolution: step of quantisation, 0 for none.
         duration: [s].
-        seed: of the noise.
+        seed: seed of the noise.
     """
     configuration = np.asarray(q, dtype=np.float64)
     if configuration.shape != (robot.n,) or not np.isfinite(configuration).all():

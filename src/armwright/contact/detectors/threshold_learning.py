@@ -59,7 +59,7 @@ class Runs(NamedTuple):
         size: |tau_ext| (B, T, n); the largest of all runs (1, T, n) where they were merged.
         features: what thresholds may grow with, (k, B or 1, T, n), such as |q̇_ref|.
         mean, square: (n,) of |tau_ext| and of its square over all runs.
-        number: of runs.
+        number: number of runs.
     """
 
     size: Array
@@ -186,9 +186,9 @@ def tail_margin(peaks: ArrayLike, hours: float, *, rate: float, confidence: floa
 
     Args:
         peaks: largest level (k,) of every block; k ≥ 2.
-        hours: of motion in all blocks together.
+        hours: hours of motion in all blocks together.
         rate: [1/h].
-        confidence: with which the rate is not exceeded, if the tail is as described above.
+        confidence: probability that the rate is not exceeded, if the tail is as described above.
     """
     from scipy.special import chdtri, gammaincinv  # imported here: a tenth of a second that few calls need
 
@@ -232,7 +232,7 @@ class ThresholdFit:
         spread: (n,) root mean square of tau_ext without contact [N m].
         false_alarms: per hour of motion on runs judged by the envelope of the others, with the exact 95 % Poisson
             interval; an upper limit where runs were merged (`merged`).
-        hours: of contact-free motion.
+        hours: hours of contact-free motion.
         margin: factor on the envelope.
         rate: false alarms per hour that are not exceeded, with `confidence`; NaN where the margin was given.
         rehearsed: positions and speeds of the motions that this was learned from.
@@ -275,7 +275,7 @@ def learn_thresholds(
         dt: control period [s].
         robot: the model, for its gravity torques.
         rate: false alarms per hour of motion like this one that are allowed [1/h].
-        confidence: with which they are not exceeded; little motion asks for high thresholds.
+        confidence: probability that they are not exceeded; little motion needs high thresholds.
         margin: factor ≥ 1 on the envelope in place of the one that follows from `rate`.
     """
     if not (dt > 0.0 and rate > 0.0 and 0.5 <= confidence < 1.0):

@@ -44,7 +44,7 @@ class SharedEvidence:
         robot: the arm. q: its configuration (n,).
         W: whitens torques: W Σ Wᵀ = 1. y: the estimate (n,), whitened.
         friction: coefficient.
-        levels: of force (l,) [N].
+        levels: levels of force (l,) [N].
     """
 
     robot: Robot
@@ -133,7 +133,7 @@ def evidence(
 
     Args:
         now: torques and arm.
-        surface: of a link.
+        surface: surface of a link.
         u: places along it (m,) [m].
         theta: places around it (m,) [rad].
         cell: size of a cell along and around [m].

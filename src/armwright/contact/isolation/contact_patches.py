@@ -85,7 +85,7 @@ def contact_patches(
         robot: the arm.
         q: joint coordinates (n,).
         tau_ext: external joint torque (n,) [N m].
-        noise: of that estimate: a standard deviation, one per joint (n,), or a covariance (n, n).
+        noise: error of that estimate: a standard deviation, one per joint (n,), or a covariance (n, n).
         capsules: surfaces of the links; `link_capsules(robot)` by default.
         friction: coefficient that bounds how far forces lean from the normal [-].
         beside: evidence that does not come from the torques, such as that of motion (`moved_towards`).

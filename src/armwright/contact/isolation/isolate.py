@@ -138,14 +138,14 @@ def isolate(
         robot: the arm.
         q: joint coordinates (n,).
         tau_ext: external joint torque, what the world does to the arm (n,) [N m].
-        noise: of that estimate: a standard deviation, one per joint (n,), or a covariance (n, n) (`torque_covariance`).
+        noise: its error: a standard deviation, one per joint (n,), or a covariance (n, n) (`torque_covariance`).
         capsules: surfaces of the links; `link_capsules(robot)` by default.
         friction: coefficient that bounds how far forces lean from the normal [-].
         confidence: probability from which the link counts as known, and the place.
         alarm: probability at which pure noise may pass for a contact.
         place: the place counts as known if the contact was within this distance of the named point [m].
         single: probability at which a single contact, with noise as declared, may pass for several.
-        beside: evidence that does not come from the torques, as that of motion (`moved_towards`).
+        beside: evidence that does not come from the torques, such as that of motion (`moved_towards`).
 
     Returns:
         An `Isolation`; its outcome and reason say what is not known.

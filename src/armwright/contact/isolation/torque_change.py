@@ -48,7 +48,7 @@ def level_before(tau_ext: ArrayLike, period: float, *, window: float = WINDOW, g
 
     Args:
         tau_ext: (T, n) until the alarm [N m].
-        period: between samples [s].
+        period: time between samples [s].
         window: its length [s].
         gap: [s].
 

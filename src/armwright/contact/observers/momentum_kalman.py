@@ -92,8 +92,8 @@ def momentum_kalman_observer(
 
     Args:
         torque_walk: standard deviation of tau_ext after one second of wandering [N m/√s], > 0, scalar or (n,).
-        momentum_noise: of the measured M q̇ [N m s], > 0; velocity noise times a typical diagonal of M.
-        torque_noise: of torque and model within a tick [N m], ≥ 0.
+        momentum_noise: error of the measured M q̇ [N m s], > 0; velocity noise times a typical diagonal of M.
+        torque_noise: error of torque and model within a tick [N m], ≥ 0.
         rate: control ticks per second, for which the gain is computed.
         friction: the robot's own (True), none, or a function of q̇.
     """

@@ -38,9 +38,9 @@ def source(
     Args:
         program: the traced function.
         target: one of `TARGETS`.
-        name: of the generated function; the program's own if omitted.
+        name: name of the generated function; the program's own if omitted.
         outputs: names of the outputs; the program's own if omitted (one named as the function itself becomes ``out``).
-        options: of the target, for example ``digits`` of "latex".
+        options: options of the target, for example ``digits`` of "latex".
 
     Code for machines is written in the cheaper of two forms, as traced or with angles merged (`cheapest`).
 
@@ -67,8 +67,8 @@ def sources(
     Args:
         programs: the functions.
         target: c, matlab, numpy, jax or sympy; llvm for one function.
-        name: of the file, without its ending.
-        prefix: that the names of the functions have in common.
+        name: name of the file, without its ending.
+        prefix: prefix that the names of the functions have in common.
         values: scalar inputs that C passes by value.
 
     Raises:

@@ -36,7 +36,7 @@ class GridMap:
         felt: (shape) how often a contact was put into each cell.
         swept: (shape) how often the tool passed through each cell without contact.
         ring: count the outermost cells as blocked, as the planner of 000 does.
-        radius: of the tool [m]; `blocked` inflates by it.
+        radius: radius of the tool [m]; `blocked` inflates by it.
         rule: which cells count as blocked, "felt" or "belief", see `blocked`; planners go by it.
     """
 

@@ -85,7 +85,7 @@ def stability(
     them (as its equation has it): 3.0 is about |λ_min| of the latter, while uniqueness needs λ_max.
 
     Args:
-        shape: of the grid.
+        shape: shape of the grid.
         hood: the links.
         self_link: also link every cell with itself (adds 1 to every eigenvalue).
 

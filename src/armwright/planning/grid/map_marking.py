@@ -74,7 +74,7 @@ def back_off(where: GridMap, cell: ArrayLike, velocity: ArrayLike) -> Cell | Non
     Args:
         where: the map, the contact already marked.
         cell: where the arm is.
-        velocity: of the tool (3,), base frame.
+        velocity: velocity of the tool (3,), base frame.
 
     >>> cell = back_off(where, (3, 4), velocity=[0.1, 0.0, 0.0])
     """

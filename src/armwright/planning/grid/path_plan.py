@@ -36,7 +36,7 @@ class PathPlan:
         planner: its name.
         message: one sentence for a person.
         shortest: cost of a shortest path where the planner knows it, else NaN.
-        sweeps: of a network until it was at rest; 0 for others.
+        sweeps: sweeps of a network until it was at rest; 0 for others.
         field: potential per cell (natural logarithm of the activity for networks, cost to go for searches), NaN where
             blocked; None if the planner has none.
     """

@@ -94,7 +94,7 @@ def rrt_connect(
         upper: (n,).
         step: longest edge of the trees, Euclidean [rad].
         resolution: largest joint change between two tests along a motion [rad].
-        seed: of the random numbers; same seed, same path.
+        seed: seed of the random numbers; same seed, same path.
         iterations: samples before it gives up.
         shortcuts: attempts to shorten the path afterwards.
         proof: test of straight motions in place of sampling, e.g. `WholeArm.free_until`, which proves them free between

@@ -196,7 +196,7 @@ def read_bag(path: str | Path, topic: str | None = None, *, robot: Robot | None 
 
     Args:
         path: the file; chunks may be packed with zstd or lz4.
-        topic: of ``sensor_msgs/JointState``; "/joint_states", or the only one, by default.
+        topic: topic of ``sensor_msgs/JointState``; "/joint_states", or the only one, by default.
         robot: the arm. Its joints are picked out by name; without it the joints of the first message are.
 
     Returns:

@@ -82,7 +82,7 @@ def plot(
             list of these, one below the other.
         path: where to save it as well (.png, .pdf, .svg, ...).
         title: above the figure; none by default, as in a paper.
-        width: of the figure [inch].
+        width: width of the figure [inch].
         together: all components in one panel, or one panel each; by default one each where there are limits or
             references to compare with.
 

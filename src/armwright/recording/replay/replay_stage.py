@@ -64,7 +64,7 @@ class Growing:
         points: (m, 3) [m], base frame.
         times: (s,) [s]. shown: for each of them the indices of the places that are known from then on.
         size: edges (3,) [m] of the box at each place, along the columns of `rotation` (R_base_cell); None for balls.
-        radius: of the ball at each place [m].
+        radius: radius of the ball at each place [m].
     """
 
     name: str
@@ -125,7 +125,7 @@ def stage_of(recording: Recording, world: Sequence[Shape] = (), *, title: str = 
     Args:
         recording: with its robot and the signal ``q``; ``force`` and ``force_felt`` [N] become arrows at the tool.
         world: what stands around the arm.
-        title: of the page; the robot's name by default.
+        title: title of the page; the robot's name by default.
     """
     if not can_show(recording):
         raise InputError("replay: the recording needs its robot and finite joint coordinates `q` of shape (T, n)")

@@ -37,7 +37,7 @@ def with_includes(root: XmlNode, folders: Sequence[Path]) -> None:
     """Replace every <include> below `root` by the content of its file, in place.
 
     Args:
-        root: of the model.
+        root: root element of the model.
         folders: where included files may lie; the first is the model's own, from which paths count. Empty for a text.
     """
     allowed = [folder.resolve() for folder in folders]
@@ -105,7 +105,7 @@ def read_mjcf(
         tip: body or site that becomes the tool; joints off the chain to it are locked, with a warning. Default: the
             site "tool" if there is one, else the leaf moved by most joints.
         package_roots: further folders in which included files may lie, in addition to the file's own.
-        name: of the robot; the model's own if omitted.
+        name: name of the robot; the model's own if omitted.
 
     Returns:
         The arm, its coordinates in MuJoCo's order.

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 class ChainParts(TypedDict, total=False):
     """Keywords of `from_dh`, `from_mdh` and `from_screws`; what is omitted is massless, unlimited, frictionless, ideal.
 
-    name: of the arm; "arm" if omitted.
+    name: name of the arm; "arm" if omitted.
     masses: (n,) [kg].
     coms: (n, 3) centres of mass [m], in link frames (screws: in base coordinates at q = 0).
     inertias: (n, 3, 3) about the centres of mass [kg m²], in link axes (screws: in base axes at q = 0).
-    joint_names: of the n joints; "joint_1", … if omitted.
-    body_names: of the n links; "link_1", … if omitted.
+    joint_names: names of the n joints; "joint_1", … if omitted.
+    body_names: names of the n links; "link_1", … if omitted.
     limits: one `Limits` or (lower, upper) per joint.
     friction: one `Friction` per joint.
     actuators: motors and gears.

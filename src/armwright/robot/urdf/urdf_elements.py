@@ -104,7 +104,7 @@ def implausible(
     Sizes are judged as `armwright check` judges them (`armwright.robot.check`), its errors only.
 
     Args:
-        mass: of the link, in link axes.
+        mass: mass of the link, in link axes.
         joint: a point of the joint's axis in the link frame [m].
         axis: direction of the link's revolute joint; None for a prismatic or fixed one.
         ends: points of the joints that the link carries [m].
@@ -176,7 +176,7 @@ def find_reference(node: XmlNode, reference: str, folder: Path | None, package_r
     Args:
         node: element that carries the reference, for messages.
         reference: ``package://name/path``, ``file://path`` or a relative path.
-        folder: of the description; None if it came as a text.
+        folder: folder of the description; None if it came as a text.
         package_roots: folders that hold packages.
     """
     check_reference(node, reference, package_roots)

@@ -64,7 +64,7 @@ def read_urdf(
         cut: cut out the chain to `tip` also without `base`, from the root: joints off it are locked at 0 (or the
             limit nearest to it) and their mass stays, with a warning.
         package_roots: folders in which mesh references may lie; meshes themselves are never opened.
-        name: of the robot; the file's own if omitted.
+        name: name of the robot; the file's own if omitted.
         called: what messages call the document, if it is a text.
 
     Returns:
