@@ -211,6 +211,8 @@ def adaptation_rates(
     """Return rates Γ (m,) = rate · (size of the parameter)², so that parameters of different units learn alike.
 
     The size is the parameter's own value, but at least a tenth of the largest of its kind (mass, moment, inertia, …).
+
+    >>> law = adaptive(robot, k=20.0, lam=10.0, gamma=adaptation_rates(robot, 0.5))
     """
     parameters = parameters_of(robot, form, friction)
     values, kinds = np.abs(parameters.true(robot)), parameters.kinds

@@ -255,7 +255,10 @@ def storage(
     ref: Reference,
     memory: Mapping[str, Any] | None = None,
 ) -> float:
-    """Evaluate the law's Lyapunov or storage function on floats; arguments as in `evaluate_law`."""
+    """Evaluate the law's Lyapunov or storage function on floats; arguments as in `evaluate_law`.
+
+    >>> storage(pd(100.0, 20.0), robot, 0.0, q, qd, ref)  # [J]
+    """
     return float(run_storage(law, *_instant(law, arm, {"t": t, "q": q, "qd": qd}, ref, memory)))
 
 

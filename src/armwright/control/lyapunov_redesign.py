@@ -101,6 +101,8 @@ def acceleration_mismatch(
         qd: velocities (..., n).
         a: commanded accelerations (..., n).
         friction: whether the law cancels friction; the actual arm always has it.
+
+    >>> rho = np.linalg.norm(acceleration_mismatch(robot, robot.with_payload(2.0), q, qd, qdd))
     """
     tau = inverse_dynamics(nominal, q, qd, a, friction=friction)
     return forward_dynamics(actual, q, qd, tau) - np.asarray(a, dtype=np.float64)

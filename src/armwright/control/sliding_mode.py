@@ -83,6 +83,8 @@ def torque_mismatch(
         qd_r: reference velocities (..., n).
         qdd_r: reference accelerations (..., n).
         friction: whether friction counts.
+
+    >>> rho = np.abs(torque_mismatch(robot, robot.with_payload(2.0), q, qd, qd, qdd))
     """
 
     def torque(robot: Robot) -> Traced:

@@ -65,7 +65,10 @@ Runner = Callable[[list[Any], list[Any], int], int]
 
 
 def threads() -> int:
-    """Return the threads used for large batches: `set_threads`, else $ARMWRIGHT_THREADS, else the cores we may use."""
+    """Return the threads used for large batches: `set_threads`, else $ARMWRIGHT_THREADS, else the cores we may use.
+
+    >>> threads()  # the cores of this process, unless set
+    """
     if _threads:
         return _threads
     if given := os.environ.get("ARMWRIGHT_THREADS", ""):

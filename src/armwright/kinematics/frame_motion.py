@@ -220,6 +220,9 @@ def analytic_jacobian(robot: Robot, q: ArrayLike, euler: str = "zyz", frame: Fra
 def analytic_jacobian_dot(
     robot: Robot, q: ArrayLike, qd: ArrayLike, euler: str = "zyz", frame: FrameLike = None
 ) -> Array:
-    """Return the exact time derivative of `analytic_jacobian`, (..., 6, n): Xdd = J_a qdd + J̇_a qd (004 eq. 2.35)."""
+    """Return the exact time derivative of `analytic_jacobian`, (..., 6, n): Xdd = J_a qdd + J̇_a qd (004 eq. 2.35).
+
+    >>> analytic_jacobian(robot, q) @ qdd + analytic_jacobian_dot(robot, q, qd) @ qd
+    """
     k = kernel(robot, euler_jacobian_dot, name="analytic_jacobian_dot", **_options(robot, frame, euler))
     return _regular(k(q, qd), euler)

@@ -95,7 +95,10 @@ def manipulability(robot: Robot, q: ArrayLike, part: Part = "linear", frame: Fra
 
 @names_culprit
 def smallest_singular_value(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Array:
-    """Return the smallest singular value of the geometric Jacobian, (...,) for q of shape (..., n)."""
+    """Return the smallest singular value of the geometric Jacobian, (...,) for q of shape (..., n).
+
+    >>> smallest_singular_value(robot, q)  # 0 at a singularity
+    """
     return np.asarray(np.linalg.svd(jacobian(robot, q, frame), compute_uv=False).min(axis=-1, initial=np.inf))
 
 

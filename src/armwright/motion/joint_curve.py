@@ -145,6 +145,9 @@ def along(
 
     Raises:
         PathError: out of reach, singular, outside the joint limits, or a jump to another branch.
+
+    >>> path = join([segment_of(line(aw.fk(robot, q), aw.fk(robot, q + 0.1)))], [])
+    >>> along(robot, path, q, np.eye(4)).motion
     """
     if not closed_form(robot):
         raise NotSupportedError(

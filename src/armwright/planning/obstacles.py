@@ -131,7 +131,10 @@ SEAM = 1e-9  # [m] from an obstacle that counts as touching: rounding must not o
 
 @names_culprit
 def contact_capsules(robot: Robot, parts: Sequence[LinkCapsule] | None = None) -> LinkCapsules:
-    """Return the capsules of the contact model (its defaults for `robot`, or `parts`) as plain arrays."""
+    """Return the capsules of the contact model (its defaults for `robot`, or `parts`) as plain arrays.
+
+    >>> WholeArm(robot, floor(-0.2), capsules=contact_capsules(robot, link_capsules(robot, 0.05)))
+    """
     chosen = link_capsules(robot) if parts is None else parts
     m = len(chosen)
     a, b = (np.array([getattr(p, end) for p in chosen], dtype=np.float64).reshape(m, 3) for end in ("start", "end"))

@@ -85,6 +85,8 @@ def euler_rate_matrix(angles: Traced, sequence: str = "zyz") -> Traced:
 
     Columns are the three axes of rotation as they stand. For "zyz" this is the matrix that belongs to 004 eq. 2.2,
     [[0, −sφ, cφ sθ], [0, cφ, sφ sθ], [1, 0, cθ]]; the printed (2.33) has φ and ψ interchanged.
+
+    >>> omega = euler_rate_matrix([0.1, 0.2, 0.3], "zyx") @ [1.0, 0.0, 0.0]  # about z: [0, 0, 1]
     """
     i, j, k = _axes(sequence)
     first = _TURNS[i](angles[0])
@@ -92,7 +94,10 @@ def euler_rate_matrix(angles: Traced, sequence: str = "zyz") -> Traced:
 
 
 def euler_rate_inverse(angles: Traced, sequence: str = "zyz") -> Traced:
-    """B⁻¹ (3, 3): angle rates from ω in the base frame. Raises `InputError` on floats where the set is degenerate."""
+    """B⁻¹ (3, 3): angle rates from ω in the base frame. Raises `InputError` on floats where the set is degenerate.
+
+    >>> rates = euler_rate_inverse([0.1, 0.2, 0.3], "zyx") @ [0.0, 0.0, 1.0]
+    """
     B = euler_rate_matrix(angles, sequence)
     u, v, w = B[:, 0], B[:, 1], B[:, 2]
     determinant = determinant3(B)
@@ -110,6 +115,9 @@ def rotation_from_rpy(rpy: Traced) -> Traced:
 
 
 def rpy_from_rotation(R: Traced) -> EulerAngles:
-    """Roll, pitch, yaw (fixed x, y, z, as in URDF) of a rotation (3, 3); at pitch ±π/2 yaw is chosen 0."""
+    """Roll, pitch, yaw (fixed x, y, z, as in URDF) of a rotation (3, 3); at pitch ±π/2 yaw is chosen 0.
+
+    >>> rpy_from_rotation(rot_z(0.5)).angles  # [0, 0, 0.5]
+    """
     angles, degenerate = euler_from_rotation(R, "zyx")
     return EulerAngles(np.array([angles[2], angles[1], angles[0]]), degenerate)

@@ -41,12 +41,19 @@ def pose(R: Traced, p: Traced) -> Traced:
 
 
 def translation(p: Traced) -> Traced:
-    """Pose (4, 4) of a pure displacement p (3,) [m]."""
+    """Pose (4, 4) of a pure displacement p (3,) [m].
+
+    >>> translation([0.0, 0.0, 0.1]) @ [0.0, 0.0, 0.0, 1.0]
+    array([0. , 0. , 0.1, 1. ])
+    """
     return pose(np.eye(3), p)
 
 
 def rotation_pose(R: Traced) -> Traced:
-    """Pose (4, 4) of a pure rotation (3, 3)."""
+    """Pose (4, 4) of a pure rotation (3, 3).
+
+    >>> rotation_pose(np.eye(3))  # the identity (4, 4)
+    """
     return pose(R, np.zeros(3))
 
 

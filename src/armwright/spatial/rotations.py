@@ -21,13 +21,19 @@ SMALL_ANGLE_SQUARED = 0.25
 
 
 def rot_x(angle: Traced) -> Traced:
-    """Rotation by `angle` about x, (3, 3)."""
+    """Rotation by `angle` about x, (3, 3).
+
+    >>> rot_x(np.pi / 2) @ [0.0, 1.0, 0.0]  # [0, 0, 1]
+    """
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
 def rot_y(angle: Traced) -> Traced:
-    """Rotation by `angle` about y, (3, 3)."""
+    """Rotation by `angle` about y, (3, 3).
+
+    >>> rot_y(np.pi / 2) @ [0.0, 0.0, 1.0]  # [1, 0, 0]
+    """
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
@@ -51,7 +57,11 @@ def skew(v: Traced) -> Traced:
 
 
 def unskew(S: Traced) -> Traced:
-    """Vector (3,) of the skew part of a 3×3 matrix; ``unskew(skew(v)) == v``."""
+    """Vector (3,) of the skew part of a 3×3 matrix; ``unskew(skew(v)) == v``.
+
+    >>> unskew(skew(np.array([1.0, 2.0, 3.0])))
+    array([1., 2., 3.])
+    """
     return 0.5 * np.array([S[2, 1] - S[1, 2], S[0, 2] - S[2, 0], S[1, 0] - S[0, 1]])
 
 
@@ -104,7 +114,10 @@ _A, _B, _C = _inverse_factorials(1), _inverse_factorials(2), _inverse_factorials
 
 
 def turn_coefficients(angle_squared: Traced) -> Turn:
-    """Coefficients of exp on SO(3) and SE(3) as functions of φ², accurate to rounding at every angle."""
+    """Coefficients of exp on SO(3) and SE(3) as functions of φ², accurate to rounding at every angle.
+
+    >>> turn_coefficients(0.0)  # 1, 1/2, 1/6
+    """
     small = angle_squared < SMALL_ANGLE_SQUARED
     safe = np.where(small, 1.0, angle_squared)
     angle = np.sqrt(safe)

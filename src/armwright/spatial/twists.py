@@ -24,28 +24,42 @@ def _blocks(upper_left: Traced, upper_right: Traced, lower_left: Traced, lower_r
 
 
 def adjoint(T: Traced) -> Traced:
-    """Ad(T_a_b) (6, 6): twist in b to twist in a, [[R, p̂R], [0, R]] (002 §3.4)."""
+    """Ad(T_a_b) (6, 6): twist in b to twist in a, [[R, p̂R], [0, R]] (002 §3.4).
+
+    >>> adjoint(translation([0.0, 0.0, 1.0])) @ [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    array([0., 1., 0., 1., 0., 0.])
+    """
     T = matrix_of(T)
     R, p = T[:3, :3], T[:3, 3]
     return _blocks(R, skew(p) @ R, np.zeros((3, 3)), R)
 
 
 def adjoint_inverse(T: Traced) -> Traced:
-    """Ad(T_a_b)⁻¹ = Ad(T_b_a) (6, 6): [[Rᵀ, −Rᵀp̂], [0, Rᵀ]] (002 §3.4)."""
+    """Ad(T_a_b)⁻¹ = Ad(T_b_a) (6, 6): [[Rᵀ, −Rᵀp̂], [0, Rᵀ]] (002 §3.4).
+
+    >>> adjoint_inverse(T_base_tool) @ twist  # the twist in tool axes
+    """
     T = matrix_of(T)
     Rt, p = T[:3, :3].T, T[:3, 3]
     return _blocks(Rt, -(Rt @ skew(p)), np.zeros((3, 3)), Rt)
 
 
 def coadjoint(T: Traced) -> Traced:
-    """Ad(T_a_b)⁻ᵀ (6, 6): wrench in b to wrench in a, [[R, 0], [p̂R, R]]."""
+    """Ad(T_a_b)⁻ᵀ (6, 6): wrench in b to wrench in a, [[R, 0], [p̂R, R]].
+
+    >>> coadjoint(T_base_tool) @ wrench  # as transform_wrench(T_base_tool, wrench)
+    """
     T = matrix_of(T)
     R, p = T[:3, :3], T[:3, 3]
     return _blocks(R, np.zeros((3, 3)), skew(p) @ R, R)
 
 
 def transform_twist(T: Traced, twist: Traced) -> Traced:
-    """Twist (6,) of one motion, from frame b to frame a of ``T = T_a_b``, without building the 6×6."""
+    """Twist (6,) of one motion, from frame b to frame a of ``T = T_a_b``, without building the 6×6.
+
+    >>> transform_twist(translation([0.0, 0.0, 1.0]), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    array([0., 1., 0., 1., 0., 0.])
+    """
     T = matrix_of(T)
     R, p = T[:3, :3], T[:3, 3]
     w = R @ twist[3:]
@@ -76,7 +90,10 @@ def force_cross_matrix(V: Traced) -> Traced:
 
 
 def lie_bracket(V: Traced, U: Traced) -> Traced:
-    """[V, U] = (w_V×v_U − w_U×v_V, w_V×w_U) (6,) (002 §3.6): rate of a twist U that is carried along by motion V."""
+    """[V, U] = (w_V×v_U − w_U×v_V, w_V×w_U) (6,) (002 §3.6): rate of a twist U that is carried along by motion V.
+
+    >>> lie_bracket(V, U)  # equals motion_cross_matrix(V) @ U
+    """
     return np.concatenate([np.cross(V[3:], U[:3]) + np.cross(V[:3], U[3:]), np.cross(V[3:], U[3:])])
 
 
@@ -84,7 +101,10 @@ motion_cross = lie_bracket
 
 
 def force_cross(V: Traced, F: Traced) -> Traced:
-    """Rate (6,) of a wrench F that is carried along by motion V: (w×f, v×f + w×n)."""
+    """Rate (6,) of a wrench F that is carried along by motion V: (w×f, v×f + w×n).
+
+    >>> force_cross(V, F)  # equals force_cross_matrix(V) @ F
+    """
     return np.concatenate([np.cross(V[3:], F[:3]), np.cross(V[:3], F[:3]) + np.cross(V[3:], F[3:])])
 
 
@@ -115,7 +135,11 @@ def screw(point: Traced, direction: Traced, pitch: Traced = 0.0) -> Traced:
 
 
 def slide(direction: Traced) -> Traced:
-    """Unit twist ξ = [v; 0] (6,) of a translation along the unit `direction` (3,): a prismatic joint."""
+    """Unit twist ξ = [v; 0] (6,) of a translation along the unit `direction` (3,): a prismatic joint.
+
+    >>> slide([0.0, 0.0, 1.0])
+    array([0., 0., 1., 0., 0., 0.])
+    """
     return np.concatenate([np.asarray(direction), np.zeros(3)])
 
 

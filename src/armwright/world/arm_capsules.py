@@ -178,7 +178,10 @@ def beyond_tool(robot: Robot, capsules: Sequence[LinkCapsule] | None = None) -> 
 
 @names_culprit
 def tool_point(robot: Robot, radius: float = 0.0) -> LinkCapsule:
-    """Return the tool point alone as a capsule without length: a ball of `radius` [m] on the tool's link."""
+    """Return the tool point alone as a capsule without length: a ball of `radius` [m] on the tool's link.
+
+    >>> contact_wrench(robot, world, capsules=(tool_point(robot, 0.02),))  # only the tool touches
+    """
     if robot.tip < 0:
         raise InputError(f"robot {robot.name!r} has no moving link that carries the tool")
     p = vector(robot.T_tip_tool[:3, 3], "tool point")

@@ -77,7 +77,11 @@ def signed_distance(shape: Shape, point: Traced) -> Traced:
 
 
 def normal(shape: Shape, point: Traced) -> Traced:
-    """Return the outward unit normal (3,) of `shape` at `point` (3,)."""
+    """Return the outward unit normal (3,) of `shape` at `point` (3,).
+
+    >>> normal(Sphere(name="ball", centre=(0.0, 0.0, 0.0), radius=0.1), np.array([0.3, 0.0, 0.0]))
+    array([1., 0., 0.])
+    """
     return distance_and_normal(shape, point)[1]
 
 

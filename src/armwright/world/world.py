@@ -225,6 +225,8 @@ def check_base(world: World, robot: Robot, capsules: tuple[LinkCapsule, ...] | N
 
     Raises:
         InputError: naming the shape and how deep it reaches.
+
+    >>> check_base(load_world("shelf"), robot)  # silent: nothing overlaps
     """
     parts = link_capsules(robot) if capsules is None else capsules
     T = fk_all(robot, np.zeros(robot.n)) if robot.n else np.zeros((0, 4, 4))

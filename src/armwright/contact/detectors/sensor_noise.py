@@ -73,7 +73,10 @@ def _rounded(x: Array, step: Traced) -> Array:
 
 @names_culprit
 def noise_floor(observer: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLike, **sensors: Traced) -> Array:
-    """Return the standard deviation (n,) [N m] of ``tau_ext`` from sensor noise alone at q; options as `standstill`."""
+    """Return the standard deviation (n,) [N m] of ``tau_ext`` from sensor noise alone at q; options as `standstill`.
+
+    >>> noise_floor(momentum_observer(50.0), robot, q, rate=1000.0, velocity_noise=0.001)  # [N m]
+    """
     values = standstill(observer, robot, q, **sensors)["tau_ext"]
     return np.asarray(values[len(values) // 5 :].std(axis=0))
 
@@ -86,6 +89,8 @@ def check_above_noise(
 
     Raises:
         InputError: the detector fires on an arm at rest: its thresholds lie below the noise floor.
+
+    >>> check_above_noise(momentum_observer(50.0), joint_detector(5.0), robot, q, rate=1000.0, velocity_noise=0.001)
     """
     chain = as_chain([*((observer,) if isinstance(observer, Monitor) else observer), detector])
     highest = 0.0

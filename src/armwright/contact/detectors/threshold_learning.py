@@ -277,6 +277,8 @@ def learn_thresholds(
         rate: false alarms per hour of motion like this one that are allowed [1/h].
         confidence: probability that they are not exceeded; little motion needs high thresholds.
         margin: factor ≥ 1 on the envelope in place of the one that follows from `rate`.
+
+    >>> detector = learn_thresholds(tau_ext, ref, 0.001, robot).detector()  # tau_ext (B, T, n)
     """
     if not (dt > 0.0 and rate > 0.0 and 0.5 <= confidence < 1.0):
         raise InputError(

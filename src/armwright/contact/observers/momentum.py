@@ -55,7 +55,10 @@ class Momentum(NamedTuple):
 
 
 def generalised_momentum(arm: Robot | Tree, q: Traced, qd: Traced) -> Momentum:
-    """Return p = M(q) q̇ (rotors included) and Cᵀq̇ = ½ ∂(q̇ᵀM q̇)/∂q, both (n,), at q and qd (n,). See the module text."""
+    """Return p = M(q) q̇ (rotors included) and Cᵀq̇ = ½ ∂(q̇ᵀM q̇)/∂q, both (n,), at q and qd (n,). See the module text.
+
+    >>> generalised_momentum(robot, q, qd).p  # equals aw.mass_matrix(robot, q) @ qd
+    """
     tree = as_tree(arm)
     st = steps(tree, q)
     rates = spread(tree, qd)

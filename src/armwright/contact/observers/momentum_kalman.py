@@ -96,6 +96,8 @@ def momentum_kalman_observer(
         torque_noise: error of torque and model within a tick [N m], ≥ 0.
         rate: control ticks per second, for which the gain is computed.
         friction: the robot's own (True), none, or a function of q̇.
+
+    >>> observer = momentum_kalman_observer(torque_walk=50.0, momentum_noise=0.01, rate=1000.0)
     """
     walk, noise, torque = np.broadcast_arrays(
         checked(torque_walk, "torque_walk", positive=True),
