@@ -38,7 +38,7 @@ SAME = 1e-6
 WANDER = 0.1
 """[rad] that a polish may move: branches are farther apart unless the arm is nearly singular, errors are smaller."""
 USABLE_GAUGE = 1e-6
-"""Distance from the double roots [-] below which a posture does not determine the constant; the best one is used."""
+"""Distance from the double roots [-] below which even the best posture does not determine the constant."""
 # where axes 2, 3, 4, 6 of a UR arm are parallel, joint 6 is free as long as joints 2, 3, 4 reach: tried around the seed
 TRIALS = np.array([sign * k * np.pi / 24.0 for k in range(1, 25) for sign in (1.0, -1.0)])
 

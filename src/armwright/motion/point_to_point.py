@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 ROUNDING = 1e-12
-"""Durations [s] below this are rounding of a sum: 1 ps, 5000 units in the last place of a second."""
+"""Durations [s], and shares of a duration, below this are rounding: 1 ps, 5000 units in the last place of a second."""
 
 
 def cubic_coefficients(h: float | Array, q0: Array, q1: Array, qd0: Array, qd1: Array) -> Array:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 RESTING = 0.02
 """Speed [rad/s] below which a joint counts as at rest."""
 UNDECIDED = 0.2
-"""Time constant [s] with which a joint at rest forgets on which side of its friction it stopped."""
+"""Rest [s] after which a joint forgets on which side of its friction it stopped, and the time constant of that."""
 
 
 def gear_output(tau: Traced, qd: Traced, h: Traced, coefficients: Any) -> Traced:
