@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which argument was wrong: looked for only after a call has failed, so that good calls cost nothing.
+"""Errors that name the wrong argument: it is looked for only after a call has failed, so that good calls cost nothing.
 
-`names_culprit` wraps a public function. Where something inside it stumbles (a `TypeError`, an `AttributeError`, …), the
-arguments are held against the function's annotations, and the first that does not fit is named in an `InputError`. An
+`names_culprit` wraps a public function. Where something inside it fails (a `TypeError`, an `AttributeError`, …), the
+arguments are compared with the function's annotations, and the first that does not fit is named in an `InputError`. An
 error that no argument explains is passed on as it is: it may come from a user's own function, or be a fault of ours.
 """
 
@@ -34,7 +34,7 @@ _MANY = {"Sequence", "Iterable", "Collection", "tuple", "list", "set"}
 
 
 def names_culprit(function: Callable[P, R]) -> Callable[P, R]:
-    """Return the function with raw errors replaced by an `InputError` that names the wrong argument, if one is."""
+    """Return the function with raw errors replaced by an `InputError` that names the wrong argument, if any."""
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -54,7 +54,7 @@ def names_culprit(function: Callable[P, R]) -> Callable[P, R]:
 def _in_own_name(
     function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any], error: InputError
 ) -> None:
-    """Let an error about an argument that was passed on, ``inner: q …``, speak of the function that the user called.
+    """Rewrite an error about an argument that was passed on, ``inner: q …``, to name the function that the user called.
 
     Where a user's function was given, an error of a public function may be about a call in there, and stays as it is.
     """
@@ -72,7 +72,7 @@ def _in_own_name(
 
 
 def blame(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any], error: BaseException) -> None:
-    """Raise `InputError` for the first argument that is not what the annotations of `function` ask for, if one is."""
+    """Raise `InputError` for the first argument that does not fit the annotations of `function`, if there is one."""
     try:
         given = inspect.signature(function).bind(*args, **kwargs).arguments
     except TypeError:
@@ -94,7 +94,7 @@ def _is_array(function: Callable[..., Any], label: str) -> bool:
 
 
 def _is_from_here(error: BaseException) -> bool:
-    """Whether no function of the user's was on the way to where the error arose."""
+    """Return whether no function of the user was called on the way to the error."""
     step = error.__traceback__
     while step is not None:
         if step.tb_frame.f_globals.get("__name__", "").split(".")[0] not in ("armwright", "numpy", "scipy"):
@@ -205,7 +205,7 @@ def _is_numeric(value: Any) -> bool:
 
 
 def _is_named(value: Any, name: str) -> bool:
-    """Whether a value is of the class, union or choice of texts that goes by this name in the library."""
+    """Return whether a value is of the class, union or choice of texts that has this name in the library."""
     if any(kind.__name__ == name for kind in type(value).__mro__):
         return True
     found = next((vars(m)[name] for key, m in list(sys.modules.items()) if _ours(key) and name in vars(m)), None)

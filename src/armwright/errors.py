@@ -65,10 +65,10 @@ class CompileError(ArmwrightError, RuntimeError):
 
 
 class SimulationError(ArmwrightError, RuntimeError):
-    """A simulation cannot be run, or stopped; `recording` holds what was recorded until then, if anything."""
+    """A simulation cannot be run, or has stopped; `recording` holds what was recorded until then, if anything."""
 
     def __init__(self, message: str, recording: object = None) -> None:
-        """Keep what was recorded."""
+        """Compose the error; `recording` stays available as an attribute."""
         self.recording = recording
         super().__init__(message)
 

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C at a good moment: what must not stop half-way is finished first, then the interrupt is delivered.
+"""Files that users name: opened safely, written by whole pieces, and finished before an interrupt is delivered.
 
-Files that users name: only regular ones of a stated size are opened; a pipe or a device may block or never end.
-
-Refusals are `OSError`, as the system's own are: every reader turns both into its error with the place and the rule.
-
-A file that only ever grows by whole pieces: a piece that cannot be written completely is taken back.
-
-Where files are written before they take their names: a folder of one's own beside them.
+Reading: `open_regular` and `read_regular` take regular files of a stated size only; a pipe or a device may block or
+never end. Refusals are `OSError`, as the system's own are: every reader turns both into its error with the place and
+the rule. Writing: `SafeFile` grows by whole pieces and takes back a piece that it could not write completely.
+`draft_folder` is where a file is written before it takes its name. `Uninterrupted` lets Ctrl-C wait until then.
 """
 
 from __future__ import annotations
@@ -47,7 +44,7 @@ def open_regular(path: Path, most: int) -> BinaryIO:
     _check(os.stat(path), path, most)  # before opening, which some devices notice
     handle = os.open(path, _FLAGS)
     try:
-        _check(os.fstat(handle), path, most)  # and after it: the name may mean something else by now
+        _check(os.fstat(handle), path, most)  # and after it: the name may belong to another file by now
         return os.fdopen(handle, "rb")
     except BaseException:
         os.close(handle)
@@ -125,13 +122,13 @@ class SafeFile:
         return file
 
     def sync(self) -> None:
-        """Have the system put everything on the disk."""
+        """Ask the system to put everything on the disk."""
         with contextlib.suppress(OSError):  # pipes and /dev/full cannot
             os.fsync(self._file.fileno())
         self._synced = time.monotonic()
 
     def mapped(self) -> mmap.mmap:
-        """Return the content of a `fresh` file, whatever its name means by now."""
+        """Return the content of a `fresh` file, even if its name belongs to another file by now."""
         return mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def is_at(self, path: Path) -> bool:
@@ -159,7 +156,7 @@ class SafeFile:
 
 @contextmanager
 def draft_folder(target: Path) -> Iterator[Path]:
-    """Make a folder beside `target` for the time being: new, of a name nobody can foresee, open to this user alone.
+    """Make a temporary folder next to `target`: new, with a name nobody can foresee, open to this user alone.
 
     So no other thread or process writes the same draft, and nobody can put a link in its place. It is on the target's
     file system, so that what was written there can take the target's name at once.
@@ -169,7 +166,7 @@ def draft_folder(target: Path) -> Iterator[Path]:
 
 
 class Uninterrupted:
-    """A context in which Ctrl-C (SIGINT) waits; leaving it delivers what came, to whatever handler there was before.
+    """A context in which Ctrl-C (SIGINT) waits; leaving it passes the interrupt to the handler that was there before.
 
     Pressing a second time does not wait: the disk may hang. Outside the main thread, where Python delivers no signals,
     and where SIGINT is ignored or handled outside Python, nothing is changed.
@@ -185,7 +182,7 @@ class Uninterrupted:
         if threading.current_thread() is threading.main_thread():
             handler = signal.getsignal(signal.SIGINT)
             if callable(handler):
-                self._handler = handler  # before ours is there, which needs it
+                self._handler = handler  # set before our handler is installed, which needs it
                 signal.signal(signal.SIGINT, self._note)
         return self
 

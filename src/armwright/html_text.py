@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What notebooks show for our objects: a line and a small table, every text escaped."""
+"""HTML that notebooks show for the library's objects: a line and a small table, every text escaped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_ROWS = 12
 
 
 def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return HTML of a line and a table under it; of more than `MOST_ROWS` rows the rest is counted."""
+    """Return HTML of a line and a table under it; rows beyond `MOST_ROWS` are only counted."""
     cells = [[escape(str(cell)) for cell in row] for row in rows]
     more = len(cells) - MOST_ROWS
     lines = [_row("th", [escape(name) for name in columns]), *(_row("td", row) for row in cells[:MOST_ROWS])]

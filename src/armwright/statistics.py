@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intervals for counts and medians: exact Poisson, Wilson, bootstrap.
+"""Confidence intervals of counts, shares, rates, medians and quantiles: exact where possible, else by bootstrap.
 
-Counts and quantiles with what they are worth: exact binomial and Poisson limits, bootstrap intervals.
+Counts per exposure have Poisson limits (Garwood), shares Wilson's or the exact binomial (Clopper–Pearson) limits,
+medians and quantiles bootstrap percentiles.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ class Estimate(NamedTuple):
 
 
 def poisson_rate(count: int, exposure: float, confidence: float = 0.95) -> Estimate:
-    """Events per unit of exposure with the exact (Garwood) interval."""
+    """Return events per unit of exposure with the exact (Garwood) interval.
+
+    >>> poisson_rate(3, 10.0).value
+    0.3
+    """
     from scipy.special import gammaincinv  # imported here: a tenth of a second that few calls need
 
     if exposure <= 0.0 or count < 0:
@@ -39,7 +44,7 @@ def poisson_rate(count: int, exposure: float, confidence: float = 0.95) -> Estim
 
 
 def proportion(count: int, total: int, confidence: float = 0.95) -> Estimate:
-    """A share with Wilson's interval; (NaN, 0, 1) of nothing."""
+    """Return count/total with Wilson's interval; (NaN, 0, 1) if `total` is 0."""
     from scipy.special import ndtri  # imported here: a tenth of a second that few calls need
 
     if total == 0:
@@ -53,7 +58,7 @@ def proportion(count: int, total: int, confidence: float = 0.95) -> Estimate:
 
 
 def median(values: ArrayLike, confidence: float = 0.95, *, resamples: int = 500, seed: int = 0) -> Estimate:
-    """Median with its bootstrap percentile interval; infinite values (events that never came) count; NaN of nothing."""
+    """Return the median with its bootstrap interval; infinite values (events that never came) count; NaN if empty."""
     x = np.sort(np.asarray(values, dtype=np.float64).ravel())
     if x.size == 0:
         return Estimate(float("nan"), float("nan"), float("nan"))
@@ -67,7 +72,7 @@ def median(values: ArrayLike, confidence: float = 0.95, *, resamples: int = 500,
 
 
 class Interval(NamedTuple):
-    """A figure and its limits at 95 %."""
+    """A value and its confidence limits."""
 
     value: float
     low: float
@@ -75,7 +80,11 @@ class Interval(NamedTuple):
 
 
 def share(hits: int, trials: int, confidence: float = 0.95) -> Interval:
-    """Return hits/trials with the exact (Clopper–Pearson) interval; nothing is known of no trials."""
+    """Return hits/trials with the exact (Clopper–Pearson) interval; (NaN, 0, 1) without trials.
+
+    >>> share(9, 10).value
+    0.9
+    """
     if not 0 <= hits <= trials:
         raise InputError(f"hits must be between 0 and trials, got {hits} of {trials}")
     if trials == 0:
@@ -87,7 +96,7 @@ def share(hits: int, trials: int, confidence: float = 0.95) -> Interval:
 
 
 def rate(events: int, exposure: float, confidence: float = 0.95) -> Interval:
-    """Return events per unit of exposure with the exact Poisson interval; none seen has an upper limit all the same."""
+    """Return events per unit of exposure with the exact Poisson interval; its upper end is above 0 for 0 events too."""
     if events < 0 or not exposure > 0.0:
         raise InputError(f"events must be ≥ 0 and exposure > 0, got {events} in {exposure}")
     tail = (1.0 - confidence) / 2.0 if events else 1.0 - confidence
@@ -96,13 +105,13 @@ def rate(events: int, exposure: float, confidence: float = 0.95) -> Interval:
 
 
 def quantile(values: Array, q: float, *, samples: int = 2000, seed: int = 0, confidence: float = 0.95) -> Interval:
-    """Return the q-quantile with a bootstrap interval; NaNs (nothing happened) are left out."""
+    """Return the q-quantile of `values` with a bootstrap interval; NaNs (nothing happened) are left out."""
     kept = np.asarray(values, dtype=np.float64)
     kept = kept[np.isfinite(kept)]
     if len(kept) == 0:
         return Interval(math.nan, math.nan, math.nan)
     ordered, n = np.sort(kept), len(kept)
-    below, part = divmod(q * (n - 1), 1.0)  # the quantile lies between two neighbours in order, as NumPy has it
+    below, part = divmod(q * (n - 1), 1.0)  # the quantile lies between two neighbours in order, as in NumPy
     k = int(below) + 1
     # Drawing n of n values again, the k-th smallest draw is value number n·U₍ₖ₎, and U₍ₖ₎ of n uniform numbers is beta
     # distributed; the next one lies a beta-distributed share of the rest above. So no resample has to be drawn.

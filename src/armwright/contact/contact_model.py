@@ -43,8 +43,8 @@ FADE = 1e-4
 """Depth over which damping fades in, δ_0 [m], so that the force does not jump when contact begins: a tenth of what a
 tool moves in a millisecond at 1 m/s; a surface of 1e5 N/m carries 10 N there."""
 SLIP_SPEED = 0.01
-"""Sliding speed at which friction reaches 71 % of its full value, v_s [m/s]: slow beside motions of 0.1 m/s and more.
-A smaller one makes the slope μF/v_s steeper, and asks for shorter steps."""
+"""Sliding speed at which friction reaches 71 % of its full value, v_s [m/s]: slow next to motions of 0.1 m/s and more.
+A smaller one makes the slope μF/v_s steeper, and needs shorter steps."""
 ROUNDING = 1e-15
 """Coordinates of capsules [m] below this are rounding of frames; as zeros they leave the compiled code."""
 
@@ -58,7 +58,7 @@ class Pair:
     covers: tuple[Cover, ...] = ()
 
     def at(self, x: Traced) -> tuple[Any, Any]:
-        """Signed distance [m] and outward normal (3,) of the shape at x (3,)."""
+        """Return signed distance [m] and outward normal (3,) of the shape at x (3,)."""
         if self.covers:
             return covered_distance(cast("Box", self.shape), x, self.covers)
         return distance_and_normal(self.shape, x)
@@ -78,7 +78,7 @@ class Touch(NamedTuple):
 
 
 def reachable(robot: Robot, capsule: LinkCapsule, shape: Shape) -> bool:
-    """Whether a capsule could ever touch a shape: False if the shape lies beyond the arm stretched up to that link."""
+    """Return whether a capsule could ever touch a shape: False if it lies beyond the arm stretched up to that link."""
     tree = robot.tree
     path = tree.ancestors(capsule.body)
     if not all(tree.revolute[i] for i in path):
@@ -159,7 +159,7 @@ def _touch(pair: Pair, x: Traced, twist: tuple[Any, Any], slip_speed: float) -> 
 def touches(
     arm: Robot | Tree, q: Traced, qd: Traced, pairs: Sequence[Pair], slip_speed: float = SLIP_SPEED
 ) -> list[tuple[Pair, Touch]]:
-    """Return every possible contact at one state, in the order of `pairs` (two a half-space: both ends of the capsule).
+    """Return every possible contact at one state, in the order of `pairs` (two per half-space: both ends of a capsule).
 
     Args:
         arm: robot or tree.
@@ -217,7 +217,7 @@ def contact_wrench(
     Args:
         robot: the arm, whose geometry decides which pairs can ever touch.
         world: what it can touch. Meshes work on floats only; a compiled loop needs their `bounding_box`.
-        capsules: of the links; `link_capsules(robot)` by default.
+        capsules: capsules of the links; `link_capsules(robot)` by default.
         slip_speed: sliding speed at which friction reaches 71 % of its full value [m/s]. Smaller is sharper and
             stiffer: the step must stay below about 2.5 m v_s/(μ F_n), with m the mass felt at the contact.
 
@@ -226,6 +226,8 @@ def contact_wrench(
 
     Raises:
         InputError: a shape overlaps the robot's base.
+
+    >>> run = aw.simulate(robot, computed_torque(225.0, 30.0), path, wrench=contact_wrench(robot, world))
     """
     if not (np.isfinite(slip_speed) and slip_speed > 0.0):
         raise InputError(f"contact_wrench: slip_speed must be positive, got {slip_speed}")
@@ -245,5 +247,5 @@ def contact_wrench(
 
 
 def has_mesh(world: World) -> bool:
-    """Whether some shape is a mesh, which compiled functions cannot hold."""
+    """Return whether some shape is a mesh, which compiled functions cannot hold."""
     return any(isinstance(shape, Mesh) for shape in world.shapes)

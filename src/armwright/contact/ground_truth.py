@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ground truth: which link touches which shape, where, how deep and with what force, over a whole recording."""
+"""Ground truth of contacts: which link touches which shape, where, how deep, with what force, over a recording."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ class ContactReport:
 
     @property
     def touching(self) -> NDArray[np.bool_]:
-        """(steps,) whether anything touches at each state."""
+        """Return (steps,) whether anything touches at each state."""
         out = np.zeros(self.steps, dtype=bool)
         out[self.step] = True
         return out
 
     @property
     def total_force(self) -> Array:
-        """(steps, 3) sum of the contact forces on the arm, base axes [N]."""
+        """Return (steps, 3) the sum of the contact forces on the arm, base axes [N]."""
         out = np.zeros((self.steps, 3))
         np.add.at(out, self.step, self.force)
         return out
@@ -134,8 +134,10 @@ def contact_report(
         world: the shapes; meshes take part (through coal), state by state.
         q: joint coordinates (..., n); leading axes are flattened into `step`.
         qd: joint velocities, same shape; at rest if omitted.
-        capsules: of the links; `link_capsules(robot)` by default.
+        capsules: capsules of the links; `link_capsules(robot)` by default.
         slip_speed: as in `contact_wrench` [m/s].
+
+    >>> contact_report(robot, world, run["q"]).pairs()  # who touched what
     """
     positions, speeds = _states(robot, q, qd)
     smooth, meshes = _split(contact_pairs(robot, world, capsules))
@@ -189,6 +191,8 @@ def clearance(robot: Robot, world: World, q: ArrayLike, *, capsules: Sequence[Li
     """Return the smallest distance (...) [m] between the arm and the world at q (..., n); negative: it penetrates.
 
     Infinite where nothing is within reach.
+
+    >>> clearance(robot, world, q)  # [m]
     """
     positions, _ = _states(robot, q, None)
     smooth, meshes = _split(contact_pairs(robot, world, capsules))

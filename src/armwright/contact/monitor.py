@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a monitor is: a pure NumPy function of one control tick that watches the arm: an observer or a detector.
+"""A monitor: a pure NumPy function of one control tick that watches the arm, such as an observer or a detector.
 
 The function names what it wants and is given just that. Signals are
 
@@ -53,7 +53,7 @@ class Monitor(TickFunction):
         gains: scalars or arrays, constants of the compiled loop.
         memory: initial values. A scalar stands for one value per joint and is stretched to (n,); other shapes are kept
             (a single flag is written ``[0.0]``).
-        outputs: names of what the function returns beside its memory, such as ``("tau_ext",)``.
+        outputs: names of what the function returns in addition to its memory, such as ``("tau_ext",)``.
         doc: equations and claim.
     """
 
@@ -76,7 +76,7 @@ class Monitor(TickFunction):
 
     @property
     def wants(self) -> tuple[str, ...]:
-        """Signals and outputs of earlier monitors that the function cannot do without."""
+        """Signals and outputs of earlier monitors that the function needs."""
         own = {*self.gains, *self.memory}
         parameters = inspect.signature(self.function).parameters.items()
         return tuple(label for label, p in parameters if label not in own and p.default is p.empty)
@@ -106,7 +106,7 @@ def as_chain(monitors: Monitor | Sequence[Monitor]) -> tuple[Monitor, ...]:
 
 
 def labels(chain: Sequence[Monitor]) -> dict[tuple[int, str], str]:
-    """Name under which output o of monitor k is recorded, by (k, o): o, or "monitor.o" where several share it."""
+    """Return the recorded name of output o of monitor k, by (k, o): o, or "monitor.o" where several share it."""
     every = [output for monitor in chain for output in monitor.outputs]
     return {
         (k, output): output if every.count(output) == 1 else f"{monitor.name}.{output}"
@@ -181,6 +181,9 @@ def evaluate_monitor(
 
     Returns:
         (outputs by recorded name, memory for the next call).
+
+    >>> signals = {"t": 0.0, "dt": 0.001, "q": q, "qd": qd, "tau": tau}
+    >>> outputs, memory = evaluate_monitor(momentum_observer(50.0), robot, signals)
     """
     chain = as_chain(monitors)
     n = as_tree(arm).n
@@ -197,6 +200,9 @@ def evaluate_monitor(
 
 @names_culprit
 def with_gains(monitor: Monitor, **gains: Any) -> Monitor:
-    """Return the monitor with some gains changed."""
+    """Return the monitor with some gains changed.
+
+    >>> slower = with_gains(momentum_observer(50.0), gain=20.0)
+    """
     refuse_unknown(monitor, "gain", gains, monitor.gains)
     return replace(monitor, gains={**monitor.gains, **gains})

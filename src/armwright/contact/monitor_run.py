@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Monitors beside a live arm: samples in as they come, outputs out, the same numbers as `run_monitors` bit for bit.
+"""Monitors run on samples: on recorded arrays at once, or next to a live arm as samples come, with the same numbers.
 
-Monitors applied to recorded arrays, by one compiled loop over ticks and SIMD lanes over runs.
+`run_monitors` applies monitors to recordings by one compiled loop over ticks, with SIMD lanes over runs.
+`MonitorStream` takes the next samples and returns their outputs, equal to those of `run_monitors` bit for bit.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from armwright.types import Array, Traced
 
 CHUNK = 20_000_000
-"""Numbers handed to the loop at once: 160 MB, whatever the length of the recording."""
+"""Numbers passed to the loop at once: 160 MB, whatever the length of the recording."""
 _REFERENCES = ("q_ref", "qd_ref", "qdd_ref")
 
 
@@ -48,7 +49,7 @@ def run_monitors(
     *,
     keep: Sequence[str] | None = None,
 ) -> dict[str, Array]:
-    """Apply monitors to recorded motion, tick by tick, as they would have run beside the controller.
+    """Apply monitors to recorded motion, tick by tick, as they would have run with the controller.
 
     Args:
         monitors: one, or several in order (observer before detector).
@@ -62,6 +63,9 @@ def run_monitors(
 
     Returns:
         Outputs by name, (T, …) or (B, T, …).
+
+    >>> monitors = [momentum_observer(50.0), joint_detector(5.0)]
+    >>> run_monitors(monitors, robot, run.time, run["q"], run["qd"], run["tau"])["alarm"]
     """
     chain = as_chain(monitors)
     n = robot.n

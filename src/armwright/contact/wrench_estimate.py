@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wrench at the tool from external joint torques, with what can and cannot be known of it.
+"""The wrench at the tool from external joint torques, and which directions of it can be known.
 
 tau_ext = JᵀF. The singular values of J say how well each direction of F is seen: near a singularity one tends to zero,
 and the plain inverse F̂ = J⁻ᵀ tau_ext (000 §3.7) explodes. Here directions seen worse than `rcond` times the best are
 left out of the estimate and reported, those near that limit are damped, and the residual tells what no tool wrench
-explains (a contact elsewhere on the arm). Moments are weighed by a length so that newtons and newton metres compare.
+explains (a contact elsewhere on the arm). Moments are divided by a length so that newtons and newton metres compare.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ RCOND = 0.005
 """Share of the best seen direction below which one is not seen: an error of 0.1 N m would become 40 N where the best
 lever is `LENGTH`."""
 LOST = 1e-14
-"""Share of the largest singular value that is rounding, so that the condition is infinite: 50 units of it."""
+"""Share of the largest singular value that is rounding, so that the condition is infinite: 50 units of rounding."""
 DAMPING = 0.02
-"""Of the least squares [m]: forces with levers of 0.2 m and more come out within 1 %, and 1 N m gives 25 N at most."""
+"""Damping of the least squares [m]: forces with levers ≥ 0.2 m come out within 1 %, and 1 N m gives 25 N at most."""
 
 
 class WrenchEstimate(NamedTuple):
@@ -82,6 +82,8 @@ def tool_wrench(
         force_only: take the moment for zero: a point contact at the tool. Better conditioned, three unknowns.
         rcond: directions with a singular value below rcond·largest are dropped; up to three times that, damped.
         length: [m] weighs moments against forces.
+
+    >>> tool_wrench(robot, q, tau_ext, force_only=True).wrench[:3]  # [N]
     """
     if not (0.0 < rcond < 1.0 and length > 0.0):
         raise InputError(f"tool wrench: need 0 < rcond < 1 and length > 0, got {rcond} and {length}")
@@ -153,8 +155,10 @@ def wrench_observer(*, force_only: bool = True, damping: float = DAMPING, length
 
     Args:
         force_only: the force alone, moment taken for zero; otherwise [f; n].
-        damping: of the least squares [m]; bounds the estimate near singularities by ‖tau_ext‖/(2 damping).
+        damping: damping of the least squares [m]; bounds the estimate near singularities by ‖tau_ext‖/(2 damping).
         length: [m] weighs moments against forces.
+
+    >>> monitors = [momentum_observer(50.0), wrench_observer()]
     """
     if not (damping > 0.0 and length > 0.0 and np.isfinite(damping + length)):
         raise InputError(f"wrench observer: damping and length must be positive, got {damping} and {length}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors to torques: one file a control law, each a constructor that returns a `Law`."""
+"""Control laws, from errors to torques: each a constructor that returns a `Law`, most in a file of their own."""
 
 from armwright.control.adaptive import adaptation_rates, adaptive, adaptive_parameters
 from armwright.control.computed_torque import computed_torque
@@ -40,7 +40,7 @@ LAWS = {
     "sliding_mode": sliding_mode,
     "adaptive": adaptive,
 }
-"""The laws by name; `adaptive` wants the robot as its first argument, the others gains alone."""
+"""The laws by name; `adaptive` takes the robot as its first argument, the others only gains."""
 
 __all__ = [
     "LAWS",

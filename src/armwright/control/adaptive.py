@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adaptive control after Slotine and Li: the arm learns its inertial parameters while it tracks (002 §8).
 
-Which parameters an adaptive law estimates, and the regressor that belongs to them.
+`Parameters` chooses which parameters are estimated and gives the regressor that belongs to them; `adaptive` is the law;
+`adaptive_parameters` and `adaptation_rates` give first estimates and rates.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ class Parameters:
     """A choice of parameters π.
 
     Attributes:
-        columns: of the full regressor (n, 10 nb) that are used. regrouping: (len(columns), 10 nb), π = regrouping @
+        columns: used columns of the full regressor (n, 10 nb). regrouping: (len(columns), 10 nb), π = regrouping @
             (10 nb values).
         friction: "known", "adapt" or "none".
-        names: of the parameters. kinds: "m", "h", "I", "viscous" or "coulomb", one per parameter.
+        names: names of the parameters. kinds: "m", "h", "I", "viscous" or "coulomb", one per parameter.
     """
 
     columns: NDArray[np.intp]
@@ -139,11 +140,13 @@ def adaptive(
         gamma: adaptation rates Γ > 0, scalar or (m,), in units of the parameters squared over those of V;
             `adaptation_rates` gives rates in proportion.
         form: "links", ten parameters per body, or "base", the combinations that torques can show (fewer states).
-        friction: "known" (the model's is cancelled at q̇), "adapt" (viscous and Coulomb coefficients a joint join
+        friction: "known" (the model's is cancelled at q̇), "adapt" (viscous and Coulomb coefficients per joint join
             π), or "none".
         start: first estimate (m,), see `adaptive_parameters`.
         lower: smallest values allowed, scalar or (m,).
         upper: largest values allowed, scalar or (m,).
+
+    >>> law = adaptive(robot, k=20.0, lam=10.0, gamma=adaptation_rates(robot, 1.0))
     """
     parameters = parameters_of(robot, form, friction)
     m = parameters.size
@@ -193,7 +196,10 @@ def adaptive(
 
 @names_culprit
 def adaptive_parameters(robot: Robot, *, form: str = "links", friction: str = "known") -> dict[str, float]:
-    """Names and values of the parameters that `adaptive` estimates, in its order, as `robot` has them."""
+    """Return names and values of the parameters that `adaptive` estimates, in its order, for `robot`.
+
+    >>> adaptive_parameters(robot)["shoulder.m"]
+    """
     parameters = parameters_of(robot, form, friction)
     return dict(zip(parameters.names, parameters.true(robot).tolist(), strict=True))
 
@@ -202,9 +208,11 @@ def adaptive_parameters(robot: Robot, *, form: str = "links", friction: str = "k
 def adaptation_rates(
     robot: Robot, rate: float = 1.0, *, form: str = "links", friction: str = "known"
 ) -> NDArray[np.float64]:
-    """Rates Γ (m,) in proportion: rate · (size of the parameter)², so that parameters of different units learn alike.
+    """Return rates Γ (m,) = rate · (size of the parameter)², so that parameters of different units learn alike.
 
     The size is the parameter's own value, but at least a tenth of the largest of its kind (mass, moment, inertia, …).
+
+    >>> law = adaptive(robot, k=20.0, lam=10.0, gamma=adaptation_rates(robot, 0.5))
     """
     parameters = parameters_of(robot, form, friction)
     values, kinds = np.abs(parameters.true(robot)), parameters.kinds

@@ -43,6 +43,8 @@ def computed_torque(kp: ArrayLike, kd: ArrayLike, *, friction: bool = True) -> L
         kd: K_1 ≥ 0 [1/s], scalar or (n,).
         friction: whether the model's friction at q̇ is cancelled too. Coulomb friction then switches with the measured
             velocity; turn it off where that is noisy.
+
+    >>> run = aw.simulate(robot, computed_torque(kp=225.0, kd=30.0), path)
     """
 
     def computed(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced) -> Traced:

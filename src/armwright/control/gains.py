@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gains by natural frequency and damping, and how slowly a loop may be sampled.
+"""Gains from natural frequency and damping, and the largest period at which a loop may be sampled.
 
 A digital controller holds its torque for a period h. Around rest at q the arm is linear, ẍ = A x + B τ with x =
 (δq, δq̇), and the law is τ = K x at the samples; over one period the state is multiplied by Φ(h) + Γ(h) K, where Φ
@@ -45,6 +45,8 @@ def frequency_gains(w: ArrayLike, zeta: ArrayLike = 1.0) -> Gains:
     Args:
         w: natural frequency [rad/s], scalar or (n,).
         zeta: damping ratio, scalar or (n,).
+
+    >>> law = computed_torque(*frequency_gains(15.0))  # kp = 225, kd = 30, critically damped
     """
     w, zeta = gain(w, "w", positive=True), gain(zeta, "zeta")
     return Gains(w**2, 2.0 * zeta * w)
@@ -56,6 +58,8 @@ def inertia_gains(robot: Robot, q: ArrayLike, w: ArrayLike, zeta: ArrayLike = 1.
 
     The diagonal of M(q) scales `frequency_gains`: kp = M_ii w², kd = 2ζ M_ii w. Elsewhere the frequency differs as
     M_ii does.
+
+    >>> law = pd(*inertia_gains(robot, q, w=15.0))
     """
     M = np.diag(mass_matrix(robot, q))
     kp, kd = frequency_gains(w, zeta)
@@ -86,6 +90,8 @@ def linearise(
         q: pose (n,).
         model: the controller's model, the arm itself if omitted.
         t: time [s] for laws that depend on it.
+
+    >>> loop_poles(linearise(robot, computed_torque(225.0, 30.0), q))
     """
     law, n, still = as_law(law), robot.n, np.zeros(robot.n)
     q = np.array(q, dtype=np.float64)
@@ -99,14 +105,21 @@ def linearise(
 
 @names_culprit
 def loop_poles(loop: Linear) -> NDArray[np.complex128]:
-    """Poles (2n,) [1/s] of the continuous loop, the fastest first (003: −8690 1/s; 002 §5.2: −22,700 1/s)."""
+    """Poles (2n,) [1/s] of the continuous loop, the fastest first (003: −8690 1/s; 002 §5.2: −22,700 1/s).
+
+    >>> loop_poles(linearise(robot, computed_torque(225.0, 30.0), q))  # twelve at −15 1/s
+    """
     poles = np.linalg.eigvals(loop.A + loop.B @ loop.K)
     return np.asarray(poles[np.argsort(-np.abs(poles))], dtype=np.complex128)
 
 
 @names_culprit
 def hold_radius(loop: Linear, dt: float) -> float:
-    """Spectral radius of one period dt [s] of the loop with the torque held; stable below 1."""
+    """Spectral radius of one period dt [s] of the loop with the torque held; stable below 1.
+
+    >>> hold_radius(linearise(robot, computed_torque(225.0, 30.0), q), 0.001) < 1.0
+    True
+    """
     from scipy.linalg import expm  # half a second of import that few calls need
 
     size, inputs = loop.B.shape
@@ -121,6 +134,8 @@ def loop_hold_limit(loop: Linear) -> float:
     """Largest period [s] below which the held loop is stable: 0 if it never is, inf if it always is.
 
     Scans upward from a hundredth of the fastest time constant to the first crossing, then bisects.
+
+    >>> loop_hold_limit(linearise(robot, computed_torque(225.0, 30.0), q))  # [s]
     """
     if not loop.K.any():
         return np.inf
@@ -151,13 +166,18 @@ def hold_limit(robot: Robot, q: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> floa
         q: pose (n,); the limit differs from pose to pose.
         kp: stiffness [N m/rad], scalar or (n,).
         kd: damping [N m s/rad], scalar or (n,).
+
+    >>> hold_limit(robot, q, kp=400.0, kd=40.0)  # [s]
     """
     return loop_hold_limit(linearise(robot, pd_gravity(kp, kd), q))
 
 
 @names_culprit
 def spectral_radius(robot: Robot, q: ArrayLike, kp: ArrayLike, kd: ArrayLike, dt: float) -> float:
-    """Factor a period dt [s] by which errors of held PD + gravity grow, at rest at q (n,) (003: 7.0 at 1 ms)."""
+    """Factor per period dt [s] by which errors of held PD + gravity grow, at rest at q (n,) (003: 7.0 at 1 ms).
+
+    >>> spectral_radius(robot.with_rotors(0.1), q, kp=400.0, kd=40.0, dt=0.001)  # stable below 1
+    """
     if not dt > 0.0:
         raise InputError(f"dt: the sampling period must be > 0, got {dt}")
     return hold_radius(linearise(robot, pd_gravity(kp, kd), q), dt)

@@ -76,6 +76,8 @@ def impedance(
         threshold: singular value of J below which J⁺ is damped (with `inertia`).
         singular_damping: size of that damping at the singularity.
         friction: whether the model's friction at q̇ is cancelled.
+
+    >>> law = impedance(stiffness=[500.0] * 3 + [50.0] * 3, damping=[100.0] * 3 + [10.0] * 3)
     """
     fixed = None if goal is None else rigid(goal, "goal")
     gains = {"stiffness": gain(stiffness, "stiffness", size=6), "damping": gain(damping, "damping", size=6)}

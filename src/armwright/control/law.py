@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a control law is: a pure NumPy function of one instant, its gains, its memory and its storage function.
+"""A control law: a pure NumPy function of one instant, its gains, its memory and its storage function.
 
 The function names what it wants and is given just that. Signals are
 
@@ -9,12 +9,11 @@ The function names what it wants and is given just that. Signals are
 
 every other parameter is a gain or a piece of memory. It returns tau (n,), or (tau, {memory name: new value}).
 Written with NumPy alone and without branches on values it runs on floats here and is traced into the compiled loop
-elsewhere.
+elsewhere. `law_kernel` compiles a law by itself: for a controller outside the simulation, for derivatives, and to look
+at its equations.
 
     def my_law(q, qd, ref, kp): return kp * (ref.q - q) - 20.0 * qd
     law = as_law(my_law, kp=100.0)
-
-A law compiled by itself: for a controller outside the simulation, for derivatives, and to look at its equations.
 """
 
 from __future__ import annotations
@@ -117,6 +116,8 @@ def as_law(
         storage: Lyapunov or storage function.
         **gains: values of the function's further parameters; parameters with a default may be left out, they stay
         constants.
+
+    >>> law = as_law(lambda q, qd, ref, kp: kp * (ref.q - q) - 20.0 * qd, name="mine", kp=100.0)
     """
     if isinstance(law, Law):
         if not (name or memory or storage or gains):
@@ -143,7 +144,7 @@ def check_gains(law: Law, n: int, *, batch: int | None = None) -> dict[str, Arra
     Args:
         law: the law.
         n: number of joints.
-        batch: number of simulations for which gains of shape (B, n) are meant; None where only one is.
+        batch: number of simulations B for which gains of shape (B, n) are meant; None for a single simulation.
 
     Raises:
         InputError: for a gain that is neither a scalar nor (n,) (nor, with `batch`, (B, n) or (B, 1)).
@@ -181,7 +182,7 @@ def run(law: Law, signals: Mapping[str, Any], gains: Mapping[str, Any], memory: 
 
 
 def run_storage(law: Law, signals: Mapping[str, Any], gains: Mapping[str, Any], memory: Mapping[str, Any]) -> Traced:
-    """Storage function of the law (scalar), on floats or on symbols; arguments as in `run`."""
+    """Return the law's storage function (scalar), on floats or on symbols; arguments as in `run`."""
     if law.storage is None:
         raise InputError(f"{law.title} has no storage function")
     return call_by_name(law.storage, {**signals, **gains, **memory}, law.title)
@@ -237,6 +238,8 @@ def evaluate_law(
 
     Returns:
         (tau (n,), memory for the next call).
+
+    >>> tau, _ = evaluate_law(pd(100.0, 20.0), robot, 0.0, q, qd, ref)
     """
     law = as_law(law)
     return run(law, *_instant(law, arm, {"t": t, "q": q, "qd": qd, "dt": dt, "wrench": wrench}, ref, memory))
@@ -252,7 +255,10 @@ def storage(
     ref: Reference,
     memory: Mapping[str, Any] | None = None,
 ) -> float:
-    """Evaluate the law's Lyapunov or storage function on floats; arguments as in `evaluate_law`."""
+    """Evaluate the law's Lyapunov or storage function on floats; arguments as in `evaluate_law`.
+
+    >>> storage(pd(100.0, 20.0), robot, 0.0, q, qd, ref)  # [J]
+    """
     return float(run_storage(law, *_instant(law, arm, {"t": t, "q": q, "qd": qd}, ref, memory)))
 
 
@@ -269,6 +275,8 @@ def law_kernel(law: Law | Callable[..., Any], robot: Robot, *, dt: float | None 
     Returns:
         Kernel (t, q, qd, q_ref, qd_ref, qdd_ref, [wrench,] memory…) → tau, or (tau, new memory…) in the order of
         ``law.memory``; batch axes broadcast.
+
+    >>> kernel = law_kernel(pd(100.0, 20.0), robot)  # (t, q, qd, q_ref, qd_ref, qdd_ref) → tau
     """
     law = as_law(law)
     gains, memory = check_gains(law, robot.n), initial_memory(law, robot.n)

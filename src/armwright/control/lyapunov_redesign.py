@@ -55,6 +55,8 @@ def lyapunov_redesign(
         growth: γ ≥ 0 [1/s²]: the bound used is ρ + γ‖(q̃, q̃̇·1 s)‖, for errors of the model that grow with the
             state; scalar.
         friction: whether the model's friction at q̇ is cancelled.
+
+    >>> law = lyapunov_redesign(kp=100.0, kd=20.0, rho=5.0, epsilon=0.01)
     """
 
     def robust(
@@ -99,6 +101,8 @@ def acceleration_mismatch(
         qd: velocities (..., n).
         a: commanded accelerations (..., n).
         friction: whether the law cancels friction; the actual arm always has it.
+
+    >>> rho = np.linalg.norm(acceleration_mismatch(robot, robot.with_payload(2.0), q, qd, qdd))
     """
     tau = inverse_dynamics(nominal, q, qd, a, friction=friction)
     return forward_dynamics(actual, q, qd, tau) - np.asarray(a, dtype=np.float64)

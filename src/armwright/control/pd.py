@@ -45,5 +45,7 @@ def pd(kp: ArrayLike, kd: ArrayLike) -> Law:
     Args:
         kp: stiffness ≥ 0 [N m/rad], scalar or (n,).
         kd: damping ≥ 0 [N m s/rad], scalar or (n,).
+
+    >>> run = aw.simulate(robot.with_rotors(0.1), pd(kp=400.0, kd=40.0), path)
     """
     return Law("PD", pd_torque, {"kp": gain(kp, "kp"), "kd": gain(kd, "kd")}, storage=pd_storage, doc=pd.__doc__ or "")

@@ -52,6 +52,8 @@ def pd_gravity(kp: ArrayLike, kd: ArrayLike, *, at: str = "measured") -> Law:
         kp: stiffness ≥ 0 [N m/rad], scalar or (n,).
         kd: damping ≥ 0 [N m s/rad], scalar or (n,).
         at: where gravity is computed, "measured" or "reference".
+
+    >>> run = aw.simulate(robot.with_rotors(0.1), pd_gravity(kp=400.0, kd=40.0), path)
     """
     gains = {"kp": gain(kp, "kp"), "kd": gain(kd, "kd")}
     doc = pd_gravity.__doc__ or ""

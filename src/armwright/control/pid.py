@@ -63,6 +63,8 @@ def pid(
         anti_windup: "conditional", "back-calculation" or "none".
         tracking_time: > 0 [s], scalar or (n,), for "back-calculation"; not below the control period.
         gravity: whether g(q) of the model is added.
+
+    >>> run = aw.simulate(robot.with_rotors(0.1), pid(kp=400.0, ki=100.0, kd=40.0, limit=150.0), path)
     """
     choice(anti_windup, "anti_windup", ANTI_WINDUP)
     gains = {"kp": gain(kp, "kp"), "ki": gain(ki, "ki"), "kd": gain(kd, "kd")}

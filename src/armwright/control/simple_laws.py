@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Feed-forward of the reference's own torque, with PD around it (003 §9, the control ladder).
+"""The simplest laws: zero torque, viscous damping, and the reference's own torque with PD around it.
 
-No torque at all: the arm moves by itself (002 §5.1, the open-loop runs).
-
-Viscous damping with a gain that changes in time: the drop test of 000 (§4.4).
+`zero`: the arm moves by itself (002 §5.1, the open-loop runs). `damping`: the gain may change in time, as in the drop
+test of 000 (§4.4). `feedforward`: the model is evaluated on the reference alone (003 §9, the control ladder).
 """
 
 from __future__ import annotations
@@ -44,6 +43,8 @@ def zero() -> Law:
     """Zero torque: tau = 0.
 
     Storage: the mechanical energy V = ½q̇ᵀMq̇ + P. Claim: V̇ = −q̇·friction; constant without friction.
+
+    >>> run = aw.simulate(robot, zero(), duration=1.0)  # the arm falls
     """
     return Law("zero torque", zero_torque, storage=mechanical_energy, doc=zero.__doc__ or "")
 
@@ -86,6 +87,8 @@ def damping(k: ArrayLike | Callable[[Any], Any] | tuple[ArrayLike, ArrayLike] = 
         k: K [N m s/rad]: a constant, scalar or (n,); or a function of t, scalar or (n,), written with NumPy (`np.where`
             for choices, so that it can be traced); or a pair (times (m,), values (m,) or (m, n)) that is
             interpolated linearly and held outside. The drop test of 000 if omitted.
+
+    >>> run = aw.simulate(robot.with_rotors(0.1), damping(2.0), duration=1.0)
     """
     doc = damping.__doc__ or ""
     if isinstance(k, tuple) and len(k) == 2 and np.ndim(k[0]) == 1:
@@ -123,6 +126,8 @@ def feedforward(kp: ArrayLike, kd: ArrayLike, *, friction: bool = True) -> Law:
         kp: stiffness ≥ 0 [N m/rad], scalar or (n,).
         kd: damping ≥ 0 [N m s/rad], scalar or (n,).
         friction: whether the model's friction at q̇_d is fed forward.
+
+    >>> run = aw.simulate(robot.with_rotors(0.1), feedforward(kp=400.0, kd=40.0), path)
     """
 
     def function(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced) -> Traced:

@@ -43,6 +43,8 @@ def sliding_mode(k: ArrayLike, lam: ArrayLike, rho: ArrayLike, epsilon: ArrayLik
         rho: ρ ≥ 0 [N m], scalar or (n,).
         epsilon: ε > 0 [rad/s], scalar or (n,).
         friction: whether the model's friction at q̇ is cancelled.
+
+    >>> law = sliding_mode(k=20.0, lam=10.0, rho=5.0, epsilon=0.1)
     """
 
     def slide(
@@ -81,6 +83,8 @@ def torque_mismatch(
         qd_r: reference velocities (..., n).
         qdd_r: reference accelerations (..., n).
         friction: whether friction counts.
+
+    >>> rho = np.abs(torque_mismatch(robot, robot.with_payload(2.0), q, qd, qd, qdd))
     """
 
     def torque(robot: Robot) -> Traced:

@@ -66,6 +66,8 @@ def task_space(
         threshold: singular value of J [m and 1 mixed] below which damping sets in.
         damping: its size at the singularity itself.
         friction: whether the model's friction at q̇ is cancelled.
+
+    >>> law = task_space(kp=225.0, kd=30.0)
     """
     choice(orientation, "orientation", (ROTATION_VECTOR, *EULER_SETS))
     rows = list(axes)

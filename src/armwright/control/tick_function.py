@@ -2,9 +2,8 @@
 """What a control law and a monitor have in common: a pure NumPy function of one control tick, its gains, its memory.
 
 The function names what it wants and is given just that (`armwright.graph.by_name`): signals, gains and memory. Written
-with NumPy alone and without branches on values it runs on floats and is traced into the compiled loop.
-
-Checks of what the constructors of the laws are given.
+with NumPy alone and without branches on values it runs on floats and is traced into the compiled loop. `gain` and
+`choice` check what the constructors of laws are given.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class TickFunction(Rebuilt):
 
     Attributes:
         name: for messages and recordings.
-        function: of signals, gains and memory, by name.
+        function: function of signals, gains and memory, by name.
         gains: constants by name.
         memory: initial values by name. A scalar stands for one value per joint and is stretched to (n,)
             (`initial_memory`); other shapes are kept.
@@ -97,7 +96,7 @@ class TickFunction(Rebuilt):
 
     @property
     def title(self) -> str:
-        """What it is called in messages."""
+        """How messages call it."""
         return f"{self.kind} {self.name!r}"
 
     def functions(self) -> tuple[Callable[..., Traced], ...]:
@@ -105,7 +104,7 @@ class TickFunction(Rebuilt):
         return (self.function,)
 
     def further_names(self) -> tuple[str, ...]:
-        """Names that it gives besides gains and memory."""
+        """Names that it provides in addition to gains and memory."""
         return ()
 
     def __repr__(self) -> str:
@@ -154,14 +153,14 @@ def new_memory(part: TickFunction, memory: Mapping[str, Traced], kept: Mapping[s
 
 
 def refuse_unknown(part: TickFunction, what: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    """Raise `InputError` if `given` names something that `known`, its gains or its memory, does not have."""
+    """Raise `InputError` if `given` names something that is not in `known` (its gains or its memory)."""
     strange = sorted(set(given) - set(known))
     if strange:
         raise InputError(f"{part.title}: no {what} {', '.join(strange)}; it has {', '.join(known) or 'none'}")
 
 
 def locked(value: Any) -> Traced:
-    """Return a view that cannot be written to: what is measured is nobody's to change."""
+    """Return a view that cannot be written to: nobody may change what was measured."""
     if isinstance(value, Reference):
         return Reference(*(locked(part) for part in value))
     if isinstance(value, np.ndarray) and value.flags.writeable:

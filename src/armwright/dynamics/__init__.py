@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forces and accelerations: one file per formulation, what they share in `terms`, what users call in `api`.
+"""Forces and accelerations: one file per formulation, what they share in `terms`, what users call in `public`.
 
 The names below are of two kinds. Compiled, with batches: `inverse_dynamics`, `forward_dynamics`, `mass_matrix`, … .
-Plain functions of one configuration, to read beside their document, to compile or to call on floats: `rnea`, `crba`,
+Plain functions of one configuration, to read next to their document, to compile or to call on floats: `rnea`, `crba`,
 `aba`, `mrnea`, and the ``…_inverse`` and ``…_forward`` of the other formulations in their files.
 """
 

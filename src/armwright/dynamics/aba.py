@@ -199,6 +199,8 @@ def aba(
 
     Raises:
         NotSupportedError: for mimic joints; CRBA takes them.
+
+    >>> qdd = aba(robot, q, qd, tau)
     """
     tree = as_tree(arm)
     if not is_plain(tree):

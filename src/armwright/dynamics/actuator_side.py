@@ -48,7 +48,7 @@ class Motors(NamedTuple):
 
     @staticmethod
     def of(actuators: Actuators, friction: Traced = 1.0) -> Motors:
-        """Take them from a sheet; `friction` multiplies both kinds of friction."""
+        """Take them from a sheet's actuators; `friction` multiplies both kinds of friction."""
         return Motors(
             actuators.gear, actuators.rotor_inertia, friction * actuators.viscous, friction * actuators.load_friction
         )
@@ -74,11 +74,11 @@ class ActuatorSide(NamedTuple):
 
 
 Side = Callable[[Motors, Any, Any, Any, Any, float], ActuatorSide]
-"""How H (n, n), u′, q̇, q̈ (n,) and Δt become an `ActuatorSide`; q̈ is the wish, at which friction takes its sense."""
+"""How H (n, n), u′, q̇, q̈ (n,) and Δt become an `ActuatorSide`; q̈ is the wish, which gives friction its sense."""
 
 
 def consistent(motors: Motors, H: Traced, u: Traced, qd: Traced, qdd: Traced, dt: float) -> ActuatorSide:
-    """The form of the module text. H (n, n), u = u′ (n,); qd (n,) now, qdd (n,) wished; dt [s]; sign(0) = 0."""
+    """Return the form of the module text. H (n, n), u = u′ (n,); qd (n,) now, qdd (n,) wished; dt [s]; sign(0) = 0."""
     K = np.asarray(motors.gear)
     K_iT = np.linalg.inv(K).T
     K_iT = np.where(np.abs(K_iT) < 1e-15 * np.abs(K_iT).max(initial=0.0), 0.0, K_iT)  # rounding: keep the zeros zero
@@ -148,6 +148,8 @@ def actuator_side(
         dt: length of the cycle [s]; viscous friction acts on the speed at its end.
         wrench: what the world does to the tool.
         side: how the joint side becomes the motor side.
+
+    >>> actuator_side(aw.load("rl15"), q, qd, qdd, 0.01)  # H_a, u′_a, u_a
     """
     H, u = joint_side(robot, q, qd, wrench, dry=joint_friction(robot))
     made = side(Motors.of(robot.actuators), H, u, qd, qdd, dt)

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bounds that are proved: interval arithmetic on traced graphs, and branch and bound on top of it.
-
-What a proof of a bound says.
-
-Branch and bound over boxes: discard the boxes that provably hold nothing beyond a threshold, halve the others.
-
-Proved bounds of an arm's inertia and gravity over a box of joint coordinates.
+"""Proved bounds of an arm's inertia and gravity over a box of joint coordinates, by branch and bound.
 
 Sampling and grids (003 Q14, Q16) prove nothing. Here a value is first found by search, then the claim "nothing in
-the box goes beyond it by more than the tolerance" is proved, box by box:
+the box goes beyond it by more than the tolerance" is proved: `divide` discards the boxes that provably hold nothing
+beyond the threshold and halves the others. A `Certificate` says what was proved. What is proved on a box:
 
 * *eigenvalues*. On a box with centre c and half-widths h, M(q) = M(c) + Σ_i ∂M/∂q_i(ξ) δ_i with |δ_i| ≤ h_i and ξ in
   the box (mean value theorem, entry by entry). In the eigenvectors V of M(c), VᵀM(q)V = Λ + E with |E| ≤ R, where
   R = Σ_i |Vᵀ [∂M/∂q_i] V| h_i comes from interval arithmetic. M(q) > s for the whole box if Λ > s and the matrix
   S R S with S = (Λ − s)^-½ has spectral radius below 1, which (S R S x)_k < x_k for one positive x proves
-  (Collatz and Wielandt). Couplings to distant eigenvalues so count in second order only.
+  (Collatz and Wielandt). Couplings to distant eigenvalues thus count in second order only.
 * *gravity*. |g_i(q)| ≤ |g_i(c)| + Σ_j sup|∂g_i/∂q_j| h_j.
 
 Coordinates that the derivatives do not contain (q1 and q6 of the CEA arm) are found in the graph and not divided.
@@ -71,7 +66,7 @@ class Certificate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the true extreme value lies: between what is attained and what is proved, the lower end first."""
+        """Return the interval that holds the true extreme value: from attained to proved, the lower end first."""
         return min(self.attained, self.proved), max(self.attained, self.proved)
 
     @property
@@ -106,7 +101,7 @@ def divide(
     Args:
         lower: (n,) corner of the domain.
         upper: (n,) the other corner.
-        test: of centres and half-widths (N, n).
+        test: function of centres and half-widths (N, n) of boxes.
         beyond: whether the values (N,) at the centres hold one that refutes the threshold.
         most: boxes to examine before giving up.
 
@@ -205,7 +200,7 @@ def mass_matrix_bounds(
         lower: (n,) corner of the box [rad or m]; the joint limits by default, ±π for revolute joints without limits.
         upper: (n,) the other corner.
         tolerance: relative width of the interval between what is attained and what is proved, 1e-9 to 1.
-        seed: of the search for the extreme values; the proof does not depend on it.
+        seed: seed of the search for the extreme values; the proof does not depend on it.
 
     Returns:
         Certificates of the smallest and of the largest eigenvalue, each with the value attained and where, and the
@@ -214,6 +209,8 @@ def mass_matrix_bounds(
     Raises:
         InputError: a box that is empty or not finite, or a tolerance that cannot be proved.
         NotSupportedError: the proof needs more boxes than are affordable.
+
+    >>> mass_matrix_bounds(aw.load("planar2"), tolerance=1e-2)
     """
     box = _box(robot, lower, upper, tolerance, "mass_matrix_bounds")
     inertia = _Quantity(robot, crba, box.largest)
@@ -241,7 +238,7 @@ def gravity_bound(
         upper: (n,) the other corner.
         norm: 1, 2 or inf.
         tolerance: relative width of the interval between what is attained and what is proved, 1e-9 to 1.
-        seed: of the search for the extreme value; the proof does not depend on it.
+        seed: seed of the search for the extreme value; the proof does not depend on it.
 
     Returns:
         The certificate: value attained and where, and the value that no configuration of the box goes beyond.
@@ -249,6 +246,8 @@ def gravity_bound(
     Raises:
         InputError: a box that is empty or not finite, a norm or a tolerance that cannot be proved.
         NotSupportedError: the proof needs more boxes than are affordable.
+
+    >>> gravity_bound(aw.load("planar2"), tolerance=1e-2).proved  # [N m]
     """
     if norm not in NORMS:
         raise InputError(f"gravity_bound: norm must be 1, 2 or inf, got {norm}")
@@ -268,7 +267,7 @@ class _Box(NamedTuple):
 
 
 def _box(robot: Robot, lower: ArrayLike | None, upper: ArrayLike | None, tolerance: float, what: str) -> _Box:
-    """The box to prove for: the given corners or the joint limits; a turn where a revolute joint has none."""
+    """Return the box of the proof: the given corners or the joint limits; a turn where a revolute joint has none."""
     if not 1e-9 <= tolerance < 1.0:
         raise InputError(f"{what}: tolerance must lie in 1e-9…1, got {tolerance}")
     plain = len(robot.bodies) == robot.n  # a joint that others mimic may have another period
@@ -283,7 +282,7 @@ def _box(robot: Robot, lower: ArrayLike | None, upper: ArrayLike | None, toleran
 
 
 def _certificate(label: str, problem: _Eigenvalue | _Norm, box: _Box, tolerance: float, seed: int) -> Certificate:
-    """Search for the extreme value, then prove it or start anew from the better one that the proof found."""
+    """Search for the extreme value, then prove it or start again from the better one that the proof found."""
     start = time.perf_counter()
     depends = problem.quantity.depends
     # undivided coordinates do not matter: keep them at the middle of their range
@@ -386,7 +385,7 @@ class _Norm:
 
 
 def _search(problem: _Eigenvalue | _Norm, low: Array, high: Array, seed: int) -> tuple[float, Array]:
-    """Best of random points, corners and middles, each of the best few climbed."""
+    """Return the best of random points, corners and middles after climbing from the best few."""
     rng = np.random.default_rng(seed)
     inside = rng.random((SAMPLES, low.size))
     fractions = np.concatenate([inside, rng.integers(0, 3, (SAMPLES, low.size)) / 2.0])
@@ -397,7 +396,7 @@ def _search(problem: _Eigenvalue | _Norm, low: Array, high: Array, seed: int) ->
 
 
 def _climb(problem: _Eigenvalue | _Norm, q: Array, low: Array, high: Array) -> tuple[float, Array]:
-    """Local maximum by projected quasi-Newton steps; never worse than the start."""
+    """Find a local maximum by projected quasi-Newton steps; never worse than the start."""
     from scipy.optimize import minimize
 
     def descend(x: Array) -> tuple[float, Array]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Centroidal momentum: what the moving bodies carry together, about their common centre of mass (Orin and Goswami).
+"""Centroidal momentum: that of all moving bodies together, about their common centre of mass (Orin and Goswami).
 
 Column j of the matrix is the momentum of everything beyond joint j when that joint alone moves with unit speed: the
 pair (f, n) of CRBA, carried to the centre of mass. Rotors are not in it: their reflected inertia has no direction.
@@ -58,6 +58,8 @@ def centroidal_matrix(robot: Robot, q: ArrayLike) -> Array:
     """Centroidal momentum matrix A_G (..., 6, n): ``A_G @ qd`` is `centroidal_momentum`.
 
     Its linear rows are the total moving mass times `com_jacobian`.
+
+    >>> centroidal_matrix(robot, q) @ qd  # equals centroidal_momentum(robot, q, qd)
     """
     return cast("Array", _kernel(robot, momentum_matrix, "centroidal_matrix")(q))
 
@@ -67,6 +69,8 @@ def centroidal_momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
 
     Its rate is the sum of the wrenches of gravity, base and world about the centre of mass. The base stands still:
     floating bases are out of scope.
+
+    >>> p, l = np.split(centroidal_momentum(robot, q, qd), 2)
     """
     return cast("Array", _kernel(robot, momentum, "centroidal_momentum")(q, qd))
 

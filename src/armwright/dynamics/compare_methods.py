@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every formulation on the same random states: do they agree, what do they cost?"""
+"""Comparison of every formulation on the same random states: how far they disagree, and what each costs."""
 
 from __future__ import annotations
 
@@ -111,10 +111,12 @@ def compare(
     Args:
         robot: the arm.
         states: number of random states (positions inside the limits).
-        seed: of the random numbers.
+        seed: seed of the random numbers.
         methods: names out of `METHODS`; all if omitted.
         naive: also count the operations as written, which is slow for the Lagrangian forms of long arms.
         batch: states per timed call; 0 leaves the timing out.
+
+    >>> worst_disagreement(compare(robot, states=10, batch=0))  # about 1e-14
     """
     q, qd, qdd = random_states(robot, states, seed)
     tau = inverse_dynamics_kernel(robot, REFERENCE_INVERSE)(q, qd, qdd)

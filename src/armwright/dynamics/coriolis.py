@@ -7,7 +7,7 @@ symbols require B = ½(v×* I − I v× + (I v)×̄*). Written out in 3-vectors,
 
     force  a × p,  p = m u + ω × h        moment  N a,  N = ½([ω]J − J[ω] − [Jω]) + (h·u)1 − u hᵀ
 
-so a composite carries p (3) and N (3×3) beside its mass, first moment and inertia.
+so a composite carries p (3) and N (3×3) in addition to its mass, first moment and inertia.
 """
 
 from __future__ import annotations

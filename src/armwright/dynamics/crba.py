@@ -52,7 +52,10 @@ def composites(tree: Tree, st: list[Step]) -> list[tuple[Traced, Traced, Traced]
 
 
 def crba(arm: Robot | Tree, q: Traced, *, rotors: bool = True) -> Traced:
-    """Joint-space mass matrix M (n, n), symmetric, rotor inertia included unless `rotors` is off. q is (n,)."""
+    """Joint-space mass matrix M (n, n), symmetric, rotor inertia included unless `rotors` is off. q is (n,).
+
+    >>> M = crba(robot, q)
+    """
     tree = as_tree(arm)
     st = steps(tree, q)
     M: list[list[Any]] = [[0.0] * tree.nb for _ in range(tree.nb)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinetic and potential energy."""
+"""Kinetic and potential energy of an arm."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Energy(NamedTuple):
 
 
 def kinetic_energy(arm: Robot | Tree, q: Traced, qd: Traced, *, rotors: bool = True) -> Traced:
-    """½ Σ (m v·v + 2 v·(ω×h) + ω·Jω) + ½ q̇ᵀ Kᵀ I_a K q̇ [J]; q and qd are (n,)."""
+    """Kinetic energy ½ Σ (m v·v + 2 v·(ω×h) + ω·Jω) + ½ q̇ᵀ Kᵀ I_a K q̇ [J]; q and qd are (n,)."""
     tree = as_tree(arm)
     rates = spread(tree, qd)
     state: list[tuple[Any, Any]] = []
@@ -46,7 +46,7 @@ def kinetic_energy(arm: Robot | Tree, q: Traced, qd: Traced, *, rotors: bool = T
 
 
 def potential_energy(arm: Robot | Tree, q: Traced) -> Traced:
-    """−Σ m gᵀ r_c [J], r_c in the base frame; q is (n,). Needs the unregrouped tree (a constant would be lost)."""
+    """Potential energy −Σ m gᵀ r_c [J], r_c in the base frame; q is (n,). Needs the unregrouped tree."""
     tree = as_tree(arm)
     frames = root_frames(tree, steps(tree, q))
     g_base = tree.T_base_root[:3, :3] @ tree.gravity

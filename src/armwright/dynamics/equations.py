@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An arm's equations to read and to take elsewhere: M, C, g, J, … as LaTeX, SymPy, C, MATLAB and NumPy.
+"""An arm's equations, to read or to use elsewhere: M, C, g, J, … as LaTeX, SymPy, C, MATLAB and NumPy.
 
 ``equations(arm, "M", "C", "g").latex()``. The arm has numbers (`Robot`) or symbols (`SymbolicRobot`); symbols become
 arguments of the functions. What is written is simplified: collected for people, the cheapest form for machines.
@@ -92,7 +92,7 @@ class Equations:
     """Equations of one arm, traced; written out in a language by its methods.
 
     Attributes:
-        name: of the arm, as an identifier: the prefix of functions.
+        name: name of the arm, as an identifier: the prefix of functions.
         asked: the kinds, by the names under which they were asked for.
         programs: one per kind, as traced; inputs q, qd, … and then the symbols.
         parameters: the arm's symbols.
@@ -121,7 +121,7 @@ class Equations:
         return emit_matrices(forms, letters, below, title=self.name, digits=digits, width=width)
 
     def _repr_latex_(self) -> str:
-        """Return what notebooks show: the display alone, without what only LaTeX knows."""
+        """Return what notebooks show: the display alone, without what only LaTeX understands."""
         text = self.latex(digits=4)
         return text[text.index(r"\begin{align*}") :].removesuffix("\\endgroup\n")
 
@@ -152,7 +152,7 @@ class Equations:
 
         Args:
             target: the language.
-            name: of the file without its ending; the arm's by default, or that of the only function.
+            name: name of the file without its ending; the arm's by default, or that of the only function.
         """
         from armwright.graph.emit import sources
 
@@ -177,6 +177,8 @@ def equations(arm: Arm, *what: str) -> Equations:
         arm: a `Robot`, whose numbers are folded in, or a `SymbolicRobot`, whose symbols stay.
         *what: "M", "C", "g", "h" (bias), "tau", "Y" (regressor), "T" (tool pose), "J", "energy", or the names of the
             functions of the library: "mass_matrix", …; M, C and g if omitted.
+
+    >>> aw.equations(aw.planar("RR"), "M", "g").latex()
     """
     if not isinstance(arm, Robot | SymbolicRobot):
         raise InputError(f"arm must be a Robot or a SymbolicRobot, got {arm!r:.60} ({type(arm).__name__})")

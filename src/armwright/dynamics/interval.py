@@ -2,13 +2,11 @@
 """Interval arithmetic on a traced program: ranges of all outputs over boxes of inputs, as a compiled kernel.
 
 Every node becomes two: its least and its largest value. The result is a graph again, so it is compiled and runs over
-many boxes at once. Rounding is not directed; ranges are widened by a proved bound on it instead.
-
-How far rounding can move the outputs of a program: a running error analysis over a whole domain.
-
-With |x| ≤ X and an error of at most e per operand, a sum errs by e_a + e_b + u·|a + b| and a product by
-e_a·|b| + e_b·|a| + e_a·e_b + u·|a b|, u the unit roundoff. A sine errs by its argument's error and 4 units of its own.
-The bound holds for every order of evaluation with at most one rounding an operation, fused ones included.
+many boxes at once. Rounding is not directed; ranges are widened by a proved bound on it instead: `rounding_bound` is a
+running error analysis over a whole domain. With |x| ≤ X and an error of at most e per operand, a sum errs by
+e_a + e_b + u·|a + b| and a product by e_a·|b| + e_b·|a| + e_a·e_b + u·|a b|, u the unit roundoff. A sine errs by its
+argument's error and 4 units of its own. The bound holds for every order of evaluation with at most one rounding per
+operation, fused ones included.
 """
 
 from __future__ import annotations
@@ -160,7 +158,7 @@ class Enclosure:
 
     @property
     def depends(self) -> NDArray[np.bool_]:
-        """Which outputs (m,) are not constants."""
+        """Return which outputs (m,) are not constants."""
         return self._columns >= 0
 
     def __call__(self, lo: NDArray[np.float64], hi: NDArray[np.float64]) -> tuple[Any, Any]:

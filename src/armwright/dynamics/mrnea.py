@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Coefficients(NamedTuple):
-    """Of q̈_k in force and moment of every link (001 eq. 15, 17): e_ik, d_ik; and what is left, e_i, d_i (root axes)."""
+    """Coefficients of q̈_k in force and moment of links (001 eq. 15, 17): e_ik, d_ik; the rest e_i, d_i (root axes)."""
 
     e_k: list[dict[int, Any]]
     d_k: list[dict[int, Any]]
@@ -84,7 +84,7 @@ def _expanded(tree: Tree, frames: BodyFrames, masses: Masses, rates: list[Traced
 
 
 def _lean(tree: Tree, frames: BodyFrames, masses: Masses, rates: list[Traced]) -> tuple[list[Traced], list[Traced]]:
-    """The same from one forward recursion at q̈ = 0 (001 §3.3, 3.5): O(n) vectors."""
+    """Velocity parts of force and moment from one forward recursion at q̈ = 0 (001 §3.3, 3.5): O(n) vectors."""
     state: list[tuple[Any, Any, Any]] = []
     force, moment = [], []
     for i in range(tree.nb):
@@ -142,6 +142,8 @@ def mrnea(
         wrenches: (nb, 6), one per body at its link frame's origin, base axes.
         expanded: form every b_ikj, d_ikj as published instead of the lean recursion; same result.
         gravity: whether gravity acts.
+
+    >>> H, u = mrnea(robot, q, qd)  # torques are H @ qdd + u
     """
     tree = as_tree(arm)
     frames = root_frames(tree, steps(tree, q))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recursive Newton–Euler inverse dynamics in body frames (000 §3.4, 002 §3.5): the production formulation.
 
-The documents carry α×r + ω×(ω×r) for every vector r; here the matrix U = [ω̇] + [ω][ω] is formed once a body and
+The documents carry α×r + ω×(ω×r) for every vector r; here the matrix U = [ω̇] + [ω][ω] is formed once per body and
 serves the next origin, the first moment and, entry by entry, the gyroscopic moments. Gravity enters as an upward
-acceleration of the root. Sums over the children replace "i + 1", so branches need nothing extra.
-
-Joint reactions: all six components of what a joint transmits (001 eq. 32, for sizing links and bearings).
+acceleration of the root. Sums over the children replace "i + 1", so branches need nothing extra. `rnea`, `bias` and
+`gravity_torque` keep the component along each joint; `reactions` returns all six components that a joint transmits
+(001 eq. 32, for sizing links and bearings).
 """
 
 from __future__ import annotations
@@ -123,6 +123,8 @@ def rnea(
         gravity: whether gravity acts.
         friction: whether viscous and Coulomb friction is included.
         rotors: whether rotor inertia is included.
+
+    >>> tau = aw.compile(rnea, robot)(q, qd, qdd)  # or rnea(robot, q, qd, qdd) on floats
     """
     tree = as_tree(arm)
     st = steps(tree, q)

@@ -100,7 +100,7 @@ def _power(x: Twist, y: Twist) -> Traced:
 
 
 class Exponentials(NamedTuple):
-    """The configuration: e^{ξ̂_iθ_i} a body, and A_ij ξ_j for every body i and every joint j on its path."""
+    """The configuration: e^{ξ̂_iθ_i} per body, and A_ij ξ_j for every body i and every joint j on its path."""
 
     E: list[tuple[Any, Any]]
     carried: list[dict[int, Twist]]

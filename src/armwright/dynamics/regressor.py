@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dynamics as a linear function of its parameters: tau = Y(q, q̇, q̈) π.
+"""The dynamics as a linear function of its parameters, tau = Y(q, q̇, q̈) π, and which of them torques can show.
 
 Parameters, in this order: for every body m, m·c_x, m·c_y, m·c_z, I_xx, I_xy, I_yy, I_xz, I_yz, I_zz, about the origin
 of its **link frame** in link axes (the order of Pinocchio); then for every joint the viscous and for every joint the
 Coulomb coefficient; then for every motor its rotor inertia and for every motor its viscous coefficient (motor side).
-
-Base parameters: which combinations of the parameters the joint torques can show at all (numerical, by QR).
+`find_base` finds the base parameters: the combinations of π that the joint torques depend on (numerical, by QR).
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def body_regressor(arm: Robot | Tree, q: Traced, qd: Traced, qdd: Traced, *, gra
 
 
 def drive_regressor(robot: Robot, qd: Traced, qdd: Traced) -> Traced:
-    """Y of friction and rotors (n, 4n): viscous and Coulomb a joint, rotor inertia and viscous a motor."""
+    """Y of friction and rotors (n, 4n): viscous and Coulomb per joint, rotor inertia and viscous per motor."""
     K, eye = robot.actuators.gear, np.eye(robot.n)
     signs = coulomb_sign(robot.tree, qd)
     # motor a turns by (K q)_a and loads the joints through its row of K: column a is Kᵀ e_a (K x)_a
@@ -82,7 +81,10 @@ def regressor(robot: Robot, q: Traced, qd: Traced, qdd: Traced) -> Traced:
 
 @names_culprit
 def parameters(robot: Robot) -> NDArray[np.float64]:
-    """Parameter vector π (10 nb + 4n,) of `robot`, in the order of the module text."""
+    """Parameter vector π (10 nb + 4n,) of `robot`, in the order of the module text.
+
+    >>> aw.regressor(robot, q, qd, qdd) @ parameters(robot)  # equals aw.inverse_dynamics(robot, q, qd, qdd)
+    """
     out: list[float] = []
     for body in robot.bodies:
         m, c = body.mass, body.com
@@ -94,7 +96,11 @@ def parameters(robot: Robot) -> NDArray[np.float64]:
 
 
 def parameter_names(robot: Robot) -> list[str]:
-    """Names of the parameters, e.g. ``upper_arm.mcx``, ``elbow.viscous``, ``elbow.rotor``."""
+    """Names of the parameters, e.g. ``upper_arm.mcx``, ``elbow.viscous``, ``elbow.rotor``.
+
+    >>> parameter_names(robot)[0]
+    'shoulder.m'
+    """
     names = [f"{body.name}.{label}" for body in robot.bodies for label in INERTIAL]
     drives = ("viscous", "coulomb", "rotor", "motor_viscous")
     return names + [f"{joint.name}.{label}" for label in drives for joint in robot.joints]
@@ -109,7 +115,7 @@ class BaseParameters:
         independent: columns of the regressor that were kept, ascending (rank,).
         regrouping: (rank, len(π)): base parameters are ``regrouping @ π``; the kept columns form an identity in it.
         condition: condition number of the kept columns, each scaled to unit norm.
-        names: of the kept parameters.
+        names: names of the kept parameters.
     """
 
     rank: int

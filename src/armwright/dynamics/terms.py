@@ -158,7 +158,7 @@ def jacobian_columns(tree: Tree, frames: BodyFrames, i: int, point: Traced) -> d
 
 
 Load = tuple[Any, Any]
-"""Force and moment (about the origin of the body frame), what the world does to the body."""
+"""Force and moment (about the origin of the body frame) that the world exerts on the body."""
 
 
 def body_loads(tree: Tree, st: Sequence[Step], wrench: Traced = None, wrenches: Traced = None) -> list[Load | None]:
@@ -208,7 +208,7 @@ def root_loads(tree: Tree, frames: BodyFrames, wrench: Traced = None, wrenches: 
 
 
 def external_torque(tree: Tree, frames: BodyFrames, wrench: Traced = None, wrenches: Traced = None) -> list[Traced]:
-    """Joint torques that external wrenches are equal to, one per body: Σ Jᵀ w. The actuators' tau falls by them."""
+    """Joint torques equivalent to external wrenches, one per body: Σ Jᵀ w. The actuators' tau falls by them."""
     out: list[Any] = [0.0] * tree.nb
     for i, load in enumerate(root_loads(tree, frames, wrench, wrenches)):
         if load is None:

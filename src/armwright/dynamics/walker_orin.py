@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def _method_1(tree: Tree, st: list[Step]) -> list[list[Traced]]:
-    """All rows of every column, one complete Newton–Euler pass each."""
+    """All rows of every column, one complete Newton–Euler pass per column."""
     unit = _bodies_apart(tree)
     columns = []
     for k in range(tree.nb):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions, folding, differentiation, counting, and code. Knows numbers and operations; nothing of robots."""
+"""Traced expressions: folding, differentiation, counting, and code. Numbers and operations only, nothing of robots."""
 
 from armwright.graph.derive import derivative_matrix
 from armwright.graph.kernel import Kernel, compile_function

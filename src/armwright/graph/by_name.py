@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call a function with whatever it names: how laws, monitors, events, forces and traced algorithms are called."""
+"""Calls by parameter names: how laws, monitors, events, forces and traced algorithms are called."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ def call_by_name(function: Callable[..., Traced], values: Mapping[str, Any], wha
 
 
 def is_open_ended(parameter: inspect.Parameter) -> bool:
-    """Whether it is *args or **kwargs, which nothing is given to."""
+    """Return whether a parameter is *args or **kwargs, which get nothing."""
     return parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)

@@ -2,9 +2,9 @@
 """Compiled objects on disk: keyed by graph, machine and versions, in a directory only the user can write.
 
 A file is ``magic · digest · object code``. The digest is BLAKE2 of the file's name and the code under a secret, which
-lies beside them and which only the user can read: code is run only if this user's Armwright put it there, under that
+lies next to them and which only the user can read: code is run only if this user's Armwright put it there, under that
 name, as it is. Links, and files that others own or may write, are not looked into. Anything that does not check out is
-ignored and written anew; a cache that cannot be used costs speed, never an answer.
+ignored and written again; a cache that cannot be used costs speed, never an answer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _told: set[str] = set()
 
 
 def cache_directory() -> Path | None:
-    """``$ARMWRIGHT_CACHE_DIR``, else the platform's per-user cache directory; None if the user has none.
+    """Return ``$ARMWRIGHT_CACHE_DIR``, else the platform's per-user cache directory; None if the user has none.
 
     A relative path is ignored: code would be run from whatever folder the process happens to be in.
     """
@@ -56,7 +56,7 @@ def _absolute(variable: str, default: Path) -> Path:
 
 
 def _tell(message: str) -> None:
-    """Warn, once in the life of the process."""
+    """Warn once per process."""
     if message not in _told:
         _told.add(message)
         warnings.warn(message, ArmwrightWarning, stacklevel=3)
@@ -81,12 +81,12 @@ def _directory() -> Path | None:
 
 
 def _own(status: os.stat_result, forbidden: int) -> bool:
-    """Whether a file belongs to this user and grants others none of the forbidden rights."""
+    """Return whether a file belongs to this user and grants others none of the forbidden rights."""
     return os.name != "posix" or (status.st_uid == os.geteuid() and not status.st_mode & forbidden)
 
 
 def _read(path: Path, forbidden: int) -> bytes | None:
-    """Contents of a regular file of this user's own; None for links, pipes and what others have a hand in."""
+    """Return the contents of a regular file of this user; None for links, pipes and what others may write."""
     try:
         handle = os.open(path, _OPEN)
     except OSError:
@@ -104,7 +104,7 @@ def _read(path: Path, forbidden: int) -> bytes | None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file that only the user can read, complete or not at all, whoever else is writing."""
+    """Write a file that only the user can read, completely or not at all, whoever else is writing."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -4,11 +4,10 @@
 An entry becomes a sum over products of rates (q̇₁q̇₂, q̈₁, …), each with its coefficient; a coefficient is a sum of
 products of parameters and of sines and cosines, with common factors in front: m₂(l₁² + r₂² + 2 l₁ r₂ c₂).
 
-From exponentials back to the sines and cosines that authors write.
-
-Angles of parallel axes stay together (c₂₃ = cos(q₂ + q₃)), those of other axes are multiplied (c₁ c₂₃). Which are which
-is seen in the terms: q₂ and q₃ are parallel if no term has q₂ + q₃ while another has q₂ − q₃. Twice an angle is written
-by products, as it arose: s₂², c₂c₂₃.
+`real_sums` goes from exponentials back to sines and cosines. Angles of parallel axes stay together
+(c₂₃ = cos(q₂ + q₃)), those of other axes are multiplied (c₁ c₂₃). Which are which is seen in the terms: q₂ and q₃ are
+parallel if no term has q₂ + q₃ while another has q₂ − q₃. Twice an angle is written by products, as it arose: s₂²,
+c₂c₂₃.
 """
 
 from __future__ import annotations
@@ -179,7 +178,7 @@ def _partner(rest: list[Wave], difference: Angles, is_sine: bool) -> tuple[tuple
     return tuple(sorted([*rest, wave])), sign
 
 
-MOST_TERMS = 4_000  # exponentials, of a program that somebody may want to read
+MOST_TERMS = 4_000  # exponentials of a program that is still readable
 EVERY = 99  # a depth that no equation has
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Gate:
     """A factor that is 1 where `condition` has the truth `value`, and 0 elsewhere.
 
-    Not a number: 0·∞ is no 0, and the alternative that was not chosen may well be infinite.
+    It is not a number: 0·∞ is not 0, and the alternative that was not chosen may well be infinite.
     """
 
     condition: Expr
@@ -107,7 +107,7 @@ def _sum(x: Expr, y: Expr) -> Expr:
 
 
 def _cone(graph: Graph, roots: list[int], held: frozenset[int]) -> list[int]:
-    """Nodes that `roots` depend on without passing through `held`, in topological order."""
+    """Return the nodes that `roots` depend on without passing through `held`, in topological order."""
     live: set[int] = set()
     stack = list(roots)
     while stack:
@@ -126,6 +126,8 @@ def derivative_matrix(outputs: Traced, wrt: Traced, *, mode: str = "auto", held:
         wrt: traced array or scalar of *inputs or intermediate values* of the same graph.
         mode: "forward" (one sweep per element of `wrt`), "reverse" (one per output), "auto" (the fewer sweeps).
         held: intermediate values that count as constants (partial derivatives).
+
+    >>> M = aw.compile(lambda q: derivative_matrix(np.sin(q), q), shapes={"q": 2})  # diag(cos q)
     """
     y, x = np.asarray(outputs, dtype=object), np.asarray(wrt, dtype=object)
     targets = list(x.ravel())

@@ -18,7 +18,7 @@ from armwright.graph.traced_program import TracedProgram
 
 BITS = 6
 HALF = 1 << (BITS - 1)  # exponents are digits -HALF < e < HALF
-VANISHES = 1e-14  # what a sum leaves of its terms where only rounding kept it from 0
+VANISHES = 1e-14  # share of its terms below which a sum is 0 but for rounding
 MOST_PRODUCTS = 500_000
 
 Poly = dict[int, complex]
@@ -26,7 +26,7 @@ Poly = dict[int, complex]
 
 
 class TooLongError(Exception):
-    """The program multiplied out is longer than anybody wants to read."""
+    """The program multiplied out is too long to read."""
 
 
 class Atom(NamedTuple):
@@ -56,7 +56,7 @@ def exponents(term: int) -> list[int]:
 def expand(program: TracedProgram, graph: Graph) -> Expansion:
     """Multiply a program out.
 
-    Inputs are atoms; so is what no sum or product is (a root, a quotient, the sine of anything but a sum of inputs).
+    Inputs are atoms; so is all but sums and products (a root, a quotient, the sine of anything but a sum of inputs).
     The nodes of atoms are made in `graph`.
 
     Raises:

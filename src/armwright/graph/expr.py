@@ -2,11 +2,9 @@
 """Expressions: a hash-consed scalar graph that folds while it grows.
 
 Equal expressions are one node, constants are computed at once, 0 and ±1 vanish, and signs are pulled outwards so
-that ``a − b`` and ``b − a`` share a node. All of it is exact in real arithmetic.
-
-The graph of what was written: nothing shared, nothing folded. For counting operations as the documents do.
-
-Making a node anew, in another graph or of other operands.
+that ``a − b`` and ``b − a`` share a node. All of it is exact in real arithmetic. `NaiveGraph` shares and folds nothing:
+it is the graph of what was written, for counting operations as the documents do. `rebuilt` makes a node again, in
+another graph or of other operands.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 NUMBER = (int, float, np.integer, np.floating)
 
 Value: TypeAlias = "float | bool | tuple[int, int] | None"
-"""What a node carries beside its arguments: a constant, or (input number, element)."""
+"""What a node carries in addition to its arguments: a constant, or (input number, element)."""
 
 
 class Graph:
@@ -86,7 +84,7 @@ class Graph:
         return self.node(op, tuple(sorted(args)) if op in COMMUTATIVE else args)
 
     def negate(self, x: Expr) -> Expr:
-        """−x, with −(−a) = a and −(a − b) = b − a."""
+        """Return −x, with −(−a) = a and −(a − b) = b − a."""
         if x.op is Op.NEG:
             return x.operands[0]
         if x.op is Op.SUB:
@@ -94,7 +92,7 @@ class Graph:
         return self.apply(Op.NEG, x)
 
     def add(self, x: Expr, y: Expr) -> Expr:
-        """Sum; zeros vanish, negated operands turn it into a difference."""
+        """Return x + y; zeros vanish, negated operands turn it into a difference."""
         if x.is_zero:
             return y
         if y.is_zero:
@@ -106,7 +104,7 @@ class Graph:
         return self.apply(Op.ADD, x, y)
 
     def subtract(self, x: Expr, y: Expr) -> Expr:
-        """Difference; a difference known the other way round is negated, not computed again."""
+        """Return x − y; a difference known the other way round is negated, not computed again."""
         if x.index == y.index:
             return self.constant(0.0)
         if y.is_zero:
@@ -123,7 +121,7 @@ class Graph:
         return self.apply(Op.SUB, x, y)
 
     def multiply(self, x: Expr, y: Expr) -> Expr:
-        """Product; signs go outwards, constants are merged, 0 and ±1 vanish."""
+        """Return x·y; signs go outwards, constants are merged, 0 and ±1 vanish."""
         if y.is_constant:
             x, y = y, x
         if x.is_constant and not y.is_constant:
@@ -145,7 +143,7 @@ class Graph:
         return self.apply(Op.MUL, x, y)
 
     def divide(self, x: Expr, y: Expr) -> Expr:
-        """Quotient; a constant divisor becomes a factor."""
+        """Return x/y; a constant divisor becomes a factor."""
         if y.is_constant and y.value != 0.0:
             return self.multiply(x, self.constant(1.0 / y.value))
         if x.is_zero:
@@ -165,7 +163,7 @@ class Graph:
         return self.cosine(x.operands[0]) if x.op is Op.NEG else self.apply(Op.COS, x)
 
     def select(self, condition: Expr, x: Expr, y: Expr) -> Expr:
-        """``x if condition else y``."""
+        """Return ``x if condition else y``."""
         if condition.is_constant:
             return x if condition.value else y
         return x if x.index == y.index else self.node(Op.SELECT, (condition.index, x.index, y.index))
@@ -177,7 +175,7 @@ class Expr:
     __slots__ = ("graph", "index", "is_boolean", "is_constant", "is_zero", "op", "operands", "value")
 
     def __init__(self, graph: Graph, index: int, op: Op, operands: tuple[Expr, ...], value: Value) -> None:
-        """Describe node `index` of `graph`; made by `Graph.node` only, one object a node.
+        """Describe node `index` of `graph`; made by `Graph.node` only, one object per node.
 
         `value` is that of a constant, or (signal, element) of an input.
         """
@@ -348,31 +346,31 @@ class NaiveGraph(Graph):
         return self.node(op, tuple(x.index for x in operands))
 
     def negate(self, x: Expr) -> Expr:
-        """As written."""
+        """Append the operation as written."""
         return self.apply(Op.NEG, x)
 
     def add(self, x: Expr, y: Expr) -> Expr:
-        """As written."""
+        """Append the operation as written."""
         return self.apply(Op.ADD, x, y)
 
     def subtract(self, x: Expr, y: Expr) -> Expr:
-        """As written."""
+        """Append the operation as written."""
         return self.apply(Op.SUB, x, y)
 
     def multiply(self, x: Expr, y: Expr) -> Expr:
-        """As written."""
+        """Append the operation as written."""
         return self.apply(Op.MUL, x, y)
 
     def divide(self, x: Expr, y: Expr) -> Expr:
-        """As written."""
+        """Append the operation as written."""
         return self.apply(Op.DIV, x, y)
 
     def sine(self, x: Expr) -> Expr:
-        """As written, but one evaluation per argument: every hand-written program keeps its sines."""
+        """Append a sine as written, but once per argument: every hand-written program keeps its sines."""
         return self._once(Op.SIN, x)
 
     def cosine(self, x: Expr) -> Expr:
-        """As written, one evaluation per argument."""
+        """Append a cosine as written, but once per argument."""
         return self._once(Op.COS, x)
 
     def _once(self, op: Op, x: Expr) -> Expr:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call from Python at the cost of a C function.
+"""Calls from Python at the cost of a C function.
 
 `fast_type` derives from a Python class a type whose instances carry a *vectorcall* pointer, CPython's own way of
 calling without packing arguments. `connect` points it at machine code made here. That code accepts exact float64,
@@ -126,13 +126,13 @@ def fast_type(base: type) -> type:
 
 
 def trampoline(instance: object) -> str:
-    """IR of the entry code for instances of this type."""
+    """Return the IR of the entry code for instances of this type."""
     offset = type(instance).vectorcall_offset  # type: ignore[attr-defined]
     return trampoline_ir(offset + 8, offset + 16)
 
 
 def can_connect(instance: object, program: TracedProgram) -> bool:
-    """Whether calls of `instance` can go straight to machine code."""
+    """Return whether calls of `instance` can go straight to machine code."""
     signals = [*program.inputs, *program.outputs]
     return (
         hasattr(type(instance), "vectorcall_offset")

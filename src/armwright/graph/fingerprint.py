@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When two functions trace to the same loop: equal code that sees equal values.
+"""Fingerprints of functions: two trace to the same loop if equal code sees equal values.
 
 A loop is traced once and used again. A user may redefine a law, or change a number that it reads from its module or its
-closure; then it must be traced anew. What cannot be compared is never used again.
+closure; then it must be traced again. What cannot be compared is never used again.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _FIXED = (types.ModuleType, types.BuiltinFunctionType, np.ufunc, type)
 
 
 class NotComparable(Exception):  # noqa: N818 - not an error: the loop is traced again
-    """A value may have changed without a trace of it."""
+    """A value may have changed without notice."""
 
 
 def fingerprint(value: object) -> object:
-    """A hashable stand-in, equal for values (numbers, arrays, functions) that behave the same.
+    """Return a hashable stand-in, equal for values (numbers, arrays, functions) that behave the same.
 
     Raises:
         NotComparable: for objects that could change: instances of a user's class, bound methods, generators.
@@ -62,7 +62,7 @@ def _of_function(function: types.FunctionType, inside: tuple[int, ...]) -> objec
         raise NotComparable from error
     seen = [*enclosed, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     library = (function.__module__ or "").split(".")[0] in ("armwright", "numpy", "scipy")
-    if not library:  # a library's module does not change under way
+    if not library:  # a library's module does not change while it is used
         seen += [function.__globals__[name] for name in _names(function.__code__) if name in function.__globals__]
     try:
         return (function.__code__, *(_of(item, inside) for item in seen))

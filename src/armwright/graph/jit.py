@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From IR text to machine code: the only file that talks to LLVM."""
+"""Machine code from IR text: the only file that calls LLVM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from armwright.graph.thread_pool import LOCK, once
 
 
 class Host(NamedTuple):
-    """What the code is generated for; part of every cache key."""
+    """The machine that code is generated for; part of every cache key."""
 
     cpu: str
     features: str
@@ -87,18 +87,18 @@ def compile_object(ir: str) -> bytes:
 
 @once
 def _header() -> bytes:
-    """What every object file for this machine begins with: format, word size, byte order, kind and processor."""
+    """Return how every object file for this machine begins: format, word size, byte order, kind and processor."""
     code = compile_object("")
     return code[: {b"\x7fELF": 20, b"\xcf\xfa\xed\xfe": 16}.get(code[:4], 2)]  # ELF, Mach-O, COFF
 
 
 def is_object(code: bytes, name: str) -> bool:
-    """Whether bytes look like an object file for this machine with a function `name`; LLVM crashes on others."""
+    """Return whether bytes look like an object file for this machine with a function `name`; LLVM crashes on others."""
     return code.startswith(_header()) and name.encode() in code
 
 
 def loaded(name: str) -> int | None:
-    """Address of a function that `load_function` has loaded before."""
+    """Return the address of a function that `load_function` has loaded before."""
     return _machine().loaded.get(name)
 
 

@@ -2,10 +2,8 @@
 """Loops of traced stages over a shared memory, compiled as one function.
 
 A `LoopPlan` (loop_plan.py) names slots and lists stages. `Loop` runs it for any number of lanes (independent
-simulations), `host().width` of them in each
-SIMD group, groups over threads.
-
-A compiled loop one tick at a time: the same machine code as a whole run, so the same numbers bit for bit.
+simulations), `host().width` of them in each SIMD group, groups over threads. `Stepper` runs a compiled loop one tick at
+a time: the same machine code as a whole run, so the same numbers bit for bit.
 """
 
 from __future__ import annotations
@@ -74,7 +72,7 @@ class Loop:
 
     @contextmanager
     def trial(self) -> Iterator[Array]:
-        """What runs within leaves the memory as it was; gives a copy of that."""
+        """Run a block and restore the memory afterwards; yields a copy of the memory."""
         before = self.memory.copy()
         try:
             yield before
@@ -94,16 +92,16 @@ class Loop:
         self.memory[:, start : start + size] = padded.reshape(self.groups, self.width, size).transpose(0, 2, 1)
 
     def view(self, slot: str) -> Array:
-        """A slot's memory (size,) of a loop with one lane: reading it sees the present, writing changes it."""
+        """Return a view of a slot (size,) of a loop with one lane: writing to it changes the state."""
         if self.count != 1:
             raise InputError(f"loop: views are of one lane, this loop has {self.count}")
         start, size = self.plan.offset(slot), self.plan.slots[slot]
         return self.memory[0, start : start + size, 0]
 
     def ticker(self, shared: Array, substeps: int) -> Callable[[], str]:
-        """A call that runs one tick of one lane on the row `shared` (columns,) and says why it ended; nothing else.
+        """Return a call that runs one tick of one lane on the row `shared` (columns,) and says why it ended.
 
-        Nothing is recorded or allocated; `shared` must stay as it is but for its numbers.
+        Nothing is recorded or allocated; only the numbers in `shared` may change.
         """
         plan = self.plan
         if self.count != 1 or plan.lane_slots:
@@ -141,7 +139,7 @@ class Loop:
             shared: (ticks, columns) table for all lanes.
             lanes: (count, ticks, columns) table, or ``lanes(group, address)`` that writes the (ticks, columns, width)
                 of one group of lanes; it is called in the group's thread, just before the group runs.
-            every: record every so many ticks, starting where (tick + phase) is a multiple of it.
+            every: record one of `every` ticks, those where (tick + phase) is a multiple of it.
             phase: ticks since the last recorded one.
             out: (count, rows, columns) to write the record to; a single lane writes there directly.
 
@@ -207,7 +205,7 @@ _local = threading.local()
 
 
 def _own_table(size: int) -> int:
-    """Address of `size` numbers of the calling thread; they stay in its cache from group to group."""
+    """Return the address of `size` numbers of the calling thread; they stay in its cache from group to group."""
     table: Any = getattr(_local, "table", None)
     if table is None or table.size < size:
         table = _local.table = np.empty(size)
@@ -215,7 +213,7 @@ def _own_table(size: int) -> int:
 
 
 def recorded_rows(ticks: int, every: int, phase: int) -> int:
-    """Rows that `ticks` ticks record, every so many, starting where (tick + phase) is a multiple of it."""
+    """Return the rows that `ticks` ticks record, one of `every`, those where (tick + phase) is a multiple of it."""
     return (ticks + phase + every - 1) // every - (phase + every - 1) // every
 
 
@@ -236,9 +234,9 @@ _CALL = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)  # a tick is too shor
 
 
 def _thunk() -> str:
-    """IR of a function of one address: a table of the loop's machine code and its nine arguments.
+    """Return IR of a function of one address: a table of the loop's machine code and its nine arguments.
 
-    A foreign call costs Python by the argument; nine take longer than the tick.
+    Every argument of a foreign call costs time; nine take longer than the tick.
     """
     lines = [f"define i64 @{_NAME}(ptr %table) nounwind {{", "  %code = load ptr, ptr %table, align 8"]
     for k, kind in enumerate(_ARGUMENTS):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a loop does: named slots of a shared memory, and traced stages that read and write them.
+"""The plan of a loop: named slots of a shared memory, and traced stages that read and write them.
 
 `armwright.graph.loop.Loop` compiles a `LoopPlan` and runs it; `emit/llvm_loop.py` writes it as machine code.
 """
@@ -24,7 +24,7 @@ When = Literal["before", "inside", "after"]
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """A program at work in a loop: which slot each input reads and each output writes (same name unless given)."""
+    """A program in a loop: which slot each input reads and each output writes (same name unless given)."""
 
     program: TracedProgram
     when: When

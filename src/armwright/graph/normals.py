@@ -4,8 +4,8 @@
 Threefry-2x64 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) turns the counter
 (tick div 2, pair) under the key (seed, stream) into two words, one for an even tick and one for the odd tick after it;
 Box and Muller's formula turns a word into the components 2·pair and 2·pair + 1. A run can therefore be repeated or
-gone on with from any tick, and the numbers do not depend on how ticks, lanes and threads are cut. Compiled
-(`emit.llvm_noise`); without a compiler NumPy gives the same words and, up to the rounding of log, sin and cos, the
+continued from any tick, and the numbers do not depend on how ticks, lanes and threads are cut. Compiled
+(`emit.llvm_normals`); without a compiler NumPy gives the same words and, up to the rounding of log, sin and cos, the
 same numbers.
 """
 
@@ -162,7 +162,7 @@ class NormalSource:
 
 @lru_cache(maxsize=8)
 def _function(side: int) -> Callable[..., None]:
-    """The compiled loop for `side` lanes side by side."""
+    """Return the compiled loop for `side` lanes side by side."""
     host = jit.host()
     width = max(2 * host.width, side)  # two registers at a time: measured best of 1, 2, 3, 4, 6, 8
     if width % side:
@@ -173,7 +173,7 @@ def _function(side: int) -> Callable[..., None]:
 
 
 def _numpy_normals(words: Words, first: int, ticks: int, width: int, stream: int) -> Array:
-    """The same numbers from NumPy (B, ticks, width), width even."""
+    """Return the same numbers from NumPy (B, ticks, width), width even."""
     tick = np.arange(ticks, dtype=np.uint64)[:, None] + np.uint64(first)
     pair = np.arange(width // 2, dtype=np.uint64)
     both = threefry((tick >> np.uint64(1), pair), (words[:, None, None], np.uint64(stream)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The alphabet of the graph: every operation a traced function can consist of."""
+"""The operations of the graph: everything that a traced function can consist of."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Pairs(NamedTuple):
 
 
 class LeastKernel:
-    """A compiled least value: ``tables(q)`` gives arrays (records, numbers); `kinds` say what meets what."""
+    """A compiled least value: ``tables(q)`` gives arrays (records, numbers); `kinds` say what is paired with what."""
 
     def __init__(
         self, tables: Callable[..., Any], n: int, kinds: Sequence[Pairs], constants: Mapping[str, Any] | None = None
@@ -56,7 +56,7 @@ class LeastKernel:
         Args:
             tables: NumPy code of one configuration q (n,) that returns a tuple of arrays (records, numbers).
             n: size of q.
-            kinds: of pairs.
+            kinds: kinds of pairs.
             constants: other arguments of `tables`, folded in.
         """
         self.n, self.kinds = n, tuple(kinds)
@@ -103,7 +103,7 @@ class Least:
         self._width = jit.host().width if backend() == "llvm" else 0
 
     def __call__(self, q: Traced, most: float = np.inf) -> Traced:
-        """Return the least value, or `most` where all are above it: what is asked for less is found sooner."""
+        """Return the least value, or `most` where all are above it: a smaller `most` is faster."""
         Q = np.ascontiguousarray(q, dtype=np.float64)
         n = self.kernel.n
         if not Q.ndim or Q.shape[-1] != n:
@@ -141,7 +141,7 @@ class Least:
     def ways(self, a: Traced, b: Traced, levers: Array, finest: float, *, whole: bool = False) -> Traced:
         """Return how much (m,) of the straight ways a → b (m, n) is proved to keep the least value above 0.
 
-        See `proved_ways`, which says the same in NumPy.
+        See `proved_way`, which does the same in NumPy.
 
         Args:
             a: (m, n).
@@ -166,7 +166,7 @@ class Least:
         return out
 
     def reference(self, q: Traced, most: float = np.inf) -> Traced:
-        """Return the same without compiled loops: every pair, by the kernels of the traced functions."""
+        """Return the least value without compiled loops: every pair, by the kernels of the traced functions."""
         Q = np.asarray(q, dtype=np.float64)
         least = np.full(Q.shape[:-1], most)
         tables = make_kernel(self.kernel.tables, check_finite=False)(Q)

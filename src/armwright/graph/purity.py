@@ -3,16 +3,14 @@
 
 A traced function runs once, on symbols. An integrator in ``self``, a counter in a closure, `rng.normal()` or
 `time.time()` would give their first value for ever. So before such a function is trusted it is traced twice, alone:
-what it can reach (`kept_state`) must be the same before and after, and both traces must be the same program. What
-tracing has changed is put back.
+what it can reach must be the same before and after, and both traces must be the same program. What tracing has changed
+is put back.
 
-What a function can reach and change: a picture of it, to compare with later and to go back to.
-
-Seen are attributes of objects (bound methods, callable instances, whatever these hold), closures, defaults, globals
-that the code names (and the functions among them), attributes of classes and of the user's modules that it names;
-lists, dictionaries, sets, deques, arrays; NumPy's and Python's random generators. Not seen are generators and
-iterators under way, files, sockets, the insides of compiled extensions, more than `MOST` places, and arrays beyond
-`LARGEST` bytes.
+`KeptState` is a picture of what a function can reach and change, to compare with later and to go back to. Seen are
+attributes of objects (bound methods, callable instances, whatever these hold), closures, defaults, globals that the
+code names (and the functions among them), attributes of classes and of the user's modules that it names; lists,
+dictionaries, sets, deques, arrays; NumPy's and Python's random generators. Not seen are generators and iterators in
+use, files, sockets, the insides of compiled extensions, more than `MOST` places, and arrays beyond `LARGEST` bytes.
 """
 
 from __future__ import annotations
@@ -44,13 +42,13 @@ def _root(value: object) -> str:
 
 
 def is_library(value: object) -> bool:
-    """Whether a function or class is ours, NumPy's, SciPy's or Python's own: what these keep is no concern."""
+    """Return whether a function or class is ours, NumPy's, SciPy's or Python's own: what these keep does not matter."""
     root = value.__name__.split(".")[0] if isinstance(value, types.ModuleType) else _root(value)
     return root in _LIBRARIES or (root in sys.stdlib_module_names and root != "__main__")
 
 
 class KeptState:
-    """The picture. Every place knows its name, what it held, how to look again and how to put it back."""
+    """A picture of reachable state. Every place knows its name, what it held, how to look again, how to put it back."""
 
     def __init__(self, functions: Iterable[Callable[..., Any]]) -> None:
         """Walk through everything that the functions can reach."""
@@ -62,7 +60,7 @@ class KeptState:
             self._see(getattr(function, "__qualname__", type(function).__name__), function)
 
     def changed(self) -> list[str]:
-        """Names of the places that no longer hold what they held."""
+        """Return the names of the places that no longer hold what they held."""
         found: list[str] = []
         for name, held, look, _ in self._places:
             now = look()
@@ -175,7 +173,7 @@ class KeptState:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two pictures show the same: numbers and arrays by value, everything else by identity."""
+    """Return whether two pictures are equal: numbers and arrays by value, everything else by identity."""
     if a is b:
         return True
     if type(a) is not type(b):
@@ -266,7 +264,7 @@ class StatefulError(TraceError):
 
 
 def pure(function: F) -> F:
-    """Vouch that the result of a function depends on its arguments alone, so that it is traced without being asked.
+    """Vouch that the result of a function depends on its arguments alone, so that it is traced without the check.
 
     For functions that change something harmless, such as a cache of their own: ``law = aw.pure(law)`` or ``@aw.pure``.
     """
@@ -284,7 +282,7 @@ def pure(function: F) -> F:
 
 
 def is_trusted(function: Any) -> bool:
-    """Whether a function is the library's own with nothing of the user's inside, or vouched for."""
+    """Return whether a function is the library's own with nothing of the user's inside, or vouched for."""
     if getattr(function, _MARK, False) or function is None:
         return True
     if isinstance(function, functools.partial):
@@ -306,12 +304,12 @@ def _bound(cell: types.CellType) -> bool:
 
 
 def traced_purely(functions: Iterable[Any], trace: Callable[[], T], digest: Callable[[T], str], what: str) -> T:
-    """Return what `trace` makes; where functions of the user's are in it, trace twice and put back what that changed.
+    """Return what `trace` makes; where it runs functions of the user, trace twice and put back what that changed.
 
     Args:
-        functions: that `trace` runs; the library's own are trusted.
+        functions: those that `trace` runs; the library's own are trusted.
         trace: traces them.
-        digest: of the program in what `trace` returns.
+        digest: digest of the program in what `trace` returns.
         what: the functions in words, for the message.
 
     Raises:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one place that decides which form of a program is written: to be read or to be run.
+"""The form in which a program is written, to be read or to be run: this is the one place that decides.
 
-Parallel axes: sines and cosines of sums of angles found in the products that a recursion makes of them.
-
-A recursion over joints writes c₂c₃ − s₂s₃ where a person writes c₂₃, and misses that c₃c₃ + s₃s₃ is 1. The rewriting is
-exact in real arithmetic. It makes equations shorter; compiled kernels do without: a sine costs more than it saves.
+`readable` collects terms for people, `cheapest` looks for the fewest operations. Both may merge the angles of parallel
+axes (`merge_angles`): a recursion over joints writes c₂c₃ − s₂s₃ where a person writes c₂₃, and misses that c₃c₃ + s₃s₃
+is 1. The rewriting is exact in real arithmetic. It makes equations shorter; compiled kernels do without it, because a
+sine costs more than it saves.
 """
 
 from __future__ import annotations
@@ -190,8 +190,8 @@ def _combine(a: Angle, b: Angle, sign: int) -> Angle:
 WORTH, SHORT = (
     3,
     300,
-)  # a collected form may have so many times the operations of one with shared terms, and so many more
-TRIG = 15  # multiplications for which one could have a sine in C
+)  # a collected form may have this many times the operations of one with shared terms, plus this many
+TRIG = 15  # multiplications that cost as much as a sine in C
 
 
 def readable(program: TracedProgram) -> TracedProgram:
@@ -216,7 +216,7 @@ def cheapest(program: TracedProgram, *, multiply_out: bool = False) -> TracedPro
 
 
 def cost(program: TracedProgram) -> int:
-    """Operations, a sine counted as `TRIG` of them."""
+    """Return the number of operations, a sine counted as `TRIG` of them."""
     counts = program.counts
     return counts.flops + counts.other + TRIG * counts.trig
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run time that needs NumPy alone: a program as a list of ufunc calls on rows of a scratch array.
+"""The runtime that needs NumPy alone: a program as a list of ufunc calls on rows of a scratch array.
 
 Used where llvmlite has no wheel. Batches are cut into blocks that stay in the processor's cache; a row is reused as
-soon as its value is dead. One or two configurations run on Python floats: a ufunc call costs more than it does there.
+soon as its value is dead. One or two configurations run on Python floats, where a ufunc call would cost more.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _select(condition: NDArray[np.bool_], a: Array, b: Array, out: Array) -> Non
 
 
 def _minimum(a: Array, b: Array, out: Array) -> None:
-    np.minimum(a, b, out=out)  # these two want their output by name
+    np.minimum(a, b, out=out)  # these two take their output by name
 
 
 def _maximum(a: Array, b: Array, out: Array) -> None:

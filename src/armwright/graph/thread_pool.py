@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of a batch, split over blocks and threads.
+"""Work split over threads, and the lock under which a process makes what it makes once.
 
-Blocks keep broadcast inputs small (one block of copies instead of a full array); threads pay above a measured
-break-even.
-
-Things a process makes once, and the one lock they are made under.
-
+`run_rows` splits the rows of a batch over blocks and threads: blocks keep broadcast inputs small (one block of copies
+instead of a full array); threads pay above a measured break-even. `once` makes things once per process:
 `functools.lru_cache` computes a value twice if two threads ask for it at the same time, and drops one of the two: no
-matter for a number, a crash for an engine whose code is in use. Everything here is made and changed under `LOCK`. A
-fork waits for it, so that a child never inherits half a compilation, nor a lock whose owner it does not have.
+matter for a number, a crash for an engine whose code is in use. Everything of this kind is made and changed under
+`LOCK`. A fork waits for it, so that a child never inherits half a compilation, nor a lock whose owner it does not have.
 """
 
 from __future__ import annotations
@@ -46,7 +43,7 @@ LOCK = fork_safe_lock()  # of compiling, loading and connecting kernels
 
 
 def once(make: Callable[[], T]) -> Callable[[], T]:
-    """Return a function that calls `make` the first time, whichever threads ask, and gives its value ever after."""
+    """Return a function that calls `make` once, whichever threads ask, and returns its value from then on."""
     made: list[T] = []
 
     @wraps(make)
@@ -60,15 +57,18 @@ def once(make: Callable[[], T]) -> Callable[[], T]:
     return get
 
 
-BLOCK = 4096  # rows a broadcast input is repeated for
-ROWS_PER_THREAD = 4096  # below this handing work to a thread costs more than it saves
+BLOCK = 4096  # rows for which a broadcast input is repeated
+ROWS_PER_THREAD = 4096  # below this, a thread costs more than it saves
 _threads = 0
 _pool: ThreadPoolExecutor | None = None
 Runner = Callable[[list[Any], list[Any], int], int]
 
 
 def threads() -> int:
-    """Threads used for large batches: `set_threads`, else $ARMWRIGHT_THREADS, else the cores this process may use."""
+    """Return the threads used for large batches: `set_threads`, else $ARMWRIGHT_THREADS, else the cores we may use.
+
+    >>> threads()  # the cores of this process, unless set
+    """
     if _threads:
         return _threads
     if given := os.environ.get("ARMWRIGHT_THREADS", ""):
@@ -79,18 +79,21 @@ def threads() -> int:
 
 
 def set_threads(count: int) -> None:
-    """Use `count` threads for large batches from now on; batches under way keep those they have."""
+    """Use `count` threads for large batches from now on; running batches keep those they have.
+
+    >>> set_threads(4)
+    """
     global _threads, _pool
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise InputError(f"set_threads: count must be a whole number of at least 1, got {count!r}")
     with _lock:
         _threads, old, _pool = count, _pool, None
     if old is not None:
-        old.shutdown(wait=False)  # it still does what it was given
+        old.shutdown(wait=False)  # it still finishes what it was given
 
 
 def _without_threads() -> None:
-    """Forget the pool that a forked child inherits: its threads have stayed in the parent."""
+    """Forget the pool that a forked child inherits: its threads stayed in the parent."""
     global _pool
     _inherited.append(_pool)  # not freed, which would wake threads that are not there
     _pool = None
@@ -102,7 +105,7 @@ _helper = threading.local()
 
 
 def _share(jobs: Sequence[Callable[[], T]], stop: threading.Event) -> list[T]:
-    """Run the first job in this thread and the others in helpers; no job is at work any more when this returns.
+    """Run the first job in this thread and the others in helpers; no job is running any more when this returns.
 
     If one fails, `stop` tells the others that nobody waits for their results.
     """
@@ -126,7 +129,7 @@ def _mark_helper() -> None:
 
 
 def _workers(most: int) -> int:
-    """Threads worth using for `most` pieces; one in a helper, which must not wait for its like."""
+    """Return the threads worth using for `most` pieces; one in a helper, which must not wait for other helpers."""
     return 1 if most <= 1 or hasattr(_helper, "here") else min(threads(), most)
 
 

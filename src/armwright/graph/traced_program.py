@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A traced function: inputs, straight-line nodes, outputs. What every emitter reads."""
+"""A traced function as every emitter reads it: inputs, straight-line nodes, outputs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TracedProgram:
     """Live nodes in topological order, and for each output the nodes of its elements (row-major).
 
     Attributes:
-        name: of the traced function, a valid C identifier.
+        name: name of the traced function, a valid C identifier.
         inputs, outputs: the signature. `single` tells whether the function returned one array or a tuple.
         nodes: straight-line code, every node used.
         results: per output, the node number of every element.
@@ -127,7 +127,7 @@ def finish(
     single: bool,
     drop_dead: bool = True,
 ) -> TracedProgram:
-    """Cut the part of `graph` that `outputs` (name, array of Expr or float) need and number it anew."""
+    """Cut out the part of `graph` that `outputs` (name, array of Expr or float) need and renumber it."""
     results: list[list[int]] = []
     signals: list[ProgramSignal] = []
     for label, value in outputs:
@@ -177,11 +177,14 @@ def trace(
         function: NumPy code; called with keyword arguments ``shapes`` (as symbol arrays) and `constants` (as they are).
         shapes: shape of every traced argument, in the order in which the program takes them.
         constants: the remaining arguments.
-        name: of the program; the function's name if omitted.
+        name: name of the program; the function's name if omitted.
         naive: neither share nor fold; for counting what the written loops do.
 
     Raises:
         TraceError: if the code branches on an input, leaves NumPy, or does not return arrays.
+
+    >>> trace(lambda x: x @ x, {"x": (3,)}).counts.mul
+    3
     """
     graph = NaiveGraph() if naive else Graph()
     inputs = [ProgramSignal(label, tuple(shape)) for label, shape in shapes.items()]

@@ -22,7 +22,7 @@ SINGULAR_BELOW = 1e-6
 """Singular values below this fraction of the largest count as zero: joints would turn a million times as fast as
 elsewhere for the same motion of the tool."""
 SAMPLES = 16
-"""Random configurations whose largest rank is the arm's: a single one has it, unless it is singular by chance."""
+"""Random configurations whose largest rank is the arm's: one would do, unless it is singular by chance."""
 
 
 def reach(robot: Robot) -> float:
@@ -66,19 +66,19 @@ def _sampled_rank(robot: Robot, body: int | None, rows: int) -> int:
 
 
 def weighed_jacobian(robot: Robot, body: int | None, q: Array) -> Array:
-    """Jacobians (N, 6, n) of a frame at configurations (N, n), metres weighed by the arm's length."""
+    """Return Jacobians (N, 6, n) of a frame at configurations (N, n), metres divided by the arm's length."""
     return np.asarray(
         kernel(robot, frame_jacobian, name="jacobian", body=body, own_axes=False)(q) * weights(robot)[:, None]
     )
 
 
 def singular_pose(robot: Robot, body: int | None, q: Array) -> Mask:
-    """Whether the Jacobian of a frame at configurations (N, n) has lost rank."""
+    """Return whether the Jacobian of a frame at configurations (N, n) has lost rank."""
     return lost_rank(weighed_jacobian(robot, body, q), full_rank(robot, body))
 
 
 def lost_rank(J: Array, rank: int) -> Mask:
-    """Whether weighted Jacobians J (N, m, n) have a smaller rank than `rank`."""
+    """Return whether weighted Jacobians J (N, m, n) have a smaller rank than `rank`."""
     m, n = J.shape[1:]
     suspect = np.ones(J.shape[0], dtype=bool)
     if m == n == rank:

@@ -82,10 +82,15 @@ def fk(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Array:
 
     Returns:
         T_base_frame, shape (..., 4, 4) (003 §4.1; 004 eq. 2.18).
+
+    >>> T = aw.fk(robot, q)  # T_base_tool at q
     """
     return cast("Array", kernel(robot, frame_pose, name="fk", body=body_index(robot, frame))(q))
 
 
 def fk_all(robot: Robot, q: ArrayLike) -> Array:
-    """Return the link frames of all bodies, T_base_link, shape (..., nb, 4, 4), for q of shape (..., n)."""
+    """Return the link frames of all bodies, T_base_link, shape (..., nb, 4, 4), for q of shape (..., n).
+
+    >>> elbow = aw.fk_all(robot, q)[2, :3, 3]  # origin of the third link [m]
+    """
     return cast("Array", kernel(robot, link_poses, name="fk_all")(q))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analytic Jacobians: rates of position and of a named Euler set, instead of twists.
+"""Velocities and accelerations of frames, and the time derivatives of geometric and analytic Jacobians.
 
-X = [o; angles], dX/dt = J_a qd with J_a = blkdiag(1, B⁻¹) J (004 eq. 2.34), where w = B·d(angles)/dt. The printed B
-(004 eq. 2.33) has its first and last angle interchanged; `armwright.spatial.euler` has the one that belongs to the set.
-
-Velocities and accelerations of frames, and the exact time derivative of the geometric Jacobian.
+`body_motion` propagates velocity and acceleration along the chain; twists, accelerations and dJ/dt follow from it.
+Analytic Jacobians give rates of position and of a named Euler set instead of twists: X = [o; angles], dX/dt = J_a qd
+with J_a = blkdiag(1, B⁻¹) J (004 eq. 2.34), where w = B·d(angles)/dt. The printed B (004 eq. 2.33) has its first and
+last angle interchanged; `armwright.spatial.euler` has the one that belongs to the set.
 """
 
 from __future__ import annotations
@@ -125,7 +125,10 @@ def jacobian_dot(
     point: ArrayLike | None = None,
     reference: Reference = "base",
 ) -> Array:
-    """Return the exact time derivative of `jacobian`, shape (..., 6, n), for q and qd of shape (..., n)."""
+    """Return the exact time derivative of `jacobian`, shape (..., 6, n), for q and qd of shape (..., n).
+
+    >>> aw.jacobian(robot, q) @ qdd + aw.jacobian_dot(robot, q, qd) @ qd  # acceleration of the tool
+    """
     options: dict[str, Any] = {"body": body_index(robot, frame), "own_axes": own_axes_of(reference)}
     if point is None:
         return cast("Array", kernel(robot, frame_jacobian_dot, name="jacobian_dot", **options)(q, qd))
@@ -133,12 +136,18 @@ def jacobian_dot(
 
 
 def twist(robot: Robot, q: ArrayLike, qd: ArrayLike, frame: FrameLike = None) -> Array:
-    """Return the twist [v; w] of a frame, (..., 6), base axes, [m/s] and [rad/s]; v is that of the frame's origin."""
+    """Return the twist [v; w] of a frame, (..., 6), base axes, [m/s] and [rad/s]; v is that of the frame's origin.
+
+    >>> aw.twist(robot, q, qd)  # equals aw.jacobian(robot, q) @ qd
+    """
     return cast("Array", kernel(robot, frame_twist, name="twist", body=body_index(robot, frame))(q, qd))
 
 
 def acceleration(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: FrameLike = None) -> Array:
-    """Return [dv/dt; dw/dt] of a frame, (..., 6), base axes, gravity not included (004 eq. 2.35, geometric form)."""
+    """Return [dv/dt; dw/dt] of a frame, (..., 6), base axes, gravity not included (004 eq. 2.35, geometric form).
+
+    >>> acceleration(robot, q, qd, qdd)[:3]  # of the tool's origin [m/s²]
+    """
     k = kernel(robot, frame_acceleration, name="acceleration", body=body_index(robot, frame))
     return cast("Array", k(q, qd, qdd))
 
@@ -202,6 +211,8 @@ def analytic_jacobian(robot: Robot, q: ArrayLike, euler: str = "zyz", frame: Fra
 
     Raises:
         InputError: where the Euler set is degenerate.
+
+    >>> analytic_jacobian(robot, q, "zyx") @ qd  # rates of x, y, z and the three angles
     """
     return _regular(kernel(robot, euler_jacobian, name="analytic_jacobian", **_options(robot, frame, euler))(q), euler)
 
@@ -209,6 +220,9 @@ def analytic_jacobian(robot: Robot, q: ArrayLike, euler: str = "zyz", frame: Fra
 def analytic_jacobian_dot(
     robot: Robot, q: ArrayLike, qd: ArrayLike, euler: str = "zyz", frame: FrameLike = None
 ) -> Array:
-    """Return the exact time derivative of `analytic_jacobian`, (..., 6, n): Xdd = J_a qdd + J̇_a qd (004 eq. 2.35)."""
+    """Return the exact time derivative of `analytic_jacobian`, (..., 6, n): Xdd = J_a qdd + J̇_a qd (004 eq. 2.35).
+
+    >>> analytic_jacobian(robot, q) @ qdd + analytic_jacobian_dot(robot, q, qd) @ qd
+    """
     k = kernel(robot, euler_jacobian_dot, name="analytic_jacobian_dot", **_options(robot, frame, euler))
     return _regular(k(q, qd), euler)

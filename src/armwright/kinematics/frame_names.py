@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which frame, which configuration, which target: the arguments that all of kinematics shares, checked in one place."""
+"""Checks of the arguments that all of kinematics shares: which frame, which configuration, which target."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 FrameLike = str | int | None
 ROTATION_TOLERANCE = RIGID
 ROUNDED_TOLERANCE = 4e-6
-"""Of RᵀR where every entry of R may be off by 1e-6: 2·√3·1e-6, rounded up."""
+"""Error of RᵀR where every entry of R may be off by 1e-6: 2·√3·1e-6, rounded up."""
 
 
 def body_index(robot: Robot, frame: FrameLike) -> int | None:
-    """Return the body whose link frame is meant, None for the tool; named frames are counted on after the nb bodies.
+    """Return the body whose link frame is meant, None for the tool; named frames are numbered after the nb bodies.
 
     Args:
         robot: the arm.
@@ -80,7 +80,7 @@ def finite(value: ArrayLike, what: str, tail: tuple[int, ...]) -> Array:
 
 
 def _is_rigid(T: list[list[float]]) -> bool:
-    """Whether one pose is rigid beyond doubt; NaN and infinities are not."""
+    """Return whether one pose is rigid beyond doubt; NaN and infinities are not."""
     (a, b, c, x), (d, e, f, y), (g, h, i, z), last = T
     off = max(
         abs(a * a + d * d + g * g - 1.0),
@@ -100,7 +100,7 @@ def rigid(value: ArrayLike, what: str = "T", *, project: bool | None = None) -> 
 
     Args:
         value: the poses; SciPy's `RigidTransform` too.
-        what: they are called in errors.
+        what: what errors call them.
         project: True takes rotations that are off by up to 1e-6 (rounded to six decimals, say) and replaces each by the
             nearest one, in the sense of least squares; False only says in the error that this exists.
     """

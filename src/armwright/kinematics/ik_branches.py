@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bookkeeping of closed-form branches: partial solutions that double with every two-valued joint.
+"""Closed-form branches of inverse kinematics: the subproblems that find angles, and the branches they split.
 
-The pieces of closed-form inverse kinematics: one or two turns that carry one vector to another.
-
-After Paden and Kahan. Like every algorithm here this is plain code for one problem, floats or symbols; it is traced
-with the arm's axes folded in. What every angle satisfies is marked free, what has no solution is marked not ok; marks
-are 1.0 or 0.0, so that nothing branches on a value. Angles near a double root are computed from sines, not from an
-arc cosine, which would lose half of the digits there.
+The subproblems (after Paden and Kahan) find one or two turns that carry one vector to another. `Branch` keeps a partial
+solution, which doubles with every two-valued joint; `checked` gathers them. Like every algorithm here this is plain
+code for one problem, floats or symbols; it is traced with the arm's axes folded in. An angle that any value satisfies
+is marked free, one without a solution is marked not ok; marks are 1.0 or 0.0, so that nothing branches on a value.
+Angles near a double root are computed from sines, not from an arc cosine, which would lose half of the digits there.
 """
 
 from __future__ import annotations
@@ -166,7 +165,7 @@ class Branch:
         return Branch(self.seed, {**self.q, joint: angle}, self.ok, np.maximum(self.free, one.free), self.gauge)
 
     def split(self, joint: int, two: Two, sign: float = 1.0) -> list[Branch]:
-        """Double by the two angles of one joint; where any angle serves, one branch stays, with the seed's."""
+        """Split into the two angles of one joint; where any angle serves, one branch stays, with the seed's angle."""
         out = []
         for angle, ok in ((two.first, two.ok), (two.second, two.ok * (1.0 - two.free))):
             chosen = np.where(two.free > 0.5, self.seed[joint], sign * angle)

@@ -118,5 +118,7 @@ def ik_class(robot: Robot, frame: FrameLike = None) -> IKClass:
     """Say which inverse kinematics an arm gets: "ur", "spherical_wrist" (closed form, all branches) or "general".
 
     Detected from the geometry of the joint axes, not from a name or a table; the reason is given in words.
+
+    >>> ik_class(robot)  # of a UR5: "ur", with the reason
     """
     return analyse(robot, frame)[0]

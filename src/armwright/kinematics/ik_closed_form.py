@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From raw closed-form branches to an answer: refine, verify by forward kinematics, merge, fit into limits, order."""
+"""The answer from raw closed-form branches: refine, verify by forward kinematics, merge, fit into limits, order."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 REFINE_ABOVE = 0.1 * EXACT
-"""Error [m, rad] of a closed form from which on it is polished: with room to what is promised."""
+"""Error [m, rad] above which a closed-form solution is polished: a tenth of what is promised."""
 REFINE_STEPS = 12
-"""Steps of a polish, which starts within 1e-5 and doubles its digits; more are needed at double roots alone."""
+"""Steps of a polish, which starts within 1e-5 and doubles its digits; only double roots need more."""
 MOST_BRANCHES = 16
 """Rows of one target that are compared: twice the eight branches that such arms have."""
 SAME = 1e-6
-"""Difference [rad] of solutions that are one: where two branches meet, errors of 1e-12 part them by their root."""
+"""Difference [rad] below which two solutions are one: where branches meet, an error of 1e-12 separates them by 1e-6."""
 WANDER = 0.1
 """[rad] that a polish may move: branches are farther apart unless the arm is nearly singular, errors are smaller."""
 USABLE_GAUGE = 1e-6
-"""Distance from the double roots [-] below which a posture does not tell the constant; the best of many counts."""
+"""Distance from the double roots [-] below which even the best posture does not determine the constant."""
 # where axes 2, 3, 4, 6 of a UR arm are parallel, joint 6 is free as long as joints 2, 3, 4 reach: tried around the seed
 TRIALS = np.array([sign * k * np.pi / 24.0 for k in range(1, 25) for sign in (1.0, -1.0)])
 
@@ -79,7 +79,7 @@ def _branches(robot: Robot, body: int | None, name: str, home: HomeAxes, goal: A
 
 
 def _gauge_factor(robot: Robot, body: int | None, name: str, home: HomeAxes) -> float:
-    """Return |det J|/gauge, metres weighed: a constant of the arm, from the best of a few fixed configurations."""
+    """Return |det J|/gauge with weighted metres: a constant of the arm, from the best of a few fixed configurations."""
     seed = np.random.default_rng(0).uniform(-2.0, 2.0, (SAMPLES, robot.n))
     goal = kernel(robot, frame_pose, body=body)(seed)
     found = _branches(robot, body, name, home, goal, seed)
@@ -119,7 +119,7 @@ def _verified(
 
 
 def _new(target: NDArray[np.int64], q: Array) -> Mask:
-    """Which rows, sorted by target, do not repeat (mod 2π) an earlier row of the same target."""
+    """Return which rows, sorted by target, do not repeat (mod 2π) an earlier row of the same target."""
     keep = np.ones(target.size, dtype=bool)
     for lag in range(1, min(MOST_BRANCHES, target.size)):
         difference = q[lag:] - q[:-lag]

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What inverse kinematics is asked for: which axes of the goal, with what weights, and the elbow of seven-axis arms.
 
-The difference of two poses as six numbers, and its exact Jacobian; on floats and on symbols.
-
-The elbow angle of seven-axis arms: where the elbow stands on its circle about the line from shoulder to wrist.
-
+`measure` compares a frame with its goal: `pose_error` is the difference of two poses as six numbers, `error_jacobian`
+its exact Jacobian, `swivel` the elbow angle, all on floats and on symbols. `Aim` says which of these rows count.
 With the tool held, an arm with a spherical shoulder (joints 1 to 3) and a spherical wrist (5 to 7) can still turn its
-elbow. The shoulder S and the wrist W are where three axes meet; the elbow E is the point of axis 4 nearest to axis 3.
-The angle is 0 where the elbow stands highest, in the plane of the line S W and the base's z axis, and grows about the
-direction from S to W (right hand).
+elbow on a circle about the line from shoulder to wrist. The shoulder S and the wrist W are where three axes meet; the
+elbow E is the point of axis 4 nearest to axis 3. The angle is 0 where the elbow stands highest, in the plane of the
+line S W and the base's z axis, and grows about the direction from S to W (right hand).
 """
 
 from __future__ import annotations
@@ -101,7 +99,7 @@ def _places(robot: Robot) -> ElbowPlaces:
 
 
 def places(robot: Robot) -> ElbowPlaces:
-    """Shoulder, elbow and wrist of an arm, found once."""
+    """Return shoulder, elbow and wrist of an arm; found once."""
     return robot.memo("elbow_places", _places)
 
 
@@ -113,7 +111,7 @@ class Swivel(NamedTuple):
 
 
 def swivel(arm: Robot | Tree, q: Traced, at: ElbowPlaces) -> Swivel:
-    """Angle of the elbow at q (7,), on floats and on symbols."""
+    """Return the angle of the elbow at q (7,) and its derivative, on floats and on symbols."""
     tree = as_tree(arm)
     poses = body_poses(tree, q, range(4))
     E = poses[UPPER][1] + poses[UPPER][0] @ at.elbow
@@ -135,15 +133,17 @@ def swivel(arm: Robot | Tree, q: Traced, at: ElbowPlaces) -> Swivel:
 
 
 def swivel_angle(arm: Robot | Tree, q: Traced, at: ElbowPlaces) -> Traced:
-    """The angle alone."""
+    """Return the angle of the elbow [rad] without its derivative."""
     return swivel(arm, q, at).angle
 
 
 @names_culprit
 def elbow_angle(robot: Robot, q: ArrayLike) -> Array:
-    """Angle (...,) of the elbow in (−π, π] at q (..., 7) [rad]: 0 where it stands highest on its circle.
+    """Return the angle (...,) of the elbow in (−π, π] at q (..., 7) [rad]: 0 where it stands highest on its circle.
 
     For arms with a spherical shoulder and wrist (S-R-S: iiwa, and others). ``ik(…, elbow=…)`` asks for it.
+
+    >>> elbow_angle(aw.load("iiwa7"), np.full(7, 0.3))
     """
     return cast("Array", robot.memo("elbow_angle", _angle_kernel)(q))
 
@@ -190,7 +190,7 @@ POSE, POSITION = Aim(), Aim((0, 1, 2))
 
 
 def aim_of(axes: Sequence[str] | None, weights: ArrayLike | None, position_only: bool, elbow: bool) -> Aim:
-    """Return the checked aim of what a user asked for."""
+    """Check what a user asked for and return it as an `Aim`."""
     if axes is None and weights is None and not elbow:
         return POSITION if position_only else POSE
     if axes is not None and position_only:

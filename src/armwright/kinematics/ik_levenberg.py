@@ -34,14 +34,14 @@ FLAT = 1e-9
 FIRST_DAMPING = 1e-2
 """Damping of the first step [-]: the square of singular values of 0.1, for Jacobians that are weighed to be about 1."""
 LEAST_DAMPING = 1e-15
-"""Below which it has no effect beside such Jacobians in double precision [-]."""
+"""Damping [-] below which it has no effect on such Jacobians in double precision."""
 LARGEST_DAMPING = 1e12
-"""At which a step is shorter than 1e-12 rad, so that none helps [-]."""
+"""Damping [-] at which a step is shorter than 1e-12 rad, so that no step helps."""
 SHRINK = 0.1
 """Least factor by which a good step lowers the damping (Nielsen's rule)."""
 
 TINY = 1e-18
-"""What keeps the pivots of a singular J Jᵀ from being 0 [-]; far below what counts as singular, 1e-12."""
+"""Number [-] that keeps the pivots of a singular J Jᵀ above 0; far below what counts as singular, 1e-12."""
 FIRST = {"cost": np.inf, "promised": 1.0, "damping": FIRST_DAMPING / SHRINK, "grow": 2.0, "open": 1.0}
 """Slots before the first step. No trial has a cost yet: the first one is kept, and lowers the damping."""
 
@@ -58,8 +58,8 @@ class IkOutcome(NamedTuple):
 class IkTask(NamedTuple):
     """What is minimised: the aim, the bounds (n,), and the iteration.
 
-    `rows_at` gives the weighed Jacobians (N, rows, n) at configurations (N, n) for goals (N, numbers); `spare` keeps
-    what `one_target` iterates in, by the number of lanes, for the next call.
+    `rows_at` gives the weighted Jacobians (N, rows, n) at configurations (N, n) for goals (N, numbers); `spare` keeps
+    the workspaces of `ik_numeric.solve_one`, by the number of lanes, for the next call.
     """
 
     aim: Aim
@@ -131,7 +131,7 @@ def _solve(J: Traced, f: Traced, damping: Traced) -> Traced:
 
 
 def iteration_plan(robot: Robot, body: int | None, aim: Aim, length: float, lower: Array, upper: Array) -> LoopPlan:
-    """Return the iteration as a loop of one tick, whose substeps go on while any lane is open."""
+    """Return the iteration as a loop of one tick, whose substeps continue while any lane is open."""
     n, rows = robot.n, aim.rows
     one = ("cost", "promised", "damping", "grow", "position", "rotation", "flat", "open")
     slots = {"goal": aim.numbers, "q": n, "trial": n, "f": rows, "J": rows * n, **dict.fromkeys(one, 1), "volume": 2}
@@ -179,7 +179,7 @@ def _compiled(plan: LoopPlan, given: Mapping[str, Any], count: int, most: int) -
 
 
 def _on_tape(plan: LoopPlan, first: Mapping[str, Any], count: int, most: int) -> Callable[[str], Array]:
-    """The same steps where there is no compiler."""
+    """Run the same steps where there is no compiler."""
     step = Kernel(plan.stages[0].program, check_finite=False)
     slots = {name: np.zeros((count, size)) for name, size in plan.slots.items()}
     for name, value in first.items():

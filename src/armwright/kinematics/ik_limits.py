@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of joints in inverse kinematics: default seeds, full turns, and what counts as inside."""
+"""Joint limits in inverse kinematics: default seeds, full turns, and what counts as inside."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TURN = 2.0 * np.pi
 SLACK = EXACT
-"""By which a joint may lie beyond its limit and count as inside [rad, m]: the accuracy of a solution."""
+"""How far beyond its limit a joint still counts as inside [rad, m]: the accuracy of a solution."""
 
 
 class Fitted(NamedTuple):

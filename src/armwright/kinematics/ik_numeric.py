@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numeric inverse kinematics of a single target, without the arrays of a batch: what a control loop calls.
+"""Numeric inverse kinematics for any chain: Levenberg–Marquardt with limits and seeded restarts.
 
-The seed is tried alone; if it does not arrive, the random starts of `numeric.search` are, as lanes side by side. What
-still is not solved is left to `solve_numeric`, which tells "out of limits" from "unreachable".
-
-Numeric inverse kinematics for any chain: Levenberg–Marquardt with limits and seeded restarts, batched.
-
-Every target is first tried from its seed; those that fail are tried again from many random starts at once. A target
-that stays unsolved is tried without limits, to tell "out of limits" from "unreachable".
+In a batch (`solve_numeric`) every target is first tried from its seed; those that fail are tried again from many random
+starts at once. A target that stays unsolved is tried without limits, to tell "out of limits" from "unreachable". A
+single target (`solve_one`, what a control loop calls) needs none of the batch's arrays: the seed is tried alone, then
+the random starts of `search` as lanes side by side; what is still not solved is left to `solve_numeric`.
 """
 
 from __future__ import annotations
@@ -45,18 +42,18 @@ RESTARTS = 32
 """Random starts of a target. About half of them arrive: of 400 targets per arm, 16 starts leave two of IRB 140 and
 none of UR5 and Panda unsolved, 32 leave none."""
 EVIDENCE = 16
-"""Starts from which on the best of the minima is taken for the closest approach: one alone proves nothing."""
+"""Starts from which on the best minimum is taken for the closest approach: a single one proves nothing."""
 FIRST_ROUND = 4
 """Starts of the first round, which settles 93 % of the targets of IRB 140 and 99 % of the others; rounds then grow
 threefold."""
 CHUNK = 4096
 """Starts that iterate together: long arrays for the kernel, some megabytes of Jacobians."""
 RANDOM_SEED = 20120612
-"""Of the starts: any number, and always the same, so that a call repeats itself."""
+"""Seed of the random starts: any number, always the same, so that a call repeats itself."""
 
 
 class IkFound(NamedTuple):
-    """Best configuration a target (B, n), its errors (B,), whether it solves, whether it rests in a minimum (B,)."""
+    """Best configuration per target (B, n), its errors (B,), whether it solves, whether it rests in a minimum (B,)."""
 
     q: Array
     position: Array
@@ -74,7 +71,7 @@ class IkSearch(NamedTuple):
 
 
 def ik_task(robot: Robot, body: int | None, limits: bool, aim: Aim = POSE) -> IkTask:
-    """Bounds, weights and iteration of one arm, frame and aim, made once."""
+    """Return bounds, weights and iteration of one arm, frame and aim; made once."""
     return robot.memo(("ik_task", body, limits, aim), _task, body, limits, aim)
 
 
@@ -92,13 +89,13 @@ def _task(robot: Robot, body: int | None, limits: bool, aim: Aim) -> IkTask:
 
 
 def goal_numbers(T: Array, elbow: float | None = None) -> Array:
-    """Poses (B, 4, 4) as the numbers that the iteration takes: rotation by rows, origin, angle of the elbow."""
+    """Return poses (B, 4, 4) as the numbers that the iteration takes: rotation by rows, origin, angle of the elbow."""
     parts = [T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]]
     return np.concatenate(parts if elbow is None else [*parts, np.full((len(T), 1), elbow)], axis=1)
 
 
 def solves(position: Array, rotation: Array) -> Mask:
-    """Whether errors meet the promise of 1e-9 m and 1e-9 rad."""
+    """Return whether errors meet the promise of 1e-9 m and 1e-9 rad."""
     return np.asarray((position <= EXACT) & (rotation <= EXACT))
 
 
@@ -162,7 +159,7 @@ def search(robot: Robot, task: IkTask, goal: Array, seed: Array, restarts: int, 
     while left > 0 and not best.solved.all():
         size = min(size, left)
         _restart(robot, task, goal, seed, best, size, limits, rng)
-        # most targets fall in the first round; the stubborn ones get longer ones
+        # most targets are solved in the first round; the stubborn ones get longer rounds
         left, size = left - size, 3 * size
     return best
 
@@ -270,7 +267,7 @@ class Workspace:
             self._function(*call)
 
     def get(self, name: str) -> Array:
-        """A slot (lanes, size) after a run."""
+        """Return a slot (lanes, size) after a run."""
         if self.lanes == 1:
             return self.memory[0, self.slots[name]].T
         size = self.slots[name].stop - self.slots[name].start
@@ -323,7 +320,7 @@ def _starts(robot: Robot, limits: bool, count: int, length: float) -> Array:
 
 
 def _attempt(task: IkTask, goal: Array, starts: Array, seed: Array) -> tuple[Array, Array | None, Array | None]:
-    """Best end of these starts: q (n,), its errors (2,) or None if it does not solve, and J if it may be singular."""
+    """Return the best end of these starts: q (n,), its errors (2,) or None if unsolved, and J if it may be singular."""
     lanes, n = starts.shape
     spare = task.spare.setdefault(lanes, [])
     work = spare.pop() if spare else Workspace(task.plan, lanes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Among the solutions of an arm that has some to spare: the one it prefers, for its limits, a posture or its dexterity.
+"""The preferred solution of an arm with joints to spare: away from its limits, near a posture, or most dexterous.
 
 From a solution the arm moves along the directions that leave the task alone (the null space of its Jacobian) down the
 gradient of the preference, comes back to the task by the compiled iteration, and keeps what is better. The gradient is
@@ -33,11 +33,11 @@ NAMES = ("limits", "manipulability")
 ROUNDS, BACK = 60, 8
 """Steps along the null space at most, and corrections to the task after each."""
 LONGEST = 0.4
-"""Longest step of a joint [rad, m]: what the corrections bring back surely."""
+"""Longest step of a joint [rad, m]: one that the corrections surely bring back."""
 STILL = 1e-6
-"""Share of the gradient in the null space at which nothing better is near."""
+"""Share of the gradient in the null space below which nothing better is near."""
 SHORTEST = 1e-7
-"""Step [rad, m] below which trying shorter ones ends."""
+"""Step [rad, m] below which no shorter one is tried."""
 
 
 def cost_of(robot: Robot, body: int | None, prefer: str | ArrayLike) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -146,6 +146,6 @@ def improve(robot: Robot, body: int | None, task: IkTask, goal: Array, q: Array,
 
 
 def _spared(task: IkTask, goal: Array, q: Array, g: Array) -> Array:
-    """The part of g (N, n) in the null space of the task's Jacobian at q (N, n)."""
+    """Return the part of g (N, n) in the null space of the task's Jacobian at q (N, n)."""
     J = task.rows_at(q, goal)
     return np.asarray(g - (np.linalg.pinv(J) @ (J @ g[..., None]))[..., 0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What inverse kinematics answers: every branch it found, or why there is none and how close the arm can come."""
+"""Answers of inverse kinematics: every branch found, or why there is none and how close the arm can come."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Status = Literal["solved", "singular", "out_of_limits", "unreachable", "not_converged"]
 GOOD = ("solved", "singular")
 EXACT = 1e-9
-"""Error [m], [rad] of the forward kinematics up to which a configuration is a solution: the promise."""
+"""Error [m], [rad] of the forward kinematics up to which a configuration is a solution: what is promised."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +128,7 @@ class IKBatch:
         return int(self.status.shape[0])
 
     def _counts(self) -> dict[str, int]:
-        """How many targets ended with which status."""
+        """Return how many targets ended with which status."""
         return {str(s): int((self.status == s).sum()) for s in np.unique(self.status)}
 
     def __repr__(self) -> str:

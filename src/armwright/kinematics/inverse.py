@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse kinematics, one door: closed form with all branches where the geometry allows it, numeric for every chain."""
+"""Inverse kinematics by one function: closed form with all branches where the geometry allows it, numeric otherwise."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def ik(
         limits: respect the joint limits; solutions outside are reported but flagged. False ignores them.
         position_only: ask only for the frame's origin; numeric.
         axes: ask only for some of "x", "y", "z", "rx", "ry", "rz", in the axes of the **target**: without "rz" the
-            frame may turn about the target's z axis (a drill, a spray gun); numeric. Errors are of what is asked.
-        weights: (6,) of the six axes, for the closest approach to a target out of reach; 1 by default.
+            frame may turn about the target's z axis (a drill, a spray gun); numeric. Errors cover these axes only.
+        weights: (6,), one per axis, for the closest approach to a target out of reach; 1 by default.
         elbow: angle of the elbow [rad] of an arm with a spherical shoulder and wrist, see `elbow_angle`; numeric.
         prefer: what to do with joints to spare: "limits" (stay in the middle of the ranges), "manipulability", or a
             posture (n,) to be near; from the solution found, the nearest one that is best. Numeric.
@@ -88,6 +88,8 @@ def ik(
     Returns:
         `IKResult` for one target, `IKBatch` for a batch. Its status is "solved", "singular", "out_of_limits",
         "unreachable" or "not_converged"; where there is no solution it carries the closest approach and its error.
+
+    >>> aw.ik(robot, aw.fk(robot, q)).solutions  # every branch, (k, n)
     """
     if method not in ("auto", "closed", "numeric"):
         raise InputError(f"method must be 'auto', 'closed' or 'numeric', got {method!r}")

@@ -130,6 +130,8 @@ def jacobian(
 
     Returns:
         (..., 6, n), linear rows first (003 §4.2; 004 eqs. 2.27–2.29, 2.38–2.40).
+
+    >>> twist = aw.jacobian(robot, q) @ qd  # [v; w] of the tool, base axes
     """
     options: dict[str, Any] = {"body": body_index(robot, frame), "own_axes": own_axes_of(reference)}
     if point is None:
@@ -145,6 +147,8 @@ def com_jacobian(robot: Robot, q: ArrayLike, link: FrameLike = None) -> Array:
         robot: the arm.
         q: joint coordinates (..., n).
         link: name or index of one link; None for the centre of mass of all moving bodies (004 eq. 5.6 per link).
+
+    >>> com_jacobian(robot, q) @ qd  # velocity of the arm's centre of mass [m/s]
     """
     if link is None:
         if not sum(body.mass for body in robot.bodies) > 0.0:

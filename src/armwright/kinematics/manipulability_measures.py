@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well an arm can move from where it stands: manipulability ellipsoid, conditioning, distance to singularity."""
+"""Measures of how well an arm can move at a configuration: manipulability ellipsoid, conditioning, singularity."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOISE = 1e-15
 """Share of the largest singular value that rounding makes of a zero: four units in the last place."""
 ROWS = {"linear": slice(0, 3), "angular": slice(3, 6), "full": slice(0, 6)}
 NEAR_BELOW = 0.05
-"""Smallest to largest singular value, metres weighed, below which a configuration is called near a singularity: joints
+"""Ratio of singular values, metres weighted, below which a configuration is called near a singularity: joints
 then turn 20 times as fast as elsewhere for the same motion. A word of the report; nothing else depends on it."""
 
 
@@ -80,6 +80,8 @@ def manipulability(robot: Robot, q: ArrayLike, part: Part = "linear", frame: Fra
         q: joint coordinates (..., n).
         part: "linear" (rows v), "angular" (rows w) or "full" (all six, mixed units as they are).
         frame: None for the tool, a link's name, or a body index.
+
+    >>> aw.manipulability(robot, q).half_lengths  # [m/s] per unit of joint speed, longest first
     """
     if part not in ROWS:
         raise InputError(f"part must be 'linear', 'angular' or 'full', got {part!r}")
@@ -93,13 +95,19 @@ def manipulability(robot: Robot, q: ArrayLike, part: Part = "linear", frame: Fra
 
 @names_culprit
 def smallest_singular_value(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Array:
-    """Return the smallest singular value of the geometric Jacobian, (...,) for q of shape (..., n)."""
+    """Return the smallest singular value of the geometric Jacobian, (...,) for q of shape (..., n).
+
+    >>> smallest_singular_value(robot, q)  # 0 at a singularity
+    """
     return np.asarray(np.linalg.svd(jacobian(robot, q, frame), compute_uv=False).min(axis=-1, initial=np.inf))
 
 
 @names_culprit
 def condition_number(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Array:
-    """Return largest/smallest singular value of the geometric Jacobian, (...,); inf where it is singular."""
+    """Return largest/smallest singular value of the geometric Jacobian, (...,); inf where it is singular.
+
+    >>> condition_number(robot, q) < 100.0  # False near a singularity
+    """
     s = np.linalg.svd(jacobian(robot, q, frame), compute_uv=False)
     low, high = s.min(axis=-1), s.max(axis=-1)
     regular = low > NOISE * high
@@ -108,7 +116,10 @@ def condition_number(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Arr
 
 @names_culprit
 def singularity(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Singularity:
-    """Report how close one configuration q (n,) is to a singularity, and which motion is lost there."""
+    """Report how close one configuration q (n,) is to a singularity, and which motion is lost there.
+
+    >>> aw.singularity(robot, q).message
+    """
     q = np.asarray(q, dtype=np.float64)
     if q.ndim != 1:
         raise InputError(f"q: expected one configuration of shape ({robot.n},), got {q.shape}")

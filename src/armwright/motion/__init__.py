@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where to be when: polynomials, splines, profiles, Cartesian moves, time scaling, time-optimal path following."""
+"""Motions over time: polynomials, splines, profiles, Cartesian moves, time scaling, time-optimal path following."""
 
 from armwright.motion.arm_limits import TorqueLimits, TorqueUse, torque_limits, torque_use
 from armwright.motion.cartesian_motion import CartesianMotion, follow_path, path_law

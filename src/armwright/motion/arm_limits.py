@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torque limits of an arm, and how much of them a motion uses, by the exact inverse dynamics.
+"""Speed, acceleration and torque limits of an arm, and how much of them a motion uses.
 
-Speed and acceleration limits of an arm, and how much of its speeds a motion uses, from exact peaks.
+Speeds are judged by the exact peaks of the motion, torques by the exact inverse dynamics at many instants.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ CLOSE_LOOKS = 48
 CLOSE_POINTS = 33
 """Samples with the highest torque that are looked at again, and points in the window about each. With 2000 samples of
 random splines of a UR5 the peak is missed by 2e-5 without, by 5e-8 with them; 65 points gain nothing more."""
-INSIDE = 1e-9  # relative slack of "within the limits": rounding of the torques
-"""Fraction of a piece that its first and last samples keep from its ends, where friction may jump."""
+INSIDE = 1e-9
+"""Distance of a piece's first and last samples from its ends, where friction may jump, as a fraction of the piece."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,6 +116,8 @@ def torque_limits(robot: Robot, torque: ArrayLike | None = None) -> TorqueLimits
     Args:
         robot: the arm; its joint efforts and its motors' torque limits both count, as far as they are finite.
         torque: joint limits, scalar or (n,), to take instead.
+
+    >>> torque_limits(robot).labels
     """
     n = robot.n
     joints = [f"joint {joint.name!r}" for joint in robot.joints]
@@ -199,6 +201,8 @@ def torque_use(
         torque: joint limits instead of the robot's own.
         samples: instants to look at, spread over all pieces, one-sided limits at the breaks included.
         wrench: (6,) what the world does to the tool all the time [f; n], base axes.
+
+    >>> torque_use(robot, path).message
     """
     if trajectory.n != robot.n:
         raise InputError(f"trajectory: has {trajectory.n} joints, robot {robot.name!r} has {robot.n}")

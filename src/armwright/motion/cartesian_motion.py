@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tool along a line or arc, as a motion of the joints, with its deviation from the path measured.
 
-Joints along a Cartesian path: one branch of inverse kinematics followed from s = 0, with exact derivatives by s.
+`PathTask` follows one branch of inverse kinematics from s = 0, with exact derivatives by s; `follow_path` joins its
+knots to a trajectory for a law s(t) from `path_law`, and adds knots until the tool keeps to the path.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
 
 CLOSED_FORMS = ("ur", "spherical_wrist")
 CONVERGED = GOAL_TOLERANCE
-"""Error [m, rad] at which Newton's method has arrived: that of inverse kinematics."""
+"""Error [m, rad] at which Newton's method has arrived: the same as in inverse kinematics."""
 NEWTON_STEPS = 12
-"""Steps in which it must: the digits double each time, so four suffice from a good start; more means a long step."""
+"""Steps in which it must arrive: the digits double each time, so four suffice from a good start."""
 SEEN = 1e-12
-"""Singular values [-] are taken for at least this: far below `singular_below`, where the motion is refused."""
+"""Least singular value [-] that is divided by: far below `singular_below`, where the motion is refused."""
 
 
 class Rates(NamedTuple):
@@ -74,7 +75,7 @@ class PathTask:
 
     @property
     def closed(self) -> bool:
-        """Whether all branches come in closed form."""
+        """Return whether all branches come in closed form."""
         return not self.position_only and ik_class(self.robot).name in CLOSED_FORMS
 
     def rates(self, s: Array, q: Array) -> Rates:
@@ -141,7 +142,7 @@ class PathTask:
         return q, s.size
 
     def _track_numeric(self, s: Array, q_start: Array) -> tuple[Array, int]:
-        """Integrate q' = A⁺x' by one RK4 step a knot, then return to the path by Newton steps."""
+        """Integrate q' = A⁺x' by one RK4 step per knot, then return to the path by Newton steps."""
         q = np.empty((s.size, self.robot.n))
         q[0] = q_start
 
@@ -186,14 +187,14 @@ nearer to each other meet in a singularity, which is refused anyhow. A false sus
 COARSE_STEP = 1e-4
 """Step of s below which Newton's method fails because the path leaves the workspace, not because the step was long."""
 SMALLEST_STEP = 1e-6
-"""Step of s at which a jump that is still there is one."""
+"""Step of s at which a jump that is still there is a real one."""
 MOST_PIECES = 4000
-"""Pieces at which the search ends: a hundred times what a move across the workspace takes at 1 µm."""
+"""Pieces at which the search ends: a hundred times what a move across the workspace needs at 1 µm."""
 LOOK = np.linspace(0.0, 1.0, 17)
 """Fractions of a piece where its deviation is measured. Between knots with exact q, q̇, q̈ it is a polynomial of degree
 six to leading order, with one maximum in the middle; 17 points find it to 1 %."""
 ENDS = 1e-9
-"""By which a law s(t) may miss 0 and 1 [-]: 1 nm of a metre."""
+"""How far a law s(t) may miss 0 and 1 [-]: 1 nm of a metre."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,6 +242,8 @@ def path_law(
         duration: [s].
         speed: [m/s] or [rad/s].
         acceleration: [m/s²] or [rad/s²].
+
+    >>> path_law(line(aw.fk(robot, q), aw.fk(robot, q + 0.1)), "trapezoid", speed=0.2, acceleration=1.0)
     """
     size = path.length or float(np.linalg.norm(path.turn))
     rate = None if speed is None else positive(speed, "speed", "m/s") / size
@@ -284,6 +287,9 @@ def follow_path(
         limits: refuse to leave the joint limits.
         tolerance: largest deviation [m] and [rad].
         singular_below: conditioning (smallest/largest weighted singular value) that counts as a singularity.
+
+    >>> path = line(aw.fk(robot, q), aw.fk(robot, q + 0.1))
+    >>> motion = follow_path(robot, path, path_law(path, "quintic", duration=2.0), q0=q).trajectory
     """
     positive(tolerance, "tolerance", "m")
     if law.n != 1 or abs(float(law.start.q[0])) > ENDS or abs(float(law.end.q[0]) - 1.0) > ENDS:
@@ -305,7 +311,7 @@ def follow_path(
         q, reached = task.track(s, q_start)
         rates = task.rates(s[:reached], q[:reached])
         jump = _first_jump(s[:reached], q[:reached], rates)
-        trusted = reached if jump is None else jump + 1  # beyond a jump the joints may be on a branch never meant
+        trusted = reached if jump is None else jump + 1  # beyond a jump the joints may be on another branch
         _check(task, s[:trusted], q[:trusted], rates, singular_below)
         if jump is None and reached < s.size:
             if task.closed or s[reached] - s[reached - 1] < COARSE_STEP:

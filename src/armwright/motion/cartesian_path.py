@@ -2,12 +2,10 @@
 """Cartesian paths: lines and circular arcs of the tool, orientation turned evenly along the way (slerp).
 
 A path is geometry only, a function of s in [0, 1]; a law s(t) makes it a motion. Orientation is R(s) = exp(s·turn) R(0)
-with a constant rotation vector in base axes, which is the great-circle interpolation of the two quaternions.
-
-Orientations along a path, R(x) = exp(φ(x)) R_a with φ a polynomial: angular rates exactly, and blends of them.
-
-ω and ω′ are the derivatives by the path parameter, in base axes: ω = A(φ) φ′ with A(φ) = 1 + b φ̂ + c φ̂², and
-ω′ = A φ″ + (dA/dx) φ′. Slerp is φ linear in x; a blend is a quintic φ that meets R, ω and ω′ of both sides.
+with a constant rotation vector in base axes, which is the great-circle interpolation of the two quaternions. In general
+R(x) = exp(φ(x)) R_a with φ a polynomial: slerp is φ linear in x; a blend (`blend_turn`) is a quintic φ that meets R, ω
+and ω′ of both sides. ω and ω′ are the derivatives by the path parameter, in base axes and exact: ω = A(φ) φ′ with
+A(φ) = 1 + b φ̂ + c φ̂², and ω′ = A φ″ + (dA/dx) φ′.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ class Turning(NamedTuple):
 
 
 def _slopes(y: Array, a: Array, b: Array, c: Array) -> tuple[Array, Array]:
-    """db/dy and dc/dy of the coefficients of A(φ) by y = φ²."""
+    """Return db/dy and dc/dy of the coefficients of A(φ), y = φ²."""
     small = y < SMALL
     safe = np.where(small, 1.0, y)
     cosine = 1.0 - b * y
@@ -53,7 +51,7 @@ def _slopes(y: Array, a: Array, b: Array, c: Array) -> tuple[Array, Array]:
 
 
 def _cross(a: Array, b: Array) -> Array:
-    """Cross product of vectors (..., 3); NumPy's own takes several times as long."""
+    """Return the cross product of vectors (..., 3); NumPy's own takes several times as long."""
     x, y, z = a[..., 0], a[..., 1], a[..., 2]
     u, v, w = b[..., 0], b[..., 1], b[..., 2]
     return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
@@ -199,7 +197,10 @@ def _pose(value: ArrayLike, what: str) -> Array:
 
 @names_culprit
 def line(T_start: ArrayLike, T_end: ArrayLike) -> CartesianPath:
-    """Return the straight path between two tool poses (4, 4), or the turn on the spot if they share the origin."""
+    """Return the straight path between two tool poses (4, 4), or the turn on the spot if they share the origin.
+
+    >>> line(aw.fk(robot, q), aw.fk(robot, q + 0.1)).length  # [m]
+    """
     a, b = _pose(T_start, "T_start"), _pose(T_end, "T_end")
     chord, turn = b[:3, 3] - a[:3, 3], _turn_between(a, b)
     if np.linalg.norm(chord) < TINY and np.linalg.norm(turn) < TINY:
@@ -212,6 +213,8 @@ def circle_via(T_start: ArrayLike, via: ArrayLike, T_end: ArrayLike) -> Cartesia
     """Return the arc from one pose through a point `via` (3,) to another pose; the via point has no orientation.
 
     The three points must differ and must not lie on one line; for a full circle use `circle_about`.
+
+    >>> circle_via(aw.fk(robot, q), [0.6, 0.0, 0.4], aw.fk(robot, -q)).radius  # [m]
     """
     a, b = _pose(T_start, "T_start"), _pose(T_end, "T_end")
     m = joint_vector(via, "via", 3)
@@ -240,6 +243,8 @@ def circle_about(
         normal: direction of the axis, any length.
         angle: may exceed a turn; negative goes the other way.
         orientation: "fixed", "turn" (the tool turns with the arc), or the rotation (3, 3) to end with.
+
+    >>> circle_about(aw.fk(robot, q), centre=[0.0, 0.0, 0.0], normal=[0.0, 0.0, 1.0], angle=np.pi / 2)
     """
     a = _pose(T_start, "T_start")
     c, n = joint_vector(centre, "centre", 3), joint_vector(normal, "normal", 3)

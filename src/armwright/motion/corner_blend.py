@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rounding the corners between segments of a tool path: the C² blend, defined here and nobody's controller.
+"""Rounded corners between segments of a tool path: the C² blend, defined here and by no vendor's controller.
 
 Position: on [σ_c − d₁, σ_c + d₂] a quintic that meets p, p′, p″ of both sides (or L-IRL's parabola, C¹, between lines).
 Orientation: at every corner that is passed without a stop, R = exp(φ(σ)) R_a with φ quintic, meeting R, ω, ω′ of both
@@ -40,7 +40,7 @@ class Corner:
             which must be none (tangents within 0.1°).
         turn_before, turn_after: σ [m] of the orientation blend; None: a quarter of the shorter neighbour.
         shape: "quintic" (C²), or "parabola" (two lines, equal distances, C¹).
-        stop: the tool comes to rest at the corner: nothing is blended and any corner will do.
+        stop: the tool comes to rest at the corner: nothing is blended, and every corner is allowed.
     """
 
     before: float = 0.0
@@ -63,7 +63,7 @@ class Corner:
 def corner_angles(segments: Sequence[Segment]) -> Array:
     """Angles (n − 1,) [rad] by which the direction of travel jumps between segments.
 
-    90° where travel meets a turn on the spot, whose speed of travel is none; 0 between two of those.
+    90° between travel and a turn on the spot, which does not travel; 0 between two turns on the spot.
     """
     s = _Stack.of(segments)
     a, b = s.position(s.length)[1][:-1], s.position(np.zeros_like(s.length))[1][1:]
@@ -105,8 +105,10 @@ def join(segments: Sequence[Segment], blends: Sequence[Corner]) -> ToolPath:
     """Join segments that follow one another, one `Corner` between each two, into one path passed without a stop.
 
     Raises:
-        InputError: a corner that is not blended, zones that overlap, or a parabola between other things than lines;
+        InputError: a corner that is not blended, zones that overlap, or a parabola between segments that are not lines;
             the message names the segments by their numbers, from 0.
+
+    >>> join([segment_of(line(A, B)), segment_of(line(B, C))], [Corner(before=0.02, after=0.02)])
     """
     n = len(segments)
     if n == 0 or len(blends) != n - 1:
@@ -131,7 +133,7 @@ def join(segments: Sequence[Segment], blends: Sequence[Corner]) -> ToolPath:
             "cannot be passed at speed (0.1° is taken for none); blend it over a distance, or stop there"
         )
     zero = np.zeros((n - 1, 3))
-    # a row a segment from where the blend before it ends, and a row a blend, then in the order of σ
+    # one row per segment, from where the blend before it ends, and one row per blend, then in the order of σ
     x = zone[:-1, 1]
     own = (*_shifted(s, x), s.rate)
     rounded = (_rounded(s, blends, zone), zero, zero, np.zeros(n - 1))
@@ -184,7 +186,7 @@ def _interleave(
 
 
 def _check_zones(what: str, lengths: Array, zone: Array) -> None:
-    """Zones of one segment's two ends must not overlap."""
+    """Refuse zones at the two ends of one segment that overlap."""
     first, last = zone[:-1, 1], zone[1:, 0]
     over = first + last > lengths * (1.0 + 1e-12)
     if over.any():
@@ -196,7 +198,7 @@ def _check_zones(what: str, lengths: Array, zone: Array) -> None:
 
 
 def _shifted(s: _Stack, start: Array) -> tuple[Array, Array, Array]:
-    """The curves with x counted from `start` (n,): Taylor coefficients, cosine, sine."""
+    """Return the curves with x counted from `start` (n,): Taylor coefficients, cosine, sine."""
     poly = np.zeros_like(s.poly)
     for k in range(6):
         for j in range(k, 6):
@@ -206,7 +208,7 @@ def _shifted(s: _Stack, start: Array) -> tuple[Array, Array, Array]:
 
 
 def _rounded(s: _Stack, blends: Sequence[Corner], zone: Array) -> Array:
-    """Coefficients (n − 1, 6, 3) of the position blends; of no use where a zone has no width."""
+    """Return coefficients (n − 1, 6, 3) of the position blends; meaningless where a zone has no width."""
     p0, d0, dd0 = (part[:-1] for part in s.position(s.length - zone[1:, 0]))
     p1, d1, dd1 = (part[1:] for part in s.position(zone[:-1, 1]))
     h = zone[1:-1].sum(axis=1)

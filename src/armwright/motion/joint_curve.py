@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joints along a tool path of many segments: q(σ) on one branch of inverse kinematics, as quintic pieces.
 
-All knots are solved in one call, all branches at once; the branch is followed by continuity, and only afterwards is it
-asked whether the joints really moved continuously. Everything is arrays: no step by step along the path.
+All knots are solved in one call, all branches at once; the branch is followed by continuity, and a check afterwards
+asks whether the joints really moved continuously. Everything is arrays: no step by step along the path.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNEVEN = 1e-3  # of the tool's travel per travelled length between the knots
 LOOK = np.array([0.2, 0.5, 0.8])  # of a stretch between knots: where a cubic that is off is off the most
 # for lengths of the short stretches between knots; six points are exact for polynomials of degree 11
 GAUSS = (0.5 + 0.5 * np.polynomial.legendre.leggauss(6)[0], 0.5 * np.polynomial.legendre.leggauss(6)[1])
-CLOSEST = 1e-5  # a jump between knots this close is one [m]
+CLOSEST = 1e-5  # a jump between knots this close is a real one [m]
 HALVINGS = 16  # of the stretch in which a refusal looks for its place: 1e-5 of it
 AT_ONCE = 1024  # poses solved in one call: more would only fill the memory
 
@@ -59,7 +59,7 @@ class JointCurve(NamedTuple):
 
 
 def closed_form(robot: Robot) -> bool:
-    """Whether all branches of the arm's inverse kinematics come in closed form."""
+    """Return whether the arm's inverse kinematics has all branches in closed form."""
     return robot.memo("closed form", _closed_form)
 
 
@@ -79,7 +79,7 @@ def slopes(robot: Robot, q: Array, point: PathPoint, offset: Array) -> Slopes:
     if close.any():
         sigma = np.linalg.svd(A[close], compute_uv=False)
         ratio[close] = sigma[:, -1] / sigma[:, 0]
-    lost = ratio < 1e-9  # solved as if beside it; refused later
+    lost = ratio < 1e-9  # solved as if next to the singularity; refused later
     inverse = np.linalg.inv(np.where(lost[:, None, None], np.eye(6), A))
     dq = np.einsum("nij,nj->ni", inverse, w * point.dX)
     dA = jacobian_dot(robot, q, dq, point=offset) * w[:, None]
@@ -141,10 +141,13 @@ def along(
         path: where its tool shall go.
         q_start: joints at σ = 0, or near them: the nearest solution is taken.
         T_flange_tool: (4, 4) the tool in the frame that the robot calls its tool.
-        spacing: of the knots between the path's own breaks [m]; more are added where they are needed.
+        spacing: spacing of the knots between the path's own breaks [m]; more are added where they are needed.
 
     Raises:
         PathError: out of reach, singular, outside the joint limits, or a jump to another branch.
+
+    >>> path = join([segment_of(line(aw.fk(robot, q), aw.fk(robot, q + 0.1)))], [])
+    >>> along(robot, path, q, np.eye(4)).motion
     """
     if not closed_form(robot):
         raise NotSupportedError(
@@ -189,7 +192,7 @@ def along(
 def _by_length(
     path: ToolPath, motion: Trajectory, q: Array, a: Slopes, b: Slopes, here: PathPoint, there: PathPoint
 ) -> JointCurve:
-    """The same joints by the length really travelled: ℓ′ = |p′|, where the tool travels at all."""
+    """Return the same joints by the length really travelled: ℓ′ = |p′|, where the tool travels at all."""
     s = motion.breaks
     rate = np.linalg.norm(path.at((s[:-1, None] + np.diff(s)[:, None] * GAUSS[0]).reshape(-1)).dX[:, :3], axis=1)
     rate = rate.reshape(-1, GAUSS[0].size)
@@ -209,7 +212,7 @@ def _by_length(
 
 
 def _grid(path: ToolPath, spacing: float) -> Array:
-    """Knots (N+1,): every break of the path, and evenly spaced ones between."""
+    """Return the knots (N+1,): every break of the path, and evenly spaced ones between."""
     at = np.unique(np.concatenate([path.breaks, path.turn_breaks, path.corners]))
     at = at[np.concatenate([[True], np.diff(at) > 1e-9 * path.length])]
     at[-1] = path.length

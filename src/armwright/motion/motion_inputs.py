@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that all of motion shares, checked in one place: joint vectors, durations, limits."""
+"""Checks of the arguments that all of motion shares: joint vectors, durations, limits."""
 
 from __future__ import annotations
 

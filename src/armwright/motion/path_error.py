@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why an arm cannot follow a tool path, and where: out of reach, singular, a joint limit, a change of branch."""
+"""The error that says why and where an arm cannot follow a path: reach, singularity, joint limit, change of branch."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class PathError(InputError):
 
 
 def joint_name(robot: Robot, j: int) -> str:
-    """A joint as messages name it, counted from 1."""
+    """Return how messages name a joint, counted from 1."""
     return f"joint {j + 1} ({robot.joints[j].name!r})"
 
 
 def _leader(robot: Robot, q: Array) -> int:
-    """The joint that leads the motion moving the tool least."""
+    """Return the joint that leads the motion that moves the tool least."""
     Vt = np.linalg.svd(jacobian(robot, q) * weights(robot)[:, None])[2]
     return int(np.argmax(np.abs(Vt[-1])))
 
@@ -80,7 +80,7 @@ def refuse_singular(robot: Robot, sigma: float, q: Array, ratio: float) -> NoRet
 
 
 def refuse_jump(robot: Robot, sigma: float, q: Array, after: Array) -> NoReturn:
-    """Raise for a path that goes on only on another branch."""
+    """Raise for a path that continues only on another branch."""
     j = int(np.argmax(np.abs(after - q)))
     what = (
         f"the branch of inverse kinematics ends: {joint_name(robot, j)} would have to jump by "
@@ -95,7 +95,7 @@ def check_limits(robot: Robot, motion: Trajectory) -> None:
         return
     hull = _control_points(motion)
     if ((hull >= robot.lower) & (hull <= robot.upper)).all():
-        return  # a polynomial stays within its control points; nearly all do, and roots are not looked for
+        return  # a polynomial stays within its control points; nearly all pass here, without a search for roots
     upper, lower = extreme(motion.breaks, motion.coefficients)[0], -extreme(motion.breaks, -motion.coefficients)[0]
     if ((lower >= robot.lower - SLACK) & (upper <= robot.upper + SLACK)).all():
         return

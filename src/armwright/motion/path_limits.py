@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 NEAR_DEAD_ZONE = 1.5
-"""Multiples of a joint's dead zone [rad/s] up to which Coulomb friction may be there or not: the speed of a later
+"""Multiples of a joint's dead zone [rad/s] up to which Coulomb friction may or may not act: the speed of a later
 solution differs from the one that was looked at, by less than half of it once the solutions settle."""
 STANDSTILL = 1e-9
 """Share of the largest |dq/ds| below which a path stands still: dividing by its speed would leave no digits."""
@@ -69,7 +69,7 @@ class PathLimits:
         """Linear limits with the viscous term taken about the path speeds sd (N+1,) of an earlier solution.
 
         √x ≈ blend·x/ṡ + (1 − blend)·ṡ is exact at x = ṡ²: 1 is the chord from rest, 1/2 the tangent. `near` (N, 2, n)
-        marks where Coulomb friction must be allowed to be there or not, whichever is worse.
+        marks where Coulomb friction may or may not act; the worse case counts.
         """
         v = np.stack([sd[:-1], sd[1:]], axis=1)[..., None]  # (N, 2, 1)
         slope = blend / np.where(v > 0.0, v, np.inf)
@@ -112,10 +112,10 @@ def path_limits(
 
     Args:
         robot: the arm.
-        pieces: N of them.
-        limits: of torque.
-        speeds: of joints and motors.
-        acceleration: (n,) of joints, may be inf.
+        pieces: the path, N pieces.
+        limits: torque limits.
+        speeds: speed limits of joints and motors.
+        acceleration: (n,) acceleration limits of the joints, may be inf.
         wrench: what the world does to the arm, base axes, at the tool: (6,) or (N, 2, 6) at both ends of every piece.
         tool: limits of the tool.
     """
@@ -173,7 +173,7 @@ class _Share(NamedTuple):
 def _load(
     robot: Robot, q: Array, dq: Array, ddq: Array, zero: Array, wrench: Array | None
 ) -> tuple[Array, Array, Array]:
-    """What the links ask of the joints (N, 2, n): for u, for x, and standing still."""
+    """Return the torque (N, 2, n) that the links need from the joints: per u, per x, and at rest."""
     still = inverse_dynamics(robot, q, zero, zero, wrench, friction=False, rotors=False)
     free = still if wrench is None else inverse_dynamics(robot, q, zero, zero, friction=False, rotors=False)
     inertia = inverse_dynamics(robot, q, zero, dq, friction=False, rotors=False) - free

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The problem of `reachability`, handed to toppra: an independent solver of the same limits (extra ``[time]``).
-
-Measured with toppra 0.6.10: its two-variable solver works with absolute tolerances and calls feasible problems
-infeasible when speeds are large numbers, so time is rescaled first; importing it imports matplotlib. That is why it is
-the second solver here and not the first.
-
-The largest path speeds under linear limits on every grid interval: reachability analysis, backwards and forwards.
+"""The largest path speeds under linear limits on every grid interval: reachability analysis, backwards and forwards.
 
 With x_i = ṡ² at the grid points and s̈ constant between them, limits on an interval are linear in (x_i, x_{i+1}). Going
 backwards, the controllable speeds at i are an interval found by a linear program in two variables; going forwards, the
 largest next speed that is controllable is taken. This is the method of TOPP-RA (Pham and Pham, 2018). The program in
 two variables is solved exactly: the room left for x_{i+1} is a concave, piecewise linear function of x_i, whose zero
 Newton's method reaches in a few steps.
+
+`largest_speeds_toppra` hands the same problem to toppra, an independent solver (extra ``[time]``). Measured with toppra
+0.6.10: its two-variable solver works with absolute tolerances and calls feasible problems infeasible when speeds are
+large numbers, so time is rescaled first; importing it imports matplotlib. That is why it is the second solver here.
 """
 
 from __future__ import annotations
@@ -27,9 +25,9 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 FAR = 1e12
-"""ṡ² [1/s²] that stands for "not limited": a million path lengths a second."""
+"""ṡ² [1/s²] that stands for "not limited": a million path lengths per second."""
 STEPS = 60
-"""Steps in which an edge of the feasible set is found: each settles one of the lines, an arm of 12 joints has 48."""
+"""Most steps to find an edge of the feasible set: each settles one of the lines, and an arm of 12 joints has 48."""
 PARALLEL = 1e-12
 """Slopes by u below this fraction of those by x are walls at a constant x; 1e4 times rounding."""
 ROUNDING = 1e-14
@@ -62,7 +60,7 @@ def _intervals(h: Array, a: Array, b: Array, c: Array) -> list[SpeedInterval]:
     right, left = flat & (beta > 0.0), flat & (beta < 0.0)
     least = np.where(left, at, 0.0).max(axis=1, initial=0.0)
     most = np.where(right, at, FAR).min(axis=1, initial=FAR)
-    most[(flat & (beta == 0.0) & (c > 0.0)).any(axis=1)] = -1.0  # broken whatever the speed
+    most[(flat & (beta == 0.0) & (c > 0.0)).any(axis=1)] = -1.0  # broken at every speed
     (low, low_slope), (high, high_slope) = lines
     walls = zip(least.tolist(), most.tolist(), strict=True)
     return [SpeedInterval((low[i], low_slope[i]), (high[i], high_slope[i]), *wall) for i, wall in enumerate(walls)]
@@ -72,7 +70,7 @@ Line = tuple[float, float]
 
 
 def _room(interval: SpeedInterval, low: float, high: float, x: float) -> tuple[Line, Line]:
-    """The lines (offset, slope) that bound y from below and above at x; y in [low, high] as well."""
+    """Return the lines (offset, slope) that bound y from below and above at x; y in [low, high] as well."""
     bottom, top = (low, 0.0), (high, 0.0)
     offset, slope = interval.lower
     values = offset + slope * x
@@ -198,7 +196,7 @@ def largest_speeds_toppra(s: Array, a: Array, b: Array, c: Array) -> Array:
             return *last, np.eye(k), np.zeros(k), None, None
 
     class Parameter:
-        """A stand-in for a geometric path: only its interval is asked for."""
+        """A stand-in for a geometric path: toppra only reads its interval."""
 
         dof = 1
         path_interval = np.array([s[0], s[-1]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From one configuration to another: cubic, quintic, synchronised trapezoid, jerk-limited."""
+"""Motions from one configuration to another: cubic, quintic, synchronised trapezoid, jerk-limited."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 ROUNDING = 1e-12
-"""Durations [s], and shares of one, that are rounding of its sum: 1 ps, 5000 units in the last place of a second."""
+"""Durations [s], and shares of a duration, below this are rounding: 1 ps, 5000 units in the last place of a second."""
 
 
 def cubic_coefficients(h: float | Array, q0: Array, q1: Array, qd0: Array, qd1: Array) -> Array:
@@ -60,7 +60,11 @@ def _ends(q0: ArrayLike, q1: ArrayLike) -> tuple[Array, Array]:
 def cubic(
     q0: ArrayLike, q1: ArrayLike, duration: float, *, qd0: ArrayLike | None = None, qd1: ArrayLike | None = None
 ) -> Trajectory:
-    """Return the cubic from q0 (n,) to q1 (n,) in `duration` [s]; end velocities (n,) default to rest."""
+    """Return the cubic from q0 (n,) to q1 (n,) in `duration` [s]; end velocities (n,) default to rest.
+
+    >>> cubic([0.0], [1.0], 2.0).peaks().qd  # 1.5 |Δ|/T
+    array([0.75])
+    """
     start, goal = _ends(q0, q1)
     T, n = positive(duration, "duration"), start.size
     c = cubic_coefficients(T, start, goal, optional_vector(qd0, "qd0", n), optional_vector(qd1, "qd1", n))
@@ -81,6 +85,9 @@ def quintic(
     """Return the quintic from q0 (n,) to q1 (n,) in `duration` [s] (000 §3.12, 003 §4.9).
 
     End velocities and accelerations (n,) default to rest; then r = 10s³ − 15s⁴ + 6s⁵ with peaks 15/(8T), 10/(√3T²).
+
+    >>> quintic([0.0, 0.0], [1.0, 0.5], 2.0).evaluate(1.0).q
+    array([0.5 , 0.25])
     """
     start, goal = _ends(q0, q1)
     T, n = positive(duration, "duration"), start.size
@@ -91,7 +98,11 @@ def quintic(
 
 @names_culprit
 def trapezoid_law(speed: float, acceleration: float) -> Trajectory:
-    """Return s(t) from 0 to 1 (n = 1) with bounded ṡ and s̈: ramp, cruise, ramp; a triangle where 1 is too short."""
+    """Return s(t) from 0 to 1 (n = 1) with bounded ṡ and s̈: ramp, cruise, ramp; a triangle where 1 is too short.
+
+    >>> trapezoid_law(1.0, 2.0).duration
+    1.5
+    """
     top = min(speed, float(np.sqrt(acceleration)))
     ramp = top / acceleration
     cruise = max((1.0 - top * ramp) / top, 0.0)
@@ -115,6 +126,9 @@ def trapezoid(
         velocity: limits, scalar or (n,).
         acceleration: limits, scalar or (n,). Both are kept by every joint; the law is the fastest that does so.
         duration: [s] to take longer than the limits ask for.
+
+    >>> trapezoid([0.0, 0.0], [1.0, 0.5], velocity=1.0, acceleration=2.0).duration
+    1.5
     """
     start, goal = _ends(q0, q1)
     n, D = start.size, goal - start
@@ -167,6 +181,8 @@ def jerk_limited(
         qdd0: start acceleration (n,).
         qdd1: end acceleration (n,), within the limits.
         duration: [s] least duration to take.
+
+    >>> jerk_limited([0.0], [1.0], velocity=1.0, acceleration=2.0, jerk=10.0).duration
     """
     try:
         import ruckig

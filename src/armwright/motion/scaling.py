@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast a motion may be: minimum durations under velocity, acceleration and exact torque limits; uniform scaling."""
+"""Minimum durations of a motion under velocity, acceleration and exact torque limits; uniform scaling of time."""
 
 from __future__ import annotations
 
@@ -20,14 +20,18 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
 SLOWEST = 1e6
-"""Factor on the duration at which a motion counts as standing: its inertial torques have fallen by 1e12."""
+"""Factor on the duration at which a motion counts as standing still: its inertial torques have fallen by 1e12."""
 PRECISION = 1e-10
 """Relative width of the bracket around the shortest duration: 33 halvings; torque peaks are known to 5e-8."""
 
 
 @names_culprit
 def time_scaled(trajectory: Trajectory, factor: float) -> Trajectory:
-    """Return the same path, `factor` times as long in time: qd falls by factor, qdd by factor²."""
+    """Return the same path, `factor` times as long in time: qd falls by factor, qdd by factor².
+
+    >>> time_scaled(quintic([0.0], [1.0], 1.0), 2.0).duration
+    2.0
+    """
     k = positive(factor, "factor", "-")
     powers = k ** np.arange(trajectory.degree + 1.0)
     return Trajectory(trajectory.breaks * k, trajectory.coefficients / powers[:, None])
@@ -35,7 +39,11 @@ def time_scaled(trajectory: Trajectory, factor: float) -> Trajectory:
 
 @names_culprit
 def stretch(trajectory: Trajectory, duration: float) -> Trajectory:
-    """Return the same path in `duration` seconds."""
+    """Return the same path in `duration` seconds.
+
+    >>> stretch(quintic([0.0], [1.0], 1.0), 3.0).duration
+    3.0
+    """
     return time_scaled(trajectory, positive(duration, "duration") / trajectory.duration)
 
 
@@ -53,6 +61,9 @@ def quintic_duration(
         q1: goal (n,).
         velocity: limits, scalar or (n,); inf for none.
         acceleration: limits, scalar or (n,); inf for none. 003 takes k_a,j = tau_max,j / max λ(M).
+
+    >>> quintic_duration([0.0], [1.0], velocity=1.0, acceleration=np.inf)
+    1.875
     """
     start = joint_vector(q0, "q0")
     D = np.abs(joint_vector(q1, "q1", start.size) - start)
@@ -65,7 +76,11 @@ def quintic_duration(
 
 @names_culprit
 def velocity_factor(trajectory: Trajectory, velocity: ArrayLike = np.inf, acceleration: ArrayLike = np.inf) -> float:
-    """Return the least time factor that keeps velocity and acceleration limits (scalar or (n,)), from exact peaks."""
+    """Return the least time factor that keeps velocity and acceleration limits (scalar or (n,)), from exact peaks.
+
+    >>> velocity_factor(quintic([0.0], [1.0], 1.0), velocity=1.0)  # the quintic's peak is 15/8 rad/s
+    1.875
+    """
     peaks = trajectory.peaks()
     kv, ka = bounds(velocity, "velocity", trajectory.n), bounds(acceleration, "acceleration", trajectory.n)
     return float(max((peaks.qd / kv).max(), np.sqrt(peaks.qdd / ka).max()))
@@ -85,7 +100,7 @@ def torque_factor(
     """Return the least time factor for which a motion's path stays within the torque limits.
 
     Bisection on the true inverse dynamics (friction, rotors, gravity, velocity terms), sampled densely. Limits that
-    already gravity and friction break are refused: no slowing down helps.
+    gravity and friction already break are refused: slowing down does not help.
 
     Args:
         robot: the arm.
@@ -95,6 +110,8 @@ def torque_factor(
         atleast: lower bound on the factor, e.g. from `velocity_factor`.
         precision: relative width of the last bracket; its safe end is returned.
         wrench: (6,) what the world does to the tool all the time [f; n], base axes.
+
+    >>> time_scaled(path, torque_factor(robot, path))  # as fast as the motors allow
     """
     limits = torque if isinstance(torque, TorqueLimits) else torque_limits(robot, torque)
 
@@ -148,6 +165,8 @@ def minimum_duration(
         velocity: limits to keep as well.
         acceleration: limits to keep as well.
         samples: instants to look at.
+
+    >>> minimum_duration(robot, [0.0] * 6, [0.5] * 6)  # [s]
     """
     start = joint_vector(q0, "q0", robot.n)
     goal = joint_vector(q1, "q1", robot.n)

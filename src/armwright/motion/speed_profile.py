@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fastest speed along a path under a bound on the speed and one on the acceleration, interval by interval: exact.
+"""Laws along a path: the fastest under bounds on speed and acceleration, as functions of time, and with bounded jerk.
 
-With x = ṡ² both bounds are straight: x ≤ cap, |dx/ds| ≤ 2 push. The fastest x(s) is the lower envelope of lines of that
-slope through all caps, so it is piecewise linear; the points where it bends inside an interval become grid points.
-
-Laws along a path as functions of time, and the same with bounded jerk: the moving average of a law.
-
-A law with constant s̈ between its grid points is s(t), quadratic pieces. Its mean over the last w seconds,
-s̃(t) = ∫ s dt / w, goes through the same places, is late by at most w, has |s̃″| no larger than |s̈| was within w,
-and |s̃‴| ≤ (largest change of s̈ within w)/w.
+Fastest, exact: with x = ṡ² both bounds are straight: x ≤ cap, |dx/ds| ≤ 2 push. The fastest x(s) is the lower envelope
+of lines of that slope through all caps, so it is piecewise linear; the points where it bends inside an interval become
+grid points. Over time: a law with constant s̈ between its grid points is s(t), quadratic pieces. Bounded jerk: the mean
+of a law over the last w seconds, s̃(t) = ∫ s dt / w, goes through the same places, is late by at most w, has |s̃″| no
+larger than |s̈| was within w, and |s̃‴| ≤ (largest change of s̈ within w)/w.
 """
 
 from __future__ import annotations
@@ -66,7 +63,7 @@ def fastest(
     """
     h = np.diff(s)
     top = np.minimum(np.concatenate([[start], cap]), np.concatenate([cap, [end]]))
-    rise = 2.0 * h * np.minimum(push, 1e9)  # free of a bound in effect, and still a number
+    rise = 2.0 * h * np.minimum(push, 1e9)  # in effect without a bound, and still finite
     climb = np.concatenate([[0.0], np.cumsum(rise)])
     brake = np.minimum.accumulate((top + climb)[::-1])[::-1] - climb
     x = np.maximum(np.minimum.accumulate(brake - climb) + climb, 0.0)
@@ -99,7 +96,7 @@ def over_time(law: Profile) -> Trajectory:
 
 
 def averaged(law: Trajectory, window: float) -> Trajectory:
-    """Return the moving average over `window` [s] of a law s(t) from rest to rest; it takes so much longer."""
+    """Return the moving average over `window` [s] of a law s(t) from rest to rest; it takes `window` longer."""
     both = np.sort(np.concatenate([law.breaks, law.breaks + window]))
     T = float(both[-1])
     t = both[np.concatenate([[True], np.diff(both) > 1e-12 * T])]
@@ -130,7 +127,7 @@ def _right(law: Trajectory, t: Array, order: int) -> Array:
 
 
 def widest(s: Array, values: Array, reach: float) -> Array:
-    """Least of `values` (N,) of intervals s (N+1,) within `reach` of each interval: what an average may not exceed."""
+    """Return the least of `values` (N,) within `reach` of each interval of s (N+1,): what an average may not exceed."""
     first = np.searchsorted(s[1:], s[:-1] - reach, side="right")
     last = np.searchsorted(s[:-1], s[1:] + reach, side="left")
     pairs = np.stack([first, last], axis=1).reshape(-1)

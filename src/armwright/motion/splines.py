@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Through waypoints: quintic splines with continuous velocity and acceleration, and the piecewise scheme of 000."""
+"""Motions through waypoints: quintic splines with continuous acceleration, and the piecewise scheme of 000."""
 
 from __future__ import annotations
 
@@ -103,10 +103,13 @@ def quintic_spline(
             (central differences), or (N, n) as given.
         accelerations: at the waypoints (N, n), for "central" or given velocities; by default chosen so that the jerk is
             continuous (C3).
-        qd0: start velocity (n,), default rest; like the next three not with arrays that already contain it.
+        qd0: start velocity (n,), default rest; like the next three, not together with arrays that already contain it.
         qd1: end velocity (n,).
         qdd0: start acceleration (n,).
         qdd1: end acceleration (n,).
+
+    >>> quintic_spline([[0.0, 0.0], [1.0, 0.5], [0.5, 1.0]], 3.0).continuity()
+    4
     """
     Q = waypoint_rows(waypoints)
     t, n = waypoint_times(Q, times), Q.shape[1]
@@ -148,6 +151,9 @@ def piecewise_quintic(
         qd0: velocity (n,) the arm already has; the motion takes it over without a jump.
 
     Inner velocities are central differences and the end is at rest, the document's routine for them being unlisted.
+
+    >>> piecewise_quintic([[0.0], [1.0], [0.5]]).duration  # the document's round(N/2) s
+    2.0
     """
     Q = waypoint_rows(waypoints)
     N, n = Q.shape

@@ -34,18 +34,18 @@ Solver = Callable[[Any, Any, Any, Any], Any]
 CHECK_PER_PIECE = 16
 """Samples of every grid interval when the finished motion is checked; the limits were set at its two ends alone."""
 SLACK = 1.0 + 1e-3
-"""Stretch of time that a motion with moving ends may miss between grid points before it is refused."""
+"""Factor on time by which a motion with moving ends may break limits between grid points before it is refused."""
 APART = 1e-9
 """Instants nearer than this fraction of the duration are one; far below a grid interval, far above rounding."""
 MERGED = 1e-3
-"""Grid points nearer than this fraction of an even interval are merged: such short pieces only cost digits."""
+"""Grid points closer than this fraction of an even interval are merged: such short pieces only cost digits."""
 SAFE = 1e-8
-"""Relative width to which the last stretch of the duration is found: below the default `tolerance`."""
+"""Relative precision of the final stretch of the duration: below the default `tolerance`."""
 TANGENT = 1e-2
 """Relative change of the duration below which the tangent of the viscous torque replaces its chord: near enough for
 Newton's method, which then needs two or three solutions more."""
 AT_LIMIT = 0.99
-"""Use of a limit from which on it is named as one that bounds the motion."""
+"""Use of a limit above which it is named as one that bounds the motion."""
 SOLVERS: dict[str, Solver] = {"reachability": largest_speeds, "toppra": largest_speeds_toppra}
 
 
@@ -89,6 +89,9 @@ def joint_path(waypoints: ArrayLike) -> Trajectory:
     """Return a smooth path through joint waypoints (N, n) for `time_optimal`: straight for two, else a cubic spline.
 
     Its parameter is the length in joint space; it is geometry, not yet a motion, and does not stop at its ends.
+
+    >>> joint_path([[0.0, 0.0], [3.0, 4.0]]).duration  # a length here
+    5.0
     """
     from scipy.interpolate import CubicSpline
 
@@ -134,6 +137,8 @@ def time_optimal(
         tool: limits of the tool's speed and tangential acceleration.
         ends: path speeds ṡ at the start and at the end; 0 is rest. Where they are not, nothing may be slowed down
             afterwards, and a result that breaks a limit between the grid points is refused.
+
+    >>> time_optimal(robot, [[0.0] * 6, [0.3] * 6]).duration  # [s]
     """
     if solver not in SOLVERS:
         raise InputError(f"solver must be one of {', '.join(SOLVERS)}, got {solver!r}")
@@ -183,7 +188,7 @@ def time_optimal(
 
 
 def split(path: Trajectory, grid: int, limits: TorqueLimits) -> Trajectory:
-    """The same path on the grid: its own breaks, even points, and where a joint or motor reverses (friction jumps)."""
+    """Return the path on the grid: its breaks, even points, and where a joint or motor reverses (friction jumps)."""
     even = np.linspace(0.0, path.duration, grid + 1)
     # next to rest the speed changes fastest: a few finer steps there
     fine = even[1] * np.array([1 / 64, 1 / 16, 1 / 4])
@@ -206,7 +211,7 @@ def split(path: Trajectory, grid: int, limits: TorqueLimits) -> Trajectory:
 
 
 def subdivide(path: Trajectory, points: Array) -> Trajectory:
-    """The same path with pieces between given points, its own breaks among them (Taylor coefficients)."""
+    """Return the same path with pieces between given points, its own breaks among them (Taylor coefficients)."""
     piece = np.searchsorted(path.breaks[1:-1], 0.5 * (points[1:] + points[:-1]), side="right")
     shift = points[:-1] - path.breaks[piece]
     out, c = [], path.coefficients
@@ -222,7 +227,7 @@ def subdivide(path: Trajectory, points: Array) -> Trajectory:
 def iterate(solve: Solver, s: Array, limits: PathLimits, most: int, tolerance: float) -> tuple[Array, int]:
     """Solve until the speeds agree with those the viscous torque was taken at.
 
-    The first solution knows no viscous friction. The chord from rest then brings the speeds down surely (in a motion
+    The first solution ignores viscous friction. The chord from rest then surely brings the speeds down (in a motion
     that viscous torque alone limits, the error of log ṡ halves each time); the tangent finishes quickly.
     """
     sd = np.zeros(s.size)
@@ -246,7 +251,7 @@ def iterate(solve: Solver, s: Array, limits: PathLimits, most: int, tolerance: f
         if change <= TANGENT * T:
             blend = 0.5
         if change > 0.5 * step:
-            new = 0.5 * (sd + new)  # two solutions that take turns, apart where one limit relieves another
+            new = 0.5 * (sd + new)  # two solutions alternate where one limit relieves another: take the mean
         sd, near, last, step = new, wider, T, change
     raise InputError(f"time_optimal: {most} solutions have not settled; raise iterations or tolerance")
 

@@ -60,6 +60,8 @@ def segment_of(path: CartesianPath, *, with_path: bool = False) -> Segment:
 
     With `with_path` the tool's turn on an arc is split: it turns with the direction of travel, and evenly as seen from
     there by what is missing to the end's orientation.
+
+    >>> segment_of(line(aw.fk(robot, q), aw.fk(robot, q + 0.1))).length
     """
     poly, zero = np.zeros((6, 3)), np.zeros(3)
     p = path.T_start[:3, 3]
@@ -117,7 +119,7 @@ class ToolPath:
 
     Attributes:
         breaks: (m+1,) σ where the pieces of position begin and end.
-        poly, cosine, sine, rate: (m, 6, 3), (m, 3), (m, 3), (m,), a `Curve` each, x counted from the piece's start.
+        poly, cosine, sine, rate: (m, 6, 3), (m, 3), (m, 3), (m,), a `Curve` per piece, x counted from its start.
         turn_breaks: (k+1,) likewise of orientation.
         phi, spin, R: (k, 6, 3), (k, 3), (k, 3, 3): the orientation exp(x spin) exp(Σ phi[j] xʲ) R.
         corners: (segments+1,) σ where the programmed segments begin and end.
@@ -145,7 +147,7 @@ class ToolPath:
         return self.at(0.0).T
 
     def at(self, sigma: ArrayLike, *, before: bool = False) -> PathPoint:
-        """Return pose and derivatives by σ at sigma (...); at a break of the piece behind, or `before`, it."""
+        """Return pose and derivatives by σ at sigma (...); at a break of the later piece, with `before` the earlier."""
         s = np.asarray(sigma, dtype=np.float64)
         k = _piece(self.breaks, s, before)
         p, dp, ddp = position(self.poly[k], self.cosine[k], self.sine[k], self.rate[k], s - self.breaks[k])

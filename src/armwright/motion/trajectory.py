@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Trajectory`: a motion as frozen data, piecewise polynomials in time for all joints.
+"""`Trajectory`: a motion as frozen data, piecewise polynomials in time for all joints, with its references and peaks.
 
-What a controller is asked to follow at one instant.
-
-Exact extremes of piecewise polynomials: values at the roots of the derivative and at the ends of every piece.
-
-A trajectory at many instants, compiled: the table of references that a loop follows, one row per tick.
-
-Every row is computed alone and in the same way, so that a table does not depend on how a run is cut into stretches.
+At one instant it gives a `Reference`, what a controller is asked to follow. Its extremes are exact: values at the roots
+of the derivative and at the ends of every piece. At many instants it is compiled: `fill_table` writes the table of
+references that a loop follows, one row per tick. Every row is computed alone and in the same way, so that a table does
+not depend on how a run is cut into stretches.
 """
 
 from __future__ import annotations
@@ -42,7 +39,7 @@ class Reference(NamedTuple):
 
 
 NEGLIGIBLE = 1e-13
-"""Leading coefficients below this fraction of the largest are rounding, not a degree: 500 times that of one number."""
+"""Leading coefficients below this fraction of the largest are rounding: 500 times that of one number."""
 
 
 def unit_roots(c: Array) -> Array:
@@ -126,7 +123,7 @@ def fill_table(breaks: Array, coefficients: Array, t: Array, out: Array) -> bool
         breaks: (m+1,) instants of a `Trajectory` [s].
         coefficients: (m, degree+1, n) of its pieces.
         t: (T,) [s], best in order of time; not NaN.
-        out: (T, 3n); the numbers of a row must lie side by side, rows may be apart.
+        out: (T, 3n); the numbers of a row must be contiguous, rows need not be.
     """
     if backend() != "llvm":
         return False
@@ -193,7 +190,7 @@ def _horner(coefficients: Array, piece: NDArray[np.int64], x: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trajectory:
-    """Where to be when, for n joints.
+    """Positions of n joints over time.
 
     Attributes:
         breaks: (m+1,) instants [s], increasing from 0; piece i holds from breaks[i] to breaks[i+1].
@@ -277,7 +274,7 @@ class Trajectory:
     def on_pieces(self, piece: NDArray[np.int64], x: Array, moving: NDArray[np.bool_] | None = None) -> Reference:
         """Return q, qd, qdd (..., n) at x (...,) [s] after the start of pieces (...,); at rest where not `moving`."""
         coefficients = self.coefficients
-        if len(coefficients) > piece.size > 0:  # a look at a part of a long motion costs what that part costs
+        if len(coefficients) > piece.size > 0:  # a part of a long motion costs no more than that part
             low = int(piece.min())
             coefficients, piece = coefficients[low : int(piece.max()) + 1], piece - low
         speed = differentiate(coefficients)
@@ -366,5 +363,9 @@ class Trajectory:
 
 @names_culprit
 def hold(q: ArrayLike, duration: float) -> Trajectory:
-    """Return the motion that stays at q (n,) for `duration` seconds."""
+    """Return the motion that stays at q (n,) for `duration` seconds.
+
+    >>> hold([0.1, 0.2], 1.0).evaluate(0.5).qd
+    array([0., 0.])
+    """
     return Trajectory(np.array([0.0, positive(duration, "duration")]), joint_vector(q, "q")[None, None, :])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Free and blocked space: maps, the Hopfield planner, graph search, sampling planners, and paths made into motions."""
+"""Planning in free space: maps, the Hopfield planner, graph search, sampling planners, and paths made into motions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,11 @@ JOINT_PLANNERS: dict[str, Any] = {"rrt-connect": RRTConnect, "ompl": OMPLConnect
 
 @names_culprit
 def planner(name: str, **options: Any) -> Any:
-    """Return a planner by name: a key of `GRID_PLANNERS` or `JOINT_PLANNERS`, with its options."""
+    """Return a planner by name: a key of `GRID_PLANNERS` or `JOINT_PLANNERS`, with its options.
+
+    >>> planner("hopfield")(np.zeros((5, 5), bool), (0, 0), (4, 4)).cost
+    8.0
+    """
     known = {**GRID_PLANNERS, **JOINT_PLANNERS}
     if name not in known:
         raise InputError(f"planner must be one of {', '.join(known)}, got {name!r}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans made into motions that were looked at once more: the tool through a map, the whole arm among obstacles."""
+"""Plans made into motions and checked once more: the tool through a map, the whole arm among obstacles."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-REFINEMENTS = 6  # times that points are put twice as close: 64 times as many bring a spline onto the polyline
+REFINEMENTS = 6  # times that spacing is halved: 64 times as many points bring a spline onto the polyline
 SAME_PLACE = 1e-9  # [m]
 
 
@@ -87,7 +87,9 @@ def plan_motion(
         start: cell where the path begins, for example after a back-off; the tool's own by default.
         R_tool: orientation of the tool; that at `q_start` by default.
         cut: cut corners; False goes through every cell's centre.
-        **motion_options: of `waypoint_motion`: qd0, velocity, acceleration, duration, scheme.
+        **motion_options: options of `waypoint_motion`: qd0, velocity, acceleration, duration, scheme.
+
+    >>> plan_motion(robot, where, planner("hopfield"), q, goal).motion
     """
     q = frozen_numbers(q_start, (robot.n,), "q_start")
     here = fk(robot, q)[:3, 3]
@@ -129,12 +131,14 @@ def free_motion(
     Args:
         robot: the arm.
         arm: arm among obstacles.
-        path: of a `JointPlan`.
+        path: the path of a `JointPlan`.
         samples: instants to look at.
-        **motion_options: of `waypoint_motion`: qd0, velocity, acceleration, duration, scheme.
+        **motion_options: options of `waypoint_motion`: qd0, velocity, acceleration, duration, scheme.
 
     Raises:
         InputError: if the arm touches however close the points are.
+
+    >>> motion, clearance = free_motion(robot, arm, plan.path)
     """
     Q = np.asarray(path, dtype=np.float64)
     if Q.ndim != 2 or len(Q) < 2 or Q.shape[1] != robot.n:
@@ -165,14 +169,14 @@ def drawn_to(
     *,
     close: float = 0.0,
 ) -> tuple[Trajectory, bool]:
-    """Return a motion drawn to a polyline by more and more points on it until it stays free, and whether it does.
+    """Return a motion through more and more points of a polyline until it stays free, and whether it does.
 
     Args:
         path: polyline (N, n).
-        spacings: between points, one after the other; the last is kept if none will do.
-        make: the motion through points (m, n).
-        free: whether it is.
-        close: share of a spacing; of corners no farther apart one is kept, a spline through both would loop.
+        spacings: distances between points to try in order; the last is kept if none will do.
+        make: makes the motion through points (m, n).
+        free: says whether a motion is free.
+        close: share of a spacing; of corners closer than that one is kept: a spline through both would loop.
     """
     for spacing in spacings:
         motion = make(densified(apart(path, close * spacing), spacing))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A `World` as planners see it: its shapes as plain obstacles, and the map that someone who knew it would have.
+"""Obstacles as planners see them: arrays of capsules, boxes and half-spaces, made from a `World`, a map or by hand.
 
-Obstacles of a whole arm as arrays: capsules, boxes and half-spaces.
+`true_map` is the map that someone who knew the world would have.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from armwright.types import Array
     from armwright.world.world import World
 
-LONG = 10.0  # half-length that stands for "infinite" beside an arm [m]
+LONG = 10.0  # half-length that stands for "infinite" next to an arm [m]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Obstacles:
-    """What is in the way, base frame: capsules (spheres and cylinders among them), boxes, half-spaces.
+    """Obstacles, base frame: capsules (spheres and cylinders among them), boxes, half-spaces.
 
     Attributes:
         a, b, radius: capsules, (S, 3), (S, 3), (S,).
@@ -77,14 +77,20 @@ class Obstacles:
 
 @names_culprit
 def spheres(centres: ArrayLike, radius: ArrayLike) -> Obstacles:
-    """Return spheres at centres (S, 3) with radius, one or (S,) [m]."""
+    """Return spheres at centres (S, 3) with radius, one or (S,) [m].
+
+    >>> spheres([[0.4, 0.0, 0.3]], 0.05) + floor()
+    """
     c = np.atleast_2d(np.asarray(centres, dtype=np.float64))
     return Obstacles(c, c, frozen_numbers(radius, (len(c),), "radius"))
 
 
 @names_culprit
 def vertical_cylinders(xy: ArrayLike, radius: ArrayLike, *, half_length: float = LONG) -> Obstacles:
-    """Return the vertical cylinders of 000 §3.8 at (S, 2), so long that their round ends are out of reach."""
+    """Return the vertical cylinders of 000 §3.8 at (S, 2), so long that their round ends are out of reach.
+
+    >>> vertical_cylinders([[0.4, 0.1], [0.4, 0.2]], 0.03)
+    """
     p = np.atleast_2d(np.asarray(xy, dtype=np.float64))
     z = np.full((len(p), 1), half_length)
     return Obstacles(np.hstack([p, -z]), np.hstack([p, z]), frozen_numbers(radius, (len(p),), "radius"))
@@ -97,6 +103,8 @@ def cells_as_boxes(where: GridMap, *, height: float = LONG) -> Obstacles:
     Args:
         where: 2-D or 3-D map.
         height: half thickness of a 2-D map's cells along its normal [m].
+
+    >>> arm = WholeArm(robot, cells_as_boxes(where))
     """
     mask = np.asarray(where.felt) > 0 if where.rule == "felt" else where.log_odds > 0.0
     cells = np.argwhere(mask) + where.grid.first
@@ -111,7 +119,10 @@ def cells_as_boxes(where: GridMap, *, height: float = LONG) -> Obstacles:
 
 @names_culprit
 def floor(z: float = 0.0) -> Obstacles:
-    """Return the half-space below height z [m]."""
+    """Return the half-space below height z [m].
+
+    >>> arm = WholeArm(robot, floor(-0.01), ignore_planes=(0,))
+    """
     return Obstacles(planes=np.array([[0.0, 0.0, 1.0, z]]))
 
 
@@ -120,7 +131,10 @@ SEAM = 1e-9  # [m] from an obstacle that counts as touching: rounding must not o
 
 @names_culprit
 def contact_capsules(robot: Robot, parts: Sequence[LinkCapsule] | None = None) -> LinkCapsules:
-    """Return the capsules of the contact model (its defaults for `robot`, or `parts`) as plain arrays."""
+    """Return the capsules of the contact model (its defaults for `robot`, or `parts`) as plain arrays.
+
+    >>> WholeArm(robot, floor(-0.2), capsules=contact_capsules(robot, link_capsules(robot, 0.05)))
+    """
     chosen = link_capsules(robot) if parts is None else parts
     m = len(chosen)
     a, b = (np.array([getattr(p, end) for p in chosen], dtype=np.float64).reshape(m, 3) for end in ("start", "end"))
@@ -133,6 +147,8 @@ def obstacles_of(world: World) -> Obstacles:
 
     Spheres, capsules, endless cylinders, boxes and half-spaces are exact. A cylinder of finite height gets round ends
     (it grows by its radius along the axis) and a mesh becomes its bounding box: both only ever too large.
+
+    >>> arm = WholeArm(robot, obstacles_of(world))
     """
     a, b, radius, centre, half, R, planes = [], [], [], [], [], [], []
     for shape in world.shapes:
@@ -168,7 +184,11 @@ def obstacles_of(world: World) -> Obstacles:
 
 @names_culprit
 def point_clearance(obstacles: Obstacles, points: ArrayLike) -> Array:
-    """Return the distance (...,) [m] of points (..., 3) from the nearest obstacle: ≤ 0 inside, inf without any."""
+    """Return the distance (...,) [m] of points (..., 3) from the nearest obstacle: ≤ 0 inside, inf without any.
+
+    >>> float(point_clearance(floor(), [0.0, 0.0, 0.25]))
+    0.25
+    """
     P = np.asarray(points, dtype=np.float64)
     if P.ndim == 0 or P.shape[-1] != 3 or not np.isfinite(P).all():
         raise InputError(f"points: expected finite positions of shape (..., 3), got {P.shape}")
@@ -192,9 +212,11 @@ def true_map(where: GridMap, world: World | Obstacles, *, radius: float = 0.0, t
     Args:
         where: gives grid, ring and tool radius (which then inflates further); its own contacts are dropped.
         world: the truth.
-        radius: of the tool [m].
+        radius: radius of the tool [m].
         touching: False: a cell is blocked if the tool **centred** in it touches something. True: if it may touch
             anywhere in the cell.
+
+    >>> planner("dijkstra")(true_map(where, world), start, goal)  # what an oracle would plan
     """
     obstacles = world if isinstance(world, Obstacles) else obstacles_of(world)
     cells = np.moveaxis(np.indices(where.shape), 0, -1) + where.grid.first

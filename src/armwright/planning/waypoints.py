@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a path of cells to a motion: corners cut, waypoints, inverse kinematics on one branch, splines, time scaling."""
+"""A path of cells made into a motion: cut corners, waypoints, inverse kinematics on one branch, splines, timing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Cell = tuple[int, ...]
 
-MOST_STEP = 1.0  # [rad, m] between neighbours: branches of inverse kinematics lie farther apart, cells much nearer
+MOST_STEP = 1.0  # [rad, m] between neighbours: branches of inverse kinematics lie farther apart, cells much closer
 BISECTIONS = 12  # of the duration: 2⁻¹² of it is less than any limit is known to
 SAME = 1e-12  # [rad, m] rows that differ by less are one
 
@@ -50,9 +50,11 @@ def path_points(
         where: the map on which the path was planned.
         path: cells, numbered as the map counts.
         start: where the tool is (3,), put before the cell centres; leave out if it is the first centre.
-        cut: cut corners; every leg then touches free cells only (see `sight`). False keeps every cell centre.
+        cut: cut corners; every leg then touches free cells only (see `cut_corners`). False keeps every cell centre.
         spacing: put further points on the legs so that neighbours are at most this far apart [m]; a joint motion
             between far waypoints leaves the straight line.
+
+    >>> points = path_points(where, planner("dijkstra")(where, (2, 2), (9, 5)).path)
     """
     cells = [tuple(int(c) for c in np.asarray(cell)) for cell in path]
     if not cells:
@@ -72,7 +74,11 @@ def path_points(
 
 @names_culprit
 def densified(points: ArrayLike, spacing: float) -> Array:
-    """Return the polyline with points added so that neighbours are at most `spacing` apart; corners stay."""
+    """Return the polyline with points added so that neighbours are at most `spacing` apart; corners stay.
+
+    >>> densified([[0.0, 0.0], [1.0, 0.0]], 0.5)[:, 0]
+    array([0. , 0.5, 1. ])
+    """
     P = np.asarray(points, dtype=np.float64)
     if not (np.isfinite(spacing) and spacing > 0.0):
         raise InputError(f"spacing: must be finite and > 0, got {spacing!r}")
@@ -114,10 +120,12 @@ def joint_waypoints(
         R_tool: tool orientation in the base frame (3, 3), kept throughout; that at `q_start` by default.
         most_step: largest change of a joint between neighbours [rad or m]; more counts as a jump.
         first_step: the same for the change from `q_start` to the first row; `most_step` by default.
-        names: of the points, for messages.
+        names: names of the points, for messages.
 
     Raises:
         InputError: names the waypoint that cannot be reached, or only by a jump.
+
+    >>> Q = joint_waypoints(robot, points, q)
     """
     P = np.asarray(points, dtype=np.float64)
     if P.ndim != 2 or P.shape[1] != 3 or not P.size or not np.isfinite(P).all():
@@ -183,6 +191,8 @@ def waypoint_motion(
         times: when to be at each waypoint (N,) [s] instead of the limits, from 0 on; then none is dropped.
         scheme: "central" (quintic spline, central-difference velocities, jerk continuous) or "smooth" (C4 spline, may
             swing out more).
+
+    >>> waypoint_motion(robot, [q, q + 0.2, q + 0.1]).duration
     """
     if scheme not in ("central", "smooth"):
         raise InputError(f"scheme must be 'central' or 'smooth', got {scheme!r}")
@@ -228,6 +238,8 @@ def blocked_on_the_way(robot: Robot, motion: Trajectory, where: GridMap, *, samp
 
     The legs of a path are proved free; the joint spline between waypoints deviates from them, so it is checked.
     Cells outside the grid do not count.
+
+    >>> blocked_on_the_way(robot, motion, where)
     """
     t = np.linspace(0.0, motion.duration, samples)
     cells = where.grid.cell(fk(robot, motion.evaluate(t).q)[:, :3, 3])

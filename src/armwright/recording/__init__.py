@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened: recordings and batches of them, the crash-safe writer, files, pictures."""
+"""Recordings of runs and batches of them: the crash-safe writer, files, pictures, replays."""
 
 from armwright.packages import former_names
 from armwright.recording.batch import Recordings

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run leaves behind: named, unit-carrying columns over time, with everything that made them.
 
-A recording as a pandas table: a row per sample, a column per component, named after the joints.
+`to_pandas` gives it as a pandas table: a row per sample, a column per component, named after the joints.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Recording(Rebuilt):
         settings: what the run was asked to do; anything JSON can hold.
         events: what happened on the way, in order of time.
         outcome: how it ended, in words.
-        seed: of the random numbers, None if there were none.
-        versions: of the software that made it.
+        seed: seed of the random numbers, None if there were none.
+        versions: versions of the software that made it.
     """
 
     time: Array
@@ -97,7 +97,7 @@ class Recording(Rebuilt):
             ) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and send to other processes as plain data."""
+        """Return the recording as plain data, for copies and for other processes."""
         parts = (self.time, dict(self.signals), self.robot, dict(self.settings), self.events, self.outcome, self.seed)
         return Recording, (*parts, dict(self.versions))
 
@@ -167,26 +167,26 @@ class Recording(Rebuilt):
         return replace(self, signals={**self.signals, **signals})
 
     def summary(self) -> dict[str, Any]:
-        """Return duration, peaks, errors, torques against limits, energy change; see `simulation.pictures.summary`."""
+        """Return duration, peaks, errors, torques against limits, energy change; see `pictures.run_figures.summary`."""
         from armwright.recording.pictures.run_figures import summary
 
         return summary(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write to .mcap, .parquet, .csv or .npz, by suffix; see `simulation.formats.save`."""
+        """Write to .mcap, .parquet, .csv or .npz, by suffix; see `recording.formats.save`."""
         from armwright.recording.formats import save
 
         return save(self, path)
 
     @staticmethod
     def load(path: str | Path, **options: Any) -> Recording:
-        """Read a file that `save` or `RecordingWriter` wrote; see `simulation.formats.load`."""
+        """Read a file that `save` or `RecordingWriter` wrote; see `recording.formats.load`."""
         from armwright.recording.formats import load
 
         return load(path, **options)
 
     def to_pandas(self) -> Any:
-        """Return a ``pandas.DataFrame`` with joint names in its columns; see `recording.table.to_pandas`."""
+        """Return a ``pandas.DataFrame`` with joint names in its columns; see `recording.recording.to_pandas`."""
         from armwright.recording.recording import to_pandas
 
         return to_pandas(self)
@@ -198,7 +198,7 @@ class Recording(Rebuilt):
         return plot(self, what, path, **options)
 
     def animate(self, path: str | Path, **options: Any) -> Path:
-        """Draw the moving arm to GIF or MP4; see `simulation.pictures.animation.animate`."""
+        """Draw the moving arm to GIF or MP4; see `recording.pictures.animation.animate`."""
         from armwright.recording.pictures.animation import animate
 
         return animate(self, path, **options)
@@ -209,9 +209,9 @@ class Recording(Rebuilt):
         One file that needs neither a network nor a server.
 
         Args:
-            path: of the page.
+            path: path of the page.
             world: shapes around the arm, or a `World`.
-            title: of the page; the robot's name by default.
+            title: title of the page; the robot's name by default.
         """
         from armwright.recording.replay.replay_page import write_replay
         from armwright.recording.replay.replay_stage import stage_of
@@ -219,14 +219,14 @@ class Recording(Rebuilt):
         return write_replay(stage_of(self, tuple(world), title=title), path)
 
     def report(self, path: str | Path, **options: Any) -> Path:
-        """Write one self-contained HTML page; see `simulation.pictures.report.report`."""
+        """Write one self-contained HTML page; see `recording.pictures.html_page.report`."""
         from armwright.recording.pictures.html_page import report
 
         return report(self, path, **options)
 
 
 def column_names(recording: Recording, name: str) -> tuple[str, ...]:
-    """Names of a signal's columns, ``q_elbow`` …; ``q_0`` … where its labels are not one each; the name of a scalar."""
+    """Return names of a signal's columns, ``q_elbow`` …; ``q_0`` … without a label per column; a scalar's own name."""
     signal = recording.signals[name]
     labels = recording.labels(name)
     if not signal.shape or len(set(labels)) < len(labels):

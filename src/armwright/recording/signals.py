@@ -111,7 +111,7 @@ def as_event(value: Any) -> RecordedEvent:
 
 
 def plain(value: Any, where: str = "settings", depth: int = 0) -> Any:
-    """Return `value` built of dicts, lists, texts, numbers, booleans and None only, or say which entry cannot be."""
+    """Return `value` as dicts, lists, texts, numbers, booleans and None only, or say which entry cannot be."""
     if depth > _DEPTH:
         raise InputError(f"{where}: nested deeper than {_DEPTH} levels")
     if value is None or isinstance(value, (bool, str)):

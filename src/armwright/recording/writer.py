@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recording while it happens: a writer that loses at most the chunk at hand, whatever ends the run.
+"""Recording during a run: a writer that loses at most the current chunk, whatever ends the run.
 
-Memory of recordings, used again: large blocks that nobody looks into any more serve the next run.
-
+`empty` gives the memory for samples and uses it again: large blocks that nothing refers to any more serve the next run.
 The system hands out fresh memory page by page, each with a fault, which takes as long as the simulation that fills it.
 """
 
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 SMALL = 8192  # numbers that are not worth keeping
-KEPT, MOST = 8_000_000, 64  # numbers and blocks that are kept at most
-SLACK = 2  # times what is needed that a block may have
-_blocks: list[Array] = []  # given out before, the latest last; some are still looked into
+KEPT, MOST = 8_000_000, 64  # most numbers and blocks that are kept
+SLACK = 2  # a block may have this many times the size needed
+_blocks: list[Array] = []  # given out before, the latest last; some are still in use
 _lock = threading.Lock()
 
 
@@ -99,7 +98,7 @@ class RecordingWriter:
             signals: by name, what will come: unit, labels, and a sample's shape, of `values` with no rows (0, ...).
             robot: the arm.
             settings: what the run was asked to do; anything JSON can hold.
-            seed: of the random numbers.
+            seed: seed of the random numbers.
             chunk: samples per chunk.
             sync_every: seconds between forced writes to disk; None leaves them to the system.
         """
@@ -124,7 +123,7 @@ class RecordingWriter:
 
     @property
     def open(self) -> bool:
-        """Whether more can be appended: not closed, and no write has failed."""
+        """Return whether more can be appended: not closed, and no write has failed."""
         return self._open
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an arm is: its description, readers and writers, checks, and kernels compiled for it."""
+"""Robot arms: their description, readers and writers, checks, and kernels compiled for them."""
 
 from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Body, Frame, Friction, Joint, Limits

@@ -4,13 +4,12 @@
 Frame i has its z on axis i, and where possible its x on the common normal with the next axis and its origin at that
 normal's foot. Two axes that are nearly parallel have their common normal far away: a tilt of 1 mrad between axes
 0.3 m apart puts it 300 m from the arm, and inertias about an origin that far lose (300 m / 1 m)², five digits. So a
-foot is taken only within `NEAR` extents of the arm. Otherwise the origin stays beside the previous one, the small
+foot is taken only within `NEAR` extents of the arm. Otherwise the origin stays next to the previous one, the small
 rotation is kept as it is, and the step has one constant more. No arm is ill-conditioned by the choice of its frames.
 
-The frames of an arm's tree: everything that its lengths and axes decide, and no mass or friction.
-
-Arms that differ in loads and friction only have the same frames. They are found once for all of them, as long as one
-of those arms lives: a batch of a thousand payloads pays for one arm's geometry.
+`CanonicalFrames` holds everything that lengths and axes decide, and no mass or friction. Arms that differ in loads and
+friction only have the same frames. They are found once for all of them, as long as one of those arms lives: a batch of
+a thousand payloads pays for one arm's geometry.
 """
 
 from __future__ import annotations

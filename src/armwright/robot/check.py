@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plausibility of a whole arm: bodies, mass matrix over the workspace, loads and limits against the motors.
 
-Whether one body can exist: mass, tensor, radius of gyration against its size, centre of mass near the link.
-
-Used by `armwright.robot.check` and by readers that refuse nonsense. Nothing here knows about motion.
+`body_findings` judges whether one body can exist: mass, tensor, radius of gyration against its size, centre of mass
+near the link; readers that refuse nonsense use it too. `check` judges the whole arm. Nothing here knows about motion.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Severity = Literal["error", "warning", "info"]
 WATER = 1000.0
 """Density [kg/m³] of the ball that bounds a body's size from below; machined links are near it, motors above."""
 GYRATION_WARNING = 0.5
-"""A body within length L has at most L/2 (all mass at its two ends); a uniform rod has 0.29 L."""
+"""Largest radius of gyration over length: L/2 has all mass at its two ends; a uniform rod has 0.29 L."""
 GYRATION_ERROR = 2.0
 COM_WARNING = 1.0
 COM_ERROR = 5.0
@@ -70,7 +69,7 @@ def body_findings(
     axis the bearing may sit anywhere, so the joint is the point of its axis nearest to the centre of mass.
 
     Args:
-        name: of the body, for the place.
+        name: name of the body, for the place.
         mass: [kg].
         com: centre of mass (3,) in link axes [m].
         inertia: (3, 3) about the centre of mass, link axes [kg m²].
@@ -196,6 +195,9 @@ def check(robot: Robot, *, samples: int = 64, seed: int = 0) -> list[Finding]:
 
     Returns:
         Findings by severity: "error" (cannot be), "warning" (should be looked at), "info" (worth knowing).
+
+    >>> for finding in aw.check(robot):
+    ...     print(finding)
     """
     found = _limits(robot) + _speeds(robot) + _sampled(robot, samples, seed)
     if has_inertia(robot):  # else one finding says it for all bodies

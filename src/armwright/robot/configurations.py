@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 SLIDE = 1.0
-"""What a sliding joint without limits is taken to travel either way from 0 [m]: the size of a common arm."""
+"""Travel [m] either way from 0 assumed for a sliding joint without limits: the size of a common arm."""
 
 
 def neutral(robot: Robot) -> Array:

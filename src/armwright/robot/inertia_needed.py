@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arms that lack inertia: kinematics need none, dynamics say which link lacks what.
+"""Refusals of dynamics for arms that lack inertia: the message says which link lacks what; kinematics need none.
 
 A joint that moves no inertia makes the mass matrix singular: there is no forward dynamics. An arm without any inertia
 (a description of its geometry alone) has no dynamics at all.
@@ -26,13 +26,13 @@ TINY = 1e-20  # kg m², kg: no part of an arm is this light, and 1/TINY would so
 
 
 def has_inertia(robot: Robot) -> bool:
-    """Whether anything that moves has mass or inertia, rotors included; an arm without joints lacks nothing."""
+    """Return whether anything that moves has mass or inertia, rotors included; an arm without joints lacks nothing."""
     moving = any(body.mass != 0.0 or body.inertia.any() for body in robot.bodies)
     return moving or bool(robot.actuators.rotor_inertia.any()) or robot.n == 0
 
 
 def lacking(robot: Robot) -> list[str]:
-    """Bodies without inertia of their own, each with what it lacks: ``wrist (mass, inertia)``."""
+    """Return bodies without inertia of their own, each with what it lacks: ``wrist (mass, inertia)``."""
     found = []
     for body in robot.bodies:
         missing = [word for word, there in (("mass", body.mass != 0.0), ("inertia", body.inertia.any())) if not there]
@@ -46,7 +46,7 @@ def require_inertia(robot: Robot, what: str, *, forward: bool = False) -> None:
 
     Args:
         robot: the arm.
-        what: is asked for, as errors begin.
+        what: what is asked for, the beginning of the error.
         forward: accelerations are asked for: no joint may move without moving inertia.
 
     Raises:
@@ -69,7 +69,7 @@ def require_inertia(robot: Robot, what: str, *, forward: bool = False) -> None:
 
 
 def singular_joint(robot: Robot) -> tuple[int, str] | None:
-    """A coordinate along which M is singular, and where: in general, or with all joints at 0; None if M > 0 at both.
+    """Return a coordinate along which M is singular, and where: in general, or with all joints at 0; else None.
 
     Rotor inertia counts. Bodies that share a coordinate are first taken as free (if that M is positive definite, so is
     the one with fewer freedoms), then together.

@@ -41,7 +41,7 @@ def compile(  # noqa: A001 - the verb the whole product is about
         regroup: let the function see base inertial parameters: fewer operations, same tau, M and qdd; not for
             reactions.
         check_finite: raise on NaN and infinities in the inputs.
-        name: of the kernel; the function's by default.
+        name: name of the kernel; the function's by default.
         **constants: values for the function's remaining parameters, folded in.
 
     Example:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One door for every description: a catalogue name, a sheet, a URDF, MJCF or xacro file, or the text of one.
+"""Loading of arms by one function: a catalogue name, a sheet, a URDF, MJCF or xacro file, or the text of one.
 
-Names of the `robot_descriptions` package, where that is installed; it fetches what is used for the first time.
+Names of the `robot_descriptions` package work too where that is installed; it fetches what is used for the first time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Described(NamedTuple):
 
 
 def is_described(name: str) -> bool:
-    """Whether a name can be one of `robot_descriptions` and that package is installed; nothing is imported."""
+    """Return whether a name can be one of `robot_descriptions` and that package is installed; nothing is imported."""
     return name.endswith(ENDING) and name.isidentifier() and importlib.util.find_spec(PACKAGE) is not None
 
 
@@ -94,7 +94,7 @@ def load(
             other are judged as one body. What is merely doubtful loads either way; `check` lists it.
         base: link of a URDF or body of an MJCF model to stand on (default: its root); everything above is left out.
         tip: link (body, site) that becomes the tool, also one on a fixed joint. The chain from the base to it is cut
-            out: joints beside it are locked at 0 (or the limit nearest to it), their mass stays, and a warning names
+            out: joints off it are locked at 0 (or the limit nearest to it), their mass stays, and a warning names
             them. Default: the whole tree, with the tool on the deepest leaf.
         package_roots: folders that hold packages: there ``$(find …)`` of a xacro file looks, and there meshes and
             included files may lie.
@@ -106,6 +106,8 @@ def load(
 
     Raises:
         DescriptionError: unknown name (with the nearest names first), unreadable or defective file.
+
+    >>> robot = aw.load("ur5")
     """
     if not isinstance(name_or_path, (str, Path)):
         raise InputError(f"load: expected a name or a path, got {type(name_or_path).__name__}")
@@ -145,7 +147,10 @@ def load(
 
 
 def robots() -> list[Entry]:
-    """Return what the catalogue holds, by name, without building the robots."""
+    """Return the entries of the catalogue, by name, without building the robots.
+
+    >>> [entry.name for entry in aw.robots()]
+    """
     out = []
     for name in catalogue_names():
         content, file = catalogue_text(name)

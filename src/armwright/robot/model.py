@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an arm is: `Robot`, frozen data with its readers, writers and variations as thin methods.
 
-See `armwright.robot.parts` for joints, bodies and actuators, and for the kinematic law of a body.
-
-What was computed for an arm (trees, kernels, loops, thresholds), kept for the next call and for every equal robot.
-
-`Robot.memo` looks here. Robots of equal content have one memo between them, for as long as one of them lives: a second
-``load("ur5")`` finds the kernels of the first. A memo is never pickled and never copied.
+See `armwright.robot.parts` for joints, bodies and actuators, and for the kinematic law of a body. `Robot.memo` keeps
+what was computed for an arm (trees, kernels, loops, thresholds) for the next call and for every equal robot: robots of
+equal content have one `Memo` between them, for as long as one of them lives. A second ``load("ur5")`` finds the kernels
+of the first. A memo is never pickled and never copied.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ class Memo:
     __slots__ = ("__weakref__", "known")
 
     def __init__(self) -> None:
-        """Know nothing yet."""
+        """Start empty."""
         self.known: dict[Hashable, Any] = {}
 
 
@@ -59,7 +57,7 @@ def memo_of(content: tuple[Any, ...]) -> Memo:
 def make_once(known: dict[Hashable, Any], key: Hashable, make: Callable[[], Any]) -> Any:
     """Make a result that is missing. Threads that ask for the same key wait for the one that makes it.
 
-    The locks are one a key: a maker may ask for other keys, of this robot and of others, but never for its own.
+    There is one lock per key: a maker may ask for other keys, of this robot and of others, but never for its own.
     """
     place = (id(known), key)
     with _guard:
@@ -73,7 +71,7 @@ def make_once(known: dict[Hashable, Any], key: Hashable, make: Callable[[], Any]
 
 
 def _after_fork() -> None:
-    """A child has none of the threads that held these locks."""
+    """Forget the locks in a child process, which has none of the threads that held them."""
     global _guard
     _guard = threading.Lock()
     _under_way.clear()
@@ -91,7 +89,7 @@ INTERNAL = {"content", "known", "memo", "tree", "_content", "_hash", "_memo"}
 
 
 def robot_needed(value: object) -> str:
-    """What to say where a robot is needed and something else is given; nothing if it is one."""
+    """Return the message where a robot is needed and something else is given; "" if it is a robot."""
     if isinstance(value, Robot):
         return ""
     hint = f"; load it first: armwright.load({value!r})" if isinstance(value, str) else ""
@@ -211,7 +209,7 @@ class Robot(ByContent):
         2π rad or 2 m from there.
 
         Args:
-            rng: a NumPy generator, or a seed for one; None draws anew every time.
+            rng: a NumPy generator, or a seed for one; None draws differently every time.
             size: how many, as for NumPy; () gives one.
 
         Returns:
@@ -244,7 +242,7 @@ class Robot(ByContent):
 
     @property
     def is_chain(self) -> bool:
-        """Whether the bodies form one serial chain without mimic joints, tool at its end."""
+        """Return whether the bodies form one serial chain without mimic joints, tool at its end."""
         serial = all(body.parent == i - 1 and body.joint == i for i, body in enumerate(self.bodies))
         plain = all(body.ratio == 1.0 and body.offset == 0.0 for body in self.bodies)
         return serial and plain and self.tip == len(self.bodies) - 1
@@ -268,21 +266,21 @@ class Robot(ByContent):
 
     @classmethod
     def from_dh(cls, table: ArrayLike, **parts: Any) -> Robot:
-        """Build a chain from standard Denavit–Hartenberg rows (theta, d, a, alpha); see `robot.dh.from_dh`."""
+        """Build a chain from standard Denavit–Hartenberg rows (theta, d, a, alpha); see `robot.tables.dh.from_dh`."""
         from armwright.robot.tables.dh import from_dh
 
         return from_dh(table, **parts)
 
     @classmethod
     def from_mdh(cls, table: ArrayLike, **parts: Any) -> Robot:
-        """Build a chain from modified Denavit–Hartenberg rows (alpha, a, theta, d); see `robot.dh.from_mdh`."""
+        """Build a chain from modified Denavit–Hartenberg rows (alpha, a, theta, d); see `robot.tables.dh.from_mdh`."""
         from armwright.robot.tables.dh import from_mdh
 
         return from_mdh(table, **parts)
 
     @classmethod
     def from_screws(cls, screws: ArrayLike, home: ArrayLike, **parts: Any) -> Robot:
-        """Build a chain from space screws (n, 6), linear first, and its home pose; see `robot.tables.screws`."""
+        """Build a chain from space screws (n, 6), linear first, and its home pose; see `robot.tables.joint_screws`."""
         from armwright.robot.tables.joint_screws import from_screws
 
         return from_screws(screws, home, **parts)
@@ -309,13 +307,13 @@ class Robot(ByContent):
         return read_sheet(path, **options)
 
     def to_dh(self) -> Any:
-        """Return the arm's standard DH description (a chain); `.robot()` of it builds the arm anew."""
+        """Return the arm's standard DH description (a chain); its `.robot()` rebuilds the arm."""
         from armwright.robot.tables.dh import to_dh
 
         return to_dh(self)
 
     def to_mdh(self) -> Any:
-        """Return the arm's modified DH description (a chain); `.robot()` of it builds the arm anew."""
+        """Return the arm's modified DH description (a chain); its `.robot()` rebuilds the arm."""
         from armwright.robot.tables.dh import to_mdh
 
         return to_mdh(self)
@@ -381,7 +379,7 @@ class Robot(ByContent):
         """Return the same arm with a rigid load on its tip.
 
         Args:
-            mass: of the load [kg].
+            mass: mass of the load [kg].
             com: its centre of mass in the **tool** frame [m].
             inertia: 3×3 about that centre, tool axes [kg m²]; a point mass if omitted.
         """
@@ -390,7 +388,7 @@ class Robot(ByContent):
         return add_payload(self, mass, com, inertia)
 
     def with_rotors(self, inertia: ArrayLike) -> Robot:
-        """Return the same arm with rotors of this inertia at the joints [kg m²]; see `with_parameters.set_rotors`."""
+        """Return the same arm with rotors of this inertia at the joints [kg m²]; see `robot.variations.set_rotors`."""
         from armwright.robot.variations import set_rotors
 
         return set_rotors(self, inertia)

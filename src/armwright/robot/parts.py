@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pieces of an arm: limits, friction, joints, bodies, actuators. Frozen data, no algorithm.
+"""The parts of an arm: limits, friction, joints, bodies, actuators. Frozen data, no algorithm.
 
 A robot is a tree of rigid bodies. Body ``i`` hangs on body ``parent`` (``-1`` is the root link) by
 one revolute or prismatic joint. Its pose in the parent's link frame is
@@ -50,7 +50,7 @@ def frozen(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
 
 
 RIGID = 1e-9
-"""By which RᵀR of a pose may miss the identity: the accuracy that inverse kinematics promises."""
+"""How far RᵀR of a pose may be from the identity: the accuracy that inverse kinematics promises."""
 
 
 def _dot(a: Sequence[float], b: Sequence[float]) -> float:
@@ -149,7 +149,7 @@ class Joint(ByContent):
     friction: Friction = field(default_factory=Friction)
 
     def __post_init__(self) -> None:
-        """Refuse kinds that no recursion knows."""
+        """Refuse unknown kinds."""
         if not isinstance(self.kind, str) or self.kind not in ("revolute", "prismatic"):
             raise InputError(f"joint {self.name!r}: kind must be 'revolute' or 'prismatic', got {self.kind!r}")
 
@@ -207,7 +207,7 @@ class Frame(ByContent):
     """A named place on a body: flange, hand, camera. It has no mass and moves with what carries it.
 
     Attributes:
-        name: what `fk`, `jacobian` and `ik` know it by.
+        name: as given to `fk`, `jacobian` and `ik`.
         parent: index of the body that carries it, -1 for the root link.
         T_parent_frame: its constant pose in that body's link frame (the root link's for -1).
     """
@@ -242,7 +242,7 @@ class Actuators(ByContent):
         load_friction: Coulomb friction as a fraction of the transmitted load (001 eq. D.3) [-].
         torque_limit, speed_limit, current_limit: motor side [N m], [rad/s], [A]; inf where unknown.
         torque_constant: motor side [N m/A]; nan-free, 0 where unknown.
-        continuous_torque: what the motor may give for ever, motor side [N m]; inf where unknown.
+        continuous_torque: what the motor may give without end, motor side [N m]; inf where unknown.
         thermal_time: time constant of its winding and case [s]; inf where unknown.
         curve_speed, curve_torque: (n, k) points of the torque that is left at a speed, motor side [rad/s], [N m];
             straight lines between them, the first and the last torque outside; k = 0 where `torque_limit` holds at
@@ -289,13 +289,13 @@ class Actuators(ByContent):
             raise InputError("actuators.curve_torque: every torque must be finite and ≥ 0")
 
     def of(self, kept: Sequence[int] | NDArray[np.int64]) -> Actuators:
-        """The motors of the kept joints; motor i is taken to belong to joint i."""
+        """Return the motors of the kept joints; motor i is taken to belong to joint i."""
         index = np.asarray(kept, dtype=np.int64)
         rows = {part.name: getattr(self, part.name)[index] for part in fields(self) if part.name != "gear"}
         return Actuators(gear=self.gear[np.ix_(index, index)], **rows)
 
     @staticmethod
     def none(n: int) -> Actuators:
-        """Ideal torque sources: gear 1, no rotor, no limits."""
+        """Return ideal torque sources: gear 1, no rotor, no limits."""
         zero, inf = np.zeros(n), np.full(n, np.inf)
         return Actuators(np.eye(n), zero, zero, zero, inf, inf, inf, zero)

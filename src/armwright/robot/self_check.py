@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether an arm's two descriptions say the same: its own link frames, and the canonical frames that are compiled.
+"""A check that an arm's two descriptions agree: its own link frames, and the canonical frames that are compiled.
 
 The pose of the tool and the torque that accelerates the arm from rest are computed in both, by different formulas, at
 a few states. They can only differ by rounding, unless a description is so badly scaled (a link frame far from its mass)
@@ -44,7 +44,7 @@ def require_agreement(robot: Robot, where: str) -> None:
 
 
 def disagreement(robot: Robot) -> dict[str, float]:
-    """Largest relative difference of each quantity over a few states: pose of the tool, torque that accelerates it."""
+    """Return the largest relative difference of each quantity over a few states: tool pose, accelerating torque."""
     worst = {"the pose of the tool": 0.0, "the torque": 0.0}
     if robot.n == 0:
         return worst
@@ -109,7 +109,7 @@ def _torque(tree: Tree, q: Array, qdd: Array) -> Array:
 
 
 def _document_torque(robot: Robot, arm: LinkFrames, qdd: Array) -> Array:
-    """The same torque (n,), rotors aside: spatial vectors in link frames."""
+    """Return the same torque (n,) without rotors: spatial vectors in link frames."""
     rise = np.zeros(6)
     rise[:3] = -robot.T_base_root[:3, :3].T @ robot.gravity
     accelerations: list[Array] = []

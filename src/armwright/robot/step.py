@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One step of the recursion: from a parent frame to a body frame and back, with the joint's displacement in it."""
+"""One step of the recursion: from a parent frame to a body frame and back, the joint's displacement included."""
 
 from __future__ import annotations
 

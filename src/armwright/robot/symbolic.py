@@ -2,13 +2,10 @@
 """An arm whose numbers may be symbols: `SymbolicRobot`, from DH tables or as a planar arm.
 
 It is a description only. `armwright.equations` derives M, C, g, J, … of it, with the symbols as further inputs;
-`SymbolicRobot.robot` gives the symbols values and returns an ordinary `Robot`.
-
-Parameters that stay symbols: m1, l1, I1, … and what is computed from them before an arm is made of it.
-
-A symbol is known by its name: ``symbols("m1")`` gives the same one every time, as in SymPy.
-
-Planar arms of the textbooks: links in the x-y plane, gravity along −y, every parameter a symbol unless given.
+`SymbolicRobot.robot` gives the symbols values and returns an ordinary `Robot`. `symbols` makes parameters that stay
+symbols (m1, l1, I1, …), from which others can be computed before an arm is made of them; a symbol is known by its name:
+``symbols("m1")`` gives the same one every time, as in SymPy. `planar` builds the planar arms of the textbooks: links in
+the x-y plane, gravity along −y, every parameter a symbol unless given.
 """
 
 from __future__ import annotations
@@ -58,7 +55,7 @@ class _Parameters(Graph):
             return super().node(op, args, value)
 
     def describe(self, node: Expr) -> str:
-        """Write an expression of symbols as one would type it."""
+        """Write an expression of symbols as a user would type it."""
         program = finish(self, "f", [ProgramSignal("p", (len(self.names),))], [("f", node)], single=True)
         printer = Printer(program, array_rules("np"), lambda value: f"{value:g}")
         for k, (op, _, value) in enumerate(program.nodes):
@@ -142,7 +139,7 @@ def _needed(item: Expr) -> list[int]:
 
 
 class Substitution:
-    """Puts values in the place of symbols: floats, or the inputs of a function that is being traced."""
+    """Replaces symbols by values: floats, or the inputs of a function that is being traced."""
 
     def __init__(self, values: Mapping[str, Traced]) -> None:
         """Take a value for every symbol, by name."""
@@ -194,7 +191,7 @@ class SymbolicRobot:
     """A serial chain; entries of the arrays are floats, symbols (`armwright.symbols`) or expressions of symbols.
 
     Attributes:
-        name: of the arm, and the prefix of functions exported for it.
+        name: name of the arm, and the prefix of functions exported for it.
         kinds: "revolute" or "prismatic", n entries; joint i turns about or slides along the z of its frame.
         T_parent_joint, T_joint_link: pose of the joint in the previous link's frame, and of the link's frame in the
             moved joint's, (n, 4, 4) each.
@@ -326,7 +323,7 @@ def symbolic_chain(
         viscous: (n,) viscous friction of the joints.
         gravity: (3,) in the base frame [m/s²]; the Earth's, along −z, if omitted.
         tool: pose of the tool in the last link's frame (4, 4), or its position there (3,).
-        name: of the arm.
+        name: name of the arm.
     """
     n = len(poses)
     tensors = np.zeros((n, 3, 3)) if inertias is None else np.array(inertias, dtype=object)
@@ -396,14 +393,16 @@ def planar(
     `centres[i]` along it; angles count from the x axis.
 
     Args:
-        kinds: a letter a joint, R or P.
+        kinds: one letter per joint, R or P.
         lengths: (n,) [m]; symbols l1, l2, … if omitted (0 where the joint slides, whose coordinate is the length).
         masses: (n,) [kg]; m1, m2, … if omitted.
         centres: (n,) [m]; lc1, lc2, … if omitted (0 where the joint slides).
         inertias: (n,) about z at the centres of mass [kg m²]; I1, I2, … if omitted (0 for links that never turn).
         viscous: (n,) friction of the joints; none if omitted.
         gravity: along −y [m/s²]; the symbol g by default, 0 for an arm in a horizontal plane.
-        name: of the arm; "planar_" and the letters, in lower case, if omitted.
+        name: name of the arm; "planar_" and the letters, in lower case, if omitted.
+
+    >>> aw.equations(aw.planar("RR"), "M").latex()
     """
     if not isinstance(kinds, str) or not kinds or set(kinds) - {"R", "P"}:
         raise InputError(f"planar: kinds must be letters R and P, one a joint, as in 'RR'; got {kinds!r}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arm as the recursions see it: canonical frames, ten inertial parameters per body.
 
-`Robot` keeps the frames of its document; the recursions want frames in which most numbers are 0 or ±1.
+`Robot` keeps the frames of its document; the recursions need frames in which most numbers are 0 or ±1.
 `tree_of` re-expresses a robot in modified Denavit–Hartenberg frames wherever the geometry allows it:
 
     T_parent_body(q) = [R0 | p0] · Rz(ratio·q + offset)          revolute
@@ -93,7 +93,7 @@ def as_tree(arm: Robot | Tree) -> Tree:
 
 
 def present(values: Any) -> bool:
-    """Whether some entry is not zero, or a symbol that may be anything (no array of symbols can be asked)."""
+    """Return whether some entry is not zero, or is a symbol, which may be anything."""
     return any(not isinstance(value, (int, float)) or value != 0.0 for value in np.ravel(values).tolist())
 
 
@@ -106,7 +106,7 @@ def tree_of(robot: Robot, *, regroup: bool = False) -> Tree:
 
 
 def trees_of(robots: Sequence[Robot]) -> list[Tree]:
-    """Return the regrouped trees of many robots; arms of one geometry are done together, with the bits of one alone."""
+    """Return the regrouped trees of many robots; arms of one geometry are done together, with the same bits."""
     new: dict[int, list[Robot]] = {}
     for robot in robots:
         if "regrouped tree" not in robot.known:

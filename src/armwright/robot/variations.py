@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cut a serial chain out of a tree by naming its base and its tip.
+"""The same arm with something changed: a load, other numbers, one more frame, or a chain cut out of its tree.
 
-A rigid load on the tool: joined with the last body, exactly.
-
-The same arm with other numbers: rotors, friction, or all of them from a parameter vector, as a fit finds them.
-
-Named frames of an arm: where a name points to, and one more of them.
+`add_payload` joins a rigid load with the last body, exactly. `set_rotors`, `set_friction` and `set_parameters` change
+numbers: rotors, friction, or all of them from a parameter vector, as a fit finds them. `add_frame` names one more
+place. `chain` cuts a serial chain out of a tree by its base and its tip.
 """
 
 from __future__ import annotations
@@ -33,9 +31,11 @@ def add_payload(robot: Robot, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), ine
 
     Args:
         robot: the arm.
-        mass: of the load [kg], ≥ 0.
+        mass: mass of the load [kg], ≥ 0.
         com: its centre of mass in the **tool** frame [m].
         inertia: 3×3 about that centre, tool axes [kg m²]; a point mass if omitted.
+
+    >>> robot.with_payload(2.0, com=(0.0, 0.0, 0.05))
     """
     mass = number(mass, "payload: mass")
     if not (np.isfinite(mass) and mass >= 0.0):
@@ -92,6 +92,8 @@ def set_rotors(robot: Robot, inertia: ArrayLike) -> Robot:
 
     Descriptions often lack it. At the joint it is the rotor's own times the square of the gear ratio, about 0.1 for
     arms like the UR5 (what MuJoCo Menagerie gives the UR5e), more than the links beyond a wrist have.
+
+    >>> robot.with_rotors(0.1)
     """
     reflected = _per_joint(robot, inertia, "rotors: inertia", "kg m²")
     gear = robot.actuators.gear
@@ -108,6 +110,8 @@ def set_friction(robot: Robot, viscous: ArrayLike, coulomb: ArrayLike, dead_zone
         viscous: [N m s/rad].
         coulomb: dry friction [N m].
         dead_zone: speed up to which dry friction is left out [rad/s].
+
+    >>> robot.with_friction(viscous=0.5, coulomb=2.0)
     """
     columns = (
         _per_joint(robot, viscous, "friction: viscous", "N m s/rad"),
@@ -153,6 +157,8 @@ def add_frame(robot: Robot, name: str, T_parent_frame: ArrayLike, parent: str | 
         name: not yet taken by a link or a frame.
         T_parent_frame: its pose (4, 4) in the frame `parent`.
         parent: one of `Robot.frame_names`; the tool if omitted.
+
+    >>> robot.with_frame("camera", np.eye(4), parent="wrist_3")
     """
     if not isinstance(name, str) or not name.strip():
         raise InputError(f"frame: a name is needed, got {name!r}")
@@ -162,7 +168,7 @@ def add_frame(robot: Robot, name: str, T_parent_frame: ArrayLike, parent: str | 
 
 
 def _link(robot: Robot, name: str | None, role: str) -> tuple[int, Array]:
-    """Body and pose on it of the link or frame that is to be an end of the chain."""
+    """Return body and pose on it of the link or frame that becomes an end of the chain."""
     try:
         return place_of(robot, name)
     except InputError as error:
@@ -170,7 +176,7 @@ def _link(robot: Robot, name: str | None, role: str) -> tuple[int, Array]:
 
 
 def _path(robot: Robot, base: int, tip: int) -> list[int]:
-    """Bodies after `base` up to `tip`, base first."""
+    """Return the bodies after `base` up to `tip`, base first."""
     path: list[int] = []
     i = tip
     while i != base:
@@ -186,7 +192,7 @@ def _path(robot: Robot, base: int, tip: int) -> list[int]:
 
 
 def _cut_actuators(robot: Robot, kept: list[int]) -> Actuators:
-    """Motors of the kept joints; motor i is taken to belong to joint i."""
+    """Return the motors of the kept joints; motor i is taken to belong to joint i."""
     a = robot.actuators
     others = [i for i in range(robot.n) if i not in kept]
     if np.any(a.gear[np.ix_(others, kept)]):

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a quantity as written to numbers in SI: shape, unit, finiteness and sign are checked here and nowhere else.
-
-Units of a sheet and their conversion to SI. A number is converted exactly once, here.
+"""Quantities of a sheet as numbers in SI: shape, unit, finiteness and sign are checked here and nowhere else.
 
 Sheets keep numbers as their documents print them (millimetres, degrees, 1/min), so that a reader can hold sheet and
-document side by side; everything else in Armwright is SI and radians.
+document side by side; everything else in Armwright is SI and radians. A number is converted exactly once, here: `to_si`
+converts, `scalar`, `vector`, `matrix`, `per_joint` and `columns_of` read what a `Quantity` holds.
 """
 
 from __future__ import annotations
@@ -177,7 +176,7 @@ def per_joint(
     minimum: float = -math.inf,
     infinite: bool = False,
 ) -> Array:
-    """Return one number a joint in SI: a single value serves all joints, a list has one entry (and unit) each.
+    """Return one number per joint in SI: a single value serves all joints, a list has one entry (and unit) each.
 
     Args:
         q: the quantity, or None for `default` everywhere.
@@ -208,7 +207,7 @@ def columns_of(q: Quantity, columns: Mapping[str, Dimensions | None]) -> list[di
         columns: the names that must occur, with what they measure; None marks a column of text.
 
     Returns:
-        One dictionary a row, numbers in SI.
+        One dictionary per row, numbers in SI.
     """
     names, units, rows = q.entries.get("columns"), q.entries.get("units"), q.entries["rows"]
     if not isinstance(names, list) or any(not isinstance(n, str) for n in names) or sorted(names) != sorted(columns):

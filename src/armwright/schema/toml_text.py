@@ -41,7 +41,7 @@ class Text:
     content: str
 
     def where(self, path: str) -> str:
-        """Return ``file:line: dotted.path`` of the key that comes nearest to `path`."""
+        """Return ``file:line: dotted.path`` of the key nearest to `path`."""
         line = find_line(self.content, path)
         return f"{self.file}:{line}: {path}" if path else f"{self.file}:{line}"
 

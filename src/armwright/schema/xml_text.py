@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers, vectors and poses from XML attributes: parsed strictly, refused with their place.
-
-XML from strangers: a parser that keeps line numbers and refuses what only an attacker or an accident would send.
+"""Strict reading of XML from strangers: a safe parser with line numbers, then numbers, vectors and poses of attributes.
 
 defusedxml forbids document type declarations, entities and external references; this module adds caps on size, depth
-and number of elements, insists on UTF-8, and turns every failure into a `DescriptionError` that says where.
+and number of elements, insists on UTF-8, and turns every failure into a `DescriptionError` that says where. `parse_xml`
+returns `XmlNode`s; `number`, `vector`, `bound` and `pose_of` read their attributes and refuse with file, line, element.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 64
 MAX_ELEMENTS = 100_000
-_LONG_PATH = 256  # characters from which a path is rather a text that was taken for one
+_LONG_PATH = 256  # characters from which a path is rather a text that was mistaken for one
 _DECLARATION = re.compile(r"\A\s+<\?xml\s[^>]*\?>")
 _SHOWN = 40  # characters of a hostile string that a message repeats
 
@@ -54,7 +53,7 @@ class XmlNode:
 
     @property
     def where(self) -> str:
-        """File, line and element, as every message about this element begins."""
+        """File, line and element: how every message about this element begins."""
         return f"{self.file}:{self.line}: {self.path}"
 
     def all(self, tag: str) -> list[XmlNode]:

@@ -43,7 +43,10 @@ def _axes(sequence: str) -> tuple[int, int, int]:
 
 
 def rotation_from_euler(angles: Traced, sequence: str = "zyz") -> Traced:
-    """Rotation (3, 3) of intrinsic Euler `angles` (3,) [rad] of the named set (004 eq. 2.2 for "zyz")."""
+    """Rotation (3, 3) of intrinsic Euler `angles` (3,) [rad] of the named set (004 eq. 2.2 for "zyz").
+
+    >>> rotation_from_euler([0.1, 0.2, 0.3], "zyx")  # R_z(0.1) R_y(0.2) R_x(0.3)
+    """
     i, j, k = _axes(sequence)
     return _TURNS[i](angles[0]) @ _TURNS[j](angles[1]) @ _TURNS[k](angles[2])
 
@@ -53,6 +56,9 @@ def euler_from_rotation(R: Traced, sequence: str = "zyz") -> EulerAngles:
 
     c is read from R_i(a)ᵀR instead of from R: ``rotation_from_euler`` then returns R to rounding also close to
     degeneracy, where a and c are individually ill-conditioned.
+
+    >>> bool(euler_from_rotation(np.eye(3), "zyz").degenerate)
+    True
     """
     R = matrix_of(R)
     i, j, k = _axes(sequence)
@@ -79,6 +85,8 @@ def euler_rate_matrix(angles: Traced, sequence: str = "zyz") -> Traced:
 
     Columns are the three axes of rotation as they stand. For "zyz" this is the matrix that belongs to 004 eq. 2.2,
     [[0, −sφ, cφ sθ], [0, cφ, sφ sθ], [1, 0, cθ]]; the printed (2.33) has φ and ψ interchanged.
+
+    >>> omega = euler_rate_matrix([0.1, 0.2, 0.3], "zyx") @ [1.0, 0.0, 0.0]  # about z: [0, 0, 1]
     """
     i, j, k = _axes(sequence)
     first = _TURNS[i](angles[0])
@@ -86,7 +94,10 @@ def euler_rate_matrix(angles: Traced, sequence: str = "zyz") -> Traced:
 
 
 def euler_rate_inverse(angles: Traced, sequence: str = "zyz") -> Traced:
-    """B⁻¹ (3, 3): angle rates from ω in the base frame. Raises `InputError` on floats where the set is degenerate."""
+    """B⁻¹ (3, 3): angle rates from ω in the base frame. Raises `InputError` on floats where the set is degenerate.
+
+    >>> rates = euler_rate_inverse([0.1, 0.2, 0.3], "zyx") @ [0.0, 0.0, 1.0]
+    """
     B = euler_rate_matrix(angles, sequence)
     u, v, w = B[:, 0], B[:, 1], B[:, 2]
     determinant = determinant3(B)
@@ -96,11 +107,17 @@ def euler_rate_inverse(angles: Traced, sequence: str = "zyz") -> Traced:
 
 
 def rotation_from_rpy(rpy: Traced) -> Traced:
-    """Rotation (3, 3) of roll, pitch, yaw (3,) [rad] about fixed x, y, z, as in URDF: R_z(yaw) R_y(pitch) R_x(roll)."""
+    """Rotation (3, 3) of roll, pitch, yaw (3,) [rad] about fixed x, y, z, as in URDF: R_z(yaw) R_y(pitch) R_x(roll).
+
+    >>> rotation_from_rpy([0.0, 0.0, 0.5])  # a turn by 0.5 rad about z
+    """
     return rotation_from_euler([rpy[2], rpy[1], rpy[0]], "zyx")
 
 
 def rpy_from_rotation(R: Traced) -> EulerAngles:
-    """Roll, pitch, yaw (fixed x, y, z, as in URDF) of a rotation (3, 3); at pitch ±π/2 yaw is chosen 0."""
+    """Roll, pitch, yaw (fixed x, y, z, as in URDF) of a rotation (3, 3); at pitch ±π/2 yaw is chosen 0.
+
+    >>> rpy_from_rotation(rot_z(0.5)).angles  # [0, 0, 0.5]
+    """
     angles, degenerate = euler_from_rotation(R, "zyx")
     return EulerAngles(np.array([angles[2], angles[1], angles[0]]), degenerate)

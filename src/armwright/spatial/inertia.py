@@ -42,7 +42,11 @@ def _axis_index(axis: str) -> int:
 
 
 def cylinder_inertia(mass: Traced, radius: Traced, height: Traced, axis: str = "z") -> Traced:
-    """Solid cylinder about its centre: m r²/2 along `axis`, m (3r² + h²)/12 across (004 eq. 2.48), (3, 3)."""
+    """Solid cylinder about its centre: m r²/2 along `axis`, m (3r² + h²)/12 across (004 eq. 2.48), (3, 3).
+
+    >>> cylinder_inertia(12.0, 1.0, 1.0).diagonal()
+    array([4., 4., 6.])
+    """
     along = 0.5 * mass * radius * radius
     across = mass * (3.0 * radius * radius + height * height) / 12.0
     diagonal = [across, across, across]
@@ -51,30 +55,49 @@ def cylinder_inertia(mass: Traced, radius: Traced, height: Traced, axis: str = "
 
 
 def box_inertia(mass: Traced, size: Traced) -> Traced:
-    """Solid box about its centre, edges `size` (3,) [m] along x, y, z, (3, 3)."""
+    """Solid box about its centre, edges `size` (3,) [m] along x, y, z, (3, 3).
+
+    >>> box_inertia(12.0, [1.0, 2.0, 3.0]).diagonal()
+    array([13., 10.,  5.])
+    """
     xx, yy, zz = size[0] * size[0], size[1] * size[1], size[2] * size[2]
     k = mass / 12.0
     return np.array([[k * (yy + zz), 0.0, 0.0], [0.0, k * (xx + zz), 0.0], [0.0, 0.0, k * (xx + yy)]])
 
 
 def sphere_inertia(mass: Traced, radius: Traced) -> Traced:
-    """Solid sphere about its centre, 2/5 m r², (3, 3)."""
+    """Solid sphere about its centre, 2/5 m r², (3, 3).
+
+    >>> sphere_inertia(5.0, 1.0).diagonal()
+    array([2., 2., 2.])
+    """
     return 0.4 * mass * radius * radius * np.eye(3)
 
 
 def parallel_axis(inertia: Traced, mass: Traced, offset: Traced) -> Traced:
-    """Inertia about a point displaced by `offset` (3,) from the **com**: I + m(|o|²1 − o oᵀ) (004 eq. 2.45)."""
+    """Inertia about a point displaced by `offset` (3,) from the **com**: I + m(|o|²1 − o oᵀ) (004 eq. 2.45).
+
+    >>> parallel_axis(np.zeros((3, 3)), 2.0, [0.0, 0.0, 3.0]).diagonal()
+    array([18., 18.,  0.])
+    """
     S = skew(offset)
     return inertia + mass * (S @ S.T)
 
 
 def about_com(inertia: Traced, mass: Traced, com: Traced) -> Traced:
-    """Inertia about the centre of mass from the one about the frame origin (axes unchanged): I − m(|c|²1 − c cᵀ)."""
+    """Inertia about the centre of mass from the one about the frame origin (axes unchanged): I − m(|c|²1 − c cᵀ).
+
+    >>> about_com(np.diag([18.0, 18.0, 0.0]), 2.0, [0.0, 0.0, 3.0]).diagonal()
+    array([0., 0., 0.])
+    """
     return parallel_axis(inertia, -mass, com)
 
 
 def rotate_inertia(R: Traced, inertia: Traced) -> Traced:
-    """Express a tensor in other axes: R I Rᵀ for R = R_a_b and I in b."""
+    """Express a tensor in other axes: R I Rᵀ for R = R_a_b and I in b.
+
+    >>> rotate_inertia(rot_z(np.pi / 2), np.diag([1.0, 2.0, 3.0])).diagonal()  # [2, 1, 3]
+    """
     R = matrix_of(R)
     return R @ inertia @ R.T
 
@@ -83,6 +106,9 @@ def sum_bodies(bodies: Iterable[tuple[Any, Any, Any]]) -> MassProperties:
     """Join rigid bodies given as (mass, com, inertia about com) in one frame; the result is about the common centre.
 
     Bodies of total mass zero keep their first centre of mass.
+
+    >>> sum_bodies([(1.0, np.zeros(3), np.eye(3)), (3.0, np.array([1.0, 0.0, 0.0]), np.eye(3))]).com
+    array([0.75, 0.  , 0.  ])
     """
     items = [MassProperties(*body) for body in bodies]
     if not items:
@@ -105,6 +131,9 @@ def spatial_inertia(mass: Traced, com: Traced, inertia: Traced) -> Traced:
         mass: [kg].
         com: centre of mass (3,) in the frame [m].
         inertia: (3, 3) about the centre of mass, frame axes.
+
+    >>> spatial_inertia(2.0, np.zeros(3), np.eye(3)).diagonal()
+    array([2., 2., 2., 1., 1., 1.])
     """
     C = mass * skew(com)
     top = np.concatenate([mass * np.eye(3), -C], axis=1)
@@ -119,16 +148,18 @@ def two_cylinders(
     Args:
         mass_1: of the part on [0, x_B] [kg].
         mass_2: of the part on [x_B, height] [kg].
-        radius: of both [m].
-        height: of the whole [m].
+        radius: radius of both [m].
+        height: height of the whole [m].
         com: wanted distance x_M of the centre of mass from the first end face [m].
-        axis: of the cylinders, for the tensor.
+        axis: axis of the cylinders, for the tensor.
 
     Returns:
         Heights x_B = 2 x_M − h m₂/M and h − x_B, centres along the axis, and the tensor about the centre of mass.
 
     Raises:
         InputError: if no split 0 < x_B < height exists.
+
+    >>> two_cylinders(1.0, 3.0, radius=0.05, height=0.4, com=0.3).heights
     """
     total = mass_1 + mass_2
     border = 2.0 * com - height * mass_2 / total
@@ -149,12 +180,20 @@ def two_cylinders(
 
 
 def principal_moments(inertia: Traced) -> Traced:
-    """Principal moments (3,), ascending, of a float tensor."""
+    """Principal moments (3,), ascending, of a float tensor.
+
+    >>> principal_moments(np.diag([3.0, 1.0, 2.0]))
+    array([1., 2., 3.])
+    """
     return np.linalg.eigvalsh(np.asarray(inertia, dtype=np.float64))
 
 
 def triangle_gap(inertia: Traced) -> float:
-    """I₁ + I₂ − I₃ for principal moments I₁ ≤ I₂ ≤ I₃: ≥ 0 for every real body, 0 for a flat one [kg m²]."""
+    """I₁ + I₂ − I₃ for principal moments I₁ ≤ I₂ ≤ I₃: ≥ 0 for every real body, 0 for a flat one [kg m²].
+
+    >>> triangle_gap(np.diag([1.0, 2.0, 2.5]))
+    0.5
+    """
     low, middle, high = principal_moments(inertia)
     return float(low + middle - high)
 
@@ -163,6 +202,9 @@ def is_physical(inertia: Traced, tolerance: float = 1e-12) -> bool:
     """Whether a tensor about the centre of mass can belong to a body: moments ≥ 0 and the triangle inequality.
 
     The relative `tolerance` accepts flat and slender bodies whose last digit was rounded.
+
+    >>> is_physical(np.diag([1.0, 1.0, 3.0]))  # no body has I₃ > I₁ + I₂
+    False
     """
     moments = principal_moments(inertia)
     slack = tolerance * float(np.abs(moments).max(initial=0.0))

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small symmetric systems by plain loops, on floats and on symbols.
+"""Linear algebra of small vectors and symmetric systems by plain loops, on floats and on symbols.
 
-The factorisation is Featherstone's A = LᵀDL, computed from the last row to the first: for a joint-space mass matrix it
-keeps the zeros that branches of the tree put there (no fill-in). Entries that are the number 0 are skipped, so that
-they stay structural when the code is traced. One reciprocal is taken per pivot. There is no pivoting: A must be
-positive definite.
-
-Products of small vectors, written out: quicker than NumPy's on single vectors, and the same on symbols.
+`dot` and `cross` are written out: quicker than NumPy's on single vectors, and the same on symbols. The factorisation
+is Featherstone's A = LᵀDL, computed from the last row to the first: for a joint-space mass matrix it keeps the zeros
+that branches of the tree put there (no fill-in). Entries that are the number 0 are skipped, so that they stay
+structural when the code is traced. There is one reciprocal per pivot and no pivoting: A must be positive definite.
 """
 
 from __future__ import annotations
@@ -19,7 +17,11 @@ from armwright.types import Traced
 
 
 def dot(a: Traced, b: Traced) -> Traced:
-    """Scalar product of two vectors of the same length (k,); of (k, ...) along the first axis."""
+    """Scalar product of two vectors of the same length (k,); of (k, ...) along the first axis.
+
+    >>> dot([1.0, 2.0], [3.0, 4.0])
+    11.0
+    """
     total = a[0] * b[0]
     for k in range(1, len(a)):
         total = total + a[k] * b[k]
@@ -27,7 +29,11 @@ def dot(a: Traced, b: Traced) -> Traced:
 
 
 def cross(a: Traced, b: Traced) -> Traced:
-    """Vector product a × b of two vectors (3,)."""
+    """Vector product a × b of two vectors (3,).
+
+    >>> cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    array([0., 0., 1.])
+    """
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
@@ -40,7 +46,7 @@ class LTDL(NamedTuple):
 
 
 def _is_zero(value: Any) -> bool:
-    """Whether an entry is known to be zero: the number 0, or a symbol that says so by `is_zero`."""
+    """Return whether an entry is known to be zero: the number 0, or a symbol whose `is_zero` says so."""
     known = getattr(value, "is_zero", None)
     return bool(value == 0.0) if known is None else bool(known)
 
@@ -69,7 +75,11 @@ def _factor(A: Traced) -> tuple[list[list[Traced]], list[Traced], list[Traced]]:
 
 
 def ltdl(A: Traced) -> LTDL:
-    """Factor a symmetric positive definite A (n, n), of which only the lower triangle is read, into LᵀDL."""
+    """Factor a symmetric positive definite A (n, n), of which only the lower triangle is read, into LᵀDL.
+
+    >>> ltdl(np.diag([2.0, 4.0])).d
+    array([2., 4.])
+    """
     A = np.asarray(A)
     n = A.shape[0]
     work, pivots, reciprocals = _factor(A)
@@ -78,7 +88,11 @@ def ltdl(A: Traced) -> LTDL:
 
 
 def ltdl_solve(A: Traced, b: Traced) -> Traced:
-    """Solve A x = b for symmetric positive definite A (n, n); b and x are (n,) or (n, k)."""
+    """Solve A x = b for symmetric positive definite A (n, n); b and x are (n,) or (n, k).
+
+    >>> ltdl_solve(np.diag([2.0, 4.0]), np.array([2.0, 2.0]))
+    array([1. , 0.5])
+    """
     A, b = np.asarray(A), np.asarray(b)
     n = A.shape[0]
     L, _, reciprocal = _factor(A)
@@ -102,7 +116,11 @@ def ltdl_solve(A: Traced, b: Traced) -> Traced:
 
 
 def ldl_inverse(A: Traced) -> Traced:
-    """Inverse (n, n) of a symmetric positive definite A (n, n): W D⁻¹ Wᵀ with W = L⁻¹, each entry computed once."""
+    """Inverse (n, n) of a symmetric positive definite A (n, n): W D⁻¹ Wᵀ with W = L⁻¹, each entry computed once.
+
+    >>> ldl_inverse(np.diag([2.0, 4.0])).diagonal()
+    array([0.5 , 0.25])
+    """
     A = np.asarray(A)
     n = A.shape[0]
     L, _, reciprocal = _factor(A)
@@ -125,7 +143,11 @@ def ldl_inverse(A: Traced) -> Traced:
 
 
 def determinant3(A: Traced) -> Traced:
-    """Determinant of a 3×3 matrix by its first row."""
+    """Determinant of a 3×3 matrix by its first row.
+
+    >>> float(determinant3(2.0 * np.eye(3)))
+    8.0
+    """
     return (
         A[0, 0] * (A[1, 1] * A[2, 2] - A[1, 2] * A[2, 1])
         - A[0, 1] * (A[1, 0] * A[2, 2] - A[1, 2] * A[2, 0])

@@ -31,36 +31,58 @@ _HALF_COTANGENT = (
 
 
 def pose(R: Traced, p: Traced) -> Traced:
-    """Pose (4, 4) of a rotation (3, 3) and an origin (3,) [m]."""
+    """Pose (4, 4) of a rotation (3, 3) and an origin (3,) [m].
+
+    >>> T_base_tool = pose(np.eye(3), [0.1, 0.0, 0.4])
+    """
     p = np.asarray(p)
     top = np.concatenate([np.asarray(matrix_of(R)), p.reshape(3, 1)], axis=1)
     return np.concatenate([top, np.array([[0.0, 0.0, 0.0, 1.0]])], axis=0)
 
 
 def translation(p: Traced) -> Traced:
-    """Pose (4, 4) of a pure displacement p (3,) [m]."""
+    """Pose (4, 4) of a pure displacement p (3,) [m].
+
+    >>> translation([0.0, 0.0, 0.1]) @ [0.0, 0.0, 0.0, 1.0]
+    array([0. , 0. , 0.1, 1. ])
+    """
     return pose(np.eye(3), p)
 
 
 def rotation_pose(R: Traced) -> Traced:
-    """Pose (4, 4) of a pure rotation (3, 3)."""
+    """Pose (4, 4) of a pure rotation (3, 3).
+
+    >>> rotation_pose(np.eye(3))  # the identity (4, 4)
+    """
     return pose(R, np.zeros(3))
 
 
 def inverse(T: Traced) -> Traced:
-    """Inverse of a pose by transposition, [Rᵀ, −Rᵀp] (004 eq. 2.12)."""
+    """Inverse of a pose by transposition, [Rᵀ, −Rᵀp] (004 eq. 2.12).
+
+    >>> inverse(translation([1.0, 2.0, 3.0]))[:3, 3]
+    array([-1., -2., -3.])
+    """
     T = matrix_of(T)
     Rt = T[:3, :3].T
     return pose(Rt, -(Rt @ T[:3, 3]))
 
 
 def compose(*poses: Traced) -> Traced:
-    """Product T_a_b · T_b_c · …; the identity if none is given."""
+    """Product T_a_b · T_b_c · …; the identity if none is given.
+
+    >>> compose(translation([1.0, 0.0, 0.0]), translation([0.0, 2.0, 0.0]))[:3, 3]
+    array([1., 2., 0.])
+    """
     return reduce(lambda A, B: A @ B, map(matrix_of, poses), np.eye(4))
 
 
 def apply(T: Traced, points: Traced) -> Traced:
-    """Map a point (3,) or points (k, 3) from coordinates in b to coordinates in a."""
+    """Map a point (3,) or points (k, 3) from coordinates in b to coordinates in a.
+
+    >>> apply(translation([1.0, 0.0, 0.0]), [0.0, 2.0, 0.0])
+    array([1., 2., 0.])
+    """
     T = matrix_of(T)
     return points @ T[:3, :3].T + T[:3, 3]
 
@@ -69,6 +91,8 @@ def exp_se3(xi: Traced) -> Traced:
     """Pose (4, 4) reached by moving along a constant twist ξ = [v; w] (6,) for unit time (002 §3.3).
 
     R = exp ŵ, p = (1 + b ŵ + c ŵ²) v: rotation, pure translation (w = 0) and screws with any pitch in one formula.
+
+    >>> exp_se3([0.0, 0.0, 0.3, 0.0, 0.0, np.pi])  # half a turn about z, 0.3 m along it
     """
     v, w = xi[:3], xi[3:]
     k = turn_coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
@@ -78,7 +102,11 @@ def exp_se3(xi: Traced) -> Traced:
 
 
 def log_se3(T: Traced) -> Traced:
-    """Twist ξ = [v; w] (6,), |w| ≤ π, with ``exp_se3(ξ) == T``; accurate near 0 and near π like `log_so3`."""
+    """Twist ξ = [v; w] (6,), |w| ≤ π, with ``exp_se3(ξ) == T``; accurate near 0 and near π like `log_so3`.
+
+    >>> log_se3(translation([1.0, 0.0, 0.0]))
+    array([1., 0., 0., 0., 0., 0.])
+    """
     T = matrix_of(T)
     w, p = log_so3(T[:3, :3]), T[:3, 3]
     squared = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]

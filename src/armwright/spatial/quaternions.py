@@ -18,12 +18,20 @@ if TYPE_CHECKING:
 
 
 def wxyz_from_xyzw(xyzw: Traced) -> Traced:
-    """Reorder a quaternion (4,) from scalar last to scalar first."""
+    """Reorder a quaternion (4,) from scalar last to scalar first.
+
+    >>> wxyz_from_xyzw([0.0, 0.0, 0.0, 1.0])
+    array([1., 0., 0., 0.])
+    """
     return np.array([xyzw[3], xyzw[0], xyzw[1], xyzw[2]])
 
 
 def xyzw_from_wxyz(wxyz: Traced) -> Traced:
-    """Reorder a quaternion (4,) from scalar first to scalar last."""
+    """Reorder a quaternion (4,) from scalar first to scalar last.
+
+    >>> xyzw_from_wxyz([1.0, 0.0, 0.0, 0.0])
+    array([0., 0., 0., 1.])
+    """
     return np.array([wxyz[1], wxyz[2], wxyz[3], wxyz[0]])
 
 
@@ -32,6 +40,9 @@ def wxyz_from_rotation(R: Traced) -> Traced:
 
     Four algebraically equal candidates exist, each scaled by another component of the quaternion; the one scaled by the
     largest is free of cancellation, so that the result is accurate to rounding at every angle, 0 and π included.
+
+    >>> wxyz_from_rotation(np.eye(3))
+    array([1., 0., 0., 0.])
     """
     R = matrix_of(R)
     sum_x, sum_y, sum_z = R[2, 1] + R[1, 2], R[0, 2] + R[2, 0], R[1, 0] + R[0, 1]
@@ -54,12 +65,19 @@ def wxyz_from_rotation(R: Traced) -> Traced:
 
 
 def xyzw_from_rotation(R: Traced) -> Traced:
-    """Unit quaternion (4,), scalar last and ≥ 0, of a rotation matrix (3, 3)."""
+    """Unit quaternion (4,), scalar last and ≥ 0, of a rotation matrix (3, 3).
+
+    >>> xyzw_from_rotation(np.eye(3))
+    array([0., 0., 0., 1.])
+    """
     return xyzw_from_wxyz(wxyz_from_rotation(R))
 
 
 def rotation_from_wxyz(wxyz: Traced) -> Traced:
-    """Rotation matrix (3, 3) of a quaternion (4,), scalar first. Any non-zero length is accepted and divided out."""
+    """Rotation matrix (3, 3) of a quaternion (4,), scalar first. Any non-zero length is accepted and divided out.
+
+    >>> rotation_from_wxyz([1.0, 0.0, 0.0, 0.0])  # the identity
+    """
     w, x, y, z = wxyz
     s = 2.0 / (w * w + x * x + y * y + z * z)
     return np.array(
@@ -72,18 +90,28 @@ def rotation_from_wxyz(wxyz: Traced) -> Traced:
 
 
 def rotation_from_xyzw(xyzw: Traced) -> Traced:
-    """Rotation matrix (3, 3) of a quaternion (4,), scalar last."""
+    """Rotation matrix (3, 3) of a quaternion (4,), scalar last.
+
+    >>> rotation_from_xyzw([0.0, 0.0, 0.0, 1.0])  # the identity
+    """
     return rotation_from_wxyz(wxyz_from_xyzw(xyzw))
 
 
 def wxyz_from_axis_angle(axis: Traced, angle: Traced) -> Traced:
-    """Unit quaternion (4,), scalar first, of a turn by `angle` [rad] about the unit `axis` (3,)."""
+    """Unit quaternion (4,), scalar first, of a turn by `angle` [rad] about the unit `axis` (3,).
+
+    >>> wxyz_from_axis_angle([0.0, 0.0, 1.0], np.pi)  # [0, 0, 0, 1]
+    """
     c, s = np.cos(0.5 * angle), np.sin(0.5 * angle)
     return np.array([c, s * axis[0], s * axis[1], s * axis[2]])
 
 
 def multiply_wxyz(a: Traced, b: Traced) -> Traced:
-    """Product a∘b (4,), scalar first; the rotation of the product is R(a) R(b)."""
+    """Product a∘b (4,), scalar first; the rotation of the product is R(a) R(b).
+
+    >>> multiply_wxyz([0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0])  # two half turns about z
+    array([-1.,  0.,  0.,  0.])
+    """
     aw, ax, ay, az = a
     bw, bx, by, bz = b
     return np.array(
@@ -97,5 +125,9 @@ def multiply_wxyz(a: Traced, b: Traced) -> Traced:
 
 
 def conjugate_wxyz(wxyz: Traced) -> Traced:
-    """Conjugate (4,), scalar first: the inverse rotation of a unit quaternion."""
+    """Conjugate (4,), scalar first: the inverse rotation of a unit quaternion.
+
+    >>> conjugate_wxyz([0.5, 0.5, 0.5, 0.5])
+    array([ 0.5, -0.5, -0.5, -0.5])
+    """
     return np.array([wxyz[0], -wxyz[1], -wxyz[2], -wxyz[3]])

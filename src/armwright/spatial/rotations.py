@@ -21,35 +21,55 @@ SMALL_ANGLE_SQUARED = 0.25
 
 
 def rot_x(angle: Traced) -> Traced:
-    """Rotation by `angle` about x, (3, 3)."""
+    """Rotation by `angle` about x, (3, 3).
+
+    >>> rot_x(np.pi / 2) @ [0.0, 1.0, 0.0]  # [0, 0, 1]
+    """
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
 def rot_y(angle: Traced) -> Traced:
-    """Rotation by `angle` about y, (3, 3)."""
+    """Rotation by `angle` about y, (3, 3).
+
+    >>> rot_y(np.pi / 2) @ [0.0, 0.0, 1.0]  # [1, 0, 0]
+    """
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
 def rot_z(angle: Traced) -> Traced:
-    """Rotation by `angle` about z, (3, 3)."""
+    """Rotation by `angle` about z, (3, 3).
+
+    >>> rot_z(np.pi / 2) @ [1.0, 0.0, 0.0]  # [0, 1, 0]
+    """
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def skew(v: Traced) -> Traced:
-    """Cross-product matrix of a vector (3,): ``skew(a) @ b = a × b`` (002 §3.2, 004 eq. A.5)."""
+    """Cross-product matrix of a vector (3,): ``skew(a) @ b = a × b`` (002 §3.2, 004 eq. A.5).
+
+    >>> skew([0.0, 0.0, 1.0]) @ [1.0, 0.0, 0.0]
+    array([0., 1., 0.])
+    """
     return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
 def unskew(S: Traced) -> Traced:
-    """Vector (3,) of the skew part of a 3×3 matrix; ``unskew(skew(v)) == v``."""
+    """Vector (3,) of the skew part of a 3×3 matrix; ``unskew(skew(v)) == v``.
+
+    >>> unskew(skew(np.array([1.0, 2.0, 3.0])))
+    array([1., 2., 3.])
+    """
     return 0.5 * np.array([S[2, 1] - S[1, 2], S[0, 2] - S[2, 0], S[1, 0] - S[0, 1]])
 
 
 def axis_angle(axis: Traced, angle: Traced) -> Traced:
-    """Rotation by `angle` about a **unit** `axis` (3,): c·1 + (1 − c) n nᵀ + s n̂ (002 eq. 2.3, corrected)."""
+    """Rotation by `angle` about a **unit** `axis` (3,): c·1 + (1 − c) n nᵀ + s n̂ (002 eq. 2.3, corrected).
+
+    >>> axis_angle([0.0, 0.0, 1.0], 0.5)  # as rot_z(0.5)
+    """
     x, y, z = axis
     c, s = np.cos(angle), np.sin(angle)
     v = 1.0 - c
@@ -94,7 +114,10 @@ _A, _B, _C = _inverse_factorials(1), _inverse_factorials(2), _inverse_factorials
 
 
 def turn_coefficients(angle_squared: Traced) -> Turn:
-    """Coefficients of exp on SO(3) and SE(3) as functions of φ², accurate to rounding at every angle."""
+    """Coefficients of exp on SO(3) and SE(3) as functions of φ², accurate to rounding at every angle.
+
+    >>> turn_coefficients(0.0)  # 1, 1/2, 1/6
+    """
     small = angle_squared < SMALL_ANGLE_SQUARED
     safe = np.where(small, 1.0, angle_squared)
     angle = np.sqrt(safe)
@@ -107,7 +130,10 @@ def turn_coefficients(angle_squared: Traced) -> Turn:
 
 
 def exp_so3(w: Traced) -> Traced:
-    """Rotation (3, 3) of a rotation vector w (3,) [rad]: 1 + a ŵ + b ŵ², Rodrigues' formula (002 §3.2)."""
+    """Rotation (3, 3) of a rotation vector w (3,) [rad]: 1 + a ŵ + b ŵ², Rodrigues' formula (002 §3.2).
+
+    >>> exp_so3([0.0, 0.0, 0.5])  # as rot_z(0.5)
+    """
     k = turn_coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     W = skew(w)
     return np.eye(3) + k.a * W + k.b * (W @ W)
@@ -118,6 +144,8 @@ def log_so3(R: Traced) -> Traced:
 
     Goes through the quaternion with the largest pivot, so that it is accurate near 0 **and** near π, where the formula
     by the skew part of R alone (003 §4.1, 004 eq. 2.9) loses the axis. At exactly π both ±w are right; one is returned.
+
+    >>> log_so3(rot_z(0.5))  # [0, 0, 0.5]
     """
     w, x, y, z = wxyz_from_rotation(R)
     squared = x * x + y * y + z * z
@@ -128,6 +156,10 @@ def log_so3(R: Traced) -> Traced:
 
 
 def rotation_angle(R: Traced) -> Traced:
-    """Angle of a rotation matrix in [0, π], accurate near both ends."""
+    """Angle of a rotation matrix in [0, π], accurate near both ends.
+
+    >>> round(float(rotation_angle(rot_z(0.5))), 12)
+    0.5
+    """
     w, x, y, z = wxyz_from_rotation(R)
     return 2.0 * np.arctan2(np.sqrt(x * x + y * y + z * z), w)

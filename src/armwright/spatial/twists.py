@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Twists and wrenches, linear first: ``V = [v; w]``, ``F = [f; n]``. How they change frames, and their brackets.
+"""Twists and wrenches, linear first: ``V = [v; w]``, ``F = [f; n]``; how they change frames, their brackets, screws.
 
-Power is ``F @ V`` in any common frame. Everything works on floats and on symbols.
-
-Screws: the axis, pitch and amount of a rigid motion, and the twist they make (Chasles). For floats and symbols.
+Power is ``F @ V`` in any common frame. A screw is the axis, pitch and amount of a rigid motion; `screw` and `slide`
+make a twist of it, `chasles` finds it from a twist. Everything works on floats and on symbols.
 """
 
 from __future__ import annotations
@@ -25,28 +24,42 @@ def _blocks(upper_left: Traced, upper_right: Traced, lower_left: Traced, lower_r
 
 
 def adjoint(T: Traced) -> Traced:
-    """Ad(T_a_b) (6, 6): twist in b to twist in a, [[R, p̂R], [0, R]] (002 §3.4)."""
+    """Ad(T_a_b) (6, 6): twist in b to twist in a, [[R, p̂R], [0, R]] (002 §3.4).
+
+    >>> adjoint(translation([0.0, 0.0, 1.0])) @ [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    array([0., 1., 0., 1., 0., 0.])
+    """
     T = matrix_of(T)
     R, p = T[:3, :3], T[:3, 3]
     return _blocks(R, skew(p) @ R, np.zeros((3, 3)), R)
 
 
 def adjoint_inverse(T: Traced) -> Traced:
-    """Ad(T_a_b)⁻¹ = Ad(T_b_a) (6, 6): [[Rᵀ, −Rᵀp̂], [0, Rᵀ]] (002 §3.4)."""
+    """Ad(T_a_b)⁻¹ = Ad(T_b_a) (6, 6): [[Rᵀ, −Rᵀp̂], [0, Rᵀ]] (002 §3.4).
+
+    >>> adjoint_inverse(T_base_tool) @ twist  # the twist in tool axes
+    """
     T = matrix_of(T)
     Rt, p = T[:3, :3].T, T[:3, 3]
     return _blocks(Rt, -(Rt @ skew(p)), np.zeros((3, 3)), Rt)
 
 
 def coadjoint(T: Traced) -> Traced:
-    """Ad(T_a_b)⁻ᵀ (6, 6): wrench in b to wrench in a, [[R, 0], [p̂R, R]]."""
+    """Ad(T_a_b)⁻ᵀ (6, 6): wrench in b to wrench in a, [[R, 0], [p̂R, R]].
+
+    >>> coadjoint(T_base_tool) @ wrench  # as transform_wrench(T_base_tool, wrench)
+    """
     T = matrix_of(T)
     R, p = T[:3, :3], T[:3, 3]
     return _blocks(R, np.zeros((3, 3)), skew(p) @ R, R)
 
 
 def transform_twist(T: Traced, twist: Traced) -> Traced:
-    """Twist (6,) of one motion, from frame b to frame a of ``T = T_a_b``, without building the 6×6."""
+    """Twist (6,) of one motion, from frame b to frame a of ``T = T_a_b``, without building the 6×6.
+
+    >>> transform_twist(translation([0.0, 0.0, 1.0]), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    array([0., 1., 0., 1., 0., 0.])
+    """
     T = matrix_of(T)
     R, p = T[:3, :3], T[:3, 3]
     w = R @ twist[3:]
@@ -54,7 +67,10 @@ def transform_twist(T: Traced, twist: Traced) -> Traced:
 
 
 def transform_wrench(T: Traced, wrench: Traced) -> Traced:
-    """Wrench (6,) of one force system, from frame b to frame a of ``T = T_a_b``: moments move with the origin."""
+    """Wrench (6,) of one force system, from frame b to frame a of ``T = T_a_b``: moments move with the origin.
+
+    >>> transform_wrench(T_base_tool, [0.0, 0.0, -5.0, 0.0, 0.0, 0.0])  # a push at the tool, as the base feels it
+    """
     T = matrix_of(T)
     R, p = T[:3, :3], T[:3, 3]
     f = R @ wrench[:3]
@@ -74,7 +90,10 @@ def force_cross_matrix(V: Traced) -> Traced:
 
 
 def lie_bracket(V: Traced, U: Traced) -> Traced:
-    """[V, U] = (w_V×v_U − w_U×v_V, w_V×w_U) (6,) (002 §3.6): rate of a twist U that is carried along by motion V."""
+    """[V, U] = (w_V×v_U − w_U×v_V, w_V×w_U) (6,) (002 §3.6): rate of a twist U that is carried along by motion V.
+
+    >>> lie_bracket(V, U)  # equals motion_cross_matrix(V) @ U
+    """
     return np.concatenate([np.cross(V[3:], U[:3]) + np.cross(V[:3], U[3:]), np.cross(V[3:], U[3:])])
 
 
@@ -82,7 +101,10 @@ motion_cross = lie_bracket
 
 
 def force_cross(V: Traced, F: Traced) -> Traced:
-    """Rate (6,) of a wrench F that is carried along by motion V: (w×f, v×f + w×n)."""
+    """Rate (6,) of a wrench F that is carried along by motion V: (w×f, v×f + w×n).
+
+    >>> force_cross(V, F)  # equals force_cross_matrix(V) @ F
+    """
     return np.concatenate([np.cross(V[3:], F[:3]), np.cross(V[:3], F[:3]) + np.cross(V[3:], F[3:])])
 
 
@@ -105,13 +127,19 @@ def screw(point: Traced, direction: Traced, pitch: Traced = 0.0) -> Traced:
         point: any point of the axis (3,) [m].
         direction: unit vector w (3,).
         pitch: advance per radian h [m/rad]; 0 is a revolute joint.
+
+    >>> screw([0.5, 0.0, 0.0], [0.0, 0.0, 1.0])  # a revolute joint along z at x = 0.5 m: [0, -0.5, 0, 0, 0, 1]
     """
     w = np.asarray(direction)
     return np.concatenate([np.cross(point, w) + pitch * w, w])
 
 
 def slide(direction: Traced) -> Traced:
-    """Unit twist ξ = [v; 0] (6,) of a translation along the unit `direction` (3,): a prismatic joint."""
+    """Unit twist ξ = [v; 0] (6,) of a translation along the unit `direction` (3,): a prismatic joint.
+
+    >>> slide([0.0, 0.0, 1.0])
+    array([0., 0., 1., 0., 0., 0.])
+    """
     return np.concatenate([np.asarray(direction), np.zeros(3)])
 
 
@@ -120,6 +148,8 @@ def chasles(twist: Traced) -> ScrewMotion:
 
     Twists with |w| < 1e-12 count as pure translations: their axis is that of v, their point the origin. The zero twist
     has magnitude 0 and the axis (0, 0, 0).
+
+    >>> chasles(2.0 * screw([0.5, 0.0, 0.0], [0.0, 0.0, 1.0])).point  # [0.5, 0, 0]
     """
     v, w = twist[:3], twist[3:]
     turning, sliding = w @ w, v @ v

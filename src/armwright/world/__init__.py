@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands where: shapes and their distances, the links as capsules, meshes, world files."""
+"""The surroundings of an arm: shapes and their distances, the links as capsules, meshes, world files."""
 
 from armwright.packages import former_names
 from armwright.world.arm_capsules import LinkCapsule, LinkCapsules, beyond_tool, link_capsules, link_ends, tool_point

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The links' capsules as arrays, and where they are: for whatever looks at all of them at once.
+"""The links of an arm as capsules: joint-to-joint segments in link frames, radii from the inertia or the arm's size.
 
-The links as capsules: joint-to-joint segments in link frames, radii from the inertia or the size of the arm.
+`link_capsules` makes one `LinkCapsule` after the other; `LinkCapsules` holds them as arrays and `link_ends` says where
+they are, for code that looks at all of them at once.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 THIN, DEFAULT, THICK = 0.03, 0.045, 0.07
 """Radii as fractions of the stretched arm: bounds of what the inertia suggests, and the value without inertia."""
 SHORT = 0.02
-"""Segments shorter than this fraction of the stretched length are swallowed by their neighbours."""
+"""Segments shorter than this fraction of the stretched length are covered by their neighbours."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class LinkCapsule:
     radius: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no capsule."""
+        """Refuse values that make no capsule."""
         for what in ("start", "end"):
             object.__setattr__(self, what, vector(getattr(self, what), f"capsule of {self.link!r}: {what}"))
         if not (np.isfinite(self.radius) and self.radius >= 0.0):
@@ -108,8 +109,10 @@ def link_capsules(
             arm's length; 4.5 % for links without inertia.
 
     Returns:
-        One or more capsules a link, in link order; links without extent (spherical wrists) have none unless they are
+        One or more capsules per link, in link order; links without extent (spherical wrists) have none unless they are
         the last, which then is a ball.
+
+    >>> link_capsules(robot, radius=0.05)  # every capsule with a radius of 5 cm
     """
     segments = _segments(robot)
     lengths = [float(np.linalg.norm(b - a)) for _, a, b in segments]
@@ -155,11 +158,13 @@ def _given(robot: Robot, radius: float | Sequence[float] | Mapping[str, float] |
 def beyond_tool(robot: Robot, capsules: Sequence[LinkCapsule] | None = None) -> float:
     """Return how far the capsules of the tool's link reach beyond the tool point [m]; below 0 they end before it.
 
-    It is the depth of the tool point beneath their surface, so that much of a touch is felt before the tool is there.
+    It is the depth of the tool point beneath their surface: a contact is felt that much before the tool arrives.
 
     Args:
         robot: the arm.
-        capsules: of the links; `link_capsules(robot)` by default.
+        capsules: capsules of the links; `link_capsules(robot)` by default.
+
+    >>> beyond_tool(robot)  # [m]
     """
     parts = link_capsules(robot) if capsules is None else capsules
     tool = robot.T_tip_tool[:3, 3]
@@ -173,7 +178,10 @@ def beyond_tool(robot: Robot, capsules: Sequence[LinkCapsule] | None = None) -> 
 
 @names_culprit
 def tool_point(robot: Robot, radius: float = 0.0) -> LinkCapsule:
-    """Return the tool point alone as a capsule without length: a ball of `radius` [m] on the tool's link."""
+    """Return the tool point alone as a capsule without length: a ball of `radius` [m] on the tool's link.
+
+    >>> contact_wrench(robot, world, capsules=(tool_point(robot, 0.02),))  # only the tool touches
+    """
     if robot.tip < 0:
         raise InputError(f"robot {robot.name!r} has no moving link that carries the tool")
     p = vector(robot.T_tip_tool[:3, 3], "tool point")
@@ -230,7 +238,7 @@ def link_ends(poses: Traced, links: LinkCapsules) -> Traced:
     """Return the ends of the capsules in the base frame [m], floats or symbols.
 
     Args:
-        poses: of all links, T_base_link (..., nb, 4, 4): of `fk_all`, or of `link_poses` where it is traced.
+        poses: poses of all links, T_base_link (..., nb, 4, 4): from `fk_all`, or from `link_poses` where traced.
         links: the capsules, m of them.
 
     Returns:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 SIDES = 48
-"""Of the prisms that stand for round shapes. They are drawn around these, so that nothing is left out: 0.2 % wider."""
+"""Sides of the prisms that stand for round shapes. They enclose the shapes, so nothing is left out: 0.2 % wider."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +62,7 @@ def link_shapes(
             references count from the file's folder. Nothing outside these folders is opened.
 
     Returns:
-        One entry a shape. Meshes may be STL, OBJ and PLY, and with ``armwright[mesh]`` COLLADA.
+        One entry per shape. Meshes may be STL, OBJ and PLY, and with ``armwright[mesh]`` COLLADA.
 
     Raises:
         DescriptionError: a mesh that is missing, broken or outside; with file, line and element.

@@ -2,11 +2,10 @@
 """Capsules around meshes: every triangle lies within one, and how far the capsules stand off the mesh is measured.
 
 For a direction of the axis the thinnest capsule is exact: its radius is that of the smallest circle around the points
-seen along the axis, its ends follow from the points nearest to them. The direction with the least volume is searched
-for from the principal axes of the points. A somewhat wider capsule is shorter, as its round ends then hold the corners:
-of a few widths the first that stands off least is taken.
-
-The smallest circle around points of a plane (Welzl 1991, with points moved to the front).
+seen along the axis (`smallest_circle`, after Welzl 1991, with points moved to the front), its ends follow from the
+points nearest to them. The direction with the least volume is searched for from the principal axes of the points. A
+somewhat wider capsule is shorter, as its round ends then hold the corners: of a few widths the first that stands off
+least is taken.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def smallest_circle(points: Array) -> tuple[Array, float]:
 
 
 def _carried(points: Array, carriers: list[int]) -> tuple[Array, float, list[int]]:
-    """The smallest circle around at most four points, and those of them that lie on it."""
+    """Return the smallest circle around at most four points, and those of them that lie on it."""
     best: tuple[float, Array, list[int]] | None = None
     chosen = points[carriers]
     count = len(carriers)
@@ -118,11 +117,11 @@ class _Fit(NamedTuple):
 def fitted_capsules(
     robot: Robot, shapes: Sequence[LinkShape], *, error: float | None = None
 ) -> tuple[FittedCapsule, ...]:
-    """Fit capsules to the shapes that move: one a shape, or as many as it takes.
+    """Fit capsules to the shapes that move: one per shape, or as many as it takes.
 
     Args:
         robot: the arm.
-        shapes: of its links (`link_shapes`); those that stand still are left out.
+        shapes: shapes of its links (`link_shapes`); those that stand still are left out.
         error: divide shapes until no capsule stands off them by more than this [m], into at most 8 pieces each; None
             leaves them whole.
 
@@ -207,7 +206,7 @@ def _outermost(points: Array) -> Array:
 
 
 def _around(points: Array, axis: Array, wider: float = 1.0) -> _Fit:
-    """The thinnest capsule with this direction around points (n, 3), or one so much wider, as short as it can be."""
+    """Return the thinnest capsule with this direction around points (n, 3), or one `wider` times that, then short."""
     u = axis / np.linalg.norm(axis)
     side = np.cross(u, np.eye(3)[int(np.argmin(np.abs(u)))])
     side /= np.linalg.norm(side)
@@ -225,7 +224,7 @@ def _around(points: Array, axis: Array, wider: float = 1.0) -> _Fit:
 
 
 def _samples(corners: Array) -> Array:
-    """Points on triangles (m, 3, 3): their corners, and more where they are large; the same every time."""
+    """Return points on triangles (m, 3, 3): their corners, and more where they are large; the same every time."""
     rng = np.random.default_rng(0)
     edges = corners[:, 1:] - corners[:, :1]
     areas = np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)

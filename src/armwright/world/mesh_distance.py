@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triangle meshes on floats: from files; and distances, nearest points through coal (``armwright[plan]``)."""
+"""Triangle meshes on floats: loaded from files, with distances and nearest points by coal (``armwright[plan]``)."""
 
 from __future__ import annotations
 
@@ -103,12 +103,14 @@ def load_mesh(path: str | Path, *, name: str | None = None, scale: float = 1.0, 
 
     Args:
         path: the file.
-        name: of the shape; the file's stem by default.
+        name: name of the shape; the file's stem by default.
         scale: metres per unit of the file, 0.001 for millimetres.
         **surface: stiffness, damping, friction.
 
     Raises:
         DescriptionError: the file cannot be read, or holds no mesh.
+
+    >>> load_mesh("bracket.stl", scale=0.001)
     """
     file = Path(path)
     if not (np.isfinite(scale) and scale > 0.0):
@@ -136,7 +138,7 @@ def load_mesh(path: str | Path, *, name: str | None = None, scale: float = 1.0, 
 
 
 def _closed(faces: Any) -> bool:
-    """Whether every edge is run along once in each direction."""
+    """Return whether every edge is used once in each direction."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     ahead, times = np.unique(edges, axis=0, return_counts=True)
     return bool((times == 1).all()) and np.array_equal(ahead, np.unique(edges[:, ::-1], axis=0))

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triangles from STL, OBJ and PLY files of strangers: every count and index is checked before anything rests on it.
+"""Triangles from STL, OBJ, PLY and COLLADA files of strangers: every count and index is checked before it is used.
 
-General importers, written for graphics, read past the end of memory on mutated files; these three formats are small
-enough to be read here. COLLADA is left to trimesh (`armwright.world.mesh_files`).
-
-Polygons of a mesh file as triangles.
-
-PLY files: text, and binary of either byte order; vertices ``x y z`` and faces ``vertex_indices``.
-
-COLLADA (.dae) files through trimesh and pycollada (``armwright[mesh]``), after our own XML parser saw them.
+General importers, written for graphics, read past the end of memory on mutated files; STL, OBJ and PLY (text, and
+binary of either byte order; vertices ``x y z`` and faces ``vertex_indices``) are small enough to be read here. COLLADA
+(.dae) is left to trimesh and pycollada (``armwright[mesh]``), after our own XML parser has seen it. Polygons become
+triangles in `triangles_of`; `read_mesh_file` chooses the reader.
 """
 
 from __future__ import annotations
@@ -37,11 +33,11 @@ FARTHEST = 1e9  # coordinate of a vertex in units of the file; volumes of larger
 
 
 class MeshFileError(Exception):
-    """What is wrong with the content of a mesh file; its reader adds the name."""
+    """The content of a mesh file is wrong; the reader of the file adds its name."""
 
 
 def check_points(points: NDArray[np.float64]) -> None:
-    """Refuse vertices (n, 3) that are nowhere."""
+    """Refuse vertices (n, 3) that are not finite or too far away."""
     if not (np.abs(points) <= FARTHEST).all():  # NaN compares false
         raise MeshFileError(f"the mesh has vertices that are not finite, or farther than {FARTHEST:g} away")
 
@@ -50,7 +46,7 @@ def triangles_of(faces: Sequence[Sequence[int]], points: NDArray[np.float64]) ->
     """Divide convex polygons, given by vertex indices, into triangles (m, 3) that fan out from their first corner.
 
     Raises:
-        MeshFileError: a vertex that is nowhere, an index without a vertex, fewer than three corners, a dent,
+        MeshFileError: a vertex that is not finite, an index without a vertex, fewer than three corners, a dent,
             too many triangles.
     """
     check_points(points)
@@ -295,7 +291,7 @@ def read_mesh_file(path: Path) -> Raw:
 
 
 def _merged(points: NDArray[np.float64], faces: NDArray[np.int64]) -> Raw:
-    """Give vertices at one place one number, as STL needs, and leave out triangles that lose a corner by it."""
+    """Merge vertices at the same place, as STL needs, and leave out triangles that lose a corner by it."""
     places, number = np.unique(points + 0.0, axis=0, return_inverse=True)  # + 0.0: no negative zeros
     faces = number.reshape(-1)[faces]
     a, b, c = faces.T

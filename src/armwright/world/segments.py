@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points, directions and segments, written so that no input makes a NaN: floats and symbols alike.
+"""Geometry of points, directions and segments, written so that no input makes a NaN: floats and symbols alike.
 
 A square root is only ever taken of a number that is safely positive, so derivatives of traced functions stay finite
 at degenerate points (the centre of a sphere, the axis of a cylinder) as well.
@@ -15,7 +15,7 @@ from armwright.spatial.linear import dot
 from armwright.types import Traced
 
 UP = (0.0, 0.0, 1.0)
-"""Direction that stands in where a point has none of its own."""
+"""Direction used where a point has none of its own."""
 TINY = 1e-12
 """Lengths below this count as zero [m]."""
 PARALLEL = 1e-14

@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faces of boxes that are no surface because another shape stands against them.
+"""Signed distances of shapes: at a point, along a segment, and through the faces of boxes that are open.
 
-A point inside a box is pushed out through the nearest face. Where two boxes share a face, or overlap a little, that
-face leads into the other box and not out: each would push the point towards the seam, where neither is felt, and a tool
-without width would pass through a wall of two boxes. So a face does not count where another shape lies behind it.
+*At a point* (`distance_and_normal`): positive outside, negative inside, with the outward normal, traceable. Where the
+nearest surface point is not unique (centres, axes, medial planes) one of the nearest is chosen by a fixed rule; no
+point gives a NaN.
 
-Signed distance and outward normal of a shape at a point: positive outside, negative inside, traceable.
-
-Where the nearest surface point is not unique (centres, axes, medial planes) one of the nearest is chosen by a fixed
-rule; no point gives a NaN.
-
-Where a segment (the axis of a link's capsule) comes nearest to a shape, traceable.
-
-The signed distance of a convex shape is a convex function along a segment, so there is one minimum.
+*Along a segment* (`nearest_parameters`, the axis of a link's capsule), traceable. The signed distance of a convex shape
+is a convex function along a segment, so there is one minimum.
 
 | shape | method | accuracy |
 |---|---|---|
@@ -21,6 +15,11 @@ The signed distance of a convex shape is a convex function along a segment, so t
 | box | slope of the squared distance at the planes | exact while the axis is outside, else the middle of the chord |
 | finite cylinder | `STEPS` tangent and secant steps | 0.7 mm at worst, 0.1 mm in 99 of 100 (links up to 0.6 m) |
 | mesh | coal, floats only | coal's |
+
+*Covered faces* (`covers_of`, `covered_distance`): a point inside a box is pushed out through the nearest face. If two
+boxes share a face, or overlap a little, that face leads into the other box and not out: each would push the point
+towards the seam, where neither is felt, and a tool without width would pass through a wall of two boxes. So a face does
+not count where another shape lies behind it.
 """
 
 from __future__ import annotations
@@ -70,12 +69,19 @@ def distance_and_normal(shape: Shape, point: Traced) -> tuple[Any, Any]:
 
 
 def signed_distance(shape: Shape, point: Traced) -> Traced:
-    """Return the signed distance [m] of `shape` at `point` (3,): positive outside, negative inside."""
+    """Return the signed distance [m] of `shape` at `point` (3,): positive outside, negative inside.
+
+    >>> signed_distance(Sphere(name="ball", centre=(0.0, 0.0, 0.0), radius=0.1), np.array([0.3, 0.0, 0.0]))  # 0.2 m
+    """
     return distance_and_normal(shape, point)[0]
 
 
 def normal(shape: Shape, point: Traced) -> Traced:
-    """Return the outward unit normal (3,) of `shape` at `point` (3,)."""
+    """Return the outward unit normal (3,) of `shape` at `point` (3,).
+
+    >>> normal(Sphere(name="ball", centre=(0.0, 0.0, 0.0), radius=0.1), np.array([0.3, 0.0, 0.0]))
+    array([1., 0., 0.])
+    """
     return distance_and_normal(shape, point)[1]
 
 
@@ -169,7 +175,7 @@ def nearest_parameters(shape: Shape, a: Traced, d: Traced) -> list[Any]:
 
 
 def _least(shape: Shape, a: Traced, d: Traced) -> Traced:
-    """Find where the distance is least, by turns with the tangents at the bracket's ends and with secants of the slope.
+    """Find where the distance is least, alternating tangents at the bracket's ends and secants of the slope.
 
     Tangents settle stretches on which the distance is straight (far away, and inside a box), secants the round ones
     (past an edge). What was tried and lay lowest is returned.
@@ -198,7 +204,7 @@ def _least(shape: Shape, a: Traced, d: Traced) -> Traced:
 
 
 WELD = 1e-6
-"""Gaps up to this are none [m]."""
+"""Gaps up to this width count as closed [m]."""
 GRID = 33  # points along a face's edges at which a round shape is looked for
 CORNERS = [0, GRID - 1, -GRID, -1]
 ROUNDING = 1e-9  # [m]
@@ -240,7 +246,7 @@ def _distances(shape: Shape, points: Traced) -> Traced:
 
 
 def _may_cover(shape: Shape, face: Any) -> bool:
-    """Whether a shape may reach over a point of a face; False is certain."""
+    """Return whether a shape may reach over a point of a face; False is certain."""
     if isinstance(shape, Box):
         return _meet(face[CORNERS], shape)
     if isinstance(shape, HalfSpace):
@@ -268,7 +274,7 @@ def _face(box: Box, axis: int, side: float) -> Any:
 
 
 def _meet(corners: Any, box: Box) -> bool:
-    """Whether a rectangle and a box have a point in common: no axis separates them."""
+    """Return whether a rectangle and a box have a point in common: no axis separates them."""
     edges, R = [corners[1] - corners[0], corners[2] - corners[0]], np.array(box.rotation)
     axes = [*R.T, np.cross(*edges), *(np.cross(e, x) for e in edges for x in R.T)]
     for axis in axes:

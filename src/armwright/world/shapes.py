@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can stand in the way: frozen, hashable shapes with a name, stiffness, damping and friction.
+"""Shapes of obstacles: frozen, hashable, with a name, stiffness, damping and friction.
 
 Everything is in the base frame and SI. Vectors are kept as tuples, so that shapes and worlds compare by value and can
 key compiled functions.
@@ -44,7 +44,7 @@ class Shape:
     friction: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse nameless shapes and numbers no surface has."""
+        """Refuse shapes without a name and numbers that no surface has."""
         if not isinstance(self.name, str) or not self.name.strip():
             raise InputError("a shape needs a name")
         self._positive("stiffness")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A `World`: named shapes that stand still. Frozen, hashable, stored as TOML files.
+"""A `World`: named shapes that stand still, and what an arm may be asked to do among them.
 
-What an arm may be asked to do in a world: go from configuration to configuration, or its tool from cell to cell.
+Frozen, hashable, stored as TOML files. A `JointTask` goes from configuration to configuration, a `ToolTask` moves the
+tool from cell to cell.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class ToolTask:
     ring: bool = True
 
     def __post_init__(self) -> None:
-        """Check that shapes and cells belong together."""
+        """Check that sizes and cells belong together."""
         names = (self.robots,) if isinstance(self.robots, str) else tuple(self.robots)
         object.__setattr__(self, "robots", names)
         for what in ("cells", "start", "goal"):
@@ -109,13 +110,13 @@ MOST_NAMES = 8  # shapes that a line has room for
 
 @dataclass(frozen=True)
 class World:
-    """What stands in the workspace.
+    """The shapes in the workspace of an arm.
 
     Attributes:
         shapes: with unique names, base frame.
         name, title, notes: as in the file.
-        task: of the whole arm, for which the world was made; None if it says nothing.
-        tool_task: of the tool alone, on a map of cells; None if it says nothing.
+        task: task of the whole arm for which the world was made; None if there is none.
+        tool_task: task of the tool alone, on a map of cells; None if there is none.
     """
 
     shapes: tuple[Shape, ...] = ()
@@ -150,7 +151,7 @@ class World:
         return f"World({self.name!r}, {len(names)} shapes: {', '.join(map(repr, names[:MOST_NAMES])) or 'none'}{more})"
 
     def __iter__(self) -> Iterator[Shape]:
-        """Go through the shapes."""
+        """Iterate over the shapes."""
         return iter(self.shapes)
 
     def __getitem__(self, name: str) -> Shape:
@@ -187,7 +188,11 @@ class World:
 
 
 def worlds() -> list[str]:
-    """Return the names of the worlds that come with the package, sorted."""
+    """Return the names of the worlds that come with the package, sorted.
+
+    >>> worlds()
+    ['bench', 'gates', 'layout-a', 'layout-b', 'pillars', 'shelf']
+    """
     folder = resources.files(PACKAGE) / "worlds"
     return sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
 
@@ -198,6 +203,8 @@ def load_world(path: str | Path) -> World:
 
     Raises:
         DescriptionError: with file, line, dotted path and rule.
+
+    >>> load_world("shelf")
     """
     from armwright.world.world_file import read_world, world_from_text
 
@@ -218,6 +225,8 @@ def check_base(world: World, robot: Robot, capsules: tuple[LinkCapsule, ...] | N
 
     Raises:
         InputError: naming the shape and how deep it reaches.
+
+    >>> check_base(load_world("shelf"), robot)  # silent: nothing overlaps
     """
     parts = link_capsules(robot) if capsules is None else capsules
     T = fk_all(robot, np.zeros(robot.n)) if robot.n else np.zeros((0, 4, 4))

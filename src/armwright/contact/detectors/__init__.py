@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Detectors of contact, one file each; outputs ``alarm`` (≥ 0 in alarm) and ``level`` (1 at the threshold)."""
+"""Detectors of contact, one file per detector; outputs ``alarm`` (≥ 0 in alarm) and ``level`` (1 at the threshold)."""
 
 from armwright.contact.detectors.adaptive_threshold import adaptive_detector
 from armwright.contact.detectors.cusum import cusum_detector

@@ -59,6 +59,8 @@ def adaptive_detector(
         release: fraction of the threshold at which the alarm ends.
 
     Outputs: ``level``, the largest |tau_ext|/threshold; ``alarm``.
+
+    >>> monitors = [momentum_observer(50.0), adaptive_detector(5.0, 2.0, 0.5, 0.05)]
     """
     gains: dict[str, Any] = {
         "a": checked(a, "a", positive=True),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUSUM, one pair of sums a joint (Page 1954): small steady excesses add up to an alarm.
+"""CUSUM, one pair of sums per joint (Page 1954): small steady excesses add up to an alarm.
 
     g⁺ ← max(0, g⁺ + x − drift)    g⁻ ← max(0, g⁻ − x − drift)    x = tau_ext/scale    alarm: some g ≥ threshold
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from armwright.types import Traced
 
 CEILING = 20.0
-"""Bound of the sums, in thresholds: an alarm outlasts its cause by at most 20·threshold/drift samples, 200 as is."""
+"""Bound of the sums, in thresholds: an alarm outlasts its cause by at most 20·threshold/drift samples, here 200."""
 
 
 def _detect(
@@ -50,6 +50,8 @@ def cusum_detector(
         release: fraction of the threshold at which the alarm ends.
 
     Outputs: ``level``, the largest sum over the threshold; ``alarm``.
+
+    >>> monitors = [momentum_observer(50.0), cusum_detector(scale=2.0)]
     """
     gains = {
         "scale": checked(scale, "scale", positive=True),

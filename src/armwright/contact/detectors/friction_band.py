@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from armwright.types import Traced
 
 SETTLING = 0.3
-"""[s] A joint counts as moving after so long without rest."""
+"""Time [s] without rest after which a joint counts as moving."""
 BRIEF = 0.025
-"""[s] A moving joint's torque must stay outside its band for longer: has the joint stopped meanwhile?"""
+"""Time [s] for which a moving joint's torque must stay outside its band: the joint may have stopped meanwhile."""
 LASTING = 0.08
-"""[s] A resting joint's torque must stay outside its band for longer to be a contact."""
+"""Time [s] for which a resting joint's torque must stay outside its band to be a contact."""
 HOLD = 0.2
-"""[s] An alarm ends after so long below `RELEASE`."""
+"""Time [s] below `RELEASE` after which an alarm ends."""
 RELEASE = 0.6
 """Share of the bands below which an alarm begins to end."""
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One threshold per joint: the alarm is the joint that exceeds its own the most.
+"""One threshold per joint, with hysteresis: the alarm follows the joint that exceeds its own threshold the most.
 
-Hysteresis: an alarm begins at a level and ends at a lower one, so that one contact gives one rising edge.
+An alarm begins at a level and ends at a lower one (`latched`), so that one contact gives one rising edge.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def latched(level: Traced, release: Traced, active: Traced) -> dict[str, Traced]
 
 
 def release_ratio(release: float) -> float:
-    """Check the ratio at which an alarm ends."""
+    """Check and return the ratio at which an alarm ends."""
     if not 0.0 < release <= 1.0:
         raise InputError(f"detector: release must lie in (0, 1], a fraction of the threshold; got {release}")
     return float(release)
 
 
 def worst(ratios: Traced) -> Traced:
-    """Largest entry of (n,), on floats and symbols."""
+    """Return the largest entry of (n,), on floats and symbols."""
     out = ratios[0]
     for value in ratios[1:]:
         out = np.maximum(out, value)
@@ -63,6 +63,8 @@ def joint_detector(thresholds: ArrayLike, *, release: float = RELEASE) -> Monito
         release: fraction of the threshold at which the alarm ends.
 
     Outputs: ``level``, the largest |tau_ext|/threshold; ``alarm``.
+
+    >>> monitors = [momentum_observer(50.0), joint_detector([20.0, 20.0, 15.0, 5.0, 5.0, 5.0])]
     """
     gains = {"thresholds": checked(thresholds, "thresholds", positive=True), "release": release_ratio(release)}
     return Monitor("joint thresholds", _detect, gains, MEMORY, ("alarm", "level"), joint_detector.__doc__ or "")

@@ -45,6 +45,8 @@ def norm_detector(threshold: float, *, of: str = "tau_ext", release: float = REL
         release: fraction of the threshold at which the alarm ends.
 
     Outputs: ``level``, the norm over the threshold; ``alarm``.
+
+    >>> monitors = [momentum_observer(50.0), wrench_observer(), norm_detector(12.0, of="wrench_ext")]
     """
     of = choice(of, "of", ("tau_ext", "wrench_ext"))
     gains = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sensor noise alone does to an observer, and detectors that would fire on it: said before anything is run."""
+"""The effect of sensor noise alone on an observer, and a check for detectors that would fire on it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def standstill(
     duration: float = 2.0,
     seed: int = 0,
 ) -> dict[str, Array]:
-    """Outputs of monitors, (T, …) each, for an arm that hangs still at q (n,) while its sensors are noisy.
+    """Return outputs of monitors, (T, …) each, for an arm that stands still at q (n,) while its sensors are noisy.
 
     Args:
         monitors: observer, or observer and detector.
@@ -47,7 +47,7 @@ def standstill(
         position_resolution: step of quantisation, 0 for none.
         velocity_resolution: step of quantisation, 0 for none.
         duration: [s].
-        seed: of the noise.
+        seed: seed of the noise.
     """
     configuration = np.asarray(q, dtype=np.float64)
     if configuration.shape != (robot.n,) or not np.isfinite(configuration).all():
@@ -73,7 +73,10 @@ def _rounded(x: Array, step: Traced) -> Array:
 
 @names_culprit
 def noise_floor(observer: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLike, **sensors: Traced) -> Array:
-    """Standard deviation (n,) [N m] of ``tau_ext`` from sensor noise alone at q; options as `standstill`."""
+    """Return the standard deviation (n,) [N m] of ``tau_ext`` from sensor noise alone at q; options as `standstill`.
+
+    >>> noise_floor(momentum_observer(50.0), robot, q, rate=1000.0, velocity_noise=0.001)  # [N m]
+    """
     values = standstill(observer, robot, q, **sensors)["tau_ext"]
     return np.asarray(values[len(values) // 5 :].std(axis=0))
 
@@ -86,6 +89,8 @@ def check_above_noise(
 
     Raises:
         InputError: the detector fires on an arm at rest: its thresholds lie below the noise floor.
+
+    >>> check_above_noise(momentum_observer(50.0), joint_detector(5.0), robot, q, rate=1000.0, velocity_noise=0.001)
     """
     chain = as_chain([*((observer,) if isinstance(observer, Monitor) else observer), detector])
     highest = 0.0

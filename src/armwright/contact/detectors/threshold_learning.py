@@ -1,28 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Thresholds from contact-free runs: an envelope a + b|q̇_ref| + c|q̈_ref| + d|g(q_ref)| of what was observed, × margin.
 
-The motions shape the envelope (a linear programme per joint: least mean threshold that no sample exceeds). How far it
-has to be raised for the rate of false alarms that is asked for (`tail_margin`) is told by motions that it has not seen:
-each half of them is judged by the envelope of the other half. Runs of one motion share its errors, so a stretch of
-motion is one piece of evidence, however many runs went through it. Where there are fewer than four motions, the runs of
-each are halved instead: that gives thresholds for an arm that repeats just these.
+*Envelope and margin* (`learn_thresholds`). The motions shape the envelope (a linear programme per joint: least mean
+threshold that no sample exceeds). How far it has to be raised for the rate of false alarms that is asked for is told by
+motions that it has not seen: each half of them is judged by the envelope of the other half. Runs of one motion share
+its errors, so a stretch of motion is one piece of evidence, however many runs went through it. Where there are fewer
+than four motions, the runs of each are halved instead: that gives thresholds for an arm that repeats just these.
 
-What runs without contact leave behind for thresholds: all of them, or the worst of each motion in little memory.
+*Memory* (`Runs`). Runs that share a reference differ in nothing that thresholds depend on, so the largest residual of
+all of them at every tick shapes the envelope and tells its margin. Runs that come in batches are merged as they come.
 
-Runs that share a reference differ in nothing that thresholds depend on, so the largest residual of all of them at every
-tick shapes the envelope and tells its margin. Runs that come in batches are merged as they come.
+*Domain* (`Rehearsed`). Thresholds are learned in a box of joint positions and speeds; a monitor says when a motion
+leaves it. Beyond the box they are extrapolated, and their rate of false alarms is not vouched for: 10 % of mass error
+gave most of its false alarms there.
 
-Where thresholds were learned: the box of joint positions and speeds; a monitor says when a motion leaves it.
-
-Thresholds are envelopes of what was seen. Beyond the box they are extrapolated, and their rate of false alarms is not
-vouched for: 10 % of mass error gave most of its false alarms there.
-
-How far thresholds have to be raised for a stated rate of false alarms, from less motion than one alarm would take.
-
-The level of a detector (1 at the threshold) is cut into blocks, long beside the time in which it forgets; x is the
-square of a block's largest level. Noise that is normal leaves the excesses of x over a high value u exponential, and
-bounded errors of the model leave them shorter. With the k largest of the blocks beyond u, of mean excess θ, observed in
-a time T, the rate at which x exceeds u + z is at most
+*Tail* (`tail_margin`): the margin for a stated rate of false alarms, from less motion than one alarm would take. The
+level of a detector (1 at the threshold) is cut into blocks, long compared with the time in which it forgets; x is the
+square of a block's largest level. Normal noise leaves the excesses of x over a high value u exponential, and bounded
+errors of the model leave them shorter. With the k largest of the blocks beyond u, of mean excess θ, observed in a time
+T, the rate at which x exceeds u + z is at most
 
     ν exp(−z/θ'),   ν = χ²_{1−α}(2k + 2)/2T,   θ' = 2kθ/χ²_α(2k)
 
@@ -63,7 +59,7 @@ class Runs(NamedTuple):
         size: |tau_ext| (B, T, n); the largest of all runs (1, T, n) where they were merged.
         features: what thresholds may grow with, (k, B or 1, T, n), such as |q̇_ref|.
         mean, square: (n,) of |tau_ext| and of its square over all runs.
-        number: of runs.
+        number: number of runs.
     """
 
     size: Array
@@ -79,7 +75,7 @@ def runs_of(size: Array, features: Array) -> Runs:
 
 
 def merged(before: Runs | None, runs: Runs) -> Runs:
-    """Return what is left of both batches of runs of one motion, in the memory of one run."""
+    """Return both batches of runs of one motion, merged to the memory of one run."""
     if runs.features.shape[1] != 1:
         raise InputError("learn thresholds: only runs that share their reference can be merged")
     worst = runs.size.max(axis=0)[None]
@@ -100,9 +96,9 @@ def appended(before: Runs | None, runs: Runs) -> Runs:
 
 
 SLACK = 0.02
-"""Of half the box's size: what is no farther out counts as inside. Envelopes change by as little over 2 %."""
+"""Share of half the box's size within which a state outside still counts as inside: envelopes hardly change there."""
 STILL = 1e-3
-"""[rad, rad/s] that a joint which was held may tremble: the slack of a box without size."""
+"""Motion [rad, rad/s] that a joint which was held may make: the slack of a box without size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +115,7 @@ class Rehearsed:
     speed: Array
 
     def outside(self, ref: Reference) -> Array:
-        """How far a desired motion (..., n) lies outside, in half sizes of the box (...,); ≤ 0 inside."""
+        """Return how far a desired motion (..., n) lies outside, in half sizes of the box (...,); ≤ 0 inside."""
         n = len(self.lower)
         q, qd = (np.asarray(part, dtype=np.float64) for part in (ref.q, ref.qd))
         if q.shape[-1:] != (n,) or qd.shape != q.shape:
@@ -141,7 +137,7 @@ class Rehearsed:
         )
 
     def monitor(self) -> Monitor:
-        """Monitor with the output ``outside``: > 0 while the desired motion lies outside, in half sizes of the box."""
+        """Return a monitor with the output ``outside``: > 0 while the motion lies outside, in half sizes of the box."""
         gains = dict(zip(("lower", "upper", "speed"), self._box, strict=True))
         return Monitor("rehearsed", _watch, gains, {}, ("outside",), Rehearsed.__doc__ or "")
 
@@ -161,7 +157,7 @@ def _watch(q_ref: Traced, qd_ref: Traced, lower: Traced, upper: Traced, speed: T
 
 
 def rehearsed(refs: Sequence[Reference]) -> Rehearsed:
-    """The box around desired motions, each part (..., n)."""
+    """Return the box around desired motions, each part (..., n)."""
     if not refs:
         raise InputError("rehearsed: no motions given")
     n = np.shape(refs[0].q)[-1]
@@ -174,11 +170,11 @@ SHARE, FEWEST = 0.03, 10
 """Share of the blocks that make the tail, and how many at least."""
 LIMIT = 2.1
 """Largest upper limit of the tail's mean, 2k/χ²_α(2k), over the mean: 10 blocks do at 95 %, 20 at 99.6 %. Where that is
-more than half of the blocks, half of them have to do, but 10 at least: more would be no tail."""
+more than half of the blocks, half of them must do, but at least 10: more would be no tail."""
 
 
 def block_peaks(level: ArrayLike, length: int) -> Array:
-    """Largest values (k,) of blocks of about `length` samples of levels (B, T); a shorter run is one block."""
+    """Return the largest values (k,) of blocks of about `length` samples of levels (B, T); a short run is one block."""
     x = np.asarray(level, dtype=np.float64)
     count = max(1, x.shape[1] // max(1, length))
     edges = np.linspace(0, x.shape[1], count + 1).astype(int)[:-1]
@@ -186,13 +182,13 @@ def block_peaks(level: ArrayLike, length: int) -> Array:
 
 
 def tail_margin(peaks: ArrayLike, hours: float, *, rate: float, confidence: float) -> float:
-    """Factor on thresholds at which alarms without cause come at most `rate` times per hour.
+    """Return the factor on thresholds at which alarms without cause come at most `rate` times per hour.
 
     Args:
         peaks: largest level (k,) of every block; k ≥ 2.
-        hours: of motion in all blocks together.
+        hours: hours of motion in all blocks together.
         rate: [1/h].
-        confidence: with which the rate is not exceeded, if the tail is as described above.
+        confidence: probability that the rate is not exceeded, if the tail is as described above.
     """
     from scipy.special import chdtri, gammaincinv  # imported here: a tenth of a second that few calls need
 
@@ -214,16 +210,16 @@ def tail_margin(peaks: ArrayLike, hours: float, *, rate: float, confidence: floa
 RATE, CONFIDENCE = 0.01, 0.95
 """False alarms per hour, and how sure: one in four days of work, the default of a user who does not say."""
 BLOCK = 1.0
-"""[s] of motion that counts as one piece of evidence: long beside the 0.02 … 0.2 s in which an observer forgets."""
+"""Motion [s] that counts as one piece of evidence: far longer than the 0.02 … 0.2 s in which an observer forgets."""
 MOTIONS = 4
-"""Motions from which on thresholds are judged by others than those that shaped them: two for either half."""
+"""Least number of motions for judging thresholds by others than those that shaped them: two for each half."""
 BINS = 12
 """Cells per feature (speed, acceleration, load), whose largest residual the envelope covers: thresholds are too high by
 a cell's width at most, 8 % of what a feature adds, and the linear programme has 12³ rows at most."""
 LEAST_AT_REST = 0.05
-"""Of the mean residual that the constant part of a threshold is at least: an arm at rest has noise, too."""
+"""Least constant part of a threshold, as a share of the mean residual: an arm at rest has noise, too."""
 LEAST_SHARE = 1e-3
-"""Of the largest residual, likewise: thresholds stay positive for an arm without any."""
+"""The same as a share of the largest residual: thresholds stay positive for an arm without noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +231,8 @@ class ThresholdFit:
         peak: (n,) largest |tau_ext| seen without contact [N m].
         spread: (n,) root mean square of tau_ext without contact [N m].
         false_alarms: per hour of motion on runs judged by the envelope of the others, with the exact 95 % Poisson
-            interval; an upper limit where runs were merged (`gathered`).
-        hours: of contact-free motion.
+            interval; an upper limit where runs were merged (`merged`).
+        hours: hours of contact-free motion.
         margin: factor on the envelope.
         rate: false alarms per hour that are not exceeded, with `confidence`; NaN where the margin was given.
         rehearsed: positions and speeds of the motions that this was learned from.
@@ -256,7 +252,7 @@ class ThresholdFit:
     rehearsed: Rehearsed | None = None
 
     def detector(self, *, release: float = RELEASE) -> Monitor:
-        """The adaptive detector with these thresholds."""
+        """Return the adaptive detector with these thresholds."""
         return adaptive_detector(self.a, self.b, self.c, self.d, release=release)
 
 
@@ -279,8 +275,10 @@ def learn_thresholds(
         dt: control period [s].
         robot: the model, for its gravity torques.
         rate: false alarms per hour of motion like this one that are allowed [1/h].
-        confidence: with which they are not exceeded; little motion asks for high thresholds.
+        confidence: probability that they are not exceeded; little motion needs high thresholds.
         margin: factor ≥ 1 on the envelope in place of the one that follows from `rate`.
+
+    >>> detector = learn_thresholds(tau_ext, ref, 0.001, robot).detector()  # tau_ext (B, T, n)
     """
     if not (dt > 0.0 and rate > 0.0 and 0.5 <= confidence < 1.0):
         raise InputError(
@@ -318,7 +316,7 @@ def thresholds_from(
 
 
 def motions(tau_ext: Traced, ref: Reference | Sequence[Reference]) -> tuple[list[Traced], list[Reference]]:
-    """Stacks of runs and their references as lists, one entry per motion."""
+    """Return stacks of runs and their references as lists, one entry per motion."""
     stacks = [tau_ext] if isinstance(ref, Reference) else list(tau_ext)
     refs = [ref] if isinstance(ref, Reference) else list(ref)
     if not stacks or len(stacks) != len(refs):
@@ -366,13 +364,13 @@ def raised_envelope(
             span = sum(level.size for level in units) * dt / 3600.0
             raised[joints] = max(1.0, tail_margin(peaks, span, rate=share, confidence=sure))
     edges = [int(rising_edges((level / raised).max(axis=-1) - 1.0).sum()) for _, level in judged]
-    # of merged runs nobody knows which had the alarm: each counts
+    # it is unknown which of merged runs had the alarm: each counts
     alarms = sum(e * part.number // len(part.size) for e, (part, _) in zip(edges, judged, strict=True))
     return Raised(raised * shape, float(raised.max()), poisson_rate(alarms, hours))
 
 
 def _judged(runs: list[Runs]) -> list[tuple[Runs, Array]]:
-    """Runs with their levels (B or 1, T, n) under the envelope of the half that they are not in."""
+    """Return runs with their levels (B or 1, T, n) under the envelope of the half that they are not in."""
     one, other = _halves(runs)
     return [
         (part, part.size / _threshold(shape, part))
@@ -399,7 +397,7 @@ def felt_runs(tau_ext: Traced, ref: Reference, robot: Robot, least: int = 1) -> 
 
 
 def _halves(runs: list[Runs]) -> tuple[list[Runs], list[Runs]]:
-    """Motions, or runs where there are fewer than four motions, taken in turn."""
+    """Return two halves of the motions, or of the runs where there are fewer than four motions, taken in turn."""
     if len(runs) >= MOTIONS:
         return runs[0::2], runs[1::2]
 
@@ -411,7 +409,7 @@ def _halves(runs: list[Runs]) -> tuple[list[Runs], list[Runs]]:
 
 
 def _threshold(shape: Array, part: Runs) -> Array:
-    """Thresholds a + Σ k x (B or 1, T, n)."""
+    """Return thresholds a + Σ k x (B or 1, T, n)."""
     return np.asarray(shape[0] + np.sum(shape[1:, None, None] * part.features, axis=0))
 
 
@@ -444,7 +442,7 @@ def learn_from_recordings(
 
 
 def _envelope(runs: list[Runs]) -> Array:
-    """Coefficients (4, n)."""
+    """Return the coefficients (4, n) of the envelope."""
     out = []
     for j in range(runs[0].size.shape[-1]):
         # runs that share a reference differ in nothing that thresholds depend on: their largest counts

@@ -13,12 +13,11 @@ Each has thresholds of its own,
 the last term because friction is not known while a joint stands: without it the sticking joint sets the threshold of
 the moving one. Thresholds pass a filter of 1/50 ms, as what sticking leaves in the observer does. The offset is taken
 over (`tare`) at the beginning and is held while the alarm lasts: a contact is not forgotten, nor is a new load.
+`learn_two_speed` learns the thresholds from contact-free runs, half of the stated false alarms for each channel.
 
 What the offset swallows: a torque that grows by less than `follow` times the slow threshold per second is never
 noticed, however large it becomes. Near standstill the offset is followed faster, by up to `settle`: friction that
 breaks loose is over when the joint moves; a joint that stands notices only what comes quickly.
-
-Thresholds of a two-speed detector from contact-free runs: half of the stated false alarms for either channel.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ TARE_SHARE = 10.0
 
 @dataclass(frozen=True)
 class TwoSpeed:
-    """What a two-speed detector is made of, before its thresholds are known.
+    """The settings of a two-speed detector, before its thresholds are known.
 
     Attributes:
         slow: bandwidth of the slow channel [1/s].
@@ -119,7 +118,7 @@ def channels(
 
 
 def features(arm: Any, q_ref: Any, qd_ref: Any, qdd_ref: Any, standstill: Any) -> list[Any]:
-    """What thresholds grow with: |q̇_ref|, |q̈_ref|, |g(q_ref)|, and how near to standstill a joint is, (n,) each."""
+    """Return what thresholds grow with: |q̇_ref|, |q̈_ref|, |g(q_ref)|, and nearness to standstill, (n,) each."""
     speed = np.abs(qd_ref)
     return [speed, np.abs(qdd_ref), np.abs(gravity_torque(arm, q_ref)), np.maximum(1.0 - speed / standstill, 0.0)]
 
@@ -142,7 +141,7 @@ def _watch(
 
 
 def channel_monitor(kind: TwoSpeed) -> Monitor:
-    """The two signals ``quick`` and ``slowly`` (n,) alone, as they are where no alarm holds the offset."""
+    """Return a monitor of the two signals ``quick`` and ``slowly`` (n,), as while no alarm holds the offset."""
     return Monitor("channels", _watch, kind.gains(), {"bias": 0.0, "low": 0.0, "past": [0.0]}, ("quick", "slowly"))
 
 
@@ -239,7 +238,7 @@ class TwoSpeedFit:
     rehearsed: Rehearsed
 
     def detector(self, *, release: float = RELEASE) -> Monitor:
-        """The two-speed detector with these thresholds."""
+        """Return the two-speed detector with these thresholds."""
         return two_speed_detector(self.quick.coefficients, self.slowly.coefficients, kind=self.kind, release=release)
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which link was touched, where, and how sure that is."""
+"""Isolation of a contact: which link was touched, where, and how sure that is."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well a push somewhere on a link's surface explains an estimate of external joint torques.
+"""The evidence that a push somewhere on a link's surface gives an estimate of external joint torques.
 
 A surface point c with outward normal m explains the torques tau with the evidence
 
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 STEP, WIDTH = 1.6, 0.25
-"""Ratio of neighbouring levels of force, and the standard deviation of a level as a share of it: together even."""
+"""Ratio of neighbouring levels of force, and the standard deviation of a level as a share of it: an even cover."""
 LEAST = 0.5
 """Share of the force that explains the torques at the longest lever: noise and friction may have helped it."""
 SHORT = 0.02
 """Share of the longest lever below which a place is not expected to have been pushed: that would take huge forces."""
 FRICTION = 0.02
-"""The least: with none at all, a rounding error would exclude a place."""
+"""Least friction: with none at all, a rounding error would exclude a place."""
 
 
 @dataclass(frozen=True, eq=False)
 class SharedEvidence:
-    """What all hypotheses share.
+    """Data that all hypotheses share.
 
     Attributes:
         robot: the arm. q: its configuration (n,).
         W: whitens torques: W Σ Wᵀ = 1. y: the estimate (n,), whitened.
         friction: coefficient.
-        levels: of force (l,) [N].
+        levels: levels of force (l,) [N].
     """
 
     robot: Robot
@@ -100,7 +100,7 @@ def setting(robot: Robot, q: Array, tau: Array, S: Array, friction: float, force
 
 
 def levels(robot: Robot, q: Array, tau: Array, S: Array, faces: list[Surface]) -> Array:
-    """Levels of force (l,) [N] with which torques of this size come about.
+    """Return levels of force (l,) [N] that can cause torques of this size.
 
     From the lightest push, at the longest lever, that a detector could have noticed as these torques, up to what they
     take at the shortest levers that count. Lighter ones explain the torques nowhere, so they would change nothing.
@@ -133,7 +133,7 @@ def evidence(
 
     Args:
         now: torques and arm.
-        surface: of a link.
+        surface: surface of a link.
         u: places along it (m,) [m].
         theta: places around it (m,) [rad].
         cell: size of a cell along and around [m].

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everywhere a contact may have been: the probability of every patch of the links' surfaces.
+"""The probability that a contact was at each patch of the links' surfaces.
 
 Patches start as a grid of a few centimetres. Those that hold nearly all of the probability are split into four, again
-and again, until they are small beside what is asked or tell the probability apart: a sharp peak is found through wide
-patches, for a patch counts with all pushes within it (see `evidence`). Before the torques are seen, every patch of
+and again, until they are small enough for what is asked or resolve the probability: a sharp peak is found through wide
+patches, because a patch counts with all pushes within it (see `evidence`). Before the torques are seen, each patch of
 surface is as likely as any other of the same area, unless another link covers it.
 """
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
     Beside = Callable[[Array, Array, Array], Array]
-    """What else is known of patches: log of a factor (m,), of points and normals (m, 3) and Jacobians (m, 3, n)."""
+    """Other evidence about patches: log of a factor (m,), from points and normals (m, 3) and Jacobians (m, 3, n)."""
 
 SPACING, AROUND = 0.03, 16  # [m] along a link and patches around it at first: as wide as the ball that "located" means
 RESOLUTION = 0.01
-"""Share of the largest torque below which differences say nothing between patches of `SPACING`; less for finer ones."""
+"""Share of the largest torque below which differences do not separate patches of `SPACING`; less for finer ones."""
 SPLITS = 6  # halvings at most: 3 cm down to half a millimetre, finer than any estimate is
 HOLD = 0.99  # of the probability that is looked at
 FEW, MANY = 60, 240  # patches that hold it: fewer are split, with more there is no one place
 NONE = 1e-30  # of the area of a patch that other links cover
 FINE = 0.008  # [m] wide patches at most, where there may be one place
-NEAR, NATS = 120, 12.0  # so many patches with so much less evidence than the best are split with those that hold it
+NEAR, NATS = 120, 12.0  # at most 120 patches within 12 nats of the best are split with those that hold it
 
 
 class Patches(NamedTuple):
@@ -64,7 +64,7 @@ class Patches(NamedTuple):
 
     @property
     def probability(self) -> Array:
-        """(m,) of the patches; they sum to one."""
+        """Probabilities (m,) of the patches; they sum to one."""
         return np.asarray(np.exp(self.log - logsum(self.log)))
 
 
@@ -85,10 +85,12 @@ def contact_patches(
         robot: the arm.
         q: joint coordinates (n,).
         tau_ext: external joint torque (n,) [N m].
-        noise: of that estimate: a standard deviation, one per joint (n,), or a covariance (n, n).
+        noise: error of that estimate: a standard deviation, one per joint (n,), or a covariance (n, n).
         capsules: surfaces of the links; `link_capsules(robot)` by default.
         friction: coefficient that bounds how far forces lean from the normal [-].
-        beside: evidence that does not come from the torques, as that of motion (`moved_towards`).
+        beside: evidence that does not come from the torques, such as that of motion (`moved_towards`).
+
+    >>> contact_patches(robot, q, tau_ext, noise=0.5).probability.max()
     """
     x, tau, S = checked(robot, q, tau_ext, noise)
     faces, everything = touchable(robot, x, capsules)
@@ -181,7 +183,7 @@ def _cell(face: Surface, depth: int) -> tuple[float, float]:
 
 
 def _quarters(face: Surface, depth: int, u: Array, theta: Array) -> tuple[Array, Array]:
-    """Middles of the quarters of patches."""
+    """Return the middles of the quarters of patches."""
     along = 0.25 * _cell(face, depth)[0]
     around = 0.25 * 0.5**depth * 2.0 * np.pi / AROUND
     return (

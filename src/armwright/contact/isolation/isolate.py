@@ -3,21 +3,20 @@
 
 A contact on link k loads only the joints that carry link k; the torques beyond must vanish. That alone cannot tell a
 push on link k from one further out that happens to pass through an axis, so the links are compared by how well a push
-*anywhere on their surface* explains the estimate (`isolation_evidence`): a link needs to explain the torques without
-coincidence. The evidence of all patches of surface makes their probabilities (`isolation_posterior`).
+*anywhere on their surface* explains the estimate (`contact_evidence`): a link needs to explain the torques without
+coincidence. The evidence of all patches of surface makes their probabilities (`contact_patches`).
 
 Where on the link: a contact is five unknowns, two of place and three of force, and a link with k joints gives at most
 k numbers. So whether the place is known depends on pose, noise and link. It counts as known if the probability that the
 contact was within a stated distance of the named point is high enough, whatever the rest of it looks like.
 
+The motion is further evidence (`moved_towards`). At an impact, the patch that was touched moved towards what it met:
+patches meet new things as often as they sweep new space, which is as fast as they move along their outward normal, m·v.
+While a patch slides along a surface its velocity lies in that surface, m·v = 0, and this rule would exclude that very
+patch: sliding has no such evidence.
+
 All of that holds for one contact. Two at a time, or a model that is wrong by more than is declared, often leave
 torques that no single push explains: then the likeliest one has a large χ², and nothing is claimed.
-
-What the motion of an arm says about where it was touched.
-
-At an impact, the patch that was touched moved towards what it met: patches meet new things as often as they sweep new
-space, which is as fast as they move along their outward normal, m·v. While a patch slides along a surface its velocity
-lies in that surface, m·v = 0, and this rule would exclude the very patch: sliding has no such evidence.
 """
 
 from __future__ import annotations
@@ -42,14 +41,16 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 STILL = 1e-3
-"""Pace [m/s] that a patch counts with at least: velocities are measured, and surfaces are not quite capsules."""
+"""Least speed [m/s] that a patch counts with: velocities are measured, and surfaces are not quite capsules."""
 
 
 def moved_towards(qd: Array) -> Beside:
-    """Evidence of an impact for `isolate`: patches count with the pace at which they moved outwards.
+    """Return the evidence of an impact for `isolate`: patches count by the speed at which they moved outwards.
 
     Args:
         qd: joint velocities (n,) before the contact; at rest, all patches count alike.
+
+    >>> isolate(robot, q, tau_ext, noise=0.5, beside=moved_towards(qd))
     """
 
     def beside(points: Array, normals: Array, jacobian: Array) -> Array:
@@ -74,7 +75,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Isolation:
-    """What the torques say about a contact.
+    """The answer of `isolate`: what the torques say about a contact.
 
     Attributes:
         outcome: "no contact" (the torques are within their noise), "several" (no single contact explains them well:
@@ -137,17 +138,19 @@ def isolate(
         robot: the arm.
         q: joint coordinates (n,).
         tau_ext: external joint torque, what the world does to the arm (n,) [N m].
-        noise: of that estimate: a standard deviation, one per joint (n,), or a covariance (n, n) (`torque_covariance`).
+        noise: its error: a standard deviation, one per joint (n,), or a covariance (n, n) (`torque_covariance`).
         capsules: surfaces of the links; `link_capsules(robot)` by default.
         friction: coefficient that bounds how far forces lean from the normal [-].
         confidence: probability from which the link counts as known, and the place.
         alarm: probability at which pure noise may pass for a contact.
         place: the place counts as known if the contact was within this distance of the named point [m].
         single: probability at which a single contact, with noise as declared, may pass for several.
-        beside: evidence that does not come from the torques, as that of motion (`moved_towards`).
+        beside: evidence that does not come from the torques, such as that of motion (`moved_towards`).
 
     Returns:
         An `Isolation`; its outcome and reason say what is not known.
+
+    >>> isolate(robot, q, tau_ext, noise=0.5).link
     """
     from scipy.special import chdtri, ndtri  # imported here: a tenth of a second that few calls need
 
@@ -187,7 +190,7 @@ def isolate(
 
 
 def _links(robot: Robot, patches: Patches, confidence: float) -> tuple[Candidate, ...]:
-    """Links by probability."""
+    """Return the links by probability."""
     bodies = np.unique(patches.body)
     share = np.array([patches.probability[patches.body == b].sum() for b in bodies])
     order = np.argsort(-share, kind="stable")
@@ -199,7 +202,7 @@ def _links(robot: Robot, patches: Patches, confidence: float) -> tuple[Candidate
 
 
 def _named(patches: Patches, place: float) -> tuple[int, float]:
-    """Index of the patch with most of the probability within `place` [m] of it, and that probability."""
+    """Return the index of the patch with most probability within `place` [m] of it, and that probability."""
     likely = np.argsort(-patches.log, kind="stable")[:PLACES]
     mass = mass_within(patches, patches.points[likely], place)
     best = int(np.argmax(mass))

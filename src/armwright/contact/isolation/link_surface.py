@@ -90,7 +90,7 @@ def _frames(arm: Any, q: Any) -> Any:
 
 
 def surfaces(robot: Robot, q: Array, capsules: tuple[LinkCapsule, ...]) -> list[Surface]:
-    """Return the capsules at q, round ends included: beside a neighbour that is set off sideways they stand free."""
+    """Return the capsules at q, round ends included: next to a neighbour that is offset sideways they stand free."""
     tree = robot.tree
     poses = joint_frames(robot, q)
     out = []

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an estimate of external joint torque is worth: its covariance from sensor noise and model errors.
+"""An estimate of external joint torque and its error: the covariance of the estimate, and its change since a contact.
 
-The change of an estimate of external torque since just before a contact, and what that change is worth.
-
-A payload that nobody declared, friction, or a wrong mass turn up in the estimate as torques that hardly change from one
-moment to the next. Isolated as they are, they look like a push at some lever. A contact is a change, so what is
-isolated is the estimate less its mean over a window that ends some time before the alarm, when nothing touched yet:
+`torque_covariance` follows from sensor noise and model errors. A payload that nobody declared, friction, or a wrong
+mass appear in the estimate as torques that hardly change from one moment to the next. Isolated as they are, they look
+like a push at some lever. A contact is a change, so what is isolated is the estimate less its mean over a window that
+ends some time before the alarm, when nothing touched yet (`level_before`):
 
     d = r(t) − mean r(t_alarm − gap − window … t_alarm − gap)
 
-Its covariance is learned where nothing touches: the second moment of the same differences in a rehearsal. That holds
-the noise of r(t), that of the mean, their correlation, and all errors of the model that change in so short a time.
+Its covariance is learned where nothing touches (`change_covariance`): the second moment of the same differences in a
+rehearsal. That holds the noise of r(t), that of the mean, their correlation, and all errors of the model that change in
+so short a time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-WINDOW = 0.1  # [s] long beside the time in which an observer forgets
+WINDOW = 0.1  # [s] long compared with the time in which an observer forgets
 GAP = 0.05  # [s] before an alarm in which something may have touched already
 
 
@@ -48,9 +48,11 @@ def level_before(tau_ext: ArrayLike, period: float, *, window: float = WINDOW, g
 
     Args:
         tau_ext: (T, n) until the alarm [N m].
-        period: between samples [s].
-        window: length of it [s].
+        period: time between samples [s].
+        window: its length [s].
         gap: [s].
+
+    >>> change = run["tau_ext"][-1] - level_before(run["tau_ext"], period=0.001)
     """
     rows = np.asarray(tau_ext, dtype=np.float64)
     if rows.ndim != 2 or not (period > 0.0 and window > 0.0 and gap >= 0.0):
@@ -66,12 +68,12 @@ def level_before(tau_ext: ArrayLike, period: float, *, window: float = WINDOW, g
 def change_covariance(episodes: Iterable[Episode], period: float, *, window: float = WINDOW, gap: float = GAP) -> Array:
     """Return the covariance (n, n) [(N m)²] of changes since `level_before`, learned from k > n + 1 episodes.
 
-    A second moment of few episodes is as often too small as too large, and too small does more harm. It is widened by
+    A second moment of few episodes is as often too small as too large, and too small does more harm. It is scaled by
     (k + 1)/(k − n − 1), the variance of the next change given k of them, if they are normal with unknown covariance.
 
     Args:
         episodes: without contact.
-        period: between samples of what was before [s].
+        period: time between the samples before the moment [s].
         window: see `level_before` [s].
         gap: [s].
     """
@@ -89,7 +91,7 @@ def change_covariance(episodes: Iterable[Episode], period: float, *, window: flo
 
 
 def link_torques(robot: Robot, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None) -> Array:
-    """Return the joint torques (nb, n) that each link's own inertia and weight asks for; they add up to M q̈ + C q̇ + g.
+    """Return the joint torques (nb, n) that each link's own inertia and weight need; they add up to M q̈ + C q̇ + g.
 
     Linear in each link's mass at fixed centre of mass and radius of gyration, so a mass wrong by a share is a torque
     wrong by the same share of its row.
@@ -136,6 +138,8 @@ def torque_covariance(
         mass: every link's mass is known within ± this share (independent, uniform).
         friction: every joint's friction is known within ± this share (independent, uniform).
         friction_torque: friction of the joints (n,) [N m]; that of the robot's sheet at qd if omitted.
+
+    >>> torque_covariance(robot, q, sensor=0.5, mass=0.05)  # (n, n) [(N m)²]
     """
     for name, value in (("mass", mass), ("friction", friction)):
         if not (np.isfinite(value) and value >= 0.0):

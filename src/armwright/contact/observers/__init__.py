@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Observers of the external joint torque: one file each, all with the output ``tau_ext`` (n,) [N m], +JᵀF."""
+"""Observers of the external joint torque: one file per observer, all with the output ``tau_ext`` (n,) [N m], +JᵀF."""
 
 from armwright.contact.observers.closed_loop_error import closed_loop_error_observer, scaled_error_observer
 from armwright.contact.observers.disturbance import disturbance_observer

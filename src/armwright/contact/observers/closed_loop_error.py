@@ -35,6 +35,8 @@ def closed_loop_error_observer(kp: ArrayLike) -> Monitor:
 
     Args:
         kp: K_0 of the controller [1/s²], scalar or (n,).
+
+    >>> monitors = [closed_loop_error_observer(kp=225.0), joint_detector(20.0)]
     """
     return Monitor(
         "closed-loop error",

@@ -68,6 +68,8 @@ def disturbance_observer(gain: ArrayLike, *, friction: Losses = True) -> Monitor
     Args:
         gain: K > 0 [1/s], scalar or (n,).
         friction: the robot's own (True), none, or a function of q̇.
+
+    >>> run_monitors(disturbance_observer(50.0), robot, run.time, run["q"], run["qd"], run["tau"])["tau_ext"]
     """
     return Monitor(
         "disturbance",

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from armwright.types import Traced
 
 RESTING = 0.02
-"""[rad/s] Slower joints rest."""
+"""Speed [rad/s] below which a joint counts as at rest."""
 UNDECIDED = 0.2
-"""[s] After so long at rest, and at this rate, a joint forgets on which side of its friction it stopped."""
+"""Rest [s] after which a joint forgets on which side of its friction it stopped, and the time constant of that."""
 
 
 def gear_output(tau: Traced, qd: Traced, h: Traced, coefficients: Any) -> Traced:
-    """What a gear passes on (n,) of the motor torque tau (n,), both at the joint side; coefficients (n, 5).
+    """Return the part (n,) of the motor torque tau (n,) that a gear passes on, both at the joint side.
 
     Args:
         tau: drive gain times motor current (n,) [N m].
@@ -94,7 +94,7 @@ def geared_momentum_observer(gain: ArrayLike, coefficients: ArrayLike, *, dahl: 
         gain: K > 0 [1/s], scalar or (n,).
         coefficients: (n, 5) viscous, degressive, coulomb, load, offset
             [N m s/rad, N m s²/rad², N m, -, N m] of each joint.
-        dahl: way within which friction reverses [rad].
+        dahl: travel within which friction reverses [rad].
 
     Outputs: tau_ext (n,) [N m]; resting (n,), time for which each joint has been at rest [s], 0 while it moves.
     """

@@ -30,7 +30,7 @@ PRIOR = np.array([10.0, 2.0, 2.0, 2.0])
 """Standard deviation before anything is measured [kg, kg m]: what small arms carry, 0.2 m from the flange. It decides
 only what the torques do not show."""
 SURE = 3.0
-"""Standard deviations from which on a load is taken for there: 1 of 370 arms without one would seem to carry it."""
+"""Standard deviations above which a load counts as present: 1 of 370 arms without one would seem to carry it."""
 
 
 class LoadEstimate(NamedTuple):
@@ -52,15 +52,15 @@ class LoadEstimate(NamedTuple):
 
     @property
     def centre(self) -> Array:
-        """Centre c (3,) in the tool frame [m]: moment over mass; NaN where the mass is not clearly there."""
+        """Centre c (3,) in the tool frame [m]: moment over mass; NaN where no mass is clearly present."""
         return self.moment / self.mass if self.mass > SURE * self.mass_std else np.full(3, np.nan)
 
     def added_to(self, robot: Robot) -> Robot:
-        """The model with this load on its tool, as a point mass; the model itself where no load is clearly there."""
+        """Return the model with this load as a point mass on its tool; the model itself without a clear load."""
         return robot.with_payload(self.mass, self.centre) if self.mass > SURE * self.mass_std else robot
 
     def warning(self) -> str | None:
-        """One sentence where a load is clearly there, or missing; None else."""
+        """Return one sentence where a load is clearly present, or missing; None otherwise."""
         if abs(self.mass) <= SURE * self.mass_std:
             return None
         more = "more" if self.mass > 0.0 else "less"
@@ -79,6 +79,8 @@ def estimate_load(robot: Robot, q: ArrayLike, tau_ext: ArrayLike, std: ArrayLike
         tau_ext: external torque in each of them, settled: means over some time at rest; as q [N m].
         std: standard deviation of each entry of tau_ext by noise, errors of the model and friction at rest; > 0, scalar
             or (n,) [N m].
+
+    >>> estimate_load(robot, q, tau_ext, std=2.0).mass  # [kg]
     """
     n = robot.n
     configurations, torque = (np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (q, tau_ext))
@@ -102,7 +104,7 @@ def estimate_load(robot: Robot, q: ArrayLike, tau_ext: ArrayLike, std: ArrayLike
 
 
 def _tool_columns(robot: Robot, q: Array) -> Array:
-    """Torque (n, 4) that holds a unit of mass and of each moment m·c in the tool frame at rest."""
+    """Return the torque (n, 4) that holds a unit of mass and of each moment m·c in the tool frame at rest."""
     still = np.zeros(robot.n)
     every: Any = kernel(robot, body_regressor)(q, still, still)
     link = np.asarray(every)[:, 10 * robot.tip : 10 * robot.tip + 4]

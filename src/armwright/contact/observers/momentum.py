@@ -10,10 +10,8 @@ Over one tick the torque is held, so the momentum that the model cannot explain,
 is the impulse of tau_ext during it up to O(dt³). r_k = a r_{k−1} + (1 − a) d_k/dt with a = exp(−K dt) is the exact
 response of the filter to an external torque that is constant within ticks, at any K dt; it needs no acceleration.
 
-Generalised momentum p = M(q) q̇ and the term Cᵀq̇ of its rate, by one pass out and one back, without M, C or Ṁ.
-
-In fixed axes the momentum of everything beyond joint j, H_j, changes by the forces on it, and p_j = S_j·H_j with S_j
-the joint's axis (a screw). So
+p and Cᵀq̇ come from one pass out and one back, without M, C or Ṁ (`generalised_momentum`). In fixed axes the momentum of
+everything beyond joint j, H_j, changes by the forces on it, and p_j = S_j·H_j with S_j the joint's axis (a screw). So
 
     ṗ_j = S_j·Ḣ_j + Ṡ_j·H_j        S_j·Ḣ_j = (tau + tau_ext − g − friction)_j        Ṡ_j = v_j × S_j
 
@@ -57,7 +55,10 @@ class Momentum(NamedTuple):
 
 
 def generalised_momentum(arm: Robot | Tree, q: Traced, qd: Traced) -> Momentum:
-    """Return p = M(q) q̇ (rotors included) and Cᵀq̇ = ½ ∂(q̇ᵀM q̇)/∂q, both (n,), at q and qd (n,). See the module text."""
+    """Return p = M(q) q̇ (rotors included) and Cᵀq̇ = ½ ∂(q̇ᵀM q̇)/∂q, both (n,), at q and qd (n,). See the module text.
+
+    >>> generalised_momentum(robot, q, qd).p  # equals aw.mass_matrix(robot, q) @ qd
+    """
     tree = as_tree(arm)
     st = steps(tree, q)
     rates = spread(tree, qd)
@@ -129,6 +130,8 @@ def momentum_observer(gain: ArrayLike, *, friction: Losses = True) -> Monitor:
     Args:
         gain: K > 0 [1/s], scalar or (n,). Noise grows with it: an error σ of the velocities gives about M σ K √(dt K).
         friction: the robot's own (True), none, or a function of q̇.
+
+    >>> run_monitors(momentum_observer(50.0), robot, run.time, run["q"], run["qd"], run["tau"])["tau_ext"]
     """
     return Monitor(
         "momentum",

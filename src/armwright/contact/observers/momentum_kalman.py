@@ -3,7 +3,7 @@
 
     p_k = p_{k−1} + dt (tau + e + tau_ext) + w_p        tau_ext,k = tau_ext,k−1 + w_f        measured: M q̇ = p + v
 
-With w, v constant the gain settles; it is computed once, a 2×2 Riccati equation a joint.
+With w, v constant the gain settles; it is computed once, by a 2×2 Riccati equation per joint.
 """
 
 from __future__ import annotations
@@ -92,10 +92,12 @@ def momentum_kalman_observer(
 
     Args:
         torque_walk: standard deviation of tau_ext after one second of wandering [N m/√s], > 0, scalar or (n,).
-        momentum_noise: of the measured M q̇ [N m s], > 0; velocity noise times a typical diagonal of M.
-        torque_noise: of torque and model within a tick [N m], ≥ 0.
+        momentum_noise: error of the measured M q̇ [N m s], > 0; velocity noise times a typical diagonal of M.
+        torque_noise: error of torque and model within a tick [N m], ≥ 0.
         rate: control ticks per second, for which the gain is computed.
         friction: the robot's own (True), none, or a function of q̇.
+
+    >>> observer = momentum_kalman_observer(torque_walk=50.0, momentum_noise=0.01, rate=1000.0)
     """
     walk, noise, torque = np.broadcast_arrays(
         checked(torque_walk, "torque_walk", positive=True),

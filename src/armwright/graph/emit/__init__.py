@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source code and equations from a program: one file per target."""
+"""Source code and equations of a program: one file per target."""
 
 from __future__ import annotations
 
@@ -38,14 +38,16 @@ def source(
     Args:
         program: the traced function.
         target: one of `TARGETS`.
-        name: of the generated function; the program's own if omitted.
+        name: name of the generated function; the program's own if omitted.
         outputs: names of the outputs; the program's own if omitted (one named as the function itself becomes ``out``).
-        options: of the target, for example ``digits`` of "latex".
+        options: options of the target, for example ``digits`` of "latex".
 
     Code for machines is written in the cheaper of two forms, as traced or with angles merged (`cheapest`).
 
     Raises:
         InputError: for an unknown target or a name that is no identifier.
+
+    >>> source(trace(lambda x: x @ x, {"x": (3,)}), "c", name="square")
     """
     if target not in _EMITTERS:
         raise InputError(f"there is no target {target!r}; valid targets: {', '.join(TARGETS)}")
@@ -65,8 +67,8 @@ def sources(
     Args:
         programs: the functions.
         target: c, matlab, numpy, jax or sympy; llvm for one function.
-        name: of the file, without its ending.
-        prefix: that the names of the functions have in common.
+        name: name of the file, without its ending.
+        prefix: prefix that the names of the functions have in common.
         values: scalar inputs that C passes by value.
 
     Raises:

@@ -95,8 +95,8 @@ def emit_several(
 
     Args:
         programs: the functions.
-        name: of the include guard; that of the first function if empty.
-        prefix: that the names have in common; they keep it.
+        name: name of the include guard; that of the first function if empty.
+        prefix: prefix that the names have in common; they keep it.
         values: scalar inputs that are passed by value, ``double m1``, and are the same in all rows of a batch.
     """
     parts = [_Parts(program, values) for program in programs]

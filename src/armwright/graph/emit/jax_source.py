@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JAX: source of a function that jit, vmap and grad accept, and the function itself."""
+"""JAX: the program as a function that jit, vmap and grad accept, and as its source."""
 
 from __future__ import annotations
 

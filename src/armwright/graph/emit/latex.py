@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LaTeX: the program as equations one can read. Sines and cosines are s_2, c_{23}; shared terms are defined first.
+"""LaTeX: the program as equations to read. Sines and cosines are s_2, c_{23}; shared terms are defined first.
 
-Names as mathematics: q̇ for qd, s_2 for sin q_2, numbers with the digits one wants to read.
+`symbol`, `decimal` and `Symbols` write names as mathematics: q̇ for qd, s_2 for sin q_2, numbers with the digits that
+are asked for. `LatexEquations` prints nodes, `emit` the whole program.
 """
 
 from __future__ import annotations
@@ -174,7 +175,7 @@ RULES: dict[Op, Rule] = {
 
 @dataclass
 class LatexEquations(Printer):
-    """Prints for the eye: sums and products are associative, squares are powers."""
+    """Printer for readers: sums and products are associative, squares are powers."""
 
     parentheses = (r"\left(", r"\right)")
 
@@ -267,7 +268,7 @@ def emit(
         merge: use the addition theorems first, so that parallel axes give c_{23} (see `merge_angles`).
         environment: amsmath environment around the equations, with `&` alignment.
         limit: most operations in one equation; longer ones are cut into definitions.
-        width: characters of source after which an equation goes on in a new line, at a sign.
+        width: characters of source after which an equation continues in a new line, at a sign.
 
     Raises:
         InputError: if digits, limit or width is not positive.

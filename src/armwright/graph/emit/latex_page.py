@@ -3,7 +3,7 @@ r"""LaTeX for the page: outputs as matrices, long entries below them in lines br
 
 M(q) &= \begin{pmatrix} M_{11} & M_{12} \\ M_{12} & I_{2} \end{pmatrix} \\ M_{11} &= …
 
-Lines of a displayed equation: how wide LaTeX text is in print, and where it is broken.
+`breadth` and `broken` lay out the lines of a displayed equation: how wide LaTeX text is in print, and where it breaks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FULL = 0.6  # of a line: from here on a break between outer terms is better than
 
 
 def breadth(text: str) -> float:
-    """Return about how many letters wide a formula is printed; subscripts count for two thirds."""
+    """Return the approximate width in letters of a printed formula; subscripts count for two thirds."""
     small = sum(len(match) for match in re.findall(r"[_^]\{([^{}]*)\}", text))
     plain = WORDS.sub("", text).replace("_", "")
     plain = re.sub(r"\\(sin|cos|ln|exp|tanh|min|max) ?", r"\1", plain)

@@ -5,18 +5,14 @@ A kernel is one function
 
     i64 name(ptr inputs, ptr outputs, i64 rows)
 
-where `inputs` and `outputs` are arrays of pointers to row-major float64 arrays, one row a configuration. `width` rows
+where `inputs` and `outputs` are arrays of pointers to row-major float64 arrays, one row per configuration. `width` rows
 are computed at once, one per SIMD lane; `rows` must be a multiple of it. The result is 0, or 1 if some input was not
-finite.
+finite. `emit_nodes` writes operations as instructions: one node, one register.
 
-Operations as LLVM instructions: one node, one register.
-
-Large programs as several functions.
-
-The time that LLVM takes for a block of straight-line code grows faster than its length. Beyond `WHOLE` nodes a program
-is cut into parts of about `PART`, each a function; values that are needed in a later part are handed on in memory,
-where most of them would have to be kept anyway. The cuts depend on the program alone, so that all widths give the same
-numbers.
+Large programs become several functions (`emit_program`). The time that LLVM takes for a block of straight-line code
+grows faster than its length. Beyond `WHOLE` nodes a program is cut into parts of about `PART`, each a function; values
+that are needed in a later part are handed on in memory, where most of them would have to be kept anyway. The cuts
+depend on the program alone, so that all widths give the same numbers.
 """
 
 from __future__ import annotations
@@ -84,7 +80,7 @@ class _Angles:
         self.done: dict[int, tuple[str, str]] = {}
 
     def sincos(self, angle: int, position: int) -> tuple[str, str]:
-        """Registers of sine and cosine of a node, wanted at a position."""
+        """Return registers of sine and cosine of a node that are needed at a position."""
         if angle not in self.done:
             ready = [k for k in self.pending if k < position]
             self.pending = [k for k in self.pending if k >= position]
@@ -143,7 +139,7 @@ def emit_program(w: LaneWriter, program: TracedProgram, columns: Columns, trig_w
 
 
 def outline(w: LaneWriter, own: LaneWriter, name: str, target: str) -> None:
-    """Make what `own` has written a function that reads values from %known and writes to %target, and call it.
+    """Turn what `own` has written into a function that reads values from %known and writes to %target, and call it.
 
     Both may point to the same memory: no place is read and written in one part.
     """
@@ -182,7 +178,7 @@ class _Places:
 
 
 class Handed(dict[int, str]):
-    """Registers by node: what is not there is loaded from `source`, what outlives its part is stored to `target`."""
+    """Registers by node: a missing one is loaded from `source`, one that outlives its part is stored to `target`."""
 
     def __init__(self, w: LaneWriter, program: TracedProgram, places: _Places, source: str, target: str) -> None:
         super().__init__()
@@ -190,7 +186,7 @@ class Handed(dict[int, str]):
         self.source, self.target = source, target
 
     def inside(self, w: LaneWriter) -> Handed:
-        """The same values in a function of their own (see `outline`)."""
+        """Return the same values for use in a function of their own (see `outline`)."""
         return Handed(w, self.program, self.places, "%known", "%target")
 
     def __missing__(self, k: int) -> str:
@@ -244,7 +240,7 @@ def _butterfly(w: LaneWriter, rows: list[str]) -> list[str]:
 
 
 def load_columns(w: LaneWriter, signal: ProgramSignal, base: str, needed: set[int]) -> list[str | None]:
-    """Load the needed columns of `width` rows at `base`, one vector a column."""
+    """Load the needed columns of `width` rows at `base`, one vector per column."""
     n = signal.size
     columns: list[str | None] = [None] * n
     for start, count in chunks(n, w.width):
@@ -265,7 +261,7 @@ def load_columns(w: LaneWriter, signal: ProgramSignal, base: str, needed: set[in
 def store_columns(
     w: LaneWriter, size: int, base: str, values: Mapping[int, str], pieces: list[tuple[int, int]]
 ) -> None:
-    """Store pieces of the columns of `width` rows at `base`, one vector a column."""
+    """Store pieces of the columns of `width` rows at `base`, one vector per column."""
     for start, count in pieces:
         if w.width == 1:
             w.line(f"store double {values[start]}, ptr {w.offset(base, start)}, align 8")

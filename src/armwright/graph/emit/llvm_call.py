@@ -231,5 +231,5 @@ attributes #0 = {{ nounwind }}
 
 
 def trampoline_ir(table: int, slow: int) -> str:
-    """Entry code for instances that hold the table's address and the slow callable at these bytes."""
+    """Return the entry code for instances that hold the table's address and the slow callable at these bytes."""
     return _TEXT.replace("i64 TABLE", f"i64 {table}").replace("i64 SLOW", f"i64 {slow}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inner loops of the network as LLVM IR: synchronous sweeps in SIMD lanes, event-driven relaxation, descent.
+"""The inner loops of the Hopfield network as LLVM IR: synchronous sweeps in SIMD lanes, relaxation, descent.
 
 Arrays are padded by the neighbourhood's reach and flat, so that a neighbour is a constant distance away.
 """

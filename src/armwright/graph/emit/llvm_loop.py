@@ -9,9 +9,8 @@ simulations run side by side without any transposition. The function is
 Per tick: a row of `shared` (one number for all lanes) and of `lanes` (a number per lane) is copied into the memory,
 the stages "before" run once, a row is recorded if (tick + phase) mod every = 0, the stages "inside" run `substeps`
 times (or, if the plan has an `until` slot, while it is positive in some lane), the stages "after" once. It returns
-the ticks completed; status[0] tells why
-it stopped (0 end, 1 not finite, 2 event, 3 `until` still positive after all substeps, 4 alarm: that tick is complete)
-and status[1] the substep.
+the ticks completed; status[0] tells why it stopped (0 end, 1 not finite, 2 event, 3 `until` still positive after all
+substeps, 4 alarm: that tick is complete) and status[1] the substep.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def _stage(plan: LoopPlan, stage: Stage, name: str, width: int, fma: bool, decla
 
 
 def _copy_row(w: LaneWriter, source: str, slots: Sequence[int], *, shared: bool) -> None:
-    """Copy a table row into memory slots: scalars spread over the lanes, or one vector a slot."""
+    """Copy a table row into memory slots: scalars spread over the lanes, or one vector per slot."""
     for k, slot in enumerate(slots):
         if shared and w.width > 1:
             scalar = w.emit(f"load double, ptr {w.offset(source, k)}, align 8")
@@ -65,7 +64,7 @@ def _copy_row(w: LaneWriter, source: str, slots: Sequence[int], *, shared: bool)
 
 
 def _rises(w: LaneWriter, slots: Sequence[int], befores: Sequence[str]) -> str:
-    """Whether a slot that was negative is so no more, in any lane."""
+    """Emit whether a slot that was negative no longer is, in any lane."""
     crossed = "false"
     for slot, before in zip(slots, befores, strict=True):
         after = w.emit(f"load {w.type}, ptr {w.offset('%memory', slot * w.width)}, align 8")

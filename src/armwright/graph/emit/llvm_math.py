@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing LLVM instructions: registers, literals, lanes, and our own vector sine and cosine.
+"""A writer of LLVM instructions: registers, literals, lanes, and our own vector sine and cosine.
 
 The llvmlite wheel carries no vector mathematics library, hence `sincos`: three-part Cody–Waite reduction by π/2 and the
 fdlibm polynomials on [−π/4, π/4]. That is good to 2 ulp for |x| below a bound (`FAR_FUSED`, `FAR_SHORT`). Beyond it,
 where a reduction needs hundreds of bits of π, `sincos_all` asks the C library, lane by lane and off the usual path: the
-same numbers, whichever lanes stand beside one another.
+same numbers, whichever lanes stand next to one another.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROUND = 6755399441055744.0  # 1.5·2⁵²: adding it rounds to an integer kept i
 PI_HALF_FUSED = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 PI_HALF_SHORT = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)  # 33-bit parts
 FAR_FUSED = 2.0**43  # k·π/2 is exact to 2⁻¹⁰⁶·k, and k (as an integer in a double) is off by less than 2⁻¹⁰
-FAR_SHORT = 2.0**20  # k must fit into 20 bits beside the 33 of a part
+FAR_SHORT = 2.0**20  # k must fit into 20 bits next to the 33 of a part
 SINE = (
     -1.66666666666666324348e-01,
     8.33333333332248946124e-03,
@@ -96,12 +96,12 @@ class LaneWriter:
         return register
 
     def label(self) -> str:
-        """A name for a block."""
+        """Return a new name for a block."""
         self._counter[0] += 1
         return f"b{self._counter[0]}"
 
     def start(self) -> list[str]:
-        """Instructions for the start of the function, once all else is written: the memory that it works in."""
+        """Return instructions for the start of the function, once all else is written: the memory that it works in."""
         return [f"  %{name} = alloca [{size} x double], align 64" for name, size in self.memory.items()]
 
     def literal(self, value: float | bool | int) -> str:
@@ -114,7 +114,7 @@ class LaneWriter:
         return bits if self.width == 1 else f"splat (double {bits})"
 
     def offset(self, base: str, elements: int) -> str:
-        """Address of the double `elements` after `base`."""
+        """Return the address of the double `elements` after `base`."""
         return base if elements == 0 else self.emit(f"getelementptr double, ptr {base}, i64 {elements}")
 
     def shuffle(self, a: str, b: str, lanes: list[int]) -> str:
@@ -144,13 +144,13 @@ class LaneWriter:
         return pieces[0]
 
     def any_lane(self, truth: str) -> str:
-        """Whether a truth value holds in some lane."""
+        """Return whether a truth value holds in some lane."""
         if self.width == 1:
             return truth
         return self.emit(f"icmp ne i{self.width} {self.emit(f'bitcast {self.truth_type} {truth} to i{self.width}')}, 0")
 
     def part(self, vector: str, piece: int, count: int) -> str:
-        """Lanes piece·count … of a vector."""
+        """Return the lanes piece·count … of a vector."""
         if count == self.width:
             return vector
         if count == 1:
@@ -167,7 +167,7 @@ class LaneWriter:
         return self.emit(f"call {T} @llvm.{name}.{self._suffix()}({', '.join(f'{T} {v}' for v in x)})")
 
     def fused(self, a: str, b: str, c: str) -> str:
-        """a·b + c, in one rounding where the machine has it."""
+        """Return a·b + c, in one rounding where the machine can."""
         if self.fma:
             return self.intrinsic("fma", a, b, c)
         return self.emit(f"fadd {self.type} {self.emit(f'fmul {self.type} {a}, {b}')}, {c}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Standard normals from counters as one LLVM function: Threefry, then Box and Muller, in SIMD lanes.
+"""Standard normals from counters as one LLVM function: Threefry, then Box–Muller, in SIMD lanes.
 
 The function is
 
@@ -184,7 +184,7 @@ def noise_ir(name: str, *, side: int, width: int, fma: bool, register: int) -> s
     """Return a module with the function above.
 
     Args:
-        name: of the function.
+        name: name of the function.
         side: simulations side by side.
         width: lanes worked on at once, a multiple of `side`; more than the machine's own keeps its units busy.
         fma: whether the machine fuses a·b + c.

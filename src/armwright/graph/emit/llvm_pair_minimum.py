@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The smallest of a function over many pairs, as LLVM IR: loops around programs that were traced.
+"""The smallest value of a function over many pairs, as LLVM IR: loops around programs that were traced.
 
-    <lanes> core(ptr q, ptr items, ptr counts, double most)                    q: n vectors, a lane a configuration
+    <lanes> core(ptr q, ptr items, ptr counts, double most)                    q: n vectors, a lane per configuration
     i64 rows(ptr q, ptr out, i64 rows, ptr items, ptr counts, double most)     not 0 if some q was not finite
     i64 ways(ptr a, ptr b, ptr out, i64 rows, ptr items, ptr counts, ptr levers, double finest, i64 whole)
 
 `core`: the *tables* program gives arrays of records. Every group goes through its items and, for each, through the
 records of its table; the least value so far is kept. Where a group has a bound (a value that is never above the true
-one), pairs whose bound is no less than what was found, in all lanes, are passed by.
+one), pairs whose bound is no less than what was found, in all lanes, are skipped.
 
 `rows`: lanes are rows; the last ones overlap those before, so `rows` must be at least the width.
 
-`ways`: `least.proved_ways` says what it computes. Lanes are neighbouring pieces of one motion.
+`ways`: `pair_minimum.proved_way` says what it computes. Lanes are neighbouring pieces of one motion.
 
 q, a, b and out are addresses of words that hold the address of the data (as arrays do).
 """
@@ -25,7 +25,7 @@ from armwright.graph.emit.llvm import emit_program, load_columns, store_columns
 from armwright.graph.emit.llvm_math import LaneWriter
 from armwright.graph.traced_program import TracedProgram
 
-LEEWAY = 1.001  # of the value that is asked for: what lies above it need not be exact
+LEEWAY = 1.001  # times the value that is asked for: what lies above it need not be exact
 
 
 class Group(NamedTuple):
@@ -230,12 +230,12 @@ def _doubles(one: LaneWriter, *values: float) -> str:
 
 
 def _at(w: LaneWriter, base: str, place: int) -> str:
-    """Address of a vector of all lanes in a table."""
+    """Return the address of a vector of all lanes in a table."""
     return base if place == 0 else w.emit(f"getelementptr {w.type}, ptr {base}, i64 {place}")
 
 
 def _splat(w: LaneWriter, scalar: str) -> str:
-    """The same number in all lanes."""
+    """Return a vector with the same number in all lanes."""
     if w.width == 1:
         return scalar
     one = w.emit(f"insertelement {w.type} poison, double {scalar}, i32 0")
@@ -243,7 +243,7 @@ def _splat(w: LaneWriter, scalar: str) -> str:
 
 
 def _bits(w: LaneWriter, truth: str) -> str:
-    """In which lanes something holds, as bits of an i64."""
+    """Return the lanes in which something holds, as bits of an i64."""
     if w.width == 1:
         return w.emit(f"zext i1 {truth} to i64")
     return w.emit(f"zext i{w.width} {w.emit(f'bitcast {w.truth_type} {truth} to i{w.width}')} to i64")

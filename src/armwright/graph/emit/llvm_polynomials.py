@@ -6,7 +6,7 @@ Its reference in NumPy is `armwright.motion.trajectory.Trajectory.evaluate`, whi
 
 from __future__ import annotations
 
-# pieces are found by stepping on from the last one: times mostly come in order
+# pieces are found by stepping forward from the last one: times mostly come in order
 _FRAME = """
 define void @{name}(ptr %t, ptr %breaks, ptr %c, ptr %out, i64 %rows, i64 %last, i64 %stride) {{
 entry:
@@ -69,7 +69,7 @@ exit:
 
 
 def table_ir(name: str, size: int, n: int, *, fma: bool) -> str:
-    """LLVM IR that fills rows [q, qd, qdd] of n joints from pieces of `size` coefficients (Horner with derivatives).
+    """Return LLVM IR that fills rows [q, qd, qdd] of n joints from pieces of `size` coefficients (Horner's rule).
 
     b ← b x + c_k, d ← d x + b, e ← e x + d from the highest power down leave q = b, qd = d and qdd = 2 e.
     """

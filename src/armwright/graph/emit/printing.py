@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Printing nodes as infix text. A target is a table: one rule per operation, and how constants look.
+"""Printing of programs as infix text: which nodes get a name, what they are called, and how each is written.
 
-How often nodes are used, how long they live, and which of them deserve a name of their own.
-
-Identifiers for the inputs, outputs and intermediate values of a printed program.
+A target is a table for `Printer`: one rule per operation, and how constants look. `named_nodes` finds the nodes that
+deserve a name of their own, by how often they are used and how long they live; `Namer`, `signature` and `local_name`
+choose identifiers for inputs, outputs and intermediate values.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DEEPEST = 100  # nesting of one expression; printers recurse
 
 
 def is_boolean(node: Node) -> bool:
-    """Whether a node is a truth value."""
+    """Return whether a node is a truth value."""
     return node.op in BOOLEAN or isinstance(node.value, bool)
 
 
@@ -310,7 +310,7 @@ class Printer:
 
 
 def wrap(text: str, *, indent: str, width: int = 110, joint: str = "") -> str:
-    """Break a statement at spaces; `joint` is what the language wants at the end of a broken line."""
+    """Break a statement at spaces; `joint` is what the language needs at the end of a broken line."""
     lines = textwrap.wrap(
         text,
         width - len(joint),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python functions on arrays with leading batch axes; NumPy, JAX and SymPy sources differ only in a few words.
 
-NumPy source: a readable function on arrays with leading batch axes, which needs NumPy only.
+`emit` writes the NumPy source: a readable function that needs NumPy only. A `Dialect` describes the other modules.
 """
 
 from __future__ import annotations

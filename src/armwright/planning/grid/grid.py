@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A grid of cells placed anywhere in the workspace: cell ↔ point, nothing of what is in the cells."""
+"""A grid of cells placed anywhere in the workspace: cell ↔ point, without what is in the cells."""
 
 from __future__ import annotations
 

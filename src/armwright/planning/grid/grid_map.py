@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`GridMap`: what the arm knows about cells. Felt, swept free, or unknown; counted, so that belief can change."""
+"""`GridMap`: what the arm knows about cells: felt, swept free, or unknown; counted, so that belief can change."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class GridMap:
         felt: (shape) how often a contact was put into each cell.
         swept: (shape) how often the tool passed through each cell without contact.
         ring: count the outermost cells as blocked, as the planner of 000 does.
-        radius: of the tool [m]; `blocked` inflates by it.
+        radius: radius of the tool [m]; `blocked` inflates by it.
         rule: which cells count as blocked, "felt" or "belief", see `blocked`; planners go by it.
     """
 
@@ -140,7 +140,10 @@ def grid_map(
     ring: bool = False,
     radius: float = 0.0,
 ) -> GridMap:
-    """Return an empty map: all unknown. Arguments as in `Grid` and `GridMap`."""
+    """Return an empty map: all unknown. Arguments as in `Grid` and `GridMap`.
+
+    >>> where = grid_map((20, 20), origin=[0.1, -0.3, 0.2], cell_size=0.026).with_felt((3, 4))
+    """
     grid = Grid(shape, origin, axes, cell_size, first)  # type: ignore[arg-type]
     return GridMap(grid, ring=ring, radius=radius)
 
@@ -163,6 +166,9 @@ def inflate(blocked: ArrayLike, radius: float, cell_size: ArrayLike = 1.0, *, bo
         boxes: False: a cell is blocked if its **centre** is within `radius` of a blocked centre. True: if any point of
             it is within (less than) `radius` of any point of a blocked cell; then a tool centre anywhere in a free cell
             keeps the tool off every blocked cell.
+
+    >>> int(inflate(np.eye(3, dtype=bool), 1.0).sum())  # radius of one cell
+    7
     """
     from scipy import ndimage
 

@@ -12,7 +12,8 @@ and σ ~ β^d leaves the range of doubles on long paths. Two remedies, both here
 * ``dynamics="sum"``: Glasius' own sum with β from the true eigenvalue bound and a convergence test, in logarithms where
   σ would underflow. Its path is compared with the shortest, and the excess reported.
 
-When the network settles: eigenvalues of its links, the bounds on β, and its Lyapunov function (000 §3.9, §4.6).
+`stability` says when the network settles: eigenvalues of its links and the bounds on β; `lyapunov` is its Lyapunov
+function (000 §3.9, §4.6).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ DENSE = 600  # cells up to which a general neighbourhood's eigenvalues come from
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """Eigenvalues of the link matrix T and what they ask of β.
+    """Eigenvalues of the link matrix T and the bounds that they put on β.
 
     Attributes:
         lambda_min, lambda_max: extreme eigenvalues of T on the empty grid. Obstacles and the goal only remove rows and
@@ -70,7 +71,7 @@ class Stability:
         return min(self.beta_convergence, self.beta_unique)
 
     def holds(self, beta: float) -> bool:
-        """Whether the network with slope β converges to its only fixed point."""
+        """Return whether the network with slope β converges to its only fixed point."""
         return 0.0 < beta < self.beta_bound
 
 
@@ -84,11 +85,13 @@ def stability(
     them (as its equation has it): 3.0 is about |λ_min| of the latter, while uniqueness needs λ_max.
 
     Args:
-        shape: of the grid.
+        shape: shape of the grid.
         hood: the links.
         self_link: also link every cell with itself (adds 1 to every eigenvalue).
 
     Closed form for straight and full neighbourhoods (a path graph of n cells has 2cos(kπ/(n+1))), else numeric.
+
+    >>> stability((20, 20)).beta_bound  # 1/3.955
     """
     sizes = grid_shape(shape)
     links = neighbourhood(hood, len(sizes))
@@ -110,7 +113,11 @@ def stability(
 
 @names_culprit
 def link_matrix(shape: tuple[int, ...], hood: Neighbourhood | str | ArrayLike = "von_neumann") -> Any:
-    """Return T as a sparse matrix (N, N): 1 where cells are linked."""
+    """Return T as a sparse matrix (N, N): 1 where cells are linked.
+
+    >>> int(link_matrix((3, 3)).sum())
+    24
+    """
     from scipy import sparse
 
     sizes = grid_shape(shape)
@@ -159,7 +166,7 @@ def lyapunov(
     return float(-0.5 * flat @ (T @ flat) - (I * s).sum() + (s * s).sum() / (2.0 * beta))
 
 
-BETA_FRACTION = 0.1  # of the eigenvalue bound: small slopes weigh long detours less
+BETA_FRACTION = 0.1  # share of the eigenvalue bound: small slopes weigh long detours less
 DRIVE = 1e300  # input that clamps goal and obstacles whatever β is
 MOST_SWEEPS = 1_000_000
 LINEAR_ABOVE = -650.0  # log σ; below, exp is too near the end of the doubles

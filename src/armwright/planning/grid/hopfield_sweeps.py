@@ -108,7 +108,7 @@ def _function(kind: str, K: int = 0) -> Callable[..., int]:
 
 
 def relax(blocked: Mask, hood: Neighbourhood, goal: tuple[int, ...]) -> tuple[Array, int, Padded]:
-    """Let the max-network come to rest: cost to go d (padded, flat; inf if unreachable, −inf if blocked).
+    """Run the max-network until it rests: cost to go d (padded, flat; inf if unreachable, −inf if blocked).
 
     d_i = min over allowed steps k of (d_{i+k} + c_k), d_goal = 0. A cell is updated when a neighbour has changed, in
     the order of the changes, until none is left: the fixed point itself, not an approximation to it. Returns d, the
@@ -140,7 +140,7 @@ def relax(blocked: Mask, hood: Neighbourhood, goal: tuple[int, ...]) -> tuple[Ar
 
 
 def _relax_numpy(d: Array, p: Padded, start: int) -> int:
-    """The same fixed point, changed cells of one round together."""
+    """Find the same fixed point with NumPy, changed cells of one round together."""
     front, updates = np.array([start]), 0
     while front.size:
         updates += front.size

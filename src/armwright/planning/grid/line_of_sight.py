@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cells a straight segment touches, exactly; what can be seen from where; corners that can be cut.
+"""Lines of sight on a grid, exact: the cells that a segment touches, what sees what, corners that can be cut.
 
 A segment between floats is a segment between dyadic rationals, so all comparisons are made in whole numbers: a cell
 counts as touched if the segment meets its **closed** box, a single corner point included. A segment whose cells are all
@@ -32,6 +32,9 @@ def segment_cells(a: Sequence[float], b: Sequence[float]) -> Iterator[Cell]:
     Args:
         a: first end in cell coordinates, whole or real: cell c is the box c ± ½.
         b: other end.
+
+    >>> sorted(set(segment_cells((0, 0), (2, 0))))
+    [(0, 0), (1, 0), (2, 0)]
     """
     ends = [[_ratio(x) for x in end] for end in (a, b)]
     if len(ends[0]) != len(ends[1]):
@@ -75,7 +78,11 @@ def _ratio(x: float) -> tuple[int, int]:
 
 
 def sees(blocked: Mask, a: Sequence[float], b: Sequence[float]) -> bool:
-    """Return whether the segment a–b (array coordinates) touches free cells of the grid only; outside is not free."""
+    """Return whether the segment a–b (array coordinates) touches free cells of the grid only; outside is not free.
+
+    >>> sees(np.zeros((5, 5), bool), (0, 0), (4, 2))
+    True
+    """
     shape = blocked.shape
     for cell in segment_cells(a, b):
         for c, s in zip(cell, shape, strict=True):
@@ -99,6 +106,9 @@ def cut_corners(blocked: ArrayLike, path: Sequence[Sequence[float]]) -> list[int
 
     Returns:
         Indices of the kept points, first and last included: the shorter result of working forwards and backwards.
+
+    >>> cut_corners(np.zeros((5, 5), bool), [(0, 0), (0, 1), (1, 1), (1, 2)])
+    [0, 3]
     """
     mask = np.asarray(blocked, dtype=bool)
     points = [tuple(x for x in p) for p in path]

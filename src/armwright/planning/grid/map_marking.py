@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a bump to the map: which cell to mark, and where to step back to."""
+"""Contacts marked in the map: which cell a contact blocks, and which cell to step back to."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ def mark(where: GridMap, point: ArrayLike) -> Marked:
 
     Policies differ in the point: the **desired** tool position lies inside the object because detection lags; the
     estimated contact point (`contact_point`) marks the surface. A point outside the grid marks nothing, and says so.
+
+    >>> where = mark(where, [0.3, 0.1, 0.2]).map
     """
     cell: Cell = tuple(int(c) for c in where.grid.cell(frozen_numbers(point, (3,), "point")))
     if not where.grid.inside(cell):
@@ -52,6 +54,9 @@ def contact_point(tool: ArrayLike, force: ArrayLike, radius: float = 0.0) -> Arr
         tool: actual tool position (3,) [m].
         force: estimated contact force on the arm (3,) [N], not zero.
         radius: [m].
+
+    >>> contact_point([0.5, 0.0, 0.3], force=[-10.0, 0.0, 0.0], radius=0.02)
+    array([0.52, 0.  , 0.3 ])
     """
     p, f = frozen_numbers(tool, (3,), "tool"), frozen_numbers(force, (3,), "force")
     size = float(np.linalg.norm(f))
@@ -69,7 +74,9 @@ def back_off(where: GridMap, cell: ArrayLike, velocity: ArrayLike) -> Cell | Non
     Args:
         where: the map, the contact already marked.
         cell: where the arm is.
-        velocity: of the tool (3,), base frame.
+        velocity: velocity of the tool (3,), base frame.
+
+    >>> cell = back_off(where, (3, 4), velocity=[0.1, 0.0, 0.0])
     """
     v = np.asarray(where.grid.axes) @ frozen_numbers(velocity, (3,), "velocity")
     k = int(np.argmax(np.abs(v)))
@@ -80,7 +87,10 @@ def back_off(where: GridMap, cell: ArrayLike, velocity: ArrayLike) -> Cell | Non
 
 @names_culprit
 def nearest_free(where: GridMap, cell: ArrayLike) -> Cell | None:
-    """Return the free cell nearest to `cell` (which may be outside), searched ring by ring; None if there is none."""
+    """Return the free cell nearest to `cell` (which may be outside), searched ring by ring; None if there is none.
+
+    >>> nearest_free(where, (3, 4))
+    """
     first, shape = where.grid.first, np.array(where.shape)
     blocked = where.blocked()
     start: Cell = tuple(int(c) for c in np.clip(np.asarray(cell, dtype=np.int64) - first, 0, shape - 1))

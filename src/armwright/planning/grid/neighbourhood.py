@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cells are neighbours, and what a step between them costs: any dimension, any set of offsets."""
+"""Neighbourhoods of cells: which cells are neighbours, and what a step costs; any dimension, any set of offsets."""
 
 from __future__ import annotations
 
@@ -77,14 +77,22 @@ class Neighbourhood:
 
 @lru_cache(maxsize=16)
 def von_neumann(dim: int) -> Neighbourhood:
-    """Return the 2·dim nearest neighbours in the order of 000: (−1,0), (+1,0), (0,−1), (0,+1)."""
+    """Return the 2·dim nearest neighbours in the order of 000: (−1,0), (+1,0), (0,−1), (0,+1).
+
+    >>> len(von_neumann(2).offsets)
+    4
+    """
     axes = np.eye(_dimension(dim), dtype=np.int64)
     return Neighbourhood("von_neumann", np.stack([-axes, axes], axis=1).reshape(-1, dim), np.ones(2 * dim), True)
 
 
 @lru_cache(maxsize=16)
 def moore(dim: int, *, costs: str = "euclidean", squeeze: bool = False) -> Neighbourhood:
-    """Return all 3^dim − 1 touching cells; `costs` "euclidean" (√2, √3 for diagonals) or "steps" (1 each)."""
+    """Return all 3^dim − 1 touching cells; `costs` "euclidean" (√2, √3 for diagonals) or "steps" (1 each).
+
+    >>> len(moore(3).offsets)
+    26
+    """
     if costs not in ("euclidean", "steps"):
         raise InputError(f"costs must be 'euclidean' or 'steps', got {costs!r}")
     if _dimension(dim) > 3:

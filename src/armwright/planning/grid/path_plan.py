@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every grid planner takes and returns: a problem checked once, and a `PathPlan` that says how it went."""
+"""The interface of grid planners: a problem checked once, and a `PathPlan` that says how it went."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PathPlan:
         planner: its name.
         message: one sentence for a person.
         shortest: cost of a shortest path where the planner knows it, else NaN.
-        sweeps: of a network until it was at rest; 0 for others.
+        sweeps: sweeps of a network until it was at rest; 0 for others.
         field: potential per cell (natural logarithm of the activity for networks, cost to go for searches), NaN where
             blocked; None if the planner has none.
     """

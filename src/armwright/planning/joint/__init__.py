@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planning with the whole arm in joint space: clearance, sampling planners."""
+"""Planning with the whole arm in joint space: clearance and sampling planners."""

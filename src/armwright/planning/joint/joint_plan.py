@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sampling planners take and return: a checked problem in configuration space and a `JointPlan`."""
+"""The interface of sampling planners: a checked problem in configuration space, and a `JointPlan` as the answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Colliding = Callable[[Any], Any]
 TOGETHER = 15  # shortcuts that are tried at once
-SAVED = 1e-9  # of the whole length, that a shortcut must save
+SAVED = 1e-9  # share of the whole length that a shortcut must save
 JointStatus = Literal["found", "gave up", "start blocked", "goal blocked"]
 
 

@@ -26,7 +26,7 @@ class OMPLConnect:
         resolution: largest joint change between two tests along a motion [rad].
         seconds: time before it gives up.
         shortcuts: attempts to shorten the path afterwards (as in `RRTConnect`).
-        seed: of the random numbers.
+        seed: seed of the random numbers.
     """
 
     space: ClassVar[str] = "joint"

@@ -87,18 +87,20 @@ def rrt_connect(
     """Plan a collision-free joint path.
 
     Args:
-        colliding: maps configurations (B, n) to bool (B,); `cspace.WholeArm` is one.
+        colliding: maps configurations (B, n) to bool (B,); `WholeArm` is one.
         start: (n,), inside the bounds.
         goal: (n,), inside the bounds.
         lower: bounds of the search (n,), finite.
         upper: (n,).
         step: longest edge of the trees, Euclidean [rad].
         resolution: largest joint change between two tests along a motion [rad].
-        seed: of the random numbers; same seed, same path.
+        seed: seed of the random numbers; same seed, same path.
         iterations: samples before it gives up.
         shortcuts: attempts to shorten the path afterwards.
         proof: test of straight motions in place of sampling, e.g. `WholeArm.free_until`, which proves them free between
             all configurations.
+
+    >>> plan = rrt_connect(arm, q, q + 0.5, lower=np.full(6, -3.0), upper=np.full(6, 3.0), proof=arm.free_until)
     """
     if not (np.isfinite(step) and step > 0.0) or iterations < 1 or shortcuts < 0:
         given = f"{step!r}, {iterations!r}, {shortcuts!r}"
@@ -144,7 +146,7 @@ def connected(
     iterations: int = 300,
     proof: Proof | None = None,
 ) -> Array:
-    """Return configurations (m, n) that are joined to `start` by free motions: how far one gets from there.
+    """Return configurations (m, n) that free motions join to `start`: how far the arm gets from there.
 
     Arguments as in `rrt_connect`. A region that looks closed may have an exit that was not found.
     """

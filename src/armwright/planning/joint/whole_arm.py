@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An arm among what it has felt: spheres at felt places, and configurations that are known to touch something.
+"""The whole arm among obstacles, seen from configuration space: where it is free, how far from touching, and proofs.
 
-What keeps an arm from what: the records of its links at one configuration, and their gaps to obstacles.
-
-Traced and compiled together (`armwright.graph.pair_minimum`): one configuration against all obstacles is one call.
-
-Workspace obstacles seen from configuration space: where the whole arm is free, how far from touching, and proofs.
+`records` describes the links at one configuration, the ``…_gap`` functions their distances to obstacles; traced and
+compiled together (`armwright.graph.pair_minimum`), one configuration against all obstacles is one call. `WholeArm`
+answers with these for known obstacles. `KnownArm` plans among what the arm has felt: spheres at felt places, and
+configurations that are known to touch something.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array, Traced
 
-FAR = 1e3  # that links which half-spaces do not concern are taken to be above them [m]
+FAR = 1e3  # height [m] above half-spaces of links that half-spaces do not concern
 
 
 def records(q: Traced, arm: Any, links: LinkCapsules, own: Any, ignore: Any, levers: Any) -> Traced:
@@ -75,7 +74,7 @@ def box_gap(record: Any, item: Any) -> Any:
 
 
 def box_bound(record: Any, item: Any) -> Any:
-    """No more than `box_gap`: the gap between a link and the ball around a box."""
+    """Return a lower bound of `box_gap`: the gap between a link and the ball around a box."""
     return segment_point(record[:3], record[3:6], item[:3]) - item[16] - record[6] - item[15]
 
 
@@ -147,7 +146,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 FINEST = 1e-4  # [m] of motion within which freedom is proved or given up
-TOUCH = 1e-3  # [m] beyond which a collision test does not look
+TOUCH = 1e-3  # [m] gaps beyond this are not measured by a collision test
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +187,7 @@ class WholeArm(Rebuilt):
 
     @cached_property
     def gaps(self) -> Least:
-        """The smallest gap as one compiled function: ``gaps(q, most)`` stops looking where all gaps exceed `most`."""
+        """The smallest gap as one compiled function: ``gaps(q, most)`` stops where all gaps exceed `most`."""
         return self._gaps((0.0,) * self.robot.n, np.zeros((0, self.robot.n + 1)))
 
     def _gaps(self, levers: tuple[float, ...], configurations: Array) -> Least:
@@ -210,7 +209,7 @@ class WholeArm(Rebuilt):
 
     @cached_property
     def levers(self) -> Array:
-        """Bound (n,) on the way of any point of the arm per unit of each joint: none moves more than levers·|Δq|."""
+        """Bound (n,) on the motion of any point of the arm per unit of each joint: none moves more than levers·|Δq|."""
         return _levers(self.robot, self._links)
 
     def free_until(self, q0: ArrayLike, q1: ArrayLike, *, finest: float = FINEST, whole: bool = False) -> Array:
@@ -242,7 +241,7 @@ class WholeArm(Rebuilt):
 
 
 def _levers(robot: Robot, links: LinkCapsules) -> Array:
-    """Longest possible arm from each joint to the farthest point of a capsule; 1 for sliding joints."""
+    """Return the longest possible lever from each joint to the farthest point of a capsule; 1 for sliding joints."""
     out = np.zeros(robot.n)
     prismatic_reach = np.zeros(len(robot.bodies))
     for i, link in enumerate(robot.bodies):
@@ -287,6 +286,8 @@ def configuration_map(
 
     Returns:
         Mask of `shape`, and the joint values along each axis.
+
+    >>> blocked, axes = configuration_map(arm, q, joints=(0, 1), lower=(-1, -2), upper=(1, 0), shape=(20, 20))
     """
     sizes = grid_shape(shape)
     if len(sizes) != len(joints) or len(set(joints)) != len(joints) or not all(0 <= j < test.robot.n for j in joints):
@@ -326,13 +327,13 @@ class KnownArm(WholeArm):
 
     @cached_property
     def gaps(self) -> Least:
-        """As of any arm, and how far q is from the configurations."""
+        """The smallest gap as in `WholeArm`, and how far q is from the configurations."""
         configurations = self.configurations.reshape(-1, self.robot.n)
         rows = np.hstack([configurations * self.levers, np.asarray(self.reach).reshape(-1, 1)])
         return self._gaps(tuple(self.levers.tolist()), rows)
 
     def wider(self, by: float) -> KnownArm:
-        """Return the same with everything kept away from by so much more [m]."""
+        """Return the same with every distance to keep larger by `by` [m]."""
         return replace(self, margin=self.margin + by, reach=np.asarray(self.reach) + by)
 
     def away(self, q: ArrayLike) -> Array:

@@ -30,7 +30,7 @@ from armwright.recording.recording import Recording
 
 SUFFIXES = {".mcap": "mcap_write", ".parquet": "parquet_format", ".csv": "csv_format", ".npz": "npz_format"}
 MAX_BYTES = 8 * 2**30
-# a file may unpack to this many bytes, or so many times its own size; we write without packing
+# a file may unpack to this many bytes, or this many times its own size; we write without packing
 UNPACKED, TIMES = 64 * 2**20, 16
 
 
@@ -54,6 +54,8 @@ def save(recording: Recording, path: str | Path) -> Path:
 
     Raises:
         ArmwrightError: the file could not be written; nothing is left behind and an older file stays as it was.
+
+    >>> save(run, "run.parquet")
     """
     file = Path(path)
     write: Callable[[Recording, Path], None] = module_for(file).write
@@ -61,7 +63,7 @@ def save(recording: Recording, path: str | Path) -> Path:
 
 
 def written(file: Path, write: Callable[[Path], None]) -> Path:
-    """Let `write` make the file beside its place, and move it there (with what it wrote beside it) when it is whole."""
+    """Let `write` make the file in a draft folder; move it, with files next to it, to its place when it is whole."""
     try:
         with draft_folder(file) as folder:
             write(folder / file.name)
@@ -89,6 +91,8 @@ def load(path: str | Path, *, recover: bool = False, max_bytes: int | None = Non
 
     Raises:
         InputError: naming the file, the place in it and the reason.
+
+    >>> load("run.npz").duration
     """
     file = Path(path)
     module = module_for(file)

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """CSV: one line of column names, then the samples, every number in its shortest exact form; nothing else.
 
-So pandas, spreadsheets, MATLAB and PlotJuggler open it as it is. What else there is to say stands beside it in
+So pandas, spreadsheets, MATLAB and PlotJuggler open it as it is. Everything else stands next to it in
 ``<name>.csv.meta``, two lines of JSON: what was known at the start, and how the run ended with the checksum of the CSV
-file. Files of a run that was cut short lack the second line; their numbers have no checksum.
-
-Lines of numbers as a table, and the table as the columns of a recording.
-
-CSV as it was written before the description had a file of its own: it stands in lines that begin with ``#``.
+file. Files of a run that was cut short lack the second line; their numbers have no checksum. `table_of` and `blocks_of`
+turn lines into the columns of a recording. `read_commented` reads older files, whose description stands in lines that
+begin with ``#``.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ def names_of(columns: tuple[meta.Column, ...]) -> list[str]:
 
 
 def blocks_of(table: Array, columns: tuple[meta.Column, ...]) -> tuple[Array, list[Array]]:
-    """Divide a table (T, columns) into time (T,) and one block (T, width) a signal."""
+    """Divide a table (T, columns) into time (T,) and one block (T, width) per signal."""
     ends = np.cumsum([1, *(column.width for column in columns)])
     blocks = [np.ascontiguousarray(block) for block in np.split(table, ends, axis=1)[:-1]]
     return blocks[0].ravel(), blocks[1:]
@@ -71,7 +69,7 @@ HEAD, CRC, TAIL = "# armwright ", "# crc32 ", "# end "
 
 
 def read_commented(lines: list[str], path: Path, *, recover: bool, max_bytes: int) -> Recording:
-    """Read the whole lines of such a file."""
+    """Read the whole lines of a file with its description in comments."""
     head = meta.parse(lines[1][len(HEAD) :], f"{path}, line 2")
     columns = meta.columns_from(head, f"{path}, line 2")
     names = names_of(columns)
@@ -116,7 +114,7 @@ class Sink:
         opening = f"{','.join(names_of(columns))}\n".encode()
         self._crc = zlib.crc32(opening)
         self.samples = 0
-        meta_file(path).unlink(missing_ok=True)  # first: at no time do numbers stand beside the description of others
+        meta_file(path).unlink(missing_ok=True)  # first: numbers never stand next to the description of others
         self.file = SafeFile.begin(path, sync_every, opening)
         try:
             self._meta = SafeFile.begin(meta_file(path), sync_every, f"{head}\n".encode(), fresh=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file says besides numbers: two JSON texts, one at its beginning and one at its end.
+"""The description in a recording's file: two JSON texts, one at its beginning and one at its end.
 
 The first (robot, settings, signals) is known when a run starts, the second (events, outcome) when it ends; a file of a
 run that was cut short has only the first. Each text ends with its own checksum, so that no format need provide one.
@@ -115,7 +115,7 @@ def parse(text: str | bytes, where: str) -> dict[str, Any]:
 def checksums(
     time: Array, blocks: list[Array], columns: tuple[Column, ...], before: Mapping[str, int] | None = None
 ) -> dict[str, int]:
-    """Return the CRC-32 of the numbers of every signal, going on from those of the samples `before`."""
+    """Return the CRC-32 of the numbers of every signal, continued from those of the samples `before`."""
     series = zip(("t", *(column.name for column in columns)), (time, *blocks), strict=True)
     start = before or {}
     return {name: zlib.crc32(np.ascontiguousarray(v, "<f8").data, start.get(name, 0)) for name, v in series}
@@ -187,7 +187,7 @@ def assemble(
 
 
 def _wrong(tail: Mapping[str, Any], columns: tuple[Column, ...], time: Array, blocks: list[Array]) -> str:
-    """Say in what the samples are not those that were written; "" if they are."""
+    """Return how the samples differ from those that were written; "" if they do not."""
     if tail.get("samples", len(time)) != len(time):
         return f"{tail['samples']} samples were written, {len(time)} are there"
     if "numbers" in tail and tail["numbers"] != checksums(time, blocks, columns):

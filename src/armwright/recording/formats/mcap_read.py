@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading MCAP recordings: record by record, every length checked before it is believed.
 
-The records of an MCAP file, one after another; a length is believed only where the record itself agrees with it.
-
-Every record says its length twice: in front, and by the parts within it that carry lengths of their own. One flipped
-bit makes the two differ, so that damage is told apart from a file that was cut short, whose last record is merely not
-whole.
+Every record says its length twice: in front, and by the parts within it that carry lengths of their own. `records`
+believes a length only where the two agree. One flipped bit makes them differ, so that damage is told apart from a file
+that was cut short, whose last record is merely not whole.
 """
 
 from __future__ import annotations
@@ -75,7 +73,7 @@ def records(path: Path, data: Any) -> Iterator[tuple[int, int, int]]:
 
 
 def _agrees(data: Any, start: int, kind: int, length: int, size: int) -> bool:
-    """Whether the parts within a record add up to its length, as far as they are in the file."""
+    """Return whether the parts within a record add up to its length, as far as they are in the file."""
     if kind not in _PARTS:
         return start + length <= size  # tells nothing of itself; no writer of ours that could be cut short writes it
     at, parts = _PARTS[kind]
@@ -138,7 +136,7 @@ class _McapReader:
         )
 
     def _pass(self, *wanted: int) -> bool:
-        """Take in the records of these kinds; return whether no damage was met (or else say so, unless recovering)."""
+        """Read the records of these kinds; return whether there was no damage, which is an error unless recovering."""
         try:
             for at, kind, length in records(self.path, self.data):
                 if kind in wanted:
@@ -203,7 +201,7 @@ class _McapReader:
         return rows[:, _HEAD:].tobytes() if (rows[:, :11] == expected).all() else b""
 
     def _general(self, where: str, data: bytes) -> bytes:
-        """Return the samples of a chunk that another tool has rearranged, and take in its channels."""
+        """Return the samples of a chunk that another tool has rearranged, and read its channels."""
         out, at = [], 0
         while at + 9 <= len(data):
             kind, length = struct.unpack_from("<BQ", data, at)

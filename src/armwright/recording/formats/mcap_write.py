@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MCAP: one protobuf message a sample on ``/recording``, and ``/joint_states`` at a lower rate for 3-D panels.
+"""MCAP: one protobuf message per sample on ``/recording``, and ``/joint_states`` at a lower rate for 3-D panels.
 
 Protobuf rather than JSON: a JSON number cannot be NaN, and printing millions of numbers would take a hundred times as
 long as copying their bits. Chunks are written whole, so a file that was cut short is read up to its last whole chunk.
@@ -160,7 +160,7 @@ class Sink:
         self._counts[channel] = sequence + count
 
     def _joint_columns(self) -> list[int]:
-        """Places of q, qd and tau, as far as they are there with the same labels."""
+        """Return the places of q, qd and tau, as far as they exist with the same labels."""
         found: list[int] = []
         for name in ("q", "qd", "tau"):
             place, column = self._columns.get(name, (-1, meta.Column("")))

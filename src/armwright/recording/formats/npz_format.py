@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NPZ: one array a signal, shapes kept, and the two descriptions as bytes. Written whole, read without pickle."""
+"""NPZ: one array per signal, shapes kept, and the two descriptions as bytes. Written whole, read without pickle."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Sink:
     """NPZ files have their table of contents at the end: no streaming."""
 
     def __init__(self, path: Path, *_: Any, **__: Any) -> None:
-        """Refuse."""
+        """Refuse to stream."""
         raise NotSupportedError(f"{path}: .npz cannot be written piecewise; stream to .mcap, .parquet or .csv")
 
 

@@ -5,13 +5,10 @@ A Parquet file is unreadable until its footer is written. A run therefore stream
 can be read as soon as it is on disk, into ``<name>.parquet.partial``, and closing turns that into the Parquet file. If
 the run dies, `load` reads the partial file under the Parquet file's name.
 
-Pages have checksums, the tables of contents around them have none; so the end of the file names the checksum of every
-signal's numbers.
-
-A file of whole pieces with lengths and checksums: what a run leaves that dies before its Parquet file is made.
-
-A piece is ``AWPC``, length (u64), CRC-32 of the content (u32), CRC-32 of these sixteen bytes (u32), content; all
-little-endian. The last piece of a file that was cut short is not whole; anything else that does not fit is damage.
+The partial file consists of whole pieces: ``AWPC``, length (u64), CRC-32 of the content (u32), CRC-32 of these sixteen
+bytes (u32), content; all little-endian. The last piece of a file that was cut short is not whole; anything else that
+does not fit is damage. In the Parquet file pages have checksums, the tables of contents around them have none; so the
+end of the file names the checksum of every signal's numbers.
 """
 
 from __future__ import annotations
@@ -95,7 +92,7 @@ class Sink:
         self._numbers: dict[str, int] = {}
         self.samples = 0
         path.unlink(missing_ok=True)
-        self._partial.unlink(missing_ok=True)  # whatever is there, a link perhaps, is not written to
+        self._partial.unlink(missing_ok=True)  # never write through an existing file, which may be a link
         self.file = SafeFile.begin(self._partial, sync_every, *piece(self._schema.serialize()), fresh=True)
 
     def append(self, time: Array, blocks: list[Array]) -> None:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading ROS 2 bags (MCAP): the joint states of one topic as a recording.
+"""ROS 2 bags: MCAP files whose messages are ``sensor_msgs/JointState`` in CDR, the wire format of ROS 2.
 
-ROS 2 bags: MCAP files whose messages are ``sensor_msgs/JointState`` in CDR, the wire format of ROS 2.
-
-CDR aligns every number to its own size, counted from behind the four bytes that say its byte order; a text has its
-length in front, with the zero byte at its end.
+`write_bag` writes the joint states of a recording, `read_bag` reads those of one topic as a recording. CDR aligns every
+number to its own size, counted from behind the four bytes that say its byte order; a text has its length in front, with
+the zero byte at its end.
 """
 
 from __future__ import annotations
@@ -152,6 +151,8 @@ def write_bag(recording: Recording, path: str | Path, topic: str = "/joint_state
     """Write q, qd and tau of a recording, as far as it has them, as a ROS 2 bag of one topic; return the path.
 
     ``ros2 bag play FILE.mcap`` plays it. An existing file is replaced at once, when the new one is complete.
+
+    >>> write_bag(run, "bag.mcap")  # ros2 bag play bag.mcap
     """
     file = Path(path)
     if file.suffix.lower() != ".mcap":
@@ -195,12 +196,14 @@ def read_bag(path: str | Path, topic: str | None = None, *, robot: Robot | None 
 
     Args:
         path: the file; chunks may be packed with zstd or lz4.
-        topic: of ``sensor_msgs/JointState``; "/joint_states", or the only one, by default.
+        topic: topic of ``sensor_msgs/JointState``; "/joint_states", or the only one, by default.
         robot: the arm. Its joints are picked out by name; without it the joints of the first message are.
 
     Returns:
         A `Recording`; ``settings["first_stamp_ns"]`` is the time of the first message. Messages that lack one of the
         joints (several nodes may publish on one topic) are left out, and the outcome counts them.
+
+    >>> read_bag("bag.mcap", robot=robot)["q"]
     """
     file = Path(path)
     try:

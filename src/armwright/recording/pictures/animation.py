@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording as a moving picture: GIF through Pillow, MP4 through ffmpeg where it is installed."""
+"""A recording as a film: GIF by Pillow, MP4 by ffmpeg where it is installed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def animate(
     Args:
         recording: with its robot and a signal ``q`` (T, n).
         path: .gif, or .mp4 (needs the ffmpeg program, see `ffmpeg`); an existing file is replaced.
-        fps: pictures a second; GIF viewers round to hundredths of a second, 50 at most.
+        fps: pictures per second; GIF viewers round to hundredths of a second, 50 at most.
         size: width and height in pixels (even numbers for .mp4).
         speed: seconds of the recording per second of the film.
         camera: from where to look.
@@ -155,7 +155,7 @@ def write_gif(frames: Iterator[NDArray[np.uint8]], sample: NDArray[np.uint8], pa
 
 
 def ffmpeg() -> str | None:
-    """Where the ffmpeg program is: on the PATH, else in the imageio-ffmpeg package; None if nowhere."""
+    """Return where the ffmpeg program is: on the PATH, else in the imageio-ffmpeg package; None if nowhere."""
     found = shutil.which("ffmpeg")
     if found is None and find_spec("imageio_ffmpeg") is not None:
         with contextlib.suppress(RuntimeError):  # a package without its program

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An arm as its meshes show it, in one posture.
+"""Drawings of a posed arm: capsules with floor, shadow and tool path in flat axes, or its meshes in one posture.
 
-Drawing a posed arm, its floor, its shadow and its tool path into flat matplotlib axes.
+`Scene` draws capsules into flat matplotlib axes and moves them; `draw_shapes` draws the triangles of the arm's shapes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LINK, HOUSING, POST, TRACE = "#8fa3b5", "#2f6690", "#c9ced4", "#d55e00"
 FLOOR, GRID, SHADOW = "#f4f5f7", "#d9dde2", "#c3c9d0"
 AXES = ("#cc3311", "#009e73", "#0072b2")
-MOUNT = -2  # in the place of a body's index
+MOUNT = -2  # instead of a body's index
 _LIGHT = np.array([-0.45, 0.89])  # on the screen
 _SHADES = ((1.0, -0.30), (0.86, 0.0), (0.60, 0.22), (0.34, 0.42), (0.14, 0.62))  # share of the radius, lightness
 
@@ -178,7 +178,7 @@ MOST_TRIANGLES = 100_000  # of more, the smallest are left out: matplotlib sorts
 
 
 def draw_shapes(robot: Robot, q: ArrayLike, shapes: Sequence[LinkShape]) -> Figure:
-    """Draw the shapes of an arm (`armwright.world.arm_shapes`) at the joint coordinates q (n,), a colour a body.
+    """Draw the shapes of an arm (`armwright.world.arm_shapes`) at the joint coordinates q (n,), one colour per body.
 
     Returns:
         A figure; ``figure.savefig("arm.png")`` keeps it.
@@ -211,13 +211,13 @@ def draw_shapes(robot: Robot, q: ArrayLike, shapes: Sequence[LinkShape]) -> Figu
 
 
 def _areas(triangles: Array) -> Array:
-    """Twice the areas (m,) of triangles (m, 3, 3)."""
+    """Return twice the areas (m,) of triangles (m, 3, 3)."""
     across = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     return np.asarray(np.linalg.norm(across, axis=1))
 
 
 def _shaded(triangles: Array, colour: Array) -> Array:
-    """Colours (m, 3) of triangles (m, 3, 3), lighter where they face the light."""
+    """Return colours (m, 3) of triangles (m, 3, 3), lighter where they face the light."""
     normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     length = np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
     bright = 0.55 + 0.45 * np.abs(normals / length @ (LIGHT / np.linalg.norm(LIGHT)))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a recording, one line each: joints, velocities, torques with limits, errors, energy, the tool's path.
+"""Figures of a recording, each in one line of code: joints, velocities, torques with limits, errors, energy, tool path.
 
-The tool's path: the arm at the start and at the end with the path between, and the coordinates over time.
+`plot` draws any of these views; `draw_tool` draws the tool's path: the arm in several poses with the path between, and
+the coordinates over time.
 """
 
 from __future__ import annotations
@@ -81,12 +82,14 @@ def plot(
             list of these, one below the other.
         path: where to save it as well (.png, .pdf, .svg, ...).
         title: above the figure; none by default, as in a paper.
-        width: of the figure [inch].
+        width: width of the figure [inch].
         together: all components in one panel, or one panel each; by default one each where there are limits or
             references to compare with.
 
     Returns:
         The matplotlib Figure.
+
+    >>> plot(run, ["joints", "torques"], "run.png")
     """
     matplotlib = need("matplotlib", "plot", "plotting")
     with matplotlib.rc_context(STYLE):

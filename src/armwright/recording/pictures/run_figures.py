@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a run: peaks, errors, how close it came to limits, what its energy did."""
+"""The figures of a run: peaks, errors, use of limits, change of energy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def limits_of(robot: Robot | None, name: str, width: int) -> tuple[Array, Array]
 
 
 def summary(recording: Recording) -> dict[str, Any]:
-    """Return the figures of a run as plain numbers, lists (one entry a component) and texts.
+    """Return the figures of a run as plain numbers, lists (one entry per component) and texts.
 
     Keys, as far as the signals exist: robot, outcome, samples, duration, rate, events; peak.<signal>; share.<signal>,
     the largest use of a limit (1 on it); error_rms, error_max, error_end; energy_start, energy_end, energy_drift

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arm as a picture sees it: capsules along its joint axes and links, and a camera that projects them.
+"""The arm as pictures show it: capsules along its joint axes and links, and a camera that projects them.
 
 Under parallel projection the outline of a capsule is exactly a band with round ends, so capsules are drawn as flat
 polygons, far ones first. That is sharper and far faster than meshes, and stays a vector graphic.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How all figures look: Okabe and Ito's colours, which colour-blind readers can tell apart; sizes for a page.
+"""The look of all figures: Okabe and Ito's colours, which colour-blind readers can tell apart; sizes for a page.
 
-A figure as a small PNG: line drawings have few colours, and a palette of them takes a third of the bytes.
+`compact_png` keeps them small: line drawings have few colours, and a palette of them takes a third of the bytes.
 """
 
 from __future__ import annotations

@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What notebooks show of a recording: the replay, where there is an arm to be seen, and a row per signal.
-
-Text and numbers for a page: JSON and arrays in one block of bytes, compressed, as text that HTML can carry.
-
-Layout before compression: length of the JSON (uint32, little-endian), the JSON in UTF-8, filled with blanks to a
-multiple of 8, then the arrays one after another. In the JSON an array is ``{"$": [type, offset, shape]}``, the offset
-in bytes from the end of the JSON; types are f4 and f8. `page/boot.js` reads it.
-
-The replay as HTML: one file that works offline and from a disk, and may load nothing at all from elsewhere.
+"""The replay as HTML: one page that works offline and from a disk, and may load nothing at all from elsewhere.
 
 Modules and numbers are carried compressed in the page; a short script, known to the page's content security policy by
-its hash, unpacks and starts them.
+its hash, unpacks and starts them. `write_replay` makes a file of it, `notebook_page` what notebooks show: the replay,
+where there is an arm to be seen, and a row per signal.
 
-A replay as a file, and as what a notebook shows.
+`Packed` puts JSON and arrays into one block of bytes, compressed, as text that HTML can carry. Layout before
+compression: length of the JSON (uint32, little-endian), the JSON in UTF-8, filled with blanks to a multiple of 8, then
+the arrays one after another. In the JSON an array is ``{"$": [type, offset, shape]}``, the offset in bytes from the end
+of the JSON; types are f4 and f8. `page/boot.js` reads it.
 """
 
 from __future__ import annotations
@@ -105,7 +101,7 @@ def page_file(name: str) -> str:
 
 @cache
 def modules() -> str:
-    """Return all modules of the page, packed; made once a process."""
+    """Return all modules of the page, packed; made once per process."""
     return Packed().text({name: page_file(name) for name in MODULES})
 
 
@@ -123,7 +119,7 @@ def replay_parts(stage: ReplayStage) -> ReplayParts:
 
 
 def policy(css: str) -> str:
-    """Return the content security policy of our pages: nothing but what they carry, known by its hash."""
+    """Return the content security policy of our pages: only what they carry, known by its hash."""
     boot = _hash(page_file("boot.js"))
     return (
         f"default-src 'none'; script-src '{boot}' blob:; style-src '{_hash(css)}'; img-src data:; "
@@ -153,7 +149,7 @@ def html_page(title: str, body: Sequence[str], replay: ReplayParts | None = None
 
 
 def packed(stage: ReplayStage) -> str:
-    """Return everything a replay shows, packed; see `pack`."""
+    """Return everything that a replay shows, packed; see `Packed`."""
     shown, pack = thinned(stage), Packed()
     content: dict[str, Any] = {
         "title": shown.title,
@@ -220,7 +216,7 @@ FRAME_HEIGHT = 620  # pixels in a notebook
 
 
 def write_page(path: str | Path, page: str) -> Path:
-    """Write a page: whole, or not begun."""
+    """Write a page, completely or not at all."""
     file = Path(path)
     try:
         with Uninterrupted():

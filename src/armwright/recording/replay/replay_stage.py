@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An arm in a pose, or in several one after another, as a recording that shows itself.
+"""What a replay shows, as frozen data: an arm over time, its surroundings, a map that grows, forces, plots, events.
 
-What a replay shows: an arm over time, its surroundings, a map that grows, forces, plots, events. Frozen data.
-
-`stage_of` makes one of a recording; jobs that know more (a map, a path with a meaning, places of contacts) add it with
-`dataclasses.replace`.
+`stage_of` makes one from a recording; jobs that know more (a map, a path with a meaning, places of contacts) add it
+with `dataclasses.replace`. `plot` makes a recording of poses: an arm in one, or in several one after another.
 """
 
 from __future__ import annotations
@@ -66,7 +64,7 @@ class Growing:
         points: (m, 3) [m], base frame.
         times: (s,) [s]. shown: for each of them the indices of the places that are known from then on.
         size: edges (3,) [m] of the box at each place, along the columns of `rotation` (R_base_cell); None for balls.
-        radius: of the ball at each place [m].
+        radius: radius of the ball at each place [m].
     """
 
     name: str
@@ -80,7 +78,7 @@ class Growing:
 
 @dataclass(frozen=True, eq=False)
 class Coloured:
-    """What colours the way of the tool: `values` (T,), from blue at `low` to red at `high`."""
+    """Colours of the tool's path: `values` (T,), from blue at `low` to red at `high`."""
 
     name: str
     unit: str
@@ -113,7 +111,7 @@ class ReplayStage:
 
 
 def can_show(recording: Recording) -> bool:
-    """Whether a recording says where an arm was: its robot, and finite joint coordinates for it."""
+    """Return whether a recording says where an arm was: its robot, and finite joint coordinates for it."""
     robot = recording.robot
     if robot is None or not robot.n or not len(recording) or "q" not in recording:
         return False
@@ -127,7 +125,7 @@ def stage_of(recording: Recording, world: Sequence[Shape] = (), *, title: str = 
     Args:
         recording: with its robot and the signal ``q``; ``force`` and ``force_felt`` [N] become arrows at the tool.
         world: what stands around the arm.
-        title: of the page; the robot's name by default.
+        title: title of the page; the robot's name by default.
     """
     if not can_show(recording):
         raise InputError("replay: the recording needs its robot and finite joint coordinates `q` of shape (T, n)")
@@ -164,7 +162,7 @@ _PLOTS = (
 
 
 def _plots(recording: Recording) -> tuple[Curves, ...]:
-    """Plots that say most: forces first, then joints; energies where there are some."""
+    """Return the plots that say most: forces first, then joints; energies where there are some."""
     out = []
     forces = _forces(recording)
     if forces:
@@ -192,7 +190,7 @@ def thinned(stage: ReplayStage, most: int = MOST_ROWS) -> ReplayStage:
 
     Of every stretch of time two are kept: its first, and the one in which the curves of the first plot differ most from
     their mean there, so that short peaks stay. Of the other curves at least the extremes of the whole run are kept.
-    Around events, where one looks, samples are closer; those at events are kept themselves.
+    Around events samples are closer, and those at events are always kept.
     """
     rows = _kept(stage, most)
     if rows is None:
@@ -211,7 +209,7 @@ def thinned(stage: ReplayStage, most: int = MOST_ROWS) -> ReplayStage:
 
 
 def _around(stage: ReplayStage, most: int) -> list[Array]:
-    """Rows around every event: its own, and a third of all samples shared among the events."""
+    """Return rows around every event: its own, and a third of all samples shared among the events."""
     times = np.array([event.time for event in stage.events])
     if not len(times):
         return []
@@ -254,6 +252,8 @@ def plot(robot: Robot, q: ArrayLike | None = None, *, dt: float = 0.05) -> Recor
 
     Returns:
         A `Recording` of q.
+
+    >>> plot(robot, np.linspace(q, q + 0.5, 20)).replay("poses.html")
     """
     rows = numbers(robot.neutral() if q is None else q, "q")
     if rows.ndim not in (1, 2) or rows.shape[-1] != robot.n or not rows.size:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arms and surroundings as pages know them: plain data for JSON, SI, base frame, poses as 16 numbers by rows.
+"""Arms and surroundings as pages read them: plain data for JSON, SI, base frame, poses as 16 numbers by rows.
 
 The page's own forward kinematics (`page/kinematics.js`) reads `robot_spec`; its scene (`page/scene.js`) draws both.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SURFACE = {"stiffness", "damping", "friction"}
 MOST_TRIANGLES = 2_000
-"""Of one mesh on a page; a larger one is drawn as its bounding box, so that pages stay small."""
+"""Triangles of one mesh on a page; a larger one is drawn as its bounding box, so that pages stay small."""
 
 
 def robot_spec(robot: Robot, capsules: Sequence[LinkCapsule] | None = None) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _extent(robot: Robot) -> float:
 
 
 def _travel(robot: Robot, body: int) -> float:
-    """How far a sliding joint may carry its body [m]; 0 for a turning one."""
+    """Return how far a sliding joint may carry its body [m]; 0 for a turning one."""
     joint = robot.joints[robot.bodies[body].joint]
     ends = [abs(x) for x in (joint.limits.lower, joint.limits.upper) if math.isfinite(x)]
     return max(ends, default=0.0) if joint.kind == "prismatic" else 0.0

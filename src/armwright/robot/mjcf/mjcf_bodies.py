@@ -2,9 +2,8 @@
 """The bodies of an MJCF model as links and joints: what `armwright.robot.urdf.urdf_assemble` makes into a robot.
 
 A body with several joints becomes as many links; only the last has its name, geoms and mass. A body without a joint,
-and a site, is a link that is fixed to the one around it.
-
-Mass properties of an MJCF body: from its <inertial>, or from its geoms, as MuJoCo's compiler takes them.
+and a site, is a link that is fixed to the one around it. `body_mass` takes mass properties from a body's <inertial> or
+from its geoms, as MuJoCo's compiler does; `Walk` goes through the bodies.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ LARGEST_DENSITY = 1e9
 
 
 def body_mass(body: XmlNode, geoms: list[XmlNode], compiler: Compiler, moves: bool) -> tuple[RigidMass, XmlNode | None]:
-    """Mass properties of a body in its own frame, and the element that states them (None: nothing does).
+    """Return mass properties of a body in its own frame, and the element that states them (None: nothing does).
 
     Args:
         body: the <body>.
@@ -90,7 +89,7 @@ def _stated(node: XmlNode, compiler: Compiler) -> RigidMass:
 
 
 def _corrected(mass: RigidMass, compiler: Compiler) -> RigidMass:
-    """boundmass, boundinertia and balanceinertia of the compiler."""
+    """Apply boundmass, boundinertia and balanceinertia of the compiler."""
     if not (compiler.balance or compiler.least_mass or compiler.least_inertia):
         return mass
     moments, axes = np.linalg.eigh(mass.inertia)
@@ -101,7 +100,7 @@ def _corrected(mass: RigidMass, compiler: Compiler) -> RigidMass:
 
 
 def geom_kind(geom: XmlNode) -> str:
-    """The shape of a geom; one with a mesh counts as a mesh even where a shape is fitted to it."""
+    """Return the shape of a geom; one with a mesh counts as a mesh even where a shape is fitted to it."""
     return "mesh" if "mesh" in geom.attributes else geom.attributes.get("type", "sphere")
 
 
@@ -183,7 +182,7 @@ _GENERATED = ("replicate", "composite", "flexcomp", "attach")
 
 @dataclass(slots=True)
 class Walk:
-    """Links and joints found so far, and what they lost on the way; `names` are those of all bodies of the model."""
+    """Links and joints found so far, and what was left out of them; `names` are those of all bodies of the model."""
 
     compiler: Compiler
     defaults: Defaults
@@ -195,7 +194,7 @@ class Walk:
     lost: set[str] = field(default_factory=set)
 
     def body(self, node: XmlNode, parent: str, T_parent: Array, childclass: str | None, moves: bool) -> None:
-        """Take in a <body> and all below it; `T_parent` is the pose, in the link `parent`, of what it stands in."""
+        """Read a <body> and all below it; `T_parent` is the pose, in the link `parent`, of what it stands in."""
         childclass = node.attributes.get("childclass", childclass)
         name = node.attributes.get("name") or f"body_{len(self.links)}"
         T = T_parent @ read_pose(node, self.compiler)
@@ -231,13 +230,13 @@ class Walk:
                 self.body(found, name, place_of_it, inner, moves)
 
     def site(self, node: XmlNode, parent: str, T_parent: Array, childclass: str | None) -> None:
-        """Take in a <site>, if it has a name."""
+        """Read a <site>, if it has a name."""
         if node.attributes.get("name"):
             T = T_parent @ read_pose(self.defaults.filled(node, childclass), self.compiler)
             self._fixed(node, node.attributes["name"], parent, T, RigidMass.zero(), None, 0.0)
 
     def content(self, node: XmlNode, T: Array, childclass: str | None) -> list[tuple[XmlNode, Array, str | None]]:
-        """Elements of a body with the pose of the <frame> they stand in, and their class."""
+        """Return elements of a body with the pose of the <frame> they stand in, and their class."""
         out: list[tuple[XmlNode, Array, str | None]] = []
         for child in node.children:
             if child.tag == "frame":
@@ -248,7 +247,7 @@ class Walk:
         return out
 
     def _placed(self, node: XmlNode, T: Array, childclass: str | None) -> XmlNode:
-        """An element with its defaults; the pose of a <frame> around it is written into it."""
+        """Return an element with its defaults; the pose of a <frame> around it is written into it."""
         filled = self.defaults.filled(node, childclass)
         if np.array_equal(T, np.eye(4)):
             return filled
@@ -268,7 +267,7 @@ class Walk:
     def _fixed(
         self, node: XmlNode, name: str, parent: str, T: Array, mass: RigidMass, place: XmlNode | None, radius: float
     ) -> None:
-        """A link that does not move in its parent. Sites and bodies may share a name: then the site gets another."""
+        """Add a link that is fixed to its parent. Sites and bodies may share a name: then the site gets another."""
         if node.tag == "site" and name in self.names:
             name = f"{name}_site"
         self.links.append(LinkData(name, node, mass, place, radius))
@@ -325,7 +324,7 @@ class Walk:
 
 
 def _first(node: XmlNode, name: str) -> XmlNode:
-    """The element with only the first number of an attribute that may carry higher-order terms behind it."""
+    """Return the element with only the first number of an attribute that may carry higher-order terms behind it."""
     words = node.attributes.get(name, "").split()
     return replace(node, attributes={**node.attributes, name: words[0]}) if len(words) > 1 else node
 

@@ -5,8 +5,7 @@ Poses, mass matrix and bias forces are MuJoCo's. Sites and bodies without joints
 inertia behind a gear of 1, damping and frictionloss friction; a linear <equality><joint> makes two joints one
 coordinate. The base frame is the world's. What is no arm (free and ball joints, several machines in one world, closed
 loops) is refused; what an arm here does not have (springs, tendons, gravity compensation) is left out with a warning.
-
-<include file="…"/> of MJCF: the parts of a model that lie in other files, read from the model's own folder only.
+Parts of a model in other files, <include file="…"/>, are read from the model's own folder only (`with_includes`).
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def with_includes(root: XmlNode, folders: Sequence[Path]) -> None:
     """Replace every <include> below `root` by the content of its file, in place.
 
     Args:
-        root: of the model.
+        root: root element of the model.
         folders: where included files may lie; the first is the model's own, from which paths count. Empty for a text.
     """
     allowed = [folder.resolve() for folder in folders]
@@ -102,11 +101,11 @@ def read_mjcf(
     Args:
         path_or_text: path of a file; or the document itself (bytes, or text that begins with ``<``).
         implausible: "refuse" bodies that no matter can form, or "warn" and load them as written.
-        base: body to start from; everything above and beside it is left out, and it becomes the base frame.
-        tip: body or site that becomes the tool; joints beside the chain to it are locked, with a warning. Default: the
+        base: body to start from; everything that it does not carry is left out, and it becomes the base frame.
+        tip: body or site that becomes the tool; joints off the chain to it are locked, with a warning. Default: the
             site "tool" if there is one, else the leaf moved by most joints.
-        package_roots: further folders in which included files may lie, besides the file's own.
-        name: of the robot; the model's own if omitted.
+        package_roots: further folders in which included files may lie, in addition to the file's own.
+        name: name of the robot; the model's own if omitted.
 
     Returns:
         The arm, its coordinates in MuJoCo's order.
@@ -178,7 +177,7 @@ def _take_bodies(walk: Walk, root: XmlNode, base: str | None) -> None:
 
 
 def _bodies(root: XmlNode) -> list[tuple[XmlNode, str | None]]:
-    """Every <body>, with the default class in force there."""
+    """Return every <body>, with the default class in force there."""
     found: list[tuple[XmlNode, str | None]] = []
     stack: list[tuple[XmlNode, str | None]] = [(world, None) for world in root.all("worldbody")]
     while stack:
@@ -191,7 +190,7 @@ def _bodies(root: XmlNode) -> list[tuple[XmlNode, str | None]]:
 
 
 def _with_equalities(walk: Walk, root: XmlNode) -> list[JointData]:
-    """The joints, with what <equality> and <actuator> say about them; closed loops are refused."""
+    """Return the joints, with what <equality> and <actuator> say about them; closed loops are refused."""
     moving = {joint.name: i for i, joint in enumerate(walk.joints) if joint.kind != "fixed"}
     links = {link.name for link in walk.links}
     joints = list(walk.joints)
@@ -218,7 +217,7 @@ def _with_equalities(walk: Walk, root: XmlNode) -> list[JointData]:
 
 
 def _mimic(walk: Walk, node: XmlNode, joints: list[JointData], moving: dict[str, int]) -> None:
-    """q1 − ref1 = a0 + a1·(q2 − ref2) of an <equality><joint>."""
+    """Apply the law q1 − ref1 = a0 + a1·(q2 − ref2) of an <equality><joint>."""
     first, second = attribute(node, "joint1"), node.attributes.get("joint2")
     words = node.attributes.get("polycoef", "").split()
     padded = " ".join([*words, *["0", "1", "0", "0", "0"][len(words) :]][:5])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for a whole MJCF model: <compiler>, <default> classes, and the ways to write an orientation."""
+"""Settings of a whole MJCF model: <compiler>, <default> classes, and the ways to write an orientation."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Compiler:
     least_inertia: float = 0.0
 
     def angle(self, value: float) -> float:
-        """An angle of the file [rad]."""
+        """Return an angle of the file in rad."""
         return float(np.deg2rad(value)) if self.degrees else value
 
 
@@ -96,7 +96,7 @@ def _choice(node: XmlNode, name: str, valid: tuple[str, ...], default: str) -> s
 
 
 def flag(node: XmlNode, name: str, implied: bool) -> bool:
-    """A "true", "false" or "auto" attribute; `implied` is what "auto", the default, means here."""
+    """Read a "true", "false" or "auto" attribute; `implied` is what "auto", the default, means here."""
     word = _choice(node, name, ("true", "false", "auto"), "auto")
     return implied if word == "auto" else word == "true"
 
@@ -108,7 +108,7 @@ class Defaults:
     classes: dict[str, dict[str, dict[str, str]]] = field(default_factory=lambda: {"main": {}})
 
     def read(self, node: XmlNode, parent: str | None = None) -> None:
-        """Take in a <default> and those inside it."""
+        """Read a <default> and those inside it."""
         name = node.attributes.get("class", "main" if parent is None else "")
         if not name:
             node.fail("attribute 'class' is missing", "required-attribute")
@@ -122,7 +122,7 @@ class Defaults:
             self.read(child, name)
 
     def filled(self, node: XmlNode, childclass: str | None) -> XmlNode:
-        """The element with the attributes that its class, or the one in force, gives it."""
+        """Return the element with the attributes that its class, or the one in force, gives it."""
         name = node.attributes.get("class", childclass or "main")
         if name not in self.classes:
             node.fail(f"there is no default class {shown(name)}; classes are {', '.join(self.classes)}", "known-class")
@@ -171,7 +171,7 @@ def _direction(node: XmlNode, name: str, value: Array) -> Array:
 
 
 def from_z(z: Array) -> Array:
-    """The smallest rotation (3, 3) that takes the z axis to the unit vector z."""
+    """Return the smallest rotation (3, 3) that takes the z axis to the unit vector z."""
     axis = np.array([-z[1], z[0], 0.0])
     sine = float(np.linalg.norm(axis))
     if sine < 1e-10:

@@ -83,7 +83,7 @@ def write_mjcf(robot: Robot, *, massless: Literal["refuse", "pad"] = "refuse") -
 
 
 def _sites(robot: Robot) -> dict[int, list[str]]:
-    """The tool and the named frames, by the body that carries them."""
+    """Return the tool and the named frames, by the body that carries them."""
     places = [(frame.name, frame.parent, frame.T_parent_frame) for frame in robot.frames]
     if "tool" not in (name for name, _, _ in places):
         places.insert(0, ("tool", robot.tip, robot.T_tip_tool))
@@ -95,7 +95,7 @@ def _sites(robot: Robot) -> dict[int, list[str]]:
 
 
 def pose_words(T: Array) -> dict[str, str]:
-    """A pose as attributes."""
+    """Return a pose as attributes."""
     return {"pos": numbers(T[:3, 3]), "quat": numbers(wxyz_from_rotation(T[:3, :3]))}
 
 

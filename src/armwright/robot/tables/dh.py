@@ -84,6 +84,8 @@ def from_dh(
         T_base_root: pose of DH frame 0 in the base frame.
         tool: pose of the tool in DH frame n.
         **parts: name, masses, coms, inertias, limits, …; see `ChainParts`.
+
+    >>> from_dh([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.5, 0.0]], masses=[2.0, 1.0])
     """
     rows = _rows(table, "theta, d, a, alpha")
     placements = [Placement(np.eye(4), _Z, _rz_tz(theta, d) @ _tx_rx(a, alpha)) for theta, d, a, alpha in rows]
@@ -228,6 +230,8 @@ def to_dh(robot: Robot) -> DHTable:
 
     The common normal of nearly parallel axes lies far away, so rounding grows as the inverse of their angle: exact to
     1e-12 down to about 1e-4 rad; `NotSupportedError` where tool pose or mass matrix would be off by more than 1e-10.
+
+    >>> to_dh(robot).table  # (n, 4): theta, d, a, alpha
     """
     return _to_table(robot, "dh")
 

@@ -115,7 +115,10 @@ class ScrewTable(ChainTable):
 
 
 def to_screws(robot: Robot) -> ScrewTable:
-    """Write a serial chain as space screws and home pose (002 §4.1 shows one arm both ways)."""
+    """Write a serial chain as space screws and home pose (002 §4.1 shows one arm both ways).
+
+    >>> to_screws(robot).home  # T_base_tool at q = 0
+    """
     home = chain_home(robot, "to_screws")
     base = robot.T_base_root
     rows = []

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serial chains from and to lists, one entry per joint: what DH, modified DH and screw readers and writers share.
 
-What a serial chain has besides its geometry: the keywords of its builders, and the columns of its written tables.
+`ChainParts` and `ChainTable` hold what a chain has in addition to its geometry: the keywords of its builders, and the
+columns of its written tables. `assemble` builds the robot, `chain_home` gives the geometry of one at q = 0.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
 class ChainParts(TypedDict, total=False):
     """Keywords of `from_dh`, `from_mdh` and `from_screws`; what is omitted is massless, unlimited, frictionless, ideal.
 
-    name: of the arm; "arm" if omitted.
+    name: name of the arm; "arm" if omitted.
     masses: (n,) [kg].
     coms: (n, 3) centres of mass [m], in link frames (screws: in base coordinates at q = 0).
     inertias: (n, 3, 3) about the centres of mass [kg m²], in link axes (screws: in base axes at q = 0).
-    joint_names: of the n joints; "joint_1", … if omitted.
-    body_names: of the n links; "link_1", … if omitted.
-    limits: one `Limits` or (lower, upper) a joint.
-    friction: one `Friction` a joint.
+    joint_names: names of the n joints; "joint_1", … if omitted.
+    body_names: names of the n links; "link_1", … if omitted.
+    limits: one `Limits` or (lower, upper) per joint.
+    friction: one `Friction` per joint.
     actuators: motors and gears.
     gravity: in the base frame [m/s²]; the Earth's, downwards, if omitted.
     sources: provenance by dotted path.
@@ -78,7 +79,7 @@ class ChainTable:
 
 
 def described(robot: Robot) -> dict[str, Any]:
-    """Names, limits, friction, motors, gravity, sources and notes of a robot, as keywords of a `ChainTable`."""
+    """Return names, limits, friction, motors, gravity, sources and notes of a robot, as keywords of a `ChainTable`."""
     return {
         "name": robot.name,
         "joint_names": tuple(joint.name for joint in robot.joints),
@@ -241,7 +242,7 @@ def reexpressed(robot: Robot, T_new_link: Sequence[Array]) -> tuple[Array, Array
 
 
 def orthonormal(T: Array) -> Array:
-    """Return the rigid transform nearest to a product of many, so that rounding does not pile up; clean ones as is."""
+    """Return the rigid transform nearest to a product of many, so that rounding does not add up; clean ones as is."""
     if np.abs(T[:3, :3].T @ T[:3, :3] - np.eye(3)).max() < 1e-15:
         return T
     U, _, Vt = np.linalg.svd(T[:3, :3])

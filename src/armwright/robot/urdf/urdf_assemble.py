@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links and joints of a tree made into a `Robot`: what is fixed is merged, what moves is numbered, names are kept.
 
-Whether the bodies of a URDF can exist. What is welded together is judged together: only the whole moves as one.
+`check_bodies` asks whether the bodies can exist. What is welded together is judged together, because only the whole
+moves as one: a camera of 1 g with the moments of a brick changes nothing when it is fixed to a forearm, and a link that
+never moves shows no inertia at all; neither is a reason to refuse an arm.
 
-A camera of 1 g with the moments of a brick changes nothing when it is fixed to a forearm, and a link that never moves
-shows no inertia at all; neither is a reason to refuse an arm.
-
-What plain URDF cannot say, and where it is said: <transmission> and Armwright's own <armwright> element.
-
-URDF readers skip elements they do not know, so a written arm keeps its motors, gravity and order of coordinates:
+`read_extras` and `with_transmissions` read what plain URDF cannot say: <transmission> and Armwright's own <armwright>
+element. URDF readers skip elements they do not know, so a written arm keeps its motors, gravity and order of
+coordinates:
 
     <armwright tip="tool" unnamed="base tool" gravity="0 0 -9.81">
       <coordinate joint="j1" dead_zone="0" gear="50 0" rotor_inertia="1e-4" viscous="0" …/>
@@ -82,7 +81,7 @@ def _judge_whole(robot: Robot, index: int, members: list[LinkData], places: Plac
         return implausible(mass, joint=joint, axis=axis, ends=ends, extent=extent)
 
     def culprit(found: tuple[str, str] | None) -> LinkData:
-        """The heaviest link that has the fault by itself, else the heaviest."""
+        """Return the heaviest link that has the fault by itself, else the heaviest."""
         stated = [link for link in members if link.inertial is not None]
         alone = [link for link in stated if found is None and negative_moment(link.mass)]
         alone += [link for link in stated if found and _rule(findings(link.mass)) == found[1]]
@@ -106,7 +105,7 @@ def _judge_whole(robot: Robot, index: int, members: list[LinkData], places: Plac
 
 
 def _moments(inertial: XmlNode) -> XmlNode:
-    """The element that states the moments; MJCF has none of its own for them."""
+    """Return the element that states the moments; MJCF has none of its own for them."""
     return inertial.one("inertia") or inertial
 
 
@@ -173,7 +172,7 @@ def read_extras(root: XmlNode) -> Extras:
 
 
 def select(extras: Extras, names: list[str]) -> tuple[Actuators, Array]:
-    """Actuators and dead zones of the coordinates `names`, taken from all those that the file lists."""
+    """Return actuators and dead zones of the coordinates `names`, taken from all those that the file lists."""
     if extras.actuators is None or extras.node is None:
         return Actuators.none(len(names)), np.zeros(len(names))
     missing = [name for name in names if name not in extras.order]
@@ -219,7 +218,7 @@ def with_transmissions(root: XmlNode, names: list[str], actuators: Actuators, *,
 
 
 def beside(tree: LinkTree, tip: str) -> dict[str, float]:
-    """Joints not on the way to the tip, with the displacement at which the cut chain carries them."""
+    """Return the joints not on the way to the tip, with the displacement at which the cut chain carries them."""
     laws = mimic_laws(tree)
     by_name = {joint.name: joint for joint in tree.joints}
     kept = {joint.name for joint in tree.path(tip) if joint.kind != "fixed"}
@@ -264,7 +263,7 @@ def assemble(
         gravity: (3,) [m/s²].
         order: names of coordinates, where they are not to be numbered as the tree is read.
         unnamed: links that are not to become frames.
-        verdict: on implausible bodies.
+        verdict: what to do with implausible bodies.
     """
     laws = {name: law for name, law in mimic_laws(tree).items() if name not in locked}
     by_name = {joint.name: joint for joint in tree.joints}

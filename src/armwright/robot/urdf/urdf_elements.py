@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one <link> and one <joint> of a URDF say, each checked on its own; nothing here knows the tree.
 
-Mass properties from <inertial>: what is impossible is refused, bodies welded together become one.
-
-References to mesh files: looked for, never opened here, refused if they could lead outside the allowed folders.
+`RigidMass` holds the mass properties of an <inertial>: what is impossible is refused, bodies welded together become
+one. References to mesh files are looked for, never opened here, and refused if they could lead outside the allowed
+folders (`check_reference`, `find_reference`). `read_link` and `read_joint` read the elements.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ class RigidMass:
 
     @staticmethod
     def zero() -> RigidMass:
-        """Nothing."""
+        """Return a mass of zero."""
         return RigidMass(0.0, np.zeros(3), np.zeros((3, 3)))
 
     def seen_from(self, T_a_b: Array) -> RigidMass:
-        """The same mass, known in frame b, expressed in frame a."""
+        """Return the same mass, known in frame b, expressed in frame a."""
         R = T_a_b[:3, :3]
         inertia = R @ self.inertia @ R.T
         return RigidMass(self.mass, R @ self.com + T_a_b[:3, 3], 0.5 * (inertia + inertia.T))
 
     def welded(self, other: RigidMass) -> RigidMass:
-        """Both as one rigid body, in the same axes (parallel axis theorem)."""
+        """Return both as one rigid body, in the same axes (parallel axis theorem)."""
         mass = self.mass + other.mass
         inertia = self.inertia + other.inertia
         if self.mass == 0.0 or other.mass == 0.0:
@@ -89,7 +89,7 @@ def read_inertial(node: XmlNode) -> RigidMass:
 
 
 def negative_moment(mass: RigidMass) -> str | None:
-    """Reason if a principal moment of inertia is negative, None if all are positive or zero."""
+    """Return the reason if a principal moment of inertia is negative, None if all are positive or zero."""
     principal = np.linalg.eigvalsh(mass.inertia)
     if principal[0] >= -max(1e-9 * np.abs(principal).max(), TINY):
         return None
@@ -99,12 +99,12 @@ def negative_moment(mass: RigidMass) -> str | None:
 def implausible(
     mass: RigidMass, *, joint: Array, axis: Array | None, ends: list[Array], extent: float
 ) -> tuple[str, str] | None:
-    """Reason and rule if no real body has these mass properties, None if one might.
+    """Return reason and rule if no real body has these mass properties, None if one might.
 
     Sizes are judged as `armwright check` judges them (`armwright.robot.check`), its errors only.
 
     Args:
-        mass: of the link, in link axes.
+        mass: mass of the link, in link axes.
         joint: a point of the joint's axis in the link frame [m].
         axis: direction of the link's revolute joint; None for a prismatic or fixed one.
         ends: points of the joints that the link carries [m].
@@ -176,7 +176,7 @@ def find_reference(node: XmlNode, reference: str, folder: Path | None, package_r
     Args:
         node: element that carries the reference, for messages.
         reference: ``package://name/path``, ``file://path`` or a relative path.
-        folder: of the description; None if it came as a text.
+        folder: folder of the description; None if it came as a text.
         package_roots: folders that hold packages.
     """
     check_reference(node, reference, package_roots)
@@ -198,7 +198,7 @@ def find_reference(node: XmlNode, reference: str, folder: Path | None, package_r
 
 
 def _inside(path: Path, root: Path) -> bool:
-    """Whether the path, links followed, lies in root."""
+    """Return whether the path, links followed, lies in root."""
     try:
         return path.resolve().is_relative_to(root)
     except (OSError, RuntimeError, ValueError):

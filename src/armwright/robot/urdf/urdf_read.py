@@ -61,10 +61,10 @@ def read_urdf(
         base: link to start from; everything above it is left out.
         tip: link that carries the tool, also one on a fixed joint. With `base` as well, the chain between the two is
             cut out. Without it, the leaf moved by most joints is taken and `Robot.notes` says so if there are several.
-        cut: cut out the chain to `tip` also without `base`, from the root: joints beside it are locked at 0 (or the
+        cut: cut out the chain to `tip` also without `base`, from the root: joints off it are locked at 0 (or the
             limit nearest to it) and their mass stays, with a warning.
         package_roots: folders in which mesh references may lie; meshes themselves are never opened.
-        name: of the robot; the file's own if omitted.
+        name: name of the robot; the file's own if omitted.
         called: what messages call the document, if it is a text.
 
     Returns:
@@ -120,7 +120,7 @@ def read_urdf(
 
 
 def document(source: str | bytes | os.PathLike[str], what: str) -> tuple[bytes | str, str]:
-    """The document, from a path or as it is, and the name that messages use for it; errors call the file `what`."""
+    """Return the document, from a path or as it is, and its name for messages; errors call the file `what`."""
     if isinstance(source, bytes):
         return source, "<text>"
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):

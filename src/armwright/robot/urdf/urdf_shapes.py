@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is drawn of the links of a URDF, and what collides: <visual> and <collision>, with the files they name."""
+"""Shapes of a URDF's links, those that are drawn and those that collide: <visual> and <collision>, with their files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class UrdfShape:
         kind: "mesh", "box", "cylinder", "sphere" or "capsule".
         T_link_shape: its pose in the link's frame.
         size: sides of a box (3,); radius and length of a cylinder or capsule; radius of a sphere; scale (3,) of a mesh.
-        file: of a mesh.
+        file: file of a mesh.
         where: file, line and element, for messages.
     """
 
@@ -58,7 +58,7 @@ def read_shapes(
     """Read the shapes of all links; meshes are looked for, not opened.
 
     Args:
-        path: of the URDF, or its text (then only ``package://`` references can be found).
+        path: path of the URDF, or its text (then only ``package://`` references can be found).
         layer: "visual" or "collision".
         package_roots: folders that hold packages: ``package://name/mesh.stl`` is ``root/name/mesh.stl``.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the links of a URDF hang together: one root, no cycle, nothing left over; mimic laws; which link is the tool."""
+"""The tree that the links of a URDF form: one root, no cycle, nothing left over; mimic laws; which link is the tool."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LinkTree:
     joints: tuple[JointData, ...]
 
     def path(self, tip: str) -> list[JointData]:
-        """Joints from the root to the link `tip`."""
+        """Return the joints from the root to the link `tip`."""
         above = {joint.child: joint for joint in self.joints}
         path = []
         while tip in above:
@@ -105,7 +105,7 @@ def _known(name: str, known: Iterable[str], what: str) -> None:
 
 
 def choose_tip(tree: LinkTree, tip: str | None) -> tuple[str, str]:
-    """The link that carries the tool, and a note where the choice was not obvious.
+    """Return the link that carries the tool, and a note where the choice was not obvious.
 
     Without a name: the leaf moved by most joints; among equals the one with most links above it, then the first.
     """
@@ -126,7 +126,7 @@ def choose_tip(tree: LinkTree, tip: str | None) -> tuple[str, str]:
 
 
 def mimic_laws(tree: LinkTree) -> dict[str, Mimic]:
-    """For each moving joint the coordinate that drives it: chains of mimics resolved to their first leader."""
+    """Return for each moving joint the coordinate that drives it: chains of mimics resolved to their first leader."""
     by_name = {joint.name: joint for joint in tree.joints}
     laws: dict[str, Mimic] = {}
     for joint in tree.joints:

@@ -33,19 +33,19 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 
 def quoted(name: str) -> str:
-    """A name as an XML attribute value, quotes included; characters that XML cannot hold are refused."""
+    """Return a name as an XML attribute value, quotes included; characters that XML cannot hold are refused."""
     if not name.strip() or _CONTROL.search(name):
         raise InputError(f"name {name!r} cannot be written to XML: it is empty or holds control characters")
     return quoteattr(name)
 
 
 def numbers(values: ArrayLike) -> str:
-    """Decimals that read back to the same float64."""
+    """Return decimals that read back to the same float64."""
     return " ".join(repr(float(value) + 0.0) for value in np.ravel(np.asarray(values, dtype=np.float64)))
 
 
 def unique(name: str, taken: set[str]) -> str:
-    """`name`, with a number behind it if it is taken; the result is taken from now on."""
+    """Return `name`, with a number behind it if it is taken; the result is taken from now on."""
     label, count = name, 2
     while label in taken:
         label, count = f"{name}_{count}", count + 1
@@ -54,7 +54,7 @@ def unique(name: str, taken: set[str]) -> str:
 
 
 def leaders(robot: Robot) -> dict[int, int]:
-    """For each coordinate the body that its own joint carries: ratio ±1, before bodies that mimic it."""
+    """Return for each coordinate the body that its own joint carries: ratio ±1, before bodies that mimic it."""
     found: dict[int, int] = {}
     for wanted in ((1.0,), (-1.0,)):
         for i, body in enumerate(robot.bodies):
@@ -110,7 +110,7 @@ def write_urdf(robot: Robot) -> str:
 
 
 def _named(robot: Robot, body: int, T: Array) -> str | None:
-    """The robot's own name for a place on a body, if it has one: the first that stands exactly there."""
+    """Return the robot's own name for a place on a body, if it has one: the first that stands exactly there."""
     here = (f.name for f in robot.frames if f.parent == body and np.array_equal(f.T_parent_frame, T))
     return next(here, None)
 
@@ -130,7 +130,7 @@ def _fixed(name: str, parent: str, child: str, T: Array) -> list[str]:
 
 
 def _link(body: Body) -> list[str]:
-    """The body in its joint frame."""
+    """Write the body in its joint frame."""
     T = body.T_joint_link
     com, inertia = T[:3, :3] @ body.com + T[:3, 3], T[:3, :3] @ body.inertia @ T[:3, :3].T
     if body.mass == 0.0 and not inertia.any():
@@ -180,7 +180,7 @@ def _joint(robot: Robot, i: int, leader: int, root: str, taken: set[str]) -> lis
 
 
 def _followed(limits: Limits, ratio: float, offset: float) -> Limits:
-    """Limits of a joint that mimics one with these limits."""
+    """Return the limits of a joint that mimics one with these limits."""
     ends = [ratio * end + offset if ratio else offset for end in (limits.lower, limits.upper)]
     return Limits(min(ends), max(ends), abs(ratio) * limits.velocity if ratio else 0.0, effort=limits.effort)
 
@@ -221,7 +221,7 @@ def _motor(motors: Actuators, i: int, joint: Joint) -> str:
 
 
 def _in_reading_order(robot: Robot, first: dict[int, int]) -> bool:
-    """Whether a depth-first reader numbers the coordinates as this robot does."""
+    """Return whether a depth-first reader numbers the coordinates as this robot does."""
     children: dict[int, list[int]] = {}
     for i, body in enumerate(robot.bodies):
         children.setdefault(body.parent, []).append(i)

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which XML it is: a URDF, an MJCF model, or a xacro file that stands for a URDF.
+"""XML files read as what they are: a URDF, an MJCF model, or a xacro file that stands for a URDF.
 
-Xacro files, expanded by the `xacro` package into the URDF they stand for.
-
-Xacro evaluates expressions and includes other files, so only files that one would run are expanded; what comes out is
-read as strictly as every URDF.
+Xacro files are expanded by the `xacro` package. Xacro evaluates expressions and includes other files, so expand only
+files that you would run; what comes out is read as strictly as every URDF.
 """
 
 from __future__ import annotations
@@ -68,7 +66,7 @@ def expand_xacro(
 
 
 def own_roots(path: Path) -> list[Path]:
-    """The folder that holds the package in which a file lies; the file's own folder where there is no package.xml."""
+    """Return the folder that holds a file's package; the file's own folder where there is no package.xml."""
     for folder in path.resolve().parents:
         if (folder / "package.xml").is_file():
             return [folder.parent]
