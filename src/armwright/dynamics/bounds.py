@@ -39,6 +39,7 @@ from armwright.errors import InputError, NotSupportedError
 from armwright.graph.derive import derivative_matrix
 from armwright.graph.kernel import make_kernel
 from armwright.graph.traced_program import TracedProgram, trace
+from armwright.robot.kernels import as_robot, refuse_symbols
 from armwright.robot.tree import tree_of
 from armwright.types import Array
 
@@ -189,7 +190,7 @@ class MassMatrixBounds(NamedTuple):
 
 @names_culprit
 def mass_matrix_bounds(
-    robot: Robot,
+    robot: Robot | Tree,
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     *,
@@ -215,6 +216,7 @@ def mass_matrix_bounds(
         InputError: a box that is empty or not finite, or a tolerance that cannot be proved.
         NotSupportedError: the proof needs more boxes than are affordable.
     """
+    robot = as_robot(robot, "mass_matrix_bounds")
     box = _box(robot, lower, upper, tolerance, "mass_matrix_bounds")
     inertia = _Quantity(robot, crba, box.largest)
     return MassMatrixBounds(
@@ -225,7 +227,7 @@ def mass_matrix_bounds(
 
 @names_culprit
 def gravity_bound(
-    robot: Robot,
+    robot: Robot | Tree,
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     *,
@@ -252,6 +254,7 @@ def gravity_bound(
     """
     if norm not in NORMS:
         raise InputError(f"gravity_bound: norm must be 1, 2 or inf, got {norm}")
+    robot = as_robot(robot, "gravity_bound")
     box = _box(robot, lower, upper, tolerance, "gravity_bound")
     problem = _Norm(_Quantity(robot, gravity_torque, box.largest), norm)
     return _certificate(f"{NORMS[norm]} of g(q)", problem, box, tolerance, seed)
@@ -269,6 +272,7 @@ class _Box(NamedTuple):
 
 def _box(robot: Robot, lower: ArrayLike | None, upper: ArrayLike | None, tolerance: float, what: str) -> _Box:
     """The box to prove for: the given corners or the joint limits; a turn where a revolute joint has none."""
+    refuse_symbols(what, "it searches a box of configurations; call it before, with numbers", lower, upper)
     if not 1e-9 <= tolerance < 1.0:
         raise InputError(f"{what}: tolerance must lie in 1e-9…1, got {tolerance}")
     plain = len(robot.bodies) == robot.n  # a joint that others mimic may have another period

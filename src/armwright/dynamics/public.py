@@ -31,7 +31,7 @@ from armwright.dynamics.regressor import parameter_names, parameters
 from armwright.dynamics.regressor import regressor as regressor_of
 from armwright.dynamics.terms import is_plain
 from armwright.errors import InputError
-from armwright.graph.array import has_symbols, plain
+from armwright.graph.array import cells, has_symbols
 from armwright.robot.inertia_needed import require_inertia
 from armwright.robot.kernels import Needs, kernel
 from armwright.robot.model import robot_needed
@@ -97,10 +97,10 @@ def _place(arm: Robot | Tree, wrench: Any, *others: Any) -> str:
     if not isinstance(arm, Tree) and (wrong := robot_needed(arm)):
         raise InputError(wrong)
     bodies = arm.nb if isinstance(arm, Tree) else len(arm.bodies)
-    shape = np.shape(plain(wrench)) if has_symbols(wrench) else numbers(wrench, "wrench").shape
+    shape = cells(wrench).shape if has_symbols(wrench) else numbers(wrench, "wrench").shape
     if shape == (6,):
         return "tool"
-    batch = max(np.ndim(plain(value)) for value in others) - 1
+    batch = max(np.ndim(value) for value in others) - 1
     if shape[-2:] == (bodies, 6) and len(shape) > batch + 1:
         return "bodies"
     if shape[-1:] == (6,):

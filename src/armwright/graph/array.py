@@ -161,11 +161,16 @@ def has_symbols(*values: Traced) -> bool:
     return any(isinstance(item, Expr) for value in values for item in _items(value))
 
 
+def cells(value: Traced) -> Any:
+    """Return numbers, expressions, arrays and lists of either as an ordinary array of objects."""
+    return np.asarray(value, dtype=object)
+
+
 def _items(value: Traced) -> list[Any]:
     if isinstance(value, np.ndarray) and value.dtype != object:
         return []
     try:
-        return list(np.ravel(np.asarray(plain(value), dtype=object)))
+        return list(np.ravel(cells(value)))
     except ValueError:  # lists of differing lengths
         return []
 

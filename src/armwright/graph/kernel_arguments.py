@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.graph.array import TracedArray, graph_of, has_symbols, plain, traced
+from armwright.graph.array import TracedArray, cells, graph_of, has_symbols, traced
 from armwright.graph.expr import Expr, Graph, rebuilt
 from armwright.graph.ops import Op
 
@@ -29,7 +29,7 @@ def as_float64(value: Any, what: str, shape: tuple[int, ...]) -> Any:
         if array.dtype != np.float64:
             if array.dtype.kind not in "iufb" and (not isinstance(value, TracedArray) or has_symbols(value)):
                 raise TypeError(f"dtype {array.dtype}")
-            array = np.asarray(plain(array), dtype=np.float64)
+            array = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{what}: expected real numbers of shape (..., {', '.join(map(str, shape))}), got {error}"
@@ -70,7 +70,7 @@ def over_rows(
     arrays = []
     for value, s in zip(values, inputs, strict=True):
         what = f"{name}: {s.name}"
-        array = np.asarray(plain(value), dtype=object) if has_symbols(value) else as_float64(value, what, s.shape)
+        array = cells(value) if has_symbols(value) else as_float64(value, what, s.shape)
         _check_tail(array, what, s.shape)
         arrays.append(array)
     _, batch = batch_axes(name, inputs, arrays)
@@ -86,7 +86,7 @@ def over_rows(
 
 
 def _stacked(rows: Sequence[Traced], batch: tuple[int, ...]) -> Traced:
-    array = np.array([plain(row) for row in rows], dtype=object)
+    array = np.stack([cells(row) for row in rows])
     array = array.reshape(batch + array.shape[1:])
     return traced(array) if has_symbols(array) else array.astype(np.float64)
 
@@ -96,14 +96,14 @@ def in_graph(program: TracedProgram, values: Sequence[Traced]) -> Any:
 
     None where there is no symbol at all.
     """
-    cells = [np.ravel(np.asarray(plain(value), dtype=object)) for value in values]
-    graph = graph_of(*(item for cell in cells for item in cell))
+    entries = [np.ravel(cells(value)) for value in values]
+    graph = graph_of(*(item for array in entries for item in array))
     if graph is None:
         return None
     made: list[Expr] = []
     for op, args, value in program.nodes:
         if op is Op.INPUT:
-            made.append(_number_in(graph, cells[value[0]][value[1]]))
+            made.append(_number_in(graph, entries[value[0]][value[1]]))
         else:
             made.append(rebuilt(graph, op, [made[k] for k in args], value))
     results = []
