@@ -18,6 +18,7 @@ from armwright.dynamics.coriolis import coriolis
 from armwright.dynamics.crba import crba, crba_forward
 from armwright.dynamics.newton_euler import bias, gravity_torque, rnea
 from armwright.graph import compile_function
+from armwright.graph.fingerprint import fingerprint
 from armwright.graph.traced_program import trace
 from armwright.kinematics.forward import link_poses, tool_pose
 from armwright.kinematics.frame_motion import frame_acceleration, frame_jacobian_dot, frame_twist
@@ -198,6 +199,8 @@ def test_a_kernel_called_with_symbols_becomes_part_of_the_function():
         compile_function(lambda q: k(q, q, q), {"q": (2,)})
     last = aw.compile(lambda robot, q: aw.fk(robot, aw.fk(robot, q)[3, 1:]), ROBOT)  # numbers among symbols: 0, 0, 1
     close(last(q), aw.fk(ROBOT, [0.0, 0.0, 1.0]), 1e-13)
+    again = compile_function(lambda q: k(q, np.zeros(3), qdd=[0.0, q[0], 1.0]), {"q": (3,)})
+    assert fingerprint(holding) == fingerprint(again) != fingerprint(k)  # loops with equal kernels in them are one
 
 
 def test_named_symbols_go_through():
@@ -205,6 +208,12 @@ def test_named_symbols_go_through():
     M = aw.mass_matrix(ROBOT, [a, b, c])
     assert M.shape == (3, 3)
     assert "cos(" in repr(M[0, 0])
+
+
+def test_an_ellipsoid_of_symbols_has_axes():
+    k = aw.compile(lambda robot, q: aw.manipulability(robot, q, "full").axes, ROBOT)
+    there, J, axes = aw.manipulability(ROBOT, STATE["q"], "full"), aw.jacobian(ROBOT, STATE["q"]), k(STATE["q"])
+    close((axes * there.half_lengths**2) @ axes.T, J @ J.T, 1e-12)
 
 
 def test_a_law_may_use_a_robot_and_a_kernel_from_outside():
