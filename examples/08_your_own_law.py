@@ -7,7 +7,6 @@ import numpy as np
 
 import armwright as aw
 from armwright.control import as_law
-from armwright.dynamics.newton_euler import gravity_torque
 from armwright.motion import quintic
 
 robot = aw.load("ur5")
@@ -18,7 +17,7 @@ def soft_pd(arm, q, qd, ref, integral, dt, kp, kd, ki, most):
     """PD with gravity, an integral that remembers, and a torque that never exceeds `most`."""
     error = ref.q - q
     integral = integral + ki * error * dt
-    tau = kp * error + kd * (ref.qd - qd) + integral + gravity_torque(arm, q)
+    tau = kp * error + kd * (ref.qd - qd) + integral + aw.gravity_torque(arm, q)
     return np.clip(tau, -most, most), {"integral": integral}
 
 

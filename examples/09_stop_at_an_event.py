@@ -5,7 +5,6 @@ import numpy as np
 
 import armwright as aw
 from armwright.control import computed_torque
-from armwright.kinematics.forward import tool_pose
 from armwright.motion import quintic
 from armwright.simulation import prepare
 
@@ -15,7 +14,7 @@ high, low = np.array([0.0, -1.6, 1.4, -0.6, 0.5, 0.0]), np.array([0.6, -0.2, 1.2
 
 def too_low(arm, q):
     """Rises through zero when the tool sinks through 0.2 m. Traced, so the loop stays compiled."""
-    return 0.2 - tool_pose(arm, q)[2, 3]
+    return 0.2 - aw.fk(arm, q)[2, 3]
 
 
 session = prepare(robot, computed_torque(400.0, 40.0), quintic(high, low, 1.5), events={"too low": too_low})

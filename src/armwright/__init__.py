@@ -5,7 +5,7 @@
 
     robot = aw.load("ur5")
     tau = aw.inverse_dynamics(robot, q, qd, qdd)
-    k = aw.compile(aw.dynamics.rnea, robot)
+    k = aw.compile(lambda robot, q, qd: aw.energy(robot, q, qd).kinetic, robot)
 
 Names are loaded from their rooms when first used, so that importing the package costs little more than importing
 NumPy. Their types stand in ``__init__.pyi``.

@@ -127,7 +127,7 @@ def number(value: Any, what: str) -> float:
 def _wrong_kind(value: Any, annotation: str) -> str:
     if _fits(value, annotation):
         return ""
-    wanted = " or ".join(kind for kind in _split(annotation, "|"))
+    wanted = " or ".join(kind for kind in _split(annotation, "|") if kind != "Tree")  # which only the library makes
     hint = ""
     if "Robot" in annotation and isinstance(value, str):
         hint = f"; load it first: armwright.load({value!r})"

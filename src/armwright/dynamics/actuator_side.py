@@ -24,6 +24,7 @@ import numpy as np
 from armwright.dynamics.crba import crba
 from armwright.dynamics.newton_euler import bias
 from armwright.dynamics.terms import coulomb_sign
+from armwright.robot.kernels import as_robot
 from armwright.robot.tree import as_tree
 from armwright.spatial.linear import ltdl_solve, solve_from_last
 
@@ -136,7 +137,14 @@ class MotorTorques(NamedTuple):
 
 
 def actuator_side(
-    robot: Robot, q: Traced, qd: Traced, qdd: Traced, dt: float, wrench: Traced = None, *, side: Side = consistent
+    robot: Robot | Tree,
+    q: Traced,
+    qd: Traced,
+    qdd: Traced,
+    dt: float,
+    wrench: Traced = None,
+    *,
+    side: Side = consistent,
 ) -> MotorTorques:
     """Motor torques of one state (001 eq. 90–92); all arrays (n,), wrench (6,) on the tool in base axes.
 
@@ -151,6 +159,7 @@ def actuator_side(
 
     >>> actuator_side(aw.load("rl15"), q, qd, qdd, 0.01)  # H_a, u′_a, u_a
     """
+    robot = as_robot(robot, "actuator_side")
     H, u = joint_side(robot, q, qd, wrench, dry=joint_friction(robot))
     made = side(Motors.of(robot.actuators), H, u, qd, qdd, dt)
     return MotorTorques(made.H, made.u, made.torque(qdd))

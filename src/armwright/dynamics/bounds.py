@@ -34,6 +34,7 @@ from armwright.errors import InputError, NotSupportedError
 from armwright.graph.derive import derivative_matrix
 from armwright.graph.kernel import make_kernel
 from armwright.graph.traced_program import TracedProgram, trace
+from armwright.robot.kernels import as_robot, refuse_symbols
 from armwright.robot.tree import tree_of
 from armwright.types import Array
 
@@ -184,7 +185,7 @@ class MassMatrixBounds(NamedTuple):
 
 @names_culprit
 def mass_matrix_bounds(
-    robot: Robot,
+    robot: Robot | Tree,
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     *,
@@ -212,6 +213,7 @@ def mass_matrix_bounds(
 
     >>> mass_matrix_bounds(aw.load("planar2"), tolerance=1e-2)
     """
+    robot = as_robot(robot, "mass_matrix_bounds")
     box = _box(robot, lower, upper, tolerance, "mass_matrix_bounds")
     inertia = _Quantity(robot, crba, box.largest)
     return MassMatrixBounds(
@@ -222,7 +224,7 @@ def mass_matrix_bounds(
 
 @names_culprit
 def gravity_bound(
-    robot: Robot,
+    robot: Robot | Tree,
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     *,
@@ -251,6 +253,7 @@ def gravity_bound(
     """
     if norm not in NORMS:
         raise InputError(f"gravity_bound: norm must be 1, 2 or inf, got {norm}")
+    robot = as_robot(robot, "gravity_bound")
     box = _box(robot, lower, upper, tolerance, "gravity_bound")
     problem = _Norm(_Quantity(robot, gravity_torque, box.largest), norm)
     return _certificate(f"{NORMS[norm]} of g(q)", problem, box, tolerance, seed)
@@ -268,6 +271,7 @@ class _Box(NamedTuple):
 
 def _box(robot: Robot, lower: ArrayLike | None, upper: ArrayLike | None, tolerance: float, what: str) -> _Box:
     """Return the box of the proof: the given corners or the joint limits; a turn where a revolute joint has none."""
+    refuse_symbols(what, "it searches a box of configurations; call it before, with numbers", lower, upper)
     if not 1e-9 <= tolerance < 1.0:
         raise InputError(f"{what}: tolerance must lie in 1e-9…1, got {tolerance}")
     plain = len(robot.bodies) == robot.n  # a joint that others mimic may have another period

@@ -14,10 +14,11 @@ import numpy as np
 from armwright.dynamics.crba import composites
 from armwright.dynamics.terms import gather, root_frames
 from armwright.errors import InputError
+from armwright.robot.inertia_needed import require_mass
 from armwright.robot.kernels import kernel
 from armwright.robot.model import robot_needed
 from armwright.robot.step import steps
-from armwright.robot.tree import as_tree
+from armwright.robot.tree import Tree, as_tree
 from armwright.spatial.linear import cross
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-    from armwright.robot.tree import Tree
     from armwright.types import Array, Traced
 
 
@@ -54,7 +54,7 @@ def momentum(arm: Robot | Tree, q: Traced, qd: Traced) -> Traced:
     return momentum_matrix(arm, q) @ qd
 
 
-def centroidal_matrix(robot: Robot, q: ArrayLike) -> Array:
+def centroidal_matrix(robot: Robot | Tree, q: ArrayLike) -> Array:
     """Centroidal momentum matrix A_G (..., 6, n): ``A_G @ qd`` is `centroidal_momentum`.
 
     Its linear rows are the total moving mass times `com_jacobian`.
@@ -64,7 +64,7 @@ def centroidal_matrix(robot: Robot, q: ArrayLike) -> Array:
     return cast("Array", _kernel(robot, momentum_matrix, "centroidal_matrix")(q))
 
 
-def centroidal_momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
+def centroidal_momentum(robot: Robot | Tree, q: ArrayLike, qd: ArrayLike) -> Array:
     """Momentum [p; l] (..., 6) of all moving bodies in base axes: linear [kg m/s], angular about their com [kg m²/s].
 
     Its rate is the sum of the wrenches of gravity, base and world about the centre of mass. The base stands still:
@@ -75,9 +75,8 @@ def centroidal_momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     return cast("Array", _kernel(robot, momentum, "centroidal_momentum")(q, qd))
 
 
-def _kernel(robot: Robot, function: Callable[..., Any], name: str) -> Any:
-    if wrong := robot_needed(robot):
+def _kernel(arm: Robot | Tree, function: Callable[..., Any], name: str) -> Any:
+    if not isinstance(arm, Tree) and (wrong := robot_needed(arm)):
         raise InputError(wrong)
-    if not sum(body.mass for body in robot.bodies) > 0.0:
-        raise InputError(f"robot {robot.name!r} has no mass, so it has no centre of mass")
-    return kernel(robot, function, regroup=False, name=name)
+    require_mass(arm)
+    return kernel(arm, function, regroup=False, name=name, needs="bodies")

@@ -17,6 +17,7 @@ from armwright.dynamics.terms import is_plain
 from armwright.dynamics.walker_orin import walker_orin_forward, walker_orin_inverse, walker_orin_mass
 from armwright.errors import InputError, NotSupportedError
 from armwright.robot.inertia_needed import require_inertia
+from armwright.robot.tree import Tree, as_tree, robot_of
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -82,7 +83,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-def find(robot: Robot, name: str, job: str) -> tuple[Function, dict[str, Any]]:
+def find(arm: Robot | Tree, name: str, job: str) -> tuple[Function, dict[str, Any]]:
     """Return function and options of method `name` for `job` ("inverse", "forward", "mass"), or say why not."""
     method = METHODS.get(name)
     able = [m.name for m in METHODS.values() if getattr(m, job) is not None]
@@ -92,7 +93,9 @@ def find(robot: Robot, name: str, job: str) -> tuple[Function, dict[str, Any]]:
     function: Function | None = getattr(method, job)
     if function is None:
         raise NotSupportedError(f"method {name!r} has no {job} form; methods that have one are {', '.join(able)}")
-    if not method.mimic and not is_plain(robot.tree):
+    if not method.mimic and not is_plain(as_tree(arm)):
         raise NotSupportedError(f"method {name!r} cannot take joints that mimic each other; use method='crba'")
-    require_inertia(robot, "mass_matrix" if job == "mass" else f"{job}_dynamics", forward=job == "forward")
+    robot = robot_of(arm) if isinstance(arm, Tree) else arm
+    if robot is not None:
+        require_inertia(robot, "mass_matrix" if job == "mass" else f"{job}_dynamics", forward=job == "forward")
     return function, method.options

@@ -2,12 +2,14 @@
 """Dynamics of an arm, compiled: what users call. Leading axes of q, qd, … are batch axes and broadcast.
 
 Each function looks its kernel up in the robot and calls it; loops that count nanoseconds hold the kernel itself
-(`inverse_dynamics_kernel`, `forward_dynamics_kernel`).
+(`inverse_dynamics_kernel`, `forward_dynamics_kernel`). The same names serve in a law and in whatever else is traced:
+called with symbols, or with the arm that a law is handed, they become part of it (`armwright.robot.kernels`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -29,13 +31,13 @@ from armwright.dynamics.regressor import parameter_names, parameters
 from armwright.dynamics.regressor import regressor as regressor_of
 from armwright.dynamics.terms import is_plain
 from armwright.errors import InputError
+from armwright.graph.array import cells, has_symbols
 from armwright.robot.inertia_needed import require_inertia
-from armwright.robot.kernels import kernel
+from armwright.robot.kernels import Needs, kernel
 from armwright.robot.model import robot_needed
+from armwright.robot.tree import Tree, as_tree, robot_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike
 
     from armwright.dynamics.regressor import BaseParameters
@@ -46,18 +48,56 @@ if TYPE_CHECKING:
 ALWAYS_CRBA, ALWAYS_ABA = 7, 24  # joints on one path; in between both are traced and counted
 
 
-def _unusable(robot: Any, error: Exception) -> InputError:
-    """What to raise where a kernel could not even be looked up: not a robot, or options that are not plain values."""
-    return InputError(robot_needed(robot) or f"options must be plain values ({error})")
+def public(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the look-up behind a public function: ``found(arm, options, wrench, *arrays)``.
+
+    Args:
+        make: (arm, where the wrench acts, *options) → what is called with the arrays and the wrench. It is called once
+            per robot and set of options.
+    """
+
+    def found(arm: Robot | Tree, options: tuple[Any, ...], wrench: ArrayLike | None, *arrays: ArrayLike) -> Any:
+        place = None if wrench is None else _place(arm, wrench, *arrays)
+        key = (make, place, *options)
+        try:
+            k = arm.known.get(key)  # type: ignore[union-attr]  # a tree has none: see below
+        except (AttributeError, TypeError) as error:
+            if not isinstance(arm, Tree):
+                raise InputError(robot_needed(arm) or f"options must be plain values ({error})") from error
+            k = make(arm, place, *options)  # the arm that a law is handed
+        if k is None:
+            k = arm.memo(key, make, place, *options)  # type: ignore[union-attr]
+        return k(*arrays) if wrench is None else k(*arrays, wrench)
+
+    return found
 
 
-def _place(robot: Robot, wrench: Any, *others: Any) -> str | None:
+def _of(
+    function: Callable[..., Any], name: str, *options: str, regroup: bool = True, needs: Needs = "joints"
+) -> Callable[..., Any]:
+    """Return the look-up of one traceable function; `options` are the names of its constants."""
+
+    def make(arm: Robot | Tree, place: str | None, *values: Any) -> Any:
+        if function is not regressor_of:  # which holds for any inertia
+            _require_inertia(arm, name, forward=function is forward_derivatives)
+        constants = dict(zip(options, values, strict=True))
+        return kernel(arm, function, regroup=regroup, needs=needs, shapes=_shapes(arm, place), name=name, **constants)
+
+    return public(make)
+
+
+def _require_inertia(arm: Robot | Tree, name: str, *, forward: bool) -> None:
+    robot = robot_of(arm) if isinstance(arm, Tree) else arm
+    if robot is not None:
+        require_inertia(robot, name, forward=forward)
+
+
+def _place(arm: Robot | Tree, wrench: Any, *others: Any) -> str:
     """Tell a tool wrench (..., 6) from one wrench a body (..., nb, 6): the latter has one axis more than the batch."""
-    if wrench is None:
-        return None
-    if wrong := robot_needed(robot):
+    if not isinstance(arm, Tree) and (wrong := robot_needed(arm)):
         raise InputError(wrong)
-    shape, bodies = numbers(wrench, "wrench").shape, len(robot.bodies)
+    bodies = arm.nb if isinstance(arm, Tree) else len(arm.bodies)
+    shape = cells(wrench).shape if has_symbols(wrench) else numbers(wrench, "wrench").shape
     if shape == (6,):
         return "tool"
     batch = max(np.ndim(value) for value in others) - 1
@@ -68,25 +108,13 @@ def _place(robot: Robot, wrench: Any, *others: Any) -> str | None:
     raise InputError(f"wrench: expected shape (..., 6) at the tool or (..., {bodies}, 6), one per body, got {shape}")
 
 
-def _call(robot: Robot, name: str, function: Any, wrench: Any, *arrays: Any, regroup: bool, **constants: Any) -> Any:
-    """Run the kernel of `function`, with the wrench as a further input if there is one; errors speak of `name`."""
-    place = _place(robot, wrench, *arrays)
-    key = (function, place, *constants.values())
-    try:
-        k = robot.known.get(key)
-    except (AttributeError, TypeError) as error:
-        raise _unusable(robot, error) from error
-    if k is None:
-        k = robot.memo(key, _kernel, name, function, place, regroup, constants)
-    return k(*arrays) if wrench is None else k(*arrays, wrench)
-
-
-def _kernel(
-    robot: Robot, name: str, function: Any, place: str | None, regroup: bool, constants: dict[str, Any]
-) -> Kernel:
-    if function is not regressor_of:  # which holds for any inertia
-        require_inertia(robot, name, forward=function is forward_derivatives)
-    return kernel(robot, function, regroup=regroup, shapes=_shapes(robot, place), name=name, **constants)
+def _shapes(arm: Robot | Tree, wrench: str | None) -> dict[str, tuple[int, ...]] | None:
+    if wrench not in (None, "tool", "bodies"):
+        raise InputError(f"wrench: a kernel takes 'tool', 'bodies' or None, got {wrench!r}")
+    if wrench is None:
+        return None
+    bodies = arm.nb if isinstance(arm, Tree) else len(arm.bodies)
+    return {"wrench": (6,)} if wrench == "tool" else {"wrenches": (bodies, 6)}
 
 
 def inverse_dynamics_kernel(
@@ -100,14 +128,31 @@ def inverse_dynamics_kernel(
     check_finite: bool = True,
 ) -> Kernel:
     """Kernel (q, qd, qdd[, wrench]) → tau. `wrench` adds an input: "tool" (6,) or "bodies" (nb, 6)."""
-    function, options = find(robot, method, "inverse")
+    return cast("Kernel", _inverse(robot, wrench, method, gravity, friction, rotors, check_finite))
+
+
+def _inverse(arm: Robot | Tree, place: str | None, method: str, *options: bool) -> Any:
+    return _method(arm, "inverse", method, place, *options)
+
+
+def _method(
+    arm: Robot | Tree,
+    job: str,
+    method: str,
+    place: str | None,
+    gravity: bool,
+    friction: bool,
+    rotors: bool,
+    check_finite: bool,
+) -> Any:
+    function, options = find(arm, method, job)
     return kernel(
-        robot,
+        arm,
         function,
         regroup=True,
         check_finite=check_finite,
-        shapes=_shapes(robot, wrench),
-        name="inverse_dynamics",
+        shapes=_shapes(arm, place),
+        name=f"{job}_dynamics",
         gravity=gravity,
         friction=friction,
         rotors=rotors,
@@ -126,62 +171,50 @@ def forward_dynamics_kernel(
     check_finite: bool = True,
 ) -> Kernel:
     """Kernel (q, qd, tau[, wrench]) → qdd. `wrench` adds an input: "tool" (6,) or "bodies" (nb, 6)."""
-    shapes = _shapes(robot, wrench)
+    return cast("Kernel", _forward(robot, wrench, method, gravity, friction, rotors, check_finite))
 
-    def of(name: str) -> Kernel:
-        function, options = find(robot, name, "forward")
-        return kernel(
-            robot,
-            function,
-            regroup=True,
-            check_finite=check_finite,
-            shapes=shapes,
-            name="forward_dynamics",
-            gravity=gravity,
-            friction=friction,
-            rotors=rotors,
-            **options,
-        )
 
-    if method != "auto":
-        return of(method)
-    tree = robot.tree
+def _forward(arm: Robot | Tree, place: str | None, method: str, *options: bool) -> Any:
+    if method == "auto":
+        method = _quickest(arm, place, *options)
+    return _method(arm, "forward", method, place, *options)
+
+
+def _quickest(arm: Robot | Tree, place: str | None, *options: bool) -> str:
+    """Return "crba" or "aba", whichever needs fewer operations for forward dynamics of this arm."""
+    tree = as_tree(arm)
     depth = max((len(tree.ancestors(i)) for i in range(tree.nb)), default=0)
     if depth <= ALWAYS_CRBA or not is_plain(tree):
-        return of("crba")
+        return "crba"
     if depth > ALWAYS_ABA and np.count_nonzero(tree.armature - np.diag(np.diag(tree.armature))) == 0:
-        return of("aba")
-    return min(of("crba"), of("aba"), key=lambda k: k.counts.flops)
+        return "aba"
+    robot = robot_of(arm) if isinstance(arm, Tree) else arm
+    if robot is None:
+        return "crba"
+    return min(("crba", "aba"), key=lambda name: _method(robot, "forward", name, place, *options).counts.flops)
 
 
-def _with_options(
-    robot: Robot,
-    of: Callable[..., Kernel],
-    method: str,
-    wrench: str | None,
-    gravity: bool,
-    friction: bool,
-    rotors: bool,
-    check_finite: bool,
-) -> Kernel:
-    return of(
-        robot, method, wrench=wrench, gravity=gravity, friction=friction, rotors=rotors, check_finite=check_finite
-    )
+def _mass(arm: Robot | Tree, place: None, method: str, rotors: bool, check_finite: bool) -> Any:
+    function, options = find(arm, method, "mass")
+    return kernel(arm, function, regroup=True, check_finite=check_finite, name="mass_matrix", rotors=rotors, **options)
 
 
-def _shapes(robot: Robot, wrench: str | None) -> dict[str, tuple[int, ...]] | None:
-    known: dict[str | None, dict[str, tuple[int, ...]] | None] = {
-        None: None,
-        "tool": {"wrench": (6,)},
-        "bodies": {"wrenches": (len(robot.bodies), 6)},
-    }
-    if wrench not in known:
-        raise InputError(f"wrench: a kernel takes 'tool', 'bodies' or None, got {wrench!r}")
-    return known[wrench]
+USUAL = (True, True, True, True)  # gravity, friction, rotors, check_finite
+_inverse_found, _forward_found, _mass_found = public(_inverse), public(_forward), public(_mass)
+_coriolis_found = _of(coriolis, "coriolis_matrix")
+_bias_found = _of(bias_of, "bias", "gravity", "friction")
+_gravity_found = _of(gravity_of, "gravity_torque")
+_energy_found = _of(energy_of, "energy", "rotors", regroup=False, needs="bodies")
+_reactions_found = _of(reactions, "joint_reactions", "frame", regroup=False, needs="robot")
+_regressor_found = _of(regressor_of, "regressor", regroup=False, needs="robot")
+_forward_derivatives_found = _of(forward_derivatives, "dynamics_derivatives", "friction", "rotors", needs="robot")
+_inverse_derivatives_found = _of(
+    inverse_derivatives, "inverse_dynamics_derivatives", "friction", "rotors", needs="robot"
+)
 
 
 def inverse_dynamics(
-    robot: Robot,
+    robot: Robot | Tree,
     q: ArrayLike,
     qd: ArrayLike,
     qdd: ArrayLike,
@@ -196,7 +229,7 @@ def inverse_dynamics(
     """Actuator torques tau (..., n) that a motion needs.
 
     Args:
-        robot: the arm.
+        robot: the arm; in a law, the `arm` that the law is handed.
         q: joint coordinates (..., n) [rad or m].
         qd: joint velocities (..., n).
         qdd: joint accelerations (..., n).
@@ -210,25 +243,18 @@ def inverse_dynamics(
     """
     if wrench is None and method == "rnea" and gravity and friction and rotors and check_finite:
         try:  # the usual call: a name is found quicker than a tuple
-            k = robot.known.get("inverse_dynamics")
-        except (AttributeError, TypeError) as error:
-            raise _unusable(robot, error) from error
-        if k is None:
-            k = robot.memo("inverse_dynamics", inverse_dynamics_kernel)
+            k = robot.known["inverse_dynamics"]  # type: ignore[union-attr]
+        except KeyError:
+            k = robot.memo("inverse_dynamics", _inverse, None, method, *USUAL)  # type: ignore[union-attr]
+        except (AttributeError, TypeError):  # a tree, or no arm at all
+            return cast("Array", _inverse_found(robot, (method, *USUAL), None, q, qd, qdd))
         return k(q, qd, qdd)  # type: ignore[no-any-return]
-    place = _place(robot, wrench, q, qd, qdd)
-    key = ("inverse_dynamics", method, place, gravity, friction, rotors, check_finite)
-    try:
-        k = robot.known.get(key)
-    except (AttributeError, TypeError) as error:
-        raise _unusable(robot, error) from error
-    if k is None:
-        k = robot.memo(key, _with_options, inverse_dynamics_kernel, *key[1:])
-    return k(q, qd, qdd) if place is None else k(q, qd, qdd, wrench)  # type: ignore[no-any-return]
+    options = (method, gravity, friction, rotors, check_finite)
+    return cast("Array", _inverse_found(robot, options, wrench, q, qd, qdd))
 
 
 def forward_dynamics(
-    robot: Robot,
+    robot: Robot | Tree,
     q: ArrayLike,
     qd: ArrayLike,
     tau: ArrayLike,
@@ -246,51 +272,30 @@ def forward_dynamics(
     """
     if wrench is None and method == "auto" and gravity and friction and rotors and check_finite:
         try:
-            k = robot.known.get("forward_dynamics")
-        except (AttributeError, TypeError) as error:
-            raise _unusable(robot, error) from error
-        if k is None:
-            k = robot.memo("forward_dynamics", forward_dynamics_kernel)
+            k = robot.known["forward_dynamics"]  # type: ignore[union-attr]
+        except KeyError:
+            k = robot.memo("forward_dynamics", _forward, None, method, *USUAL)  # type: ignore[union-attr]
+        except (AttributeError, TypeError):
+            return cast("Array", _forward_found(robot, (method, *USUAL), None, q, qd, tau))
         return k(q, qd, tau)  # type: ignore[no-any-return]
-    place = _place(robot, wrench, q, qd, tau)
-    key = ("forward_dynamics", method, place, gravity, friction, rotors, check_finite)
-    try:
-        k = robot.known.get(key)
-    except (AttributeError, TypeError) as error:
-        raise _unusable(robot, error) from error
-    if k is None:
-        k = robot.memo(key, _with_options, forward_dynamics_kernel, *key[1:])
-    return k(q, qd, tau) if place is None else k(q, qd, tau, wrench)  # type: ignore[no-any-return]
+    options = (method, gravity, friction, rotors, check_finite)
+    return cast("Array", _forward_found(robot, options, wrench, q, qd, tau))
 
 
 def mass_matrix(
-    robot: Robot, q: ArrayLike, method: str = "crba", *, rotors: bool = True, check_finite: bool = True
+    robot: Robot | Tree, q: ArrayLike, method: str = "crba", *, rotors: bool = True, check_finite: bool = True
 ) -> Array:
     """Joint-space mass matrix M (..., n, n), symmetric positive definite, with rotor inertia unless switched off."""
-    key = ("mass_matrix", method, rotors, check_finite)
-    try:
-        k = robot.known.get(key)
-    except (AttributeError, TypeError) as error:
-        raise _unusable(robot, error) from error
-    if k is None:
-        k = robot.memo(key, _mass_kernel, method, rotors, check_finite)
-    return k(q)  # type: ignore[no-any-return]
+    return cast("Array", _mass_found(robot, (method, rotors, check_finite), None, q))
 
 
-def _mass_kernel(robot: Robot, method: str, rotors: bool, check_finite: bool) -> Kernel:
-    function, options = find(robot, method, "mass")
-    return kernel(
-        robot, function, regroup=True, check_finite=check_finite, name="mass_matrix", rotors=rotors, **options
-    )
-
-
-def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
+def coriolis_matrix(robot: Robot | Tree, q: ArrayLike, qd: ArrayLike) -> Array:
     """Christoffel matrix C (..., n, n): C q̇ are the velocity torques and Ṁ − 2C is skew (000 §3.3, 004 eq. 2.66)."""
-    return _call(robot, "coriolis_matrix", coriolis, None, q, qd, regroup=True)  # type: ignore[no-any-return]
+    return cast("Array", _coriolis_found(robot, (), None, q, qd))
 
 
 def bias(
-    robot: Robot,
+    robot: Robot | Tree,
     q: ArrayLike,
     qd: ArrayLike,
     wrench: ArrayLike | None = None,
@@ -299,22 +304,27 @@ def bias(
     friction: bool = True,
 ) -> Array:
     """Torque at zero acceleration (..., n): C q̇ + g − Jᵀw + friction, the u′ of 001 eq. 36."""
-    options = {"gravity": gravity, "friction": friction}
-    return _call(robot, "bias", bias_of, wrench, q, qd, regroup=True, **options)  # type: ignore[no-any-return]
+    return cast("Array", _bias_found(robot, (gravity, friction), wrench, q, qd))
 
 
-def gravity_torque(robot: Robot, q: ArrayLike) -> Array:
+def gravity_torque(robot: Robot | Tree, q: ArrayLike) -> Array:
     """Torque (..., n) that holds the arm still against gravity, g(q) = ∂V/∂q."""
-    return _call(robot, "gravity_torque", gravity_of, None, q, regroup=True)  # type: ignore[no-any-return]
+    return cast("Array", _gravity_found(robot, (), None, q))
 
 
-def energy(robot: Robot, q: ArrayLike, qd: ArrayLike, *, rotors: bool = True) -> Energy:
+def energy(robot: Robot | Tree, q: ArrayLike, qd: ArrayLike, *, rotors: bool = True) -> Energy:
     """Kinetic, potential and total energy [J], each of the batch's shape; potential is 0 at the height of the base."""
-    return Energy(*_call(robot, "energy", energy_of, None, q, qd, regroup=False, rotors=rotors))
+    return Energy(*_energy_found(robot, (rotors,), None, q, qd))
 
 
 def joint_reactions(
-    robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrench: ArrayLike | None = None, *, frame: str = "joint"
+    robot: Robot | Tree,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    wrench: ArrayLike | None = None,
+    *,
+    frame: str = "joint",
 ) -> Array:
     """Wrench [f; n] (..., nb, 6) that each body's parent exerts on it through the joint (001 eq. 32).
 
@@ -327,13 +337,12 @@ def joint_reactions(
         frame: axes and moment point: "joint" (the moved joint frame, on the axis), "link" (the link's own frame),
             "parent" (the parent's link frame: frame i−1 of the document for standard DH).
     """
-    name = "joint_reactions"
-    return _call(robot, name, reactions, wrench, q, qd, qdd, regroup=False, frame=frame)  # type: ignore[no-any-return]
+    return cast("Array", _reactions_found(robot, (frame,), wrench, q, qd, qdd))
 
 
-def regressor(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+def regressor(robot: Robot | Tree, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
     """Y (..., n, 10 nb + 4n) with ``tau = Y @ parameters(robot)``; see `armwright.dynamics.regressor` for the order."""
-    return _call(robot, "regressor", regressor_of, None, q, qd, qdd, regroup=False)  # type: ignore[no-any-return]
+    return cast("Array", _regressor_found(robot, (), None, q, qd, qdd))
 
 
 def random_states(robot: Robot, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -363,7 +372,7 @@ def base_parameters(
 
 
 def dynamics_derivatives(
-    robot: Robot,
+    robot: Robot | Tree,
     q: ArrayLike,
     qd: ArrayLike,
     tau: ArrayLike,
@@ -373,13 +382,11 @@ def dynamics_derivatives(
     rotors: bool = True,
 ) -> ForwardDerivatives:
     """∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau (..., n, n) of forward dynamics, exact; wrenches are constant in base axes."""
-    options = {"friction": friction, "rotors": rotors}
-    name = "dynamics_derivatives"
-    return ForwardDerivatives(*_call(robot, name, forward_derivatives, wrench, q, qd, tau, regroup=True, **options))
+    return ForwardDerivatives(*_forward_derivatives_found(robot, (friction, rotors), wrench, q, qd, tau))
 
 
 def inverse_dynamics_derivatives(
-    robot: Robot,
+    robot: Robot | Tree,
     q: ArrayLike,
     qd: ArrayLike,
     qdd: ArrayLike,
@@ -389,9 +396,7 @@ def inverse_dynamics_derivatives(
     rotors: bool = True,
 ) -> InverseDerivatives:
     """∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd = M (..., n, n) of inverse dynamics, exact; wrenches are constant in base axes."""
-    options = {"friction": friction, "rotors": rotors}
-    name = "inverse_dynamics_derivatives"
-    return InverseDerivatives(*_call(robot, name, inverse_derivatives, wrench, q, qd, qdd, regroup=True, **options))
+    return InverseDerivatives(*_inverse_derivatives_found(robot, (friction, rotors), wrench, q, qd, qdd))
 
 
 __all__ = [

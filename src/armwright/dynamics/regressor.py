@@ -18,6 +18,7 @@ from armwright.arguments import names_culprit
 from armwright.dynamics.newton_euler import motions
 from armwright.dynamics.terms import ZERO, Z, coulomb_sign, gather
 from armwright.errors import InputError
+from armwright.robot.kernels import as_robot
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
 from armwright.spatial.linear import cross
@@ -80,12 +81,12 @@ def regressor(robot: Robot, q: Traced, qd: Traced, qdd: Traced) -> Traced:
 
 
 @names_culprit
-def parameters(robot: Robot) -> NDArray[np.float64]:
+def parameters(robot: Robot | Tree) -> NDArray[np.float64]:
     """Parameter vector π (10 nb + 4n,) of `robot`, in the order of the module text.
 
     >>> aw.regressor(robot, q, qd, qdd) @ parameters(robot)  # equals aw.inverse_dynamics(robot, q, qd, qdd)
     """
-    out: list[float] = []
+    robot, out = as_robot(robot, "parameters"), list[float]()
     for body in robot.bodies:
         m, c = body.mass, body.com
         J = body.inertia - m * skew(c) @ skew(c)
@@ -95,12 +96,13 @@ def parameters(robot: Robot) -> NDArray[np.float64]:
     return np.array([*out, *robot.actuators.rotor_inertia, *robot.actuators.viscous], dtype=np.float64)
 
 
-def parameter_names(robot: Robot) -> list[str]:
+def parameter_names(robot: Robot | Tree) -> list[str]:
     """Names of the parameters, e.g. ``upper_arm.mcx``, ``elbow.viscous``, ``elbow.rotor``.
 
     >>> parameter_names(robot)[0]
     'shoulder.m'
     """
+    robot = as_robot(robot, "parameter_names")
     names = [f"{body.name}.{label}" for body in robot.bodies for label in INERTIAL]
     drives = ("viscous", "coulomb", "rotor", "motor_viscous")
     return names + [f"{joint.name}.{label}" for label in drives for joint in robot.joints]

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from armwright.types import Traced
 
 
-def _graph_of(*values: Traced) -> Graph | None:
+def graph_of(*values: Traced) -> Graph | None:
+    """Return the graph of the expressions among `values`, None if there are none; refuse a mixture of two graphs."""
     graphs = {id(value.graph): value.graph for value in values if isinstance(value, Expr)}
     if len(graphs) > 1:
         raise TraceError("two traced values of different functions were mixed; trace them together")
@@ -42,7 +43,7 @@ def _unary(op: Op) -> Callable[[Any], Any]:
 
 def _binary(op: Op) -> Callable[[Any, Any], Any]:
     def function(x: Traced, y: Traced) -> Traced:
-        graph = _graph_of(x, y)
+        graph = graph_of(x, y)
         if graph is None:
             return MEANING[op](float(x), float(y))
         return graph.apply(op, _lift(graph, x), _lift(graph, y))
@@ -66,7 +67,7 @@ arctan2, minimum, maximum = map(_binary, (Op.ATAN2, Op.MIN, Op.MAX))
 
 def where(condition: Traced, x: Traced, y: Traced) -> Traced:
     """Choose one element: x where the condition holds, y elsewhere."""
-    graph = _graph_of(condition, x, y)
+    graph = graph_of(condition, x, y)
     if graph is None:
         return x if condition else y
     return graph.select(truth(graph, condition), _lift(graph, x), _lift(graph, y))
@@ -153,6 +154,25 @@ def plain(value: Traced) -> Traced:
     if isinstance(value, list | tuple):
         return type(value)(plain(item) for item in value) if not hasattr(value, "_fields") else value
     return value
+
+
+def has_symbols(*values: Traced) -> bool:
+    """Whether an expression stands somewhere in the values: numbers, expressions, arrays and lists of either."""
+    return any(isinstance(item, Expr) for value in values for item in _items(value))
+
+
+def cells(value: Traced) -> Any:
+    """Return numbers, expressions, arrays and lists of either as an ordinary array of objects."""
+    return np.asarray(value, dtype=object)
+
+
+def _items(value: Traced) -> list[Any]:
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return []
+    try:
+        return list(np.ravel(cells(value)))
+    except ValueError:  # lists of differing lengths
+        return []
 
 
 def traced(value: Traced) -> Traced:

@@ -14,6 +14,8 @@ from dataclasses import is_dataclass
 
 import numpy as np
 
+from armwright.graph.kernel import Kernel
+
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _FIXED = (types.ModuleType, types.BuiltinFunctionType, np.ufunc, type)
 
@@ -47,6 +49,8 @@ def _of(value: object, inside: tuple[int, ...]) -> object:
         return (functools.partial, *(_of(part, inside) for part in (value.func, value.args, value.keywords)))
     if isinstance(value, types.FunctionType):
         return _of_function(value, inside)
+    if isinstance(value, Kernel):
+        return (Kernel, value.program.digest)
     if isinstance(value, _FIXED) or _is_frozen(value):
         return value
     raise NotComparable

@@ -5,6 +5,8 @@ Where results go: into new arrays, or into the caller's own after a check.
 
 An output may be an input, or overlap one in any way: the results are those of separate arrays (they take a detour
 through memory of their own), and inputs that are refused are left as they were. Outputs must not overlap one another.
+
+A kernel that is called with symbols, in a function that is being traced, becomes part of what is traced.
 """
 
 from __future__ import annotations
@@ -22,16 +24,18 @@ import numpy as np
 
 from armwright.errors import ArmwrightWarning, InputError
 from armwright.graph import cache, fast_call, jit
+from armwright.graph.array import has_symbols
 from armwright.graph.by_name import call_by_name
 from armwright.graph.derive import derivative_matrix
 from armwright.graph.emit.llvm_call import NAME
+from armwright.graph.kernel_arguments import as_float64, batch_axes, in_graph, over_rows
 from armwright.graph.thread_pool import LOCK, once, run_rows
 from armwright.graph.traced_program import Counts, TracedProgram, trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 SEARCH = 10_000  # steps of the exact search for a common element; beyond, arrays are taken to overlap
 
@@ -130,7 +134,7 @@ class Kernel:
     Call it with one array per input, positionally or by name; leading batch axes broadcast:
     ``k(q, qd, qdd)`` with shapes (n,) or (..., n). Results may be written in place: ``k(q, qd, qdd, out=tau)`` (a tuple
     for several outputs), and into the inputs themselves (see `armwright.graph.kernel`). The first call compiles, or
-    loads from the cache on disk.
+    loads from the cache on disk. Called with symbols, it takes part in the function that is being traced.
 
     Attributes:
         program: the graph behind it. counts: its operations. function, constants: what was traced.
@@ -152,7 +156,6 @@ class Kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate; see the class."""
-        self._prepare()
         return self.general_call(*args, **kwargs)
 
     @property
@@ -188,7 +191,7 @@ class Kernel:
         return make_kernel(self._retrace(_Derivative(names)), check_finite=self.check_finite)
 
     def general_call(self, *args: Any, **kwargs: Any) -> Any:
-        """Evaluate on anything that converts to float64 arrays: lists, integers, strided, broadcast, batched."""
+        """Evaluate on anything that converts to float64 arrays (lists, integers, strided, batched), and on symbols."""
         out = kwargs.pop("out", None)
         p = self.program
         if len(args) == len(p.inputs) + len(p.outputs) and out is None:
@@ -206,13 +209,15 @@ class Kernel:
             given[label] = value
         if missing := [label for label in names if label not in given]:
             raise InputError(f"{p.name}: missing {', '.join(missing)}; arguments are {', '.join(names)}")
-        arrays = [_as_float64(given[s.name], f"{p.name}: {s.name}", s.shape) for s in p.inputs]
-        batches = [a.shape[: a.ndim - len(s.shape)] for a, s in zip(arrays, p.inputs, strict=True)]
         try:
-            batch = np.broadcast_shapes(*batches)
-        except ValueError as error:
-            shapes = ", ".join(f"{s.name} {a.shape}" for a, s in zip(arrays, p.inputs, strict=True))
-            raise InputError(f"{p.name}: batch axes do not broadcast: {shapes}") from error
+            arrays = [as_float64(given[s.name], f"{p.name}: {s.name}", s.shape) for s in p.inputs]
+        except InputError:
+            if has_symbols(*given.values()):
+                if out is not None:
+                    raise InputError(f"{p.name}: symbols have no values yet that could be written to out") from None
+                return self.inlined(*(given[label] for label in names))
+            raise
+        batches, batch = batch_axes(p.name, p.inputs, arrays)
         results = result_arrays(p, batch, out)
         rows = prod(batch)
         if rows:
@@ -225,6 +230,18 @@ class Kernel:
                 if result is not target:
                     result[...] = target
         return results[0] if p.single else tuple(results)
+
+    def inlined(self, *values: Traced) -> Any:
+        """Return the results for symbols: the program's nodes, made anew in the graph of the caller.
+
+        Leading batch axes broadcast as in a call; numbers among the values are folded in.
+        """
+
+        def one(*row: Traced) -> Any:
+            made = in_graph(self.program, row)
+            return self.general_call(*row) if made is None else made  # None: numbers in a batch of symbols
+
+        return over_rows(one, self.name, self.program.inputs, values)
 
     def _raise_not_finite(self, arrays: list[Any]) -> None:
         for array, s in zip(arrays, self.program.inputs, strict=True):
@@ -325,24 +342,6 @@ class _RowRunner:
 
 def _pointers(arrays: list[Any], row: int) -> Any:
     return (ctypes.c_void_p * len(arrays))(*(a.ctypes.data + row * a.strides[0] for a in arrays))
-
-
-def _as_float64(value: Any, what: str, shape: tuple[int, ...]) -> Any:
-    """Convert to float64 without copying what already is; check the trailing shape."""
-    try:
-        array = np.asarray(value)
-        if array.dtype != np.float64:
-            if array.dtype.kind not in "iufb":
-                raise TypeError(f"dtype {array.dtype}")
-            array = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{what}: expected real numbers of shape (..., {', '.join(map(str, shape))}), got {error}"
-        ) from error
-    if array.shape[max(0, array.ndim - len(shape)) :] != shape:
-        wanted = ", ".join(["...", *map(str, shape)])
-        raise InputError(f"{what}: expected shape ({wanted}), got {array.shape}")
-    return array
 
 
 def _rows(array: Any, own: tuple[int, ...], batch: tuple[int, ...], size: int) -> Any:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forward kinematics: where the links and the tool are.
 
-The pure functions take one configuration, floats or symbols; `fk` and `fk_all` run them compiled, with batch axes.
+The pure functions take one configuration, floats or symbols; `fk` and `fk_all` run them compiled, with batch axes, and
+are part of what is traced where they are called with symbols.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def link_poses(arm: Robot | Tree, q: Traced) -> Traced:
     return np.stack(out) if out else np.zeros((0, 4, 4))
 
 
-def fk(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Array:
+def fk(robot: Robot | Tree, q: ArrayLike, frame: FrameLike = None) -> Array:
     """Return the pose of the tool or of a link, compiled.
 
     Args:
@@ -88,7 +89,7 @@ def fk(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Array:
     return cast("Array", kernel(robot, frame_pose, name="fk", body=body_index(robot, frame))(q))
 
 
-def fk_all(robot: Robot, q: ArrayLike) -> Array:
+def fk_all(robot: Robot | Tree, q: ArrayLike) -> Array:
     """Return the link frames of all bodies, T_base_link, shape (..., nb, 4, 4), for q of shape (..., n).
 
     >>> elbow = aw.fk_all(robot, q)[2, :3, 3]  # origin of the third link [m]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.graph.array import has_symbols
 from armwright.kinematics.forward import body_poses
 from armwright.kinematics.frame_names import FrameLike, body_index, placement
 from armwright.kinematics.jacobians import Reference, own_axes_of, pose_jacobian, sum_columns
@@ -117,7 +118,7 @@ def frame_jacobian_dot(
 
 
 def jacobian_dot(
-    robot: Robot,
+    robot: Robot | Tree,
     q: ArrayLike,
     qd: ArrayLike,
     frame: FrameLike = None,
@@ -135,7 +136,7 @@ def jacobian_dot(
     return cast("Array", kernel(robot, point_jacobian_dot, name="jacobian_dot", **options)(q, qd, point))
 
 
-def twist(robot: Robot, q: ArrayLike, qd: ArrayLike, frame: FrameLike = None) -> Array:
+def twist(robot: Robot | Tree, q: ArrayLike, qd: ArrayLike, frame: FrameLike = None) -> Array:
     """Return the twist [v; w] of a frame, (..., 6), base axes, [m/s] and [rad/s]; v is that of the frame's origin.
 
     >>> aw.twist(robot, q, qd)  # equals aw.jacobian(robot, q) @ qd
@@ -143,7 +144,7 @@ def twist(robot: Robot, q: ArrayLike, qd: ArrayLike, frame: FrameLike = None) ->
     return cast("Array", kernel(robot, frame_twist, name="twist", body=body_index(robot, frame))(q, qd))
 
 
-def acceleration(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: FrameLike = None) -> Array:
+def acceleration(robot: Robot | Tree, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: FrameLike = None) -> Array:
     """Return [dv/dt; dw/dt] of a frame, (..., 6), base axes, gravity not included (004 eq. 2.35, geometric form).
 
     >>> acceleration(robot, q, qd, qdd)[:3]  # of the tool's origin [m/s²]
@@ -182,6 +183,8 @@ def euler_jacobian_dot(
 
 def _regular(result: tuple[Traced, Traced], euler: str) -> Array:
     J_a, determinant = result
+    if has_symbols(determinant):
+        return cast("Array", J_a)  # no value yet that could be refused
     gap = np.abs(np.asarray(determinant)).min(initial=1.0)
     if gap < DEGENERATE_BELOW:
         raise InputError(
@@ -191,13 +194,13 @@ def _regular(result: tuple[Traced, Traced], euler: str) -> Array:
     return cast("Array", J_a)
 
 
-def _options(robot: Robot, frame: FrameLike, euler: str) -> dict[str, Any]:
+def _options(robot: Robot | Tree, frame: FrameLike, euler: str) -> dict[str, Any]:
     if euler not in EULER_SETS:
         raise InputError(f"euler: expected one of {', '.join(EULER_SETS)}, got {euler!r}")
     return {"body": body_index(robot, frame), "euler": euler}
 
 
-def analytic_jacobian(robot: Robot, q: ArrayLike, euler: str = "zyz", frame: FrameLike = None) -> Array:
+def analytic_jacobian(robot: Robot | Tree, q: ArrayLike, euler: str = "zyz", frame: FrameLike = None) -> Array:
     """Return the analytic Jacobian J_a: d[o; angles]/dt = J_a qd.
 
     Args:
@@ -210,7 +213,8 @@ def analytic_jacobian(robot: Robot, q: ArrayLike, euler: str = "zyz", frame: Fra
         (..., 6, n); rows 0–2 [m/s], rows 3–5 rates of the angles in the order of the set's name (004 eq. 2.34).
 
     Raises:
-        InputError: where the Euler set is degenerate.
+        InputError: where the Euler set is degenerate. (In a traced function nothing is raised: J_a grows without bound
+            there.)
 
     >>> analytic_jacobian(robot, q, "zyx") @ qd  # rates of x, y, z and the three angles
     """
@@ -218,7 +222,7 @@ def analytic_jacobian(robot: Robot, q: ArrayLike, euler: str = "zyz", frame: Fra
 
 
 def analytic_jacobian_dot(
-    robot: Robot, q: ArrayLike, qd: ArrayLike, euler: str = "zyz", frame: FrameLike = None
+    robot: Robot | Tree, q: ArrayLike, qd: ArrayLike, euler: str = "zyz", frame: FrameLike = None
 ) -> Array:
     """Return the exact time derivative of `analytic_jacobian`, (..., 6, n): Xdd = J_a qdd + J̇_a qd (004 eq. 2.35).
 

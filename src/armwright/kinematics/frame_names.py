@@ -12,12 +12,14 @@ from armwright.arguments import matrix_of
 from armwright.errors import InputError
 from armwright.robot.model import robot_needed
 from armwright.robot.parts import RIGID
+from armwright.robot.tree import Tree, link_names
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-    from armwright.robot.tree import Tree
     from armwright.types import Array
 
 FrameLike = str | int | None
@@ -26,7 +28,7 @@ ROUNDED_TOLERANCE = 4e-6
 """Error of RᵀR where every entry of R may be off by 1e-6: 2·√3·1e-6, rounded up."""
 
 
-def body_index(robot: Robot, frame: FrameLike) -> int | None:
+def body_index(robot: Robot | Tree, frame: FrameLike) -> int | None:
     """Return the body whose link frame is meant, None for the tool; named frames are numbered after the nb bodies.
 
     Args:
@@ -35,27 +37,34 @@ def body_index(robot: Robot, frame: FrameLike) -> int | None:
     """
     if frame is None:
         return None
+    if isinstance(robot, Tree):
+        arm = "arm of symbols" if robot.parts is None else robot.parts["name"]
+        return _index_of(frame, _indices(link_names(robot)), robot.nb, arm)
     if wrong := robot_needed(robot):
         raise InputError(wrong)
+    return _index_of(frame, robot.memo("frame indices", _by_name), len(robot.bodies), robot.name)
+
+
+def _index_of(frame: str | int, known: dict[str, int | None], bodies: int, arm: str) -> int | None:
     if isinstance(frame, str):
-        known: dict[str, int | None] = robot.memo("frame indices", _by_name)
         try:
             return known[frame]
         except KeyError:
             near = difflib.get_close_matches(frame, known, n=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
-            raise InputError(
-                f"frame {frame!r} is not a frame of {robot.name!r}; {hint}valid: {', '.join(robot.frame_names)}"
-            ) from None
+            raise InputError(f"frame {frame!r} is not a frame of {arm!r}; {hint}valid: {', '.join(known)}") from None
     if isinstance(frame, bool) or not isinstance(frame, (int, np.integer)):
         raise InputError(f"frame must be None, a frame's name or a body's index, got {frame!r}")
-    if not 0 <= frame < len(robot.bodies):
-        raise InputError(f"frame index {frame} must lie in 0…{len(robot.bodies) - 1} for robot {robot.name!r}")
+    if not 0 <= frame < bodies:
+        raise InputError(f"frame index {frame} must lie in 0…{bodies - 1} for robot {arm!r}")
     return int(frame)
 
 
 def _by_name(robot: Robot) -> dict[str, int | None]:
-    names = [body.name for body in robot.bodies] + [frame.name for frame in robot.frames]
+    return _indices([body.name for body in robot.bodies] + [frame.name for frame in robot.frames])
+
+
+def _indices(names: Sequence[str]) -> dict[str, int | None]:
     return {"tool": None} | {name: index for index, name in enumerate(names)}  # a link called "tool" comes first
 
 

@@ -11,9 +11,11 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.kinematics.forward import body_poses, homogeneous
 from armwright.kinematics.frame_names import FrameLike, body_index, placement
+from armwright.robot.kernels import as_robot
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
     from armwright.types import Array
 
 IKName = Literal["ur", "spherical_wrist", "general"]
@@ -114,11 +116,11 @@ def _match(w: Array, r: Array, M: Array, size: float) -> tuple[IKClass, HomeAxes
 
 
 @names_culprit
-def ik_class(robot: Robot, frame: FrameLike = None) -> IKClass:
+def ik_class(robot: Robot | Tree, frame: FrameLike = None) -> IKClass:
     """Say which inverse kinematics an arm gets: "ur", "spherical_wrist" (closed form, all branches) or "general".
 
     Detected from the geometry of the joint axes, not from a name or a table; the reason is given in words.
 
     >>> ik_class(robot)  # of a UR5: "ur", with the reason
     """
-    return analyse(robot, frame)[0]
+    return analyse(as_robot(robot, "ik_class"), frame)[0]

@@ -20,7 +20,7 @@ from armwright.arguments import names_culprit
 from armwright.errors import InputError, NotSupportedError
 from armwright.kinematics.forward import body_poses
 from armwright.kinematics.jacobians import pose_jacobian
-from armwright.robot.kernels import kernel
+from armwright.robot.kernels import as_robot, kernel
 from armwright.robot.tree import as_tree
 from armwright.spatial.linear import cross, dot
 from armwright.spatial.rotations import log_so3, turn_coefficients
@@ -138,14 +138,14 @@ def swivel_angle(arm: Robot | Tree, q: Traced, at: ElbowPlaces) -> Traced:
 
 
 @names_culprit
-def elbow_angle(robot: Robot, q: ArrayLike) -> Array:
+def elbow_angle(robot: Robot | Tree, q: ArrayLike) -> Array:
     """Return the angle (...,) of the elbow in (−π, π] at q (..., 7) [rad]: 0 where it stands highest on its circle.
 
     For arms with a spherical shoulder and wrist (S-R-S: iiwa, and others). ``ik(…, elbow=…)`` asks for it.
 
     >>> elbow_angle(aw.load("iiwa7"), np.full(7, 0.3))
     """
-    return cast("Array", robot.memo("elbow_angle", _angle_kernel)(q))
+    return cast("Array", as_robot(robot, "elbow_angle").memo("elbow_angle", _angle_kernel)(q))
 
 
 def _angle_kernel(robot: Robot) -> Kernel:

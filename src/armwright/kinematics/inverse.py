@@ -18,11 +18,13 @@ from armwright.kinematics.ik_limits import middle
 from armwright.kinematics.ik_numeric import RESTARTS, IkSearch, goal_numbers, solve_numeric, solve_one
 from armwright.kinematics.ik_preference import with_preference
 from armwright.kinematics.ik_result import IKBatch, IKResult
+from armwright.robot.kernels import as_robot, refuse_symbols
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
     from armwright.types import Array
 
 Method = Literal["auto", "closed", "numeric"]
@@ -48,7 +50,7 @@ def _analysed(robot: Robot, frame: FrameLike) -> tuple[IKClass, HomeAxes | None]
 
 @names_culprit
 def ik(
-    robot: Robot,
+    robot: Robot | Tree,
     T: ArrayLike,
     *,
     method: Method = "auto",
@@ -95,6 +97,12 @@ def ik(
         raise InputError(f"method must be 'auto', 'closed' or 'numeric', got {method!r}")
     if isinstance(restarts, bool) or not isinstance(restarts, (int, np.integer)) or restarts < 0:
         raise InputError(f"restarts must be an integer ≥ 0, got {restarts!r}")
+    why = (
+        "it searches, and what it returns depends on what it finds; call it before, outside of the traced function, "
+        "and hand over the joint positions, or let the law move along `jacobian`"
+    )
+    refuse_symbols("ik", why, T, seed, weights, elbow)
+    robot = as_robot(robot, "ik")
     if robot.n == 0:
         raise InputError(f"robot {robot.name!r} has no joints, so nothing can be solved for")
     aim = aim_of(axes, weights, position_only, elbow is not None)

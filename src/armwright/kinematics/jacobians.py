@@ -15,7 +15,8 @@ from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.kinematics.forward import body_poses, homogeneous
 from armwright.kinematics.frame_names import FrameLike, body_index, placement
-from armwright.robot.kernels import kernel
+from armwright.robot.inertia_needed import require_mass
+from armwright.robot.kernels import as_robot, kernel
 from armwright.robot.tree import Tree, as_tree
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def own_axes_of(reference: str) -> bool:
 
 
 def jacobian(
-    robot: Robot,
+    robot: Robot | Tree,
     q: ArrayLike,
     frame: FrameLike = None,
     *,
@@ -140,7 +141,7 @@ def jacobian(
 
 
 @names_culprit
-def com_jacobian(robot: Robot, q: ArrayLike, link: FrameLike = None) -> Array:
+def com_jacobian(robot: Robot | Tree, q: ArrayLike, link: FrameLike = None) -> Array:
     """Return the Jacobian (..., 3, n), base axes, of a centre of mass.
 
     Args:
@@ -151,9 +152,9 @@ def com_jacobian(robot: Robot, q: ArrayLike, link: FrameLike = None) -> Array:
     >>> com_jacobian(robot, q) @ qd  # velocity of the arm's centre of mass [m/s]
     """
     if link is None:
-        if not sum(body.mass for body in robot.bodies) > 0.0:
-            raise InputError(f"robot {robot.name!r} has no mass, so it has no centre of mass")
-        return cast("Array", kernel(robot, arm_com_jacobian, name="com_jacobian")(q))
+        require_mass(robot)
+        return cast("Array", kernel(robot, arm_com_jacobian, name="com_jacobian", needs="bodies")(q))
+    robot = as_robot(robot, "com_jacobian")
     body = body_index(robot, link)
     if body is None or body >= len(robot.bodies):
         raise InputError(f"link: the tool has no mass of its own; name a link of {robot.name!r}")

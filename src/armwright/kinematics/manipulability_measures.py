@@ -4,21 +4,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
+from armwright.graph.array import has_symbols
+from armwright.graph.kernel_arguments import over_rows
+from armwright.graph.traced_program import ProgramSignal
 from armwright.kinematics.extent import SINGULAR_BELOW, characteristic_length, full_rank, weights
 from armwright.kinematics.frame_names import FrameLike, body_index
 from armwright.kinematics.jacobians import jacobian
+from armwright.robot.kernels import as_robot, refuse_symbols
+from armwright.spatial.singular_values import left_singular
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.robot.tree import Tree
+    from armwright.types import Array, Traced
 
 Part = Literal["linear", "angular", "full"]
 NOISE = 1e-15
@@ -72,7 +78,7 @@ class Singularity:
 
 
 @names_culprit
-def manipulability(robot: Robot, q: ArrayLike, part: Part = "linear", frame: FrameLike = None) -> Ellipsoid:
+def manipulability(robot: Robot | Tree, q: ArrayLike, part: Part = "linear", frame: FrameLike = None) -> Ellipsoid:
     """Return the velocity manipulability ellipsoid of a frame (003 §4.3).
 
     Args:
@@ -86,6 +92,8 @@ def manipulability(robot: Robot, q: ArrayLike, part: Part = "linear", frame: Fra
     if part not in ROWS:
         raise InputError(f"part must be 'linear', 'angular' or 'full', got {part!r}")
     J = jacobian(robot, q, frame)[..., ROWS[part], :]
+    if has_symbols(J):
+        return Ellipsoid(*over_rows(_ellipsoid, "manipulability", [ProgramSignal("J", J.shape[-2:])], [J]))
     U, s, _ = np.linalg.svd(J, full_matrices=True)
     rows = J.shape[-2]
     half = np.zeros((*J.shape[:-2], rows))
@@ -93,33 +101,56 @@ def manipulability(robot: Robot, q: ArrayLike, part: Part = "linear", frame: Fra
     return Ellipsoid(axes=U, half_lengths=half, W=np.prod(half, axis=-1))
 
 
+def _ellipsoid(J: Traced) -> tuple[Traced, Traced, Traced]:
+    """Axes, half lengths and volume measure of one Jacobian (m, n) of symbols."""
+    found = left_singular(J)
+    rows, columns = J.shape
+    half = np.array([found.s[k] if k < columns else 0.0 for k in range(rows)])
+    return found.U, half, np.prod(half)
+
+
+def _singular_values(robot: Robot | Tree, q: ArrayLike, frame: FrameLike) -> Traced:
+    """Singular values (..., min(6, n)) of the geometric Jacobian, largest first, of numbers or symbols."""
+    J = jacobian(robot, q, frame)
+    if not has_symbols(J):
+        return np.linalg.svd(J, compute_uv=False)
+    low = J if J.shape[-2] <= J.shape[-1] else np.swapaxes(J, -1, -2)  # as few rows to turn as there are values
+    return over_rows(lambda J: left_singular(J).s, "singular values", [ProgramSignal("J", low.shape[-2:])], [low])
+
+
 @names_culprit
-def smallest_singular_value(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Array:
+def smallest_singular_value(robot: Robot | Tree, q: ArrayLike, frame: FrameLike = None) -> Array:
     """Return the smallest singular value of the geometric Jacobian, (...,) for q of shape (..., n).
 
     >>> smallest_singular_value(robot, q)  # 0 at a singularity
     """
-    return np.asarray(np.linalg.svd(jacobian(robot, q, frame), compute_uv=False).min(axis=-1, initial=np.inf))
+    s = _singular_values(robot, q, frame)
+    return cast("Array", s[..., -1]) if has_symbols(s) else np.asarray(s.min(axis=-1, initial=np.inf))
 
 
 @names_culprit
-def condition_number(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Array:
+def condition_number(robot: Robot | Tree, q: ArrayLike, frame: FrameLike = None) -> Array:
     """Return largest/smallest singular value of the geometric Jacobian, (...,); inf where it is singular.
 
     >>> condition_number(robot, q) < 100.0  # False near a singularity
     """
-    s = np.linalg.svd(jacobian(robot, q, frame), compute_uv=False)
-    low, high = s.min(axis=-1), s.max(axis=-1)
+    s = _singular_values(robot, q, frame)
+    traced = has_symbols(s)
+    low, high = (s[..., -1], s[..., 0]) if traced else (s.min(axis=-1), s.max(axis=-1))
     regular = low > NOISE * high
-    return np.asarray(np.where(regular, high / np.where(regular, low, 1.0), np.inf))
+    ratio = np.where(regular, high / np.where(regular, low, 1.0), np.inf)
+    return cast("Array", ratio) if traced else np.asarray(ratio)
 
 
 @names_culprit
-def singularity(robot: Robot, q: ArrayLike, frame: FrameLike = None) -> Singularity:
+def singularity(robot: Robot | Tree, q: ArrayLike, frame: FrameLike = None) -> Singularity:
     """Report how close one configuration q (n,) is to a singularity, and which motion is lost there.
 
     >>> aw.singularity(robot, q).message
     """
+    why = "its answer is a report in words; smallest_singular_value and condition_number can be traced"
+    refuse_symbols("singularity", why, q)
+    robot = as_robot(robot, "singularity")
     q = np.asarray(q, dtype=np.float64)
     if q.ndim != 1:
         raise InputError(f"q: expected one configuration of shape ({robot.n},), got {q.shape}")

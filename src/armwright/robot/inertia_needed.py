@@ -17,6 +17,7 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.robot.link_frames import LinkFrames, mass_matrix
 from armwright.robot.model import Robot
+from armwright.robot.tree import Tree, robot_of
 
 if TYPE_CHECKING:
     from armwright.types import Array
@@ -66,6 +67,13 @@ def require_inertia(robot: Robot, what: str, *, forward: bool = False) -> None:
         f"{what}: {trouble}; links that lack it: {', '.join(bare)}. Give them mass, centre of mass and inertia in the "
         "description, or a rotor"
     )
+
+
+def require_mass(arm: Robot | Tree) -> None:
+    """Refuse what speaks of a centre of mass where nothing that moves has mass."""
+    robot = robot_of(arm) if isinstance(arm, Tree) else arm
+    if robot is not None and not sum(body.mass for body in robot.bodies) > 0.0:
+        raise InputError(f"robot {robot.name!r} has no mass, so it has no centre of mass")
 
 
 def singular_joint(robot: Robot) -> tuple[int, str] | None:

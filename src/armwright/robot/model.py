@@ -93,6 +93,10 @@ def robot_needed(value: object) -> str:
     if isinstance(value, Robot):
         return ""
     hint = f"; load it first: armwright.load({value!r})" if isinstance(value, str) else ""
+    from armwright.robot.tree import Tree
+
+    if isinstance(value, Tree):
+        return "robot must be a Robot: what a law is handed is the arm's equations alone; name the Robot in the law"
     return f"robot must be a Robot, got {value!r:.60} ({type(value).__name__}){hint}"
 
 

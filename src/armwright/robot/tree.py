@@ -18,18 +18,21 @@ parameters): exact for tau, M and qdd, **not** for joint reaction wrenches.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.robot.canonical_frames import CanonicalFrames, frames_of, snap, snap_pose
+from armwright.robot.model import Robot
 from armwright.spatial import inverse
 
 if TYPE_CHECKING:
-    from armwright.robot.model import Robot
     from armwright.robot.parts import Actuators, Frame
     from armwright.types import Array
+
+CANONICAL, REGROUPED = "tree", "regrouped tree"  # where a robot keeps its two trees
+ROBOT_FIELDS = tuple(part.name for part in fields(Robot) if part.init)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +52,8 @@ class Tree:
         T_base_root: pose of the root frame in the base frame. T_body_link: link frame of the robot in each body frame.
         tip, T_tip_tool: body that carries the tool (-1: root) and the tool's pose in that **body** frame.
         frames: carrier (-1: root) and pose in that **body** frame of the robot's named frames, in their order.
+        parts: fields of the robot that it was made of; None for an arm of symbols. The tree is that robot's only as
+            long as no number was replaced: see `robot_of`. (The robot itself would be kept alive by its own tree.)
     """
 
     n: int
@@ -72,6 +77,7 @@ class Tree:
     tip: int
     T_tip_tool: Array
     frames: tuple[tuple[int, Array], ...] = ()
+    parts: dict[str, Any] | None = field(default=None, repr=False)
 
     @property
     def nb(self) -> int:
@@ -92,6 +98,20 @@ def as_tree(arm: Robot | Tree) -> Tree:
     return arm if isinstance(arm, Tree) else arm.tree
 
 
+def link_names(tree: Tree) -> tuple[str, ...]:
+    """Return the names of the bodies and then of the named frames, in their order; nothing for an arm of symbols."""
+    parts = tree.parts or {"bodies": (), "frames": ()}
+    return tuple(item.name for item in (*parts["bodies"], *parts["frames"]))
+
+
+def robot_of(tree: Tree) -> Robot | None:
+    """Return the robot whose tree, regrouped or not, this is; None where numbers of it were replaced since."""
+    if tree.parts is None:
+        return None
+    robot = Robot(**tree.parts)  # equal to the one it was made of, so it knows what that one knows
+    return robot if any(robot.known.get(key) is tree for key in (REGROUPED, CANONICAL)) else None
+
+
 def present(values: Any) -> bool:
     """Return whether some entry is not zero, or is a symbol, which may be anything."""
     return any(not isinstance(value, (int, float)) or value != 0.0 for value in np.ravel(values).tolist())
@@ -102,18 +122,18 @@ def tree_of(robot: Robot, *, regroup: bool = False) -> Tree:
 
     Computed once per robot.
     """
-    return robot.memo("regrouped tree", _regrouped) if regroup else robot.memo("tree", _canonical)
+    return robot.memo(REGROUPED, _regrouped) if regroup else robot.memo(CANONICAL, _canonical)
 
 
 def trees_of(robots: Sequence[Robot]) -> list[Tree]:
     """Return the regrouped trees of many robots; arms of one geometry are done together, with the same bits."""
     new: dict[int, list[Robot]] = {}
     for robot in robots:
-        if "regrouped tree" not in robot.known:
+        if REGROUPED not in robot.known:
             new.setdefault(id(frames_of(robot)), []).append(robot)
     for alike in new.values():
         for robot, tree in zip(alike, _trees(alike, regroup=True), strict=True):
-            robot.memo("regrouped tree", lambda _, tree=tree: tree)
+            robot.memo(REGROUPED, lambda _, tree=tree: tree)
     return [tree_of(robot, regroup=True) for robot in robots]
 
 
@@ -160,6 +180,7 @@ def _tree(robot: Robot, frames: CanonicalFrames, m: Array, h: Array, J: Array) -
         tip=robot.tip,
         T_tip_tool=snap_pose(frames.T_tip_link @ robot.T_tip_tool, frames.size),
         frames=tuple((frame.parent, _placed(frame, frames)) for frame in robot.frames),
+        parts={name: getattr(robot, name) for name in ROBOT_FIELDS},
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.robot.tree import Tree, trees_of
+from armwright.robot.tree import Tree, link_names, trees_of
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -51,6 +51,9 @@ class Lanes:
             if part.name == "frames":
                 content.append(tuple((carrier, pose.tobytes()) for carrier, pose in self.tree.frames))
                 continue
+            if part.name == "parts":  # a law may name links and frames; all else is in the other fields
+                content.append(link_names(self.tree))
+                continue
             values = np.array(getattr(self.tree, part.name))
             for name, index in self.places:
                 if name == part.name:
@@ -82,4 +85,5 @@ def lanes_of(robots: Sequence[Robot]) -> Lanes:
         for index in np.flatnonzero((stacked != stacked[0]).any(axis=0)):
             places.append((name, int(index)))
             columns.append(stacked[:, index])
-    return Lanes(first, tuple(places), np.array(columns).T if columns else np.zeros((len(trees), 0)))
+    common = first if all(tree is first for tree in trees) else replace(first)  # a mixture is the tree of no robot
+    return Lanes(common, tuple(places), np.array(columns).T if columns else np.zeros((len(trees), 0)))
