@@ -16,7 +16,11 @@ from support.places import ROOT
 
 SOURCE = ROOT / "src" / "armwright"
 UNDER_WAY = {"armwright.exploration", "armwright.world"}  # being rearranged; goes with their cycles
-RESULTS = {("armwright.robot.model", "armwright.robot.tree")}  # the type of what `robot.tree`, a thin property, returns
+RESULTS = {  # types of what thin methods return: `robot.tree`, `loop.session()`, `loop.live()`
+    ("armwright.robot.model", "armwright.robot.tree"),
+    ("armwright.simulation.control_loop", "armwright.simulation.live_loop"),
+    ("armwright.simulation.control_loop", "armwright.simulation.session"),
+}
 
 
 def is_thin(node: ast.AST) -> bool:
