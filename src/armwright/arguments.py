@@ -95,8 +95,8 @@ def blame(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str
 
 
 def _title(function: Callable[..., Any]) -> str:
-    """Return what users call a function by: its name, after that of its class if it is a method."""
-    return function.__qualname__.rpartition("<locals>.")[2]
+    """Return what users call a function by: its name, of a method after that of its class, of ``__init__`` the class."""
+    return function.__qualname__.rpartition("<locals>.")[2].removesuffix(".__init__")
 
 
 def _annotations(function: Callable[..., Any]) -> dict[str, Any]:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 AtLimits = Literal["record", "clamp", "stop"]
 UNTRACED = {"traced": False}  # metadata of fields that the key of a traced loop leaves out
 SIGNALS = ("arm", "t", "q", "qd")  # what forces from outside are given; inputs need other names
+MOST_INPUTS = 10_000  # numbers of one input
 
 
 class LoopOptions(TypedDict, total=False):
@@ -65,7 +66,6 @@ class LoopOptions(TypedDict, total=False):
     limits: AtLimits
     inputs: Mapping[str, tuple[int, ...]] | None
     stop_on_alarm: bool
-    batch: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class Loop:
         inputs: name → shape of what `wrench` and `external` are given besides (arm, t, q, qd); zero until it is set
             (`Live.inputs`).
         stop_on_alarm: an "alarm" of a monitor that rises through zero stops the run (of a single simulation).
-        batch: record a single simulation as a batch of one.
+        batch: record a single simulation as a batch of one; `of` sets it for robots in a list.
         plant: the common tree of all lanes and the numbers in which they differ, for plants that carry more than their
             robots do (obstacles, contacts); made from `robots` by default.
     """
@@ -123,7 +123,7 @@ class Loop:
 
     def __post_init__(self) -> None:
         """Check every option and bring it into the form that the stages use."""
-        robots = checks.robots_of(self.robots)
+        robots = checks.robots_of(self.robots, "robots")
         arm = robots[0]
         require_inertia(arm, "simulate", forward=True)
         given = {"model": Robot, "drive": Drive, "friction": FrictionModel, "sensors": JointSensors}
@@ -166,7 +166,7 @@ class Loop:
         """
         several = not isinstance(robot, Robot)
         given: dict[str, Any] = {"batch": True, **options} if several else {**options}
-        return cls(tuple(checks.robots_of(robot)), zero() if law is None else as_law(law), **given)
+        return cls(tuple(checks.robots_of(robot)), zero() if law is None else law, **given)  # type: ignore[arg-type]
 
     @names_culprit
     def session(
@@ -277,6 +277,9 @@ class Loop:
         return self.key() if self.continuous else replace(self, law=zero()).key()
 
 
+Loop.__init__ = names_culprit(Loop.__init__)  # type: ignore[method-assign]
+
+
 def _comparable(value: Any) -> Any:
     """Return a hashable stand-in for an option, equal where both trace to the same code."""
     if isinstance(value, Law):
@@ -295,11 +298,18 @@ def _comparable(value: Any) -> Any:
 
 
 def _shapes_of(inputs: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
-    shapes = {name: tuple(shape) for name, shape in inputs.items()}
-    for name, shape in shapes.items():
-        if not name.isidentifier() or name in SIGNALS or not 0 < prod(shape) <= 10_000:
-            raise InputError(f"live: input {name!r} of shape {shape}: needs a name of its own and 1 to 10000 numbers")
+    shapes = {}
+    for name, shape in inputs.items():
+        if not name.isidentifier() or name in SIGNALS or not _is_shape(shape) or prod(shape) > MOST_INPUTS:
+            raise InputError(
+                f"live: input {name!r} of shape {shape}: needs a name of its own and 1 to {MOST_INPUTS} numbers"
+            )
+        shapes[name] = tuple(shape)
     return shapes
+
+
+def _is_shape(shape: Any) -> bool:
+    return isinstance(shape, tuple | list) and all(isinstance(size, int) and size > 0 for size in shape)
 
 
 def _limit_event(robot: Robot) -> Callable[..., Traced]:

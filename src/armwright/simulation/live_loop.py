@@ -18,6 +18,7 @@ from armwright.errors import InputError, SimulationError
 from armwright.robot.tree import tree_of
 from armwright.simulation.lanes import lanes_of
 from armwright.simulation.loop_stages import slot_name
+from armwright.simulation.simulate_checks import robots_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -122,7 +123,8 @@ class Live:
 
 def start_live(loop: Loop, q0: ArrayLike, may_become: Sequence[Robot], check_step: bool) -> Live:
     """Compile a loop to be stepped by hand; see `Loop.live`."""
-    plants = lanes_of([*loop.robots, *may_become])
+    others = robots_of(list(may_become), "may_become") if len(may_become) else []
+    plants = lanes_of([*loop.robots, *others])
     plants = replace(plants, values=plants.values[: len(loop.robots)])
     return Live(replace(loop, plant=plants).session(q0, count=1, check_step=check_step))
 

@@ -114,7 +114,7 @@ def simulate(
         progress: called with the fraction done.
         **options: what the loop is made of, each explained at `Loop`: `rate` (1000 ticks per second by default),
             `substeps`, `integrator`, `continuous`; `model`, `drive`, `friction`, `sensors`; `wrench`, `external`;
-            `events`, `monitors`, `limits`; `inputs`, `stop_on_alarm`, `batch`.
+            `events`, `monitors`, `limits`; `inputs`, `stop_on_alarm`.
 
     Returns:
         A `Recording`; `Recordings` for a batch: several robots, initial states or gains, or `count`. Type checkers see
