@@ -95,7 +95,7 @@ def blame(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str
 
 
 def _title(function: Callable[..., Any]) -> str:
-    """Return what users call a function by: its name, of a method after that of its class, of ``__init__`` the class."""
+    """Return what users call a function by: its name, of a method with its class, of ``__init__`` the class alone."""
     return function.__qualname__.rpartition("<locals>.")[2].removesuffix(".__init__")
 
 
@@ -105,9 +105,13 @@ def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
     unpacked = re.fullmatch(r"Unpack\[(\w+)\]", str(asked.get("options")))
     if unpacked:
         del asked["options"]
-        for label, kind in function.__globals__[unpacked[1]].__annotations__.items():
-            asked[label] = getattr(kind, "__forward_arg__", kind)
+        asked |= keyword_types(function.__globals__[unpacked[1]])
     return asked
+
+
+def keyword_types(kind: Any) -> dict[str, str]:
+    """Return the types of a TypedDict's keys as texts."""
+    return {label: getattr(each, "__forward_arg__", each) for label, each in kind.__annotations__.items()}
 
 
 def _is_array(function: Callable[..., Any], label: str) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from armwright.arguments import names_culprit
+from armwright.arguments import keyword_types, names_culprit
 from armwright.contact.monitor import Monitor, as_chain
 from armwright.control.law import Law, as_law
 from armwright.control.simple_laws import zero
@@ -113,7 +113,7 @@ class Loop:
     sensors: JointSensors | None = None
     wrench: Callable[..., Any] | None = None
     external: Callable[..., Any] | None = None
-    events: Mapping[str, Callable[..., Any]] = field(default=None, metadata=UNTRACED)
+    events: Mapping[str, Callable[..., Any]] = field(default_factory=dict, metadata=UNTRACED)
     monitors: tuple[Monitor, ...] = ()
     limits: AtLimits = field(default="record", metadata=UNTRACED)
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -277,6 +277,7 @@ class Loop:
         return self.key() if self.continuous else replace(self, law=zero()).key()
 
 
+Loop.__init__.__annotations__.update(keyword_types(LoopOptions))  # errors name what may be given, not what is kept
 Loop.__init__ = names_culprit(Loop.__init__)  # type: ignore[method-assign]
 
 

@@ -34,7 +34,7 @@ def prepare(
     """Return ``Loop.of(robot, law, …).session(reference=reference, …)``."""
     _moved("simulation.prepare(robot, law, reference, …) is now Loop.of(robot, law, …).session(reference=reference, …)")
     parts = {name: options.pop(name) for name in LoopOptions.__annotations__ if name in options}
-    return Loop.of(robot, law, **parts).session(reference=reference, **options)  # type: ignore[typeddict-item]
+    return Loop.of(robot, law, **parts).session(reference=reference, **options)
 
 
 @names_culprit
