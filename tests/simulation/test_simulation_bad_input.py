@@ -145,6 +145,7 @@ def test_interrupt_inside_a_called_law(robot):
 @pytest.mark.usefixtures("ctrl_c")
 def test_control_c_stops_the_compiled_loop(robot):
     """A real signal: the run stops within a chunk, and its last row is a state that the run passed through."""
+    simulate(robot, LAW, None, 0.01, every=1000, **GOOD)  # the signal is to find it running, not compiling
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:
