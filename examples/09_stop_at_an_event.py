@@ -6,7 +6,6 @@ import numpy as np
 import armwright as aw
 from armwright.control import computed_torque
 from armwright.motion import quintic
-from armwright.simulation import prepare
 
 robot = aw.load("ur5")
 high, low = np.array([0.0, -1.6, 1.4, -0.6, 0.5, 0.0]), np.array([0.6, -0.2, 1.2, -0.9, 0.9, 0.4])
@@ -17,7 +16,8 @@ def too_low(arm, q):
     return 0.2 - aw.fk(arm, q)[2, 3]
 
 
-session = prepare(robot, computed_torque(400.0, 40.0), quintic(high, low, 1.5), events={"too low": too_low})
+loop = aw.Loop.of(robot, computed_torque(400.0, 40.0), events={"too low": too_low})
+session = loop.session(reference=quintic(high, low, 1.5))
 reason = session.run(3.0)
 q, qd = session.state[0, :6], session.state[0, 6:]
 height = aw.fk(robot, q)[2, 3]

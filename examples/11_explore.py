@@ -4,7 +4,8 @@
 from armwright import explore
 from armwright.exploration import Sensing
 from armwright.world.shapes import Cylinder
-from armwright.world.world import World, load_world
+from armwright.world.world import World
+from armwright.world.world_catalogue import load_world
 
 # Three pillars between start and goal. The arm knows its own body and its motors, nothing else.
 pillars = [(0.33, 0.02), (0.37, -0.02), (0.40, -0.07)]

@@ -58,7 +58,7 @@ _HOMES = {
     "armwright.world": "World load_world",
     "armwright.programs": "read_program run_program write_program",
     "armwright.recording": "Recording",
-    "armwright.simulation": "simulate",
+    "armwright.simulation": "Loop simulate",
     "armwright.detection": "detection_study",
     "armwright.exploration.exploration": "explore",
 }

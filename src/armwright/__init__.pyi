@@ -65,6 +65,7 @@ from armwright.robot.model import Robot as Robot
 from armwright.robot.symbolic import SymbolicRobot as SymbolicRobot
 from armwright.robot.symbolic import planar as planar
 from armwright.robot.symbolic import symbols as symbols
+from armwright.simulation import Loop as Loop
 from armwright.simulation import simulate as simulate
 from armwright.world import World as World
 from armwright.world import load_world as load_world

@@ -58,7 +58,7 @@ def _in_own_name(
 
     Where a user's function was given, an error of a public function may be about a call in there, and stays as it is.
     """
-    said = re.match(r"(\w+): (\w+)", str(error))
+    said = re.match(r"([\w.]+): (\w+)", str(error))
     try:
         given = inspect.signature(function).bind(*args, **kwargs).arguments
     except TypeError:
@@ -68,7 +68,7 @@ def _in_own_name(
         return
     users = any(isinstance(value, types.FunctionType) for value in given.values())
     if not (users and said[1] in dir(sys.modules["armwright"])):
-        error.args = (f"{function.__name__}{str(error)[said.end(1) :]}",)
+        error.args = (f"{_title(function)}{str(error)[said.end(1) :]}",)
 
 
 def blame(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any], error: BaseException) -> None:
@@ -77,10 +77,15 @@ def blame(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str
         given = inspect.signature(function).bind(*args, **kwargs).arguments
     except TypeError:
         return  # Python's own words about missing and unknown arguments are clear
-    name = function.__name__
+    name, asked = _title(function), _annotations(function)
+    if "options" in given and "options" not in asked:  # keywords by the names of a TypedDict
+        given.update(given.pop("options"))
+        strange = next((label for label in given if label in kwargs and label not in asked), None)
+        if strange is not None:
+            raise TypeError(f"{name}() got an unexpected keyword argument {strange!r}") from None
     for test in (_wrong_kind, _wrong_value):
         for label, value in given.items():
-            annotation = function.__annotations__.get(label, "Any")
+            annotation = asked.get(label, "Any")
             problem = test(value, annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "Any"))
             if problem:
                 raise InputError(f"{name}: {label} {problem}") from error
@@ -89,8 +94,28 @@ def blame(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str
         raise InputError(f"{name}: the arguments do not fit together ({error}): {', '.join(shapes)}") from error
 
 
+def _title(function: Callable[..., Any]) -> str:
+    """Return what users call a function by: its name, of a method with its class, of ``__init__`` the class alone."""
+    return function.__qualname__.rpartition("<locals>.")[2].removesuffix(".__init__")
+
+
+def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the annotations of a function; ``**options: Unpack[Kind]`` are those of the TypedDict `Kind`, as texts."""
+    asked = dict(function.__annotations__)
+    unpacked = re.fullmatch(r"Unpack\[(\w+)\]", str(asked.get("options")))
+    if unpacked:
+        del asked["options"]
+        asked |= keyword_types(function.__globals__[unpacked[1]])
+    return asked
+
+
+def keyword_types(kind: Any) -> dict[str, str]:
+    """Return the types of a TypedDict's keys as texts."""
+    return {label: getattr(each, "__forward_arg__", each) for label, each in kind.__annotations__.items()}
+
+
 def _is_array(function: Callable[..., Any], label: str) -> bool:
-    return any(word in str(function.__annotations__.get(label)) for word in _ARRAYS)
+    return any(word in str(_annotations(function).get(label)) for word in _ARRAYS)
 
 
 def _is_from_here(error: BaseException) -> bool:

@@ -19,7 +19,8 @@ from armwright.robot.kernels import compile as compiled
 from armwright.simulation import simulate
 from armwright.world.arm_capsules import LinkCapsule, beyond_tool, fixed_column, link_capsules
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Sphere
-from armwright.world.world import World, load_world
+from armwright.world.world import World
+from armwright.world.world_catalogue import load_world
 
 UR5 = aw.load("ur5")
 AXIS = (0.6, 0.0, 0.8)

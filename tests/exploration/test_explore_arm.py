@@ -28,7 +28,8 @@ from armwright.planning.joint.whole_arm import KnownArm
 from armwright.planning.obstacles import contact_capsules
 from armwright.robot.load import load
 from armwright.world.shapes import Sphere
-from armwright.world.world import JointTask, ToolTask, World, load_world
+from armwright.world.world import JointTask, ToolTask, World
+from armwright.world.world_catalogue import load_world
 from armwright.world.world_file import world_from_text, world_text
 
 START = np.array([2.14, -1.2, 1.6, -0.4, 1.57, 0.0])

@@ -15,7 +15,7 @@ from armwright.exploration.exploration import explore
 from armwright.exploration.explore_options import Budget, ControlLoop, GridTask, Sensing
 from armwright.exploration.grid.compare_worlds import VARIANTS, draw_comparison
 from armwright.exploration.grid.grid_worlds import Outcomes, ask_oracles, random_cylinders
-from armwright.world.world import load_world
+from armwright.world.world_catalogue import load_world
 
 SLIDE, NOISE = "closed-loop, slide", "momentum with noise, back off"
 

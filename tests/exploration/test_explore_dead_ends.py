@@ -22,7 +22,8 @@ from armwright.planning import Hopfield, RRTConnect, true_map
 from armwright.robot.load import load
 from armwright.robot.parts import Limits
 from armwright.world.shapes import Cylinder, Sphere
-from armwright.world.world import World, load_world
+from armwright.world.world import World
+from armwright.world.world_catalogue import load_world
 
 PATCH = load_world("pillars").tool_task
 

@@ -21,7 +21,8 @@ from armwright.exploration.pictures.exploration_report import exploration_stage
 from armwright.planning import Hopfield, grid_map
 from armwright.robot.load import load
 from armwright.world.shapes import Box, Capsule, Cylinder
-from armwright.world.world import World, load_world, worlds
+from armwright.world.world import World
+from armwright.world.world_catalogue import load_world, worlds
 
 PATCH = load_world("pillars").tool_task
 WHERE = map_of(PATCH)

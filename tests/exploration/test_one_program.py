@@ -16,7 +16,8 @@ from armwright.exploration.grid.grid_run import GridRun
 from armwright.planning import GRID_PLANNERS, JOINT_PLANNERS, AStar, RRTConnect
 from armwright.robot.load import load
 from armwright.studies.doc000_collision.rules import Published
-from armwright.world.world import World, load_world
+from armwright.world.world import World
+from armwright.world.world_catalogue import load_world
 from support.places import ROOT
 
 ROOM = ROOT / "src" / "armwright" / "exploration"

@@ -12,7 +12,7 @@ import armwright as aw
 from armwright.graph import compile_function, trace
 from armwright.graph import kernel as kernel_module
 from armwright.graph.emit.llvm import WHOLE, kernel_ir
-from armwright.graph.loop import Loop
+from armwright.graph.loop import CompiledLoop
 from armwright.graph.loop_plan import LoopPlan, stage
 from support.arms import random_arm
 
@@ -51,7 +51,7 @@ def test_a_large_program_runs_in_a_loop(large):
     program = trace(winding, {"q": (5,)}, name="w")
     plan = LoopPlan({"q": 5, "w_0": 5, "w_1": program.outputs[1].size}, (stage(program, "inside"),), record=("q",))
     for rows in (1, 11):
-        loop = Loop(plan, rows)
+        loop = CompiledLoop(plan, rows)
         loop.set("q", Q[:rows])
         loop.run(1)
         for slot, want in zip(("w_0", "w_1"), large(Q[:rows]), strict=True):

@@ -13,7 +13,7 @@ import armwright as aw
 from armwright.graph import compile_function, jit, trace
 from armwright.graph import kernel as kernel_module
 from armwright.graph.emit.llvm import kernel_ir
-from armwright.graph.loop import Loop
+from armwright.graph.loop import CompiledLoop
 from armwright.graph.loop_plan import LoopPlan, stage
 
 LANES = 8  # as many angles as the widest machine has lanes
@@ -100,7 +100,7 @@ def test_loops_and_derivatives_take_any_angle_too():
     program = trace(both, {"q": (1,)}, name="both")
     plan = LoopPlan({"q": 1, "both_0": 1, "both_1": 1}, (stage(program, "inside"),), record=("q",))
     for count in (1, LANES + 3, len(x)):
-        loop = Loop(plan, count)
+        loop = CompiledLoop(plan, count)
         loop.set("q", x[-count:, None])
         loop.run(1)
         np.testing.assert_array_equal(loop.get("both_0")[:, 0], s[-count:])

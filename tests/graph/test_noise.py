@@ -17,7 +17,7 @@ from armwright.graph.emit import llvm_normals as llvm_noise
 from armwright.graph.emit.llvm_math import LaneWriter
 from armwright.graph.thread_pool import set_threads, threads
 from armwright.robot.load import load
-from armwright.simulation import JointSensors, prepare
+from armwright.simulation import JointSensors, Loop
 
 ONES = 2**64 - 1
 # counter, key, words: Threefry-2x64 with 20 rounds in the file kat_vectors of Random123
@@ -246,7 +246,7 @@ def test_bad_arguments():
 def test_a_tick_that_an_event_cut_short_is_followed_by_new_noise():
     robot, sensors = load("planar2"), JointSensors(position_noise=1e-3, velocity_noise=1e-3)
     event = {"below": lambda q: 0.2 - q[0]}
-    session = prepare(robot, None, None, q0=[0.3, -0.4], sensors=sensors, events=event, seed=11)
+    session = Loop.of(robot, sensors=sensors, events=event).session([0.3, -0.4], seed=11)
     assert session.run(1.0) == "below"
     stopped = session.tick
     session.run(0.05)

@@ -16,7 +16,7 @@ from armwright.cli.option_words import waypoints
 from armwright.errors import ArmwrightError
 from armwright.recording.recording import Recording
 from armwright.world.mesh_distance import load_mesh
-from armwright.world.world import load_world
+from armwright.world.world_catalogue import load_world
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes and devices are files on POSIX only")
 

@@ -146,7 +146,8 @@ def test_felt_cells_become_boxes_where_they_are(robot):
 def test_worlds_become_obstacles_and_true_maps(robot):
     from armwright.world.shape_distance import signed_distance
     from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Sphere
-    from armwright.world.world import World, load_world
+    from armwright.world.world import World
+    from armwright.world.world_catalogue import load_world
 
     c, s = np.cos(0.4), np.sin(0.4)
     world = World(

@@ -22,7 +22,7 @@ from armwright.recording.replay.replay_page import MODULES, html_page, page_file
 from armwright.recording.replay.replay_stage import MOST_ROWS, stage_of, thinned
 from armwright.recording.replay.scene_spec import MOST_TRIANGLES, robot_spec, world_spec
 from armwright.world.shapes import Cylinder, Mesh
-from armwright.world.world import load_world, worlds
+from armwright.world.world_catalogue import load_world, worlds
 
 VENDOR = resources.files("armwright.recording.replay") / "page" / "vendor"
 

@@ -17,7 +17,7 @@ from armwright.errors import ArmwrightWarning, InputError, SimulationError
 from armwright.kinematics import fk
 from armwright.motion import quintic
 from armwright.robot.load import load
-from armwright.simulation import prepare, simulate
+from armwright.simulation import Loop, simulate
 from armwright.world import Box, World
 
 GOOD = {"q0": [0.1, 0.2]}
@@ -145,6 +145,7 @@ def test_interrupt_inside_a_called_law(robot):
 @pytest.mark.usefixtures("ctrl_c")
 def test_control_c_stops_the_compiled_loop(robot):
     """A real signal: the run stops within a chunk, and its last row is a state that the run passed through."""
+    simulate(robot, LAW, None, 0.01, every=1000, **GOOD)  # the signal is to find it running, not compiling
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:
@@ -228,7 +229,7 @@ def test_thinned_recording_has_the_same_rows(robot):
 
 
 def test_run_in_pieces_is_the_run_in_one(robot):
-    session = prepare(robot, LAW, [0.5, 0.5], **GOOD)
+    session = Loop.of(robot, LAW).session(reference=[0.5, 0.5], **GOOD)
     for _ in range(4):
         session.run(0.75)
     whole = simulate(robot, LAW, [0.5, 0.5], 3.0, **GOOD)

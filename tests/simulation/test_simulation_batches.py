@@ -17,7 +17,7 @@ from armwright.robot.load import load
 from armwright.robot.model import Robot
 from armwright.robot.parts import Friction
 from armwright.robot.tree import tree_of, trees_of
-from armwright.simulation import JointSensors, drive_of, prepare, session, simulate
+from armwright.simulation import JointSensors, Loop, drive_of, session, simulate
 
 B = 11  # not a multiple of any SIMD width
 
@@ -160,7 +160,8 @@ def test_a_batch_of_one_is_a_batch(robot, path):
 
 def test_a_session_gives_a_recording_or_recordings(robot, path):
     law = computed_torque(400.0, 40.0)
-    single, several = prepare(robot, law, path), prepare(robot, law, path, count=2)
+    loop = Loop.of(robot, law)
+    single, several = loop.session(reference=path), loop.session(reference=path, count=2)
     for running in (single, several):
         running.run(0.01)
     assert isinstance(single.recording(), Recording) and len(several.recordings()) == 2

@@ -15,7 +15,7 @@ from armwright.motion.trajectory import Reference
 from armwright.robot.load import load
 from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Body, Joint, Limits
-from armwright.simulation import prepare, simulate
+from armwright.simulation import Loop, simulate
 
 
 def cart(**limits):
@@ -59,7 +59,7 @@ def test_event_in_time():
 def test_earliest_of_several_events_in_one_step():
     """Both are crossed within one long step; the one that is listed second comes first."""
     events = {"late": lambda q: q[0] - 0.30, "early": lambda q: q[0] - 0.25}
-    session = prepare(cart(), None, None, rate=5.0, events=events, **LAUNCH)
+    session = Loop.of(cart(), rate=5.0, events=events).session(**LAUNCH)
     assert session.run(1.0) == "early"
     assert session.run(1.0) == "late"
     for (t, _), height in zip(session.happened, (0.25, 0.30), strict=True):
@@ -69,7 +69,7 @@ def test_earliest_of_several_events_in_one_step():
 
 def test_run_continues_with_another_force_after_every_bounce():
     """Replanning: at the ground the velocity is given by Python, and the next flight takes as long as it must."""
-    session = prepare(cart(), None, None, events={"ground": lambda q: -q[0]}, **LAUNCH)
+    session = Loop.of(cart(), events={"ground": lambda q: -q[0]}).session(**LAUNCH)
     speed, expected, t = 5.0, [], 0.0
     for _ in range(3):
         assert session.run(5.0) == "ground"
@@ -83,11 +83,8 @@ def test_run_continues_with_another_force_after_every_bounce():
 
 def test_reference_changes_in_flight():
     robot = load("planar2")
-    session = prepare(
-        robot,
-        computed_torque(400.0, 40.0),
-        quintic([0.0, 0.0], [1.0, 0.5], 1.0),
-        events={"half way": lambda q: q[0] - 0.5},
+    session = Loop.of(robot, computed_torque(400.0, 40.0), events={"half way": lambda q: q[0] - 0.5}).session(
+        reference=quintic([0.0, 0.0], [1.0, 0.5], 1.0)
     )
     assert session.run(2.0) == "half way"
     assert session.time == pytest.approx(0.5, abs=0.01)
@@ -104,7 +101,7 @@ def test_reference_changes_in_flight():
 
 
 def test_follow_refuses_another_size():
-    session = prepare(load("planar2"), damping(1.0), None, q0=[0.1, 0.2])
+    session = Loop.of(load("planar2"), damping(1.0)).session([0.1, 0.2])
     with pytest.raises(InputError, match="3 joints, the robot 2"):
         session.follow(Reference(*np.zeros((3, 3))))
 

@@ -11,7 +11,7 @@ from armwright.dynamics import forward_dynamics_kernel
 from armwright.errors import SimulationError
 from armwright.motion import quintic
 from armwright.robot.load import load
-from armwright.simulation import Drive, Frictionless, LuGre, prepare, simulate
+from armwright.simulation import Drive, Frictionless, Loop, LuGre, simulate
 from armwright.simulation.integrators import METHODS
 from support.arms import random_arm
 
@@ -165,7 +165,9 @@ def test_rk4_in_the_loop_is_rk4_in_one_step(continuous):
     """The loop calls one derivative four times; a step by itself (for events, for laws in Python) holds all four."""
     robot, target = load("ur5"), [0.4, -0.6, 0.8, 0.2, -0.5, 0.3]
     law = pd_gravity([400.0, 400, 200, 5, 5, 1], [40.0, 40, 20, 0.5, 0.5, 0.1])
-    session = prepare(robot, law, target, q0=np.zeros(6), qd0=np.full(6, 0.3), continuous=continuous, check_step=False)
+    session = Loop.of(robot, law, continuous=continuous).session(
+        np.zeros(6), qd0=np.full(6, 0.3), reference=target, check_step=False
+    )
     before = session.state[0]
     session.run(0.001)
     slots = {name: session.loop.get(name)[0] for name in session.loop.plan.slots}

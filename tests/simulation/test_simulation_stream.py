@@ -16,7 +16,7 @@ import pytest
 import armwright as aw
 from armwright.errors import ArmwrightWarning, InputError, NotSupportedError, SimulationError
 from armwright.recording import Recording
-from armwright.simulation import prepare, simulate
+from armwright.simulation import Loop, simulate
 from armwright.simulation.session import MOST_TICKS
 
 Q0 = np.array([0.1, -1.0, 1.0, 0.2, 0.5, 0.3])
@@ -177,7 +177,7 @@ def test_divergence_is_written_too(robot: Any, tmp_path: Path) -> None:
 
 def test_a_session_goes_on_behind_its_recording(robot: Any, tmp_path: Path) -> None:
     """Recordings taken on the way do not change when the session goes on, and its file holds everything."""
-    with prepare(robot, LAW, Q0 + 0.3, q0=Q0) as session:
+    with Loop.of(robot, LAW).session(Q0, reference=Q0 + 0.3) as session:
         session.save(tmp_path / "run.csv")
         session.run(0.5)
         early = session.recording()

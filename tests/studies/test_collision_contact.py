@@ -15,7 +15,8 @@ from armwright.kinematics import fk, jacobian
 from armwright.studies.doc000_collision.runs import cylinders_of, tool_cylinders
 from armwright.world.arm_capsules import tool_point
 from armwright.world.shapes import Cylinder, Sphere
-from armwright.world.world import World, load_world
+from armwright.world.world import World
+from armwright.world.world_catalogue import load_world
 
 
 def force_of(world, point):

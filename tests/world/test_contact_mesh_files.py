@@ -13,7 +13,7 @@ from armwright.errors import ArmwrightWarning, DescriptionError, InputError
 from armwright.world.mesh_distance import load_mesh
 from armwright.world.shape_distance import distance_and_normal
 from armwright.world.shapes import Box, Sphere
-from armwright.world.world import load_world
+from armwright.world.world_catalogue import load_world
 
 pytest.importorskip("coal", reason="distances of meshes need coal")
 BOX = Box(name="box", centre=(0.4, 0.1, 0.2), size=(0.2, 0.3, 0.1))

@@ -11,7 +11,8 @@ import pytest
 import armwright as aw
 from armwright.errors import DescriptionError, InputError
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Sphere
-from armwright.world.world import World, check_base, load_world, worlds
+from armwright.world.world import World, check_base
+from armwright.world.world_catalogue import load_world, worlds
 from armwright.world.world_file import world_from_text, world_text
 
 GOOD = """\

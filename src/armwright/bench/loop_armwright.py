@@ -28,7 +28,7 @@ from armwright.errors import ArmwrightWarning
 from armwright.exploration.explore_options import Budget
 from armwright.motion import quintic_spline
 from armwright.robot.load import load
-from armwright.simulation import JointSensors, prepare, simulate, step_stages, system
+from armwright.simulation import JointSensors, Loop, simulate, step_stages, system
 from armwright.studies.doc000_collision.rules import explore_published
 
 MANY, ARMS = 1000, 200
@@ -45,9 +45,9 @@ def own_law(arm: Any, q: Any, qd: Any, ref: Any) -> Any:
 class Runner:
     """Runs a compiled loop from the same start again and again."""
 
-    def __init__(self, *arguments: Any, duration: float = DURATION, **options: Any) -> None:
-        self.session = prepare(*arguments, **options)
-        self.reference, self.duration = arguments[2], duration
+    def __init__(self, loop: Loop, reference: Any, duration: float = DURATION, **start: Any) -> None:
+        self.session = loop.session(reference=reference, **start)
+        self.reference, self.duration = reference, duration
         self.x = self.session.state
 
     def __call__(self) -> Any:
@@ -79,9 +79,9 @@ def register(task: dict[str, Any]) -> None:
         return np.concatenate([run["q"][-1], run["qd"][-1]])
 
     built_in, expected = state_of(law), task["state"]
-    case("loop/computed_torque", Runner(robot, law, path, q0=q0), expected, got=built_in, note="compiled loop")
+    case("loop/computed_torque", Runner(Loop.of(robot, law), path, q0=q0), expected, got=built_in, note="compiled loop")
     case("loop/simulate", lambda: simulate(robot, law, path, q0=q0), expected, got=built_in, note="whole call")
-    case("loop/own_law", Runner(robot, own_law, path, q0=q0), expected, got=state_of(own_law), note="traced")
+    case("loop/own_law", Runner(Loop.of(robot, own_law), path, q0=q0), expected, got=state_of(own_law), note="traced")
     _batches(robot, law, path, q0)
     _callback(robot, path, q0)
     _stiff()
@@ -96,10 +96,9 @@ def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:
     """Time one at a time and a thousand together, from different starts and, with noisy encoders, different seeds."""
     starts = q0 + np.random.default_rng(5).uniform(-0.05, 0.05, (MANY, 6))
     sensors = JointSensors(position_noise=1e-4, velocity_noise=1e-3)
-    noisy: dict[str, Any] = {"sensors": sensors}
-    for label, options in (("", {}), ("_noisy", noisy)):
-        one = Runner(robot, law, path, q0=starts[7], seed=7, every=100, **options)
-        many = Runner(robot, law, path, q0=starts, seed=0, every=100, **options)
+    for label, loop in (("", Loop.of(robot, law)), ("_noisy", Loop.of(robot, law, sensors=sensors))):
+        one = Runner(loop, path, q0=starts[7], seed=7, every=100)
+        many = Runner(loop, path, q0=starts, seed=0, every=100)
         alone, together = one().recording()["q"][-1], many().recordings()["q"][:, -1]
         case(f"loop/one{label}", one, together[7], got=alone, note="one at a time")
         case(f"loop/many{label}", many, alone, got=together[7], items=MANY, note=f"{MANY} simulations, per simulation")
@@ -139,7 +138,7 @@ def _callback(robot: Any, path: Any, q0: Any) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ArmwrightWarning)
-        run = Runner(robot, python_law, path, q0=q0)
+        run = Runner(Loop.of(robot, python_law), path, q0=q0)
         called = simulate(robot, python_law, path, 0.2, q0=q0)["q"][-1]
 
     expected = simulate(robot, pd(kp, kd), path, 0.2, q0=q0)["q"][-1]
@@ -160,13 +159,15 @@ def _explore() -> None:
 def _stiff() -> None:
     """Time 002's first closed loop: 5 s, poles down to -22,700 1/s, by both formulations."""
     robot, law = load("irb140"), pd_gravity(IRB140_KP, IRB140_KD)
-    options = {"q0": np.zeros(6), "integrator": "rodas3", "continuous": True}
+    loop = Loop.of(robot, law, integrator="rodas3", continuous=True)
     goal = np.array(IRB140_GOAL)
-    runs = {"loop/irb140": _still(robot, law, goal, options)}
+    runs = {"loop/irb140": _still(loop, goal)}
     original = step_stages.System  # type: ignore[attr-defined]
     try:
         step_stages.System = ExponentialSystem  # type: ignore[attr-defined]
-        runs["loop/irb140_exponentials"] = _still(replace(robot, name="irb140 by exponentials"), law, goal, options)
+        runs["loop/irb140_exponentials"] = _still(
+            replace(loop, robots=(replace(robot, name="irb140 by exponentials"),)), goal
+        )
     finally:
         step_stages.System = original  # type: ignore[attr-defined]
     # the same task with an explicit integrator and steps that resolve the fastest mode
@@ -175,9 +176,9 @@ def _stiff() -> None:
         case(name, run, check, got=run().state[0, :6], note="rodas3, 1 ms, continuous", tolerance=1e-5)
 
 
-def _still(robot: Any, law: Any, goal: Any, options: dict[str, Any]) -> Callable[[], Any]:
-    """Return a run towards a constant configuration; the reference does not change."""
-    session = prepare(robot, law, goal, **options)
+def _still(loop: Loop, goal: Any) -> Callable[[], Any]:
+    """Return a run from zero towards a constant configuration; the reference does not change."""
+    session = loop.session(np.zeros(6), reference=goal)
     x = session.state
 
     def run() -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from armwright.bench.protocol import case
-from armwright.graph.loop import Loop
+from armwright.graph.loop import CompiledLoop
 from armwright.programs.motors import Algorithm, MotorMonitor, cycle_plan, find_rule, run_motors, run_variants
 from armwright.studies.doc001_erfd import demo
 from armwright.studies.doc001_erfd.setting import DT, arm
@@ -21,7 +21,7 @@ class Repeated:
 
     def __init__(self, rule: str, demand: Any) -> None:
         plan = cycle_plan(arm(), DT, Algorithm(rule=find_rule(rule)), inputs=("wrench",)).loop
-        self.loop = Loop(plan, 1)
+        self.loop = CompiledLoop(plan, 1)
         self.table = np.concatenate([demand.q[1:], demand.wrench], axis=1)
         self.start = demand.q[0]
         self.out = np.empty((1, demand.cycles, len(plan.record_slots)))

@@ -24,12 +24,11 @@ import numpy as np
 import armwright as aw
 from armwright.control import computed_torque
 from armwright.motion import quintic
-from armwright.simulation import prepare
 
 robot, law = aw.load("ur5"), computed_torque(100.0, 20.0)
 path = quintic(np.zeros(6), np.ones(6), 2.0)
 start = time.perf_counter()
-prepare(robot, law, path, check_step=False)
+aw.Loop.of(robot, law).session(reference=path, check_step=False)
 print(time.perf_counter() - start)
 """
 LOOP_MEMORY = """

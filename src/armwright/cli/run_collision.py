@@ -175,7 +175,7 @@ def _as_published(arm: Robot, asked: Asked, trigger: str, table: str, reaction: 
     """Return task and rules of document 000, with other cells or another map where they are asked for."""
     from armwright.cli.option_words import cell_of, grid_of
     from armwright.studies.doc000_collision.rules import Published, task_of
-    from armwright.world.world import load_world
+    from armwright.world.world_catalogue import load_world
 
     if asked.planner is not None or asked.near is not None:
         fail("--planner and --near do not go with --published: the document has its own")

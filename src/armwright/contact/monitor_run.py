@@ -20,7 +20,7 @@ from armwright.control.tick_function import initial_memory
 from armwright.errors import InputError
 from armwright.graph import trace
 from armwright.graph.fingerprint import NotComparable, fingerprint
-from armwright.graph.loop import Loop
+from armwright.graph.loop import CompiledLoop
 from armwright.graph.loop_plan import LoopPlan, stage
 from armwright.graph.purity import traced_purely
 from armwright.robot.tree import tree_of
@@ -90,7 +90,7 @@ def run_monitors(
     names, shapes, plan = monitor_plan(
         chain, robot, dt, tuple(shared), tuple(lanes), None if keep is None else tuple(keep)
     )
-    loop = Loop(plan, runs)
+    loop = CompiledLoop(plan, runs)
     for k, monitor in enumerate(chain):
         for label, value in initial_memory(monitor, n).items():
             loop.set(f"memory_{k}_{label}", np.ravel(value))
@@ -212,7 +212,7 @@ class MonitorStream:
         self._lanes = tuple(label for label in ("q", "qd", "tau") if label in wanted)
         kept = None if keep is None else tuple(keep)
         self._names, self._shapes, plan = monitor_plan(chain, robot, dt, (), self._lanes, kept)
-        self._loop = Loop(plan, 1)
+        self._loop = CompiledLoop(plan, 1)
         self._n = robot.n
         self._chain = chain
         self.reset()

@@ -24,10 +24,7 @@ from armwright.kinematics import fk
 from armwright.kinematics.jacobians import frame_jacobian
 from armwright.motion.trajectory import Reference
 from armwright.robot.kernels import kernel
-from armwright.robot.tree import tree_of
-from armwright.simulation.integrators import method as find_method
-from armwright.simulation.loop_stages import Ingredients
-from armwright.simulation.session import Session
+from armwright.simulation.control_loop import Loop
 
 if TYPE_CHECKING:
     from armwright.contact.monitor import Monitor
@@ -73,7 +70,6 @@ class StudyBench:
         """Prepare what all batches share."""
         self.population = Population(self.robot, self.spread)
         self.control = as_law(self.law)
-        self._model = tree_of(self.robot, regroup=True)
 
     def contacts(
         self, kind: Contact, trajectory: Trajectory, rngs: Sequence[np.random.Generator]
@@ -117,26 +113,23 @@ class StudyBench:
         if kind is not None:
             contacts, planned = self.contacts(kind, trajectory, rngs)
             length = min(length, float(planned.max()) + LATE + horizon + 2.0 / self.rate)
-        parts = Ingredients(
-            lanes=self.population.draw(contacts, rngs),
-            model=self._model,
-            law=self.control,
-            method=find_method(self.integrator),
-            period=1.0 / self.rate,
-            sensors=self.sensors,
-            wrenches=None if kind is None else walling if isinstance(kind, Wall) else pushing(kind.link),
-            external=disturbance(self.spread),
-            model_key=self.robot,
-        )
+        plants = self.population.draw(contacts, rngs)
         noise = [int(rng.integers(0, 2**63)) for rng in rngs]
-        # a light link with much friction is stiff: more of it needs shorter steps
-        finer = int(np.ceil(self.substeps * max(1.0, self.spread.drift[1])))
-        session = Session([self.robot], parts, count=count, substeps=finer, every=1, seeds=noise)
-        session.follow(trajectory)
-        start = trajectory.evaluate(0.0)
-        session.start(
-            np.concatenate([start.q, start.qd, np.zeros(parts.size - 2 * self.robot.n)]), {}, parts.lanes.values
+        loop = Loop(
+            robots=(self.robot,),
+            law=self.control,
+            model=self.robot,
+            rate=self.rate,
+            # a light link with much friction is stiff: more of it needs shorter steps
+            substeps=int(np.ceil(self.substeps * max(1.0, self.spread.drift[1]))),
+            integrator=self.integrator,
+            sensors=self.sensors,
+            wrench=None if kind is None else walling if isinstance(kind, Wall) else pushing(kind.link),
+            external=disturbance(self.spread),
+            plant=plants,
         )
+        start = trajectory.evaluate(0.0)
+        session = loop.session(start.q, qd0=start.qd, reference=trajectory, seed=noise, check_step=False)
         session.run(length)
         rows, n, plan = session.log.rows(), self.robot.n, session.loop.plan
         first = {}

@@ -25,7 +25,8 @@ from armwright.simulation.lanes import Lanes
 from armwright.world.arm_capsules import tool_point
 from armwright.world.segments import direction
 from armwright.world.shapes import Cylinder
-from armwright.world.world import World, check_base, load_world
+from armwright.world.world import World, check_base
+from armwright.world.world_catalogue import load_world
 
 if TYPE_CHECKING:
     from armwright.exploration.explore_options import Touching

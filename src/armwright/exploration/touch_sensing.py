@@ -25,7 +25,7 @@ from armwright.contact.detectors import (
     learn_thresholds,
     norm_detector,
 )
-from armwright.contact.monitor import Monitor, as_chain
+from armwright.contact.monitor import Monitor
 from armwright.contact.observers import (
     closed_loop_error_observer,
     disturbance_observer,
@@ -39,16 +39,14 @@ from armwright.control.law import as_law, check_gains
 from armwright.dynamics import mass_matrix
 from armwright.errors import InputError, TraceError
 from armwright.robot.load import load
-from armwright.robot.tree import tree_of
-from armwright.simulation.integrators import method as find_method
-from armwright.simulation.loop_stages import Ingredients
-from armwright.simulation.session import Session
+from armwright.simulation.control_loop import Loop
 
 if TYPE_CHECKING:
     from armwright.exploration.explore_options import ControlLoop, Sensing
     from armwright.exploration.surroundings import Surroundings
     from armwright.motion import Trajectory
     from armwright.robot.model import Robot
+    from armwright.simulation.session import Session
     from armwright.types import Array
 
 OMEGA = (22.5, 22.5, 37.5, 60.0, 67.5, 75.0)
@@ -145,25 +143,27 @@ class Setup:
     """A loop that listens: everything but the detector.
 
     Attributes:
-        robot: the plant. believed: the controller's model of it.
-        parts: of the loop, the observers as its monitors. observers: the same, the last one gives ``tau_ext``.
+        loop: with the observers as its monitors; the last one gives ``tau_ext``.
+        believed: the controller's model of the arm.
         sensing: as asked for. q0: where the arm begins (n,).
-        substeps: of the loop. seed: of noise. learn_seed: of the motions that thresholds are learned from.
+        seed: of noise. learn_seed: of the motions that thresholds are learned from.
     """
 
-    robot: Robot
+    loop: Loop
     believed: Robot
-    parts: Ingredients
-    observers: tuple[Monitor, ...]
     sensing: Sensing
     q0: Array
-    substeps: int
     seed: int
     learn_seed: int
 
-    def quiet(self) -> Ingredients:
-        """The parts of the loop without surroundings, which never stops."""
-        return replace(self.parts, wrenches=None, external=None, stop_on_alarm=False)
+    @property
+    def robot(self) -> Robot:
+        """The plant."""
+        return self.loop.robot
+
+    def quiet(self) -> Loop:
+        """The loop without surroundings, which never stops."""
+        return replace(self.loop, wrench=None, external=None, stop_on_alarm=False)
 
 
 @lru_cache(maxsize=8)
@@ -200,23 +200,22 @@ def set_up(
     if continuous and sensing.sensors is not None:
         raise InputError("explore: sensors sample once per tick; they need a law that is held (continuous=False)")
     observers = find_observer(sensing.observer, believed, q0, law.gains.get("kp", w * w), loop.rate)
-    parts = Ingredients(
-        lanes=around.lanes,
-        model=tree_of(believed, regroup=True),
+    made = Loop(
+        robots=(arm,),
         law=law,
-        method=find_method("rk4"),
-        period=1.0 / loop.rate,
+        model=believed,
+        rate=loop.rate,
+        substeps=loop.substeps,
         continuous=continuous,
         drive=loop.drive,
         friction=loop.friction,
         sensors=sensing.sensors,
-        wrenches=around.wrenches,
+        wrench=around.wrenches,
         external=around.external,
-        model_key=believed,
-        monitors=as_chain(observers),
+        monitors=tuple(observers),
+        plant=around.lanes,
     )
-    learn_seed = seed if sensing.learn_seed is None else sensing.learn_seed
-    return Setup(arm, believed, parts, tuple(observers), sensing, q0, int(loop.substeps), seed, learn_seed)
+    return Setup(made, believed, sensing, q0, seed, seed if sensing.learn_seed is None else sensing.learn_seed)
 
 
 def session_of(
@@ -229,17 +228,15 @@ def session_of(
         fit: learned thresholds; None if none were.
         kinematics: the arm whose Jacobian turns torques into the tool's force, if not the controller's model.
     """
-    watch = [*setup.observers, tool_estimate(kinematics)]
+    watch = [*setup.loop.monitors, tool_estimate(kinematics)]
     detector = find_detector(setup.sensing.detector, fit)
     if setup.sensing.sensors is not None:
         noise = {name: getattr(setup.sensing.sensors, name) for name in NOISES}
-        rate = 1.0 / setup.parts.period
+        rate = 1.0 / setup.loop.period
         check_above_noise(watch, detector, setup.believed, setup.q0, rate=rate, seed=setup.seed, **noise)
     watch.append(detector)
-    parts = replace(setup.parts, monitors=as_chain(watch))
-    session = Session([setup.robot], parts, count=1, substeps=setup.substeps, every=1, seeds=[setup.seed])
-    session.start(np.concatenate([setup.q0, np.zeros(parts.size - setup.robot.n)]), {}, parts.lanes.values)
-    return session, watch
+    loop = replace(setup.loop, monitors=tuple(watch))
+    return loop.session(setup.q0, seed=setup.seed, check_step=False), watch
 
 
 def said(setup: Setup, watch: Sequence[Monitor], world: Any) -> dict[str, Any]:
@@ -261,12 +258,9 @@ REST = 2.0  # [s] of standing still at the end, a thousand ticks: the noise alon
 def learned_from(motions: Sequence[Trajectory], setup: Setup) -> ThresholdFit:
     """Drive motions, stand still for a while after each, and learn thresholds from what the observer said meanwhile."""
     stacks, refs = [], []
-    robot, quiet, seed = setup.robot, setup.quiet(), setup.learn_seed
+    quiet = setup.quiet()
     for k, motion in enumerate(motions):
-        session = _session(robot, quiet, setup.substeps, np.random.SeedSequence([seed, 8, k]))
-        session.follow(motion)
-        start = np.concatenate([motion.evaluate(0.0).q, np.zeros(quiet.size - robot.n)])
-        session.start(start, {}, session.parts.lanes.values)
+        session = _session(quiet, motion, np.random.SeedSequence([setup.learn_seed, 8, k]))
         session.run(motion.duration + REST)
         said = session.recordings()
         stacks.append(np.array(said["tau_ext"]))  # a copy: a view would keep the whole log
@@ -274,15 +268,13 @@ def learned_from(motions: Sequence[Trajectory], setup: Setup) -> ThresholdFit:
     return learn_thresholds(stacks, refs, quiet.period, setup.believed)
 
 
-def _session(robot: Robot, quiet: Ingredients, substeps: int, seed: np.random.SeedSequence) -> Session:
+def _session(quiet: Loop, motion: Trajectory, seed: np.random.SeedSequence) -> Session:
     """Return several runs side by side; one where noise does not tell them apart, or the law cannot be traced."""
     seeds = [int(s) for s in seed.generate_state(LANES, np.uint64) >> 1]
     noisy = quiet.sensors is not None and quiet.sensors.noisy
     for count in (LANES, 1) if noisy else (1,):
-        lanes = replace(quiet.lanes, values=np.repeat(np.asarray(quiet.lanes.values)[:1], count, axis=0))
-        parts = replace(quiet, lanes=lanes)
         try:
-            return Session([robot], parts, count=count, substeps=substeps, every=1, seeds=seeds[:count], batch=True)
+            return quiet.session(reference=motion, count=count, seed=seeds[:count], check_step=False)
         except TraceError:
             if count == 1:
                 raise

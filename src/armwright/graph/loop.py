@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops of traced stages over a shared memory, compiled as one function.
 
-A `LoopPlan` (loop_plan.py) names slots and lists stages. `Loop` runs it for any number of lanes (independent
+A `LoopPlan` (loop_plan.py) names slots and lists stages. `CompiledLoop` runs it for any number of lanes (independent
 simulations), `host().width` of them in each SIMD group, groups over threads. `Stepper` runs a compiled loop one tick at
 a time: the same machine code as a whole run, so the same numbers bit for bit.
 """
@@ -44,7 +44,7 @@ _REASONS = ("end", "not finite", "event", "stuck", "alarm")
 _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 4, ctypes.c_void_p)
 
 
-class Loop:
+class CompiledLoop:
     """A compiled plan and the memories of its lanes.
 
     Attributes:
@@ -259,7 +259,7 @@ class Stepper:
 
     def __init__(self, plan: LoopPlan) -> None:
         """Compile the plan for one lane, or load it; the memory starts at zero."""
-        self._loop = Loop(plan, 1)
+        self._loop = CompiledLoop(plan, 1)
         self.plan = plan
         self.memory: Any = self._loop.one_memory
         self.shared = np.zeros(len(plan.shared_slots))

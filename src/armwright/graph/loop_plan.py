@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan of a loop: named slots of a shared memory, and traced stages that read and write them.
 
-`armwright.graph.loop.Loop` compiles a `LoopPlan` and runs it; `emit/llvm_loop.py` writes it as machine code.
+`armwright.graph.loop.CompiledLoop` compiles a `LoopPlan` and runs it; `emit/llvm_loop.py` writes it as machine code.
 """
 
 from __future__ import annotations

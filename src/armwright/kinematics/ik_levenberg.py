@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.graph.kernel import Kernel, backend
-from armwright.graph.loop import Loop
+from armwright.graph.loop import CompiledLoop
 from armwright.graph.loop_plan import LoopPlan, Slots, stage, traced_stage
 from armwright.kinematics.ik_goal import Aim, measure
 from armwright.kinematics.ik_result import EXACT
@@ -171,7 +171,7 @@ def minimise(task: IkTask, goal: Array, start: Array, iterations: int) -> IkOutc
 
 
 def _compiled(plan: LoopPlan, given: Mapping[str, Any], count: int, most: int) -> Callable[[str], Array]:
-    loop = Loop(plan, count)
+    loop = CompiledLoop(plan, count)
     for name, value in given.items():
         loop.set(name, value)
     loop.run(1, substeps=most)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from armwright.graph.kernel import backend
-from armwright.graph.loop import Loop
+from armwright.graph.loop import CompiledLoop
 from armwright.kinematics.extent import SINGULAR_BELOW, characteristic_length, full_rank, lost_rank, reach
 from armwright.kinematics.ik_goal import POSE, POSITION, Aim, measure, places
 from armwright.kinematics.ik_levenberg import FIRST, IkOutcome, IkTask, iteration_plan, minimise
@@ -241,7 +241,7 @@ class Workspace:
     """The compiled iteration with the memory of some lanes, all for one goal; for one call at a time."""
 
     def __init__(self, plan: LoopPlan, lanes: int) -> None:
-        loop = Loop(plan, lanes)
+        loop = CompiledLoop(plan, lanes)
         for name, value in FIRST.items():
             loop.set(name, value)
         self.memory, self.first, self.lanes = loop.memory, loop.memory.copy(), lanes

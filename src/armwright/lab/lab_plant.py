@@ -40,7 +40,8 @@ from armwright.motion.joint_curve import closed_form
 from armwright.robot.kernels import kernel
 from armwright.robot.measured import carrying, current_map, lab_arm, load_of
 from armwright.robot.tree import as_tree
-from armwright.simulation.live_loop import live
+from armwright.simulation.control_loop import Loop
+from armwright.simulation.live_loop import loaded
 from armwright.spatial.linear import ltdl_solve
 from armwright.spatial.rotations import exp_so3, log_so3
 
@@ -253,20 +254,19 @@ class LabPlant:
         if robot.n != 6:
             raise InputError(f"lab: a UR controller drives six joints, {robot.name!r} has {robot.n}")
         self.robot: Robot = lab_arm(robot)
-        loaded = self.robot.with_payload(1.0, (0.01, 0.02, 0.03), np.diag([1e-3, 2e-3, 3e-3]))
-        self.live = live(
+        loop = Loop.of(
             self.robot,
             servo(self.robot),
-            q0=q0,
             rate=RATE,
             substeps=SUBSTEPS,
+            integrator="semi-implicit",
             model=self.robot,
             wrench=_surroundings(self.robot, world)[0],
             inputs={"push": (len(self.robot.bodies), 6)},
-            may_become=(loaded,),
             monitors=watch(self.robot, sensitivity=sensitivity),
             limits="clamp",
         )
+        self.live = loop.live(q0, may_become=(loaded(self.robot),))
         self._feel = felt_kernel(self.robot, *_surroundings(self.robot, world))
         self.map = current_map(robot)
         self._noise, self._random = current_noise, np.random.default_rng(seed)

@@ -226,13 +226,13 @@ def linearised(running: RunningLoop, x: Array, lane: int = 0, rotors: float = 0.
     plant = parts.lanes.fill(values[min(lane, len(values) - 1)])
     if rotors:
         plant = replace(plant, armature=plant.armature + rotors * np.eye(n))
-    model = plant if parts.model is None else parts.model
-    feels = parts.wrenches is not None and "wrench" in signature(parts.law.function).parameters
+    model = plant if parts.model_tree is None else parts.model_tree
+    feels = parts.wrench is not None and "wrench" in signature(parts.law.function).parameters
 
     def law(z: Array) -> Array:
         signals = {"arm": model, "t": running.time, "q": z[:n], "qd": z[n : 2 * n], "ref": ref, "dt": parts.period}
         if feels:
-            signals["wrench"] = tool_wrench(parts.wrenches, plant, running.time, z[:n], z[n : 2 * n])  # type: ignore[arg-type]
+            signals["wrench"] = tool_wrench(parts.wrench, plant, running.time, z[:n], z[n : 2 * n])  # type: ignore[arg-type]
         gains = {k: v[lane] if k in parts.gains_vary else v for k, v in parts.law.gains.items()}
         return np.asarray(run(parts.law, signals, gains, running.memory).tau, dtype=np.float64)
 
@@ -245,7 +245,7 @@ def linearised(running: RunningLoop, x: Array, lane: int = 0, rotors: float = 0.
             return None
         return lambda t, q, qd: call_by_name(function, {"arm": plant, "t": running.time + t, "q": q, "qd": qd, **given})
 
-    surroundings = world(parts.wrenches), world(parts.external)  # a stiff contact may be what the step cannot follow
+    surroundings = world(parts.wrench), world(parts.external)  # a stiff contact may be what the step cannot follow
 
     def derivative(z: Traced, u: Traced) -> Traced:
         return System(plant, lambda *_: u, parts.drive, parts.friction, *surroundings, extra).derivative(0.0, z)
@@ -259,7 +259,7 @@ def explain(running: RunningLoop, x: Array, joint: str, lane: int = 0) -> str:
     said = explain_stability(
         linear, parts.method, period=parts.period, step=running.step, continuous=parts.continuous, joint=joint
     )
-    bare = not np.any(parts.lanes.tree.armature) and parts.model is None and not parts.continuous
+    bare = not np.any(parts.lanes.tree.armature) and parts.model_tree is None and not parts.continuous
     if bare and largest_period(linear) < parts.period:
         heavier = linearised(running, x, lane, rotors=USUAL_ROTORS)
         if min(largest_period(heavier), largest_step(heavier, parts.method)) >= parts.period:

@@ -32,7 +32,7 @@ def stop_at_event(running: RunningLoop) -> str:
     time = running.time + float(running.loop.get("past_before")[0, 0]) + found.after
     values = event_values(running.parts, time, found.x)
     values[found.which] = max(values[found.which], 0.0)
-    name = list(running.parts.events)[found.which]
+    name = list(running.parts.stops)[found.which]
     running.stop_within_tick(name, time, found.x, values)
     return name
 

@@ -7,25 +7,24 @@ at run time (pushes, another payload) and keeps nothing but the present. Everyth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from math import prod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.arguments import names_culprit
 from armwright.control.tick_function import initial_memory
 from armwright.errors import InputError, SimulationError
 from armwright.robot.tree import tree_of
 from armwright.simulation.lanes import lanes_of
 from armwright.simulation.loop_stages import slot_name
-from armwright.simulation.simulation_run import prepare
+from armwright.simulation.simulate_checks import robots_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from armwright.control.law import Law
     from armwright.robot.model import Robot
+    from armwright.simulation.control_loop import Loop
     from armwright.simulation.session import Session
     from armwright.types import Array
 
@@ -50,7 +49,7 @@ class Live:
             raise InputError("live: the law cannot be traced; Python would have to be called inside the tick")
         if parts.continuous:
             raise InputError("live: a law that acts continuously knows its reference beforehand; use continuous=False")
-        if parts.events:
+        if parts.stops:
             raise InputError("live: events stop a run; look at the state between two steps instead")
         self._session, self.robot, self.n, self.period = session, session.robot, parts.n, parts.period
         n = self.n
@@ -122,37 +121,14 @@ class Live:
             self._session.loop.set("parameters", [np.ravel(getattr(tree, name))[k] for name, k in lanes.places])
 
 
-@names_culprit
-def live(
-    robot: Robot,
-    law: Law | Callable[..., Any],
-    *,
-    q0: ArrayLike,
-    rate: float = 500.0,
-    substeps: int = 4,
-    inputs: Mapping[str, tuple[int, ...]] | None = None,
-    may_become: Sequence[Robot] = (),
-    **options: Any,
-) -> Live:
-    """Compile a loop to be stepped by hand; it stands at q0 and is ready when this returns.
+def start_live(loop: Loop, q0: ArrayLike, may_become: Sequence[Robot], check_step: bool) -> Live:
+    """Compile a loop to be stepped by hand; see `Loop.live`."""
+    others = robots_of(list(may_become), "may_become") if len(may_become) else []
+    plants = lanes_of([*loop.robots, *others])
+    plants = replace(plants, values=plants.values[: len(loop.robots)])
+    return Live(replace(loop, plant=plants).session(q0, count=1, check_step=check_step))
 
-    Args:
-        robot: the plant.
-        law: a control law that can be traced.
-        q0: start (n,) [rad], at rest.
-        rate: ticks per second.
-        substeps: integrator steps per tick.
-        inputs: name → shape of what `wrench` and `external` are given beside (arm, t, q, qd); zero until set.
-        may_become: arms of the same shape whose differing numbers may change at run time (see `Live.become`).
-        **options: of `simulate`: model, drive, friction, sensors (without noise), wrench, external, monitors, limits,
-            integrator.
-    """
-    shapes = {name: tuple(shape) for name, shape in (inputs or {}).items()}
-    for name, shape in shapes.items():
-        if not name.isidentifier() or name in ("arm", "t", "q", "qd") or not 0 < prod(shape) <= 10_000:
-            raise InputError(f"live: input {name!r} of shape {shape}: needs a name of its own and 1 to 10000 numbers")
-    options = {"integrator": "semi-implicit", **options}
-    session = prepare(
-        robot, law, q0=q0, rate=rate, substeps=substeps, count=1, inputs=shapes, may_become=may_become, **options
-    )
-    return Live(session)
+
+def loaded(robot: Robot) -> Robot:
+    """Return an arm with a payload that differs in every number: as `may_become`, it lets any payload be carried."""
+    return robot.with_payload(1.0, (0.01, 0.02, 0.03), np.diag([1e-3, 2e-3, 3e-3]))

@@ -34,9 +34,9 @@ class Caller:
         parts = running.parts
         self.running, self.law, self.n = running, parts.law, parts.n
         wanted = inspect.signature(self.law.function).parameters
-        fixed: dict[str, Any] = {"arm": parts.model_key or running.robot, "dt": parts.period, **self.law.gains}
+        fixed: dict[str, Any] = {"arm": parts.model or running.robot, "dt": parts.period, **self.law.gains}
         self.wanted = tuple((name, k) for k, name in enumerate(("t", "q", "qd", "ref")) if name in wanted)
-        self.wrist = _wrist(running) if "wrench" in wanted and parts.wrenches is not None else None
+        self.wrist = _wrist(running) if "wrench" in wanted and parts.wrench is not None else None
         # the arguments of every call; those that change are replaced
         self.arguments = {**{name: fixed[name] for name in wanted if name in fixed}, **running.memory}
         self.sensed = parts.sensors is not None
@@ -97,8 +97,8 @@ class Caller:
 def _wrist(running: RunningLoop) -> Kernel:
     """What a sensor at the wrist feels, as a kernel of t, q and qd."""
     parts = running.parts
-    assert parts.wrenches is not None
-    function, tree = parts.wrenches, parts.lanes.tree
+    assert parts.wrench is not None
+    function, tree = parts.wrench, parts.lanes.tree
 
     def felt(t: Traced, q: Traced, qd: Traced) -> Traced:
         return np.array(tool_wrench(function, tree, t, q, qd))
@@ -134,7 +134,7 @@ class _RecordedRows:
 def run_ticks(running: RunningLoop, caller: Caller, ticks: int) -> str:
     """Run up to `ticks` ticks; return "end" or the name of an event. What was recorded is kept whatever happens."""
     parts, rows = running.parts, _RecordedRows(running, ticks)
-    plain = not (parts.events or parts.monitors or parts.method.adaptive)
+    plain = not (parts.stops or parts.monitors or parts.method.adaptive)
     try:
         return (_fast if plain else _general)(running, caller, ticks, rows)
     finally:

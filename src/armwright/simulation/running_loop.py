@@ -21,7 +21,7 @@ import numpy as np
 from armwright.control.tick_function import initial_memory
 from armwright.errors import InputError
 from armwright.graph.kernel import make_kernel
-from armwright.graph.loop import Loop
+from armwright.graph.loop import CompiledLoop
 from armwright.graph.normals import NormalSource
 from armwright.motion import Trajectory
 from armwright.motion.trajectory import Reference, fill_table
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from armwright.graph.loop_plan import LoopPlan
     from armwright.graph.traced_program import TracedProgram
     from armwright.robot.model import Robot
-    from armwright.simulation.loop_stages import Ingredients
+    from armwright.simulation.control_loop import Loop
     from armwright.types import Array
 
 
@@ -57,7 +57,7 @@ class StepCall:
         return state
 
 
-def step_call(robot: Robot, parts: Ingredients) -> StepCall:
+def step_call(robot: Robot, parts: Loop) -> StepCall:
     """Compile the step, or take the one that an earlier simulation of this robot compiled."""
     known = parts.step_key()
 
@@ -159,7 +159,7 @@ class RunningLoop:
     """The state of a loop, its clock, its reference and what it recorded.
 
     Attributes:
-        robots: one per simulation, or one for all. robot: the first of them. parts: what the loop is made of.
+        parts: the `Loop` that it was made from. robots: one per simulation, or one for all. robot: the first of them.
         count: number of simulations. batch: whether they are recorded as one, be there only one.
         substeps: integrator steps per tick. step: of the integrator [s].
         every: ticks from one recorded row to the next. phase: ticks since the last recorded one. seeds: of the noise.
@@ -171,23 +171,13 @@ class RunningLoop:
     """
 
     def __init__(
-        self,
-        robots: Sequence[Robot],
-        parts: Ingredients,
-        plan: LoopPlan,
-        *,
-        count: int,
-        substeps: int,
-        every: int,
-        seeds: Sequence[int],
-        called: bool,
-        batch: bool,
+        self, parts: Loop, plan: LoopPlan, *, count: int, every: int, seeds: Sequence[int], called: bool
     ) -> None:
         """Compile the loop; the clock stands at zero."""
-        self.robots, self.robot, self.parts, self.count = tuple(robots), robots[0], parts, count
-        self.substeps, self.every, self.seeds = substeps, every, tuple(seeds)
-        self.step = parts.period / substeps
-        self.called, self.batch = called, batch
+        self.parts, self.robots, self.robot, self.count = parts, parts.robots, parts.robot, count
+        self.substeps, self.every, self.seeds = parts.substeps, every, tuple(seeds)
+        self.step = parts.period / parts.substeps
+        self.called, self.batch = called, parts.batch
         noisy = parts.sensors is not None and parts.sensors.noisy
         self.noise = NormalSource(self.seeds, 2 * parts.n) if noisy else None
         self.time = 0.0
@@ -198,7 +188,7 @@ class RunningLoop:
         self.consistent = True
         self.happened: list[tuple[float, str]] = []
         self.following: tuple[float, Trajectory | Reference] = (0.0, Reference(*np.zeros((3, parts.n))))
-        self.loop = Loop(plan, count)
+        self.loop = CompiledLoop(plan, count)
         self.log = RowLog(count, len(plan.record_slots), len(plan.shared_slots))
         self._step: StepCall | None = None
 
@@ -207,8 +197,8 @@ class RunningLoop:
         """Integrator steps that a tick may take."""
         return MOST_STEPS if self.parts.method.adaptive else self.substeps
 
-    def start(self, x: Array, gains: Mapping[str, Array], parameters: Array) -> None:
-        """Set the initial state (size,) or (B, size), the varying gains and parameters."""
+    def start(self, x: Array) -> None:
+        """Set the initial state (size,) or (B, size), the law's varying gains and the plants' differing numbers."""
         loop, plan = self.loop, self.loop.plan
         loop.set("x", x)
         loop.set("h", [self.step])
@@ -218,9 +208,9 @@ class RunningLoop:
                 loop.set(f"memory_{name}", np.ravel(value))
         for name in self.parts.gains_vary:
             if f"gain_{name}" in plan.slots:
-                loop.set(f"gain_{name}", gains[name].reshape(self.count, -1))
+                loop.set(f"gain_{name}", self.parts.law.gains[name].reshape(self.count, -1))
         if "parameters" in plan.slots:
-            loop.set("parameters", parameters)
+            loop.set("parameters", self.parts.lanes.values)
         if "line" in plan.slots:
             assert self.parts.sensors is not None
             n = self.parts.n
@@ -230,7 +220,7 @@ class RunningLoop:
                 loop.set(f"monitor{k}_{name}", np.ravel(value))
         for name in loop.plan.alarms:
             loop.set(name, [-1.0])
-        if self.parts.events:
+        if self.parts.stops:
             loop.set("event", event_values(self.parts, self.time, self.state[0]))
 
     @property
@@ -298,7 +288,7 @@ class RunningLoop:
         return self.tick + len(self.happened)
 
     def lane_table(self, ticks: int) -> LaneTable | None:
-        """What each lane is given in the next ticks, its noise, as `Loop.run` takes it; None without sensors."""
+        """What each lane is given in the next ticks, its noise, for `CompiledLoop.run`; None without sensors."""
         if not self.loop.plan.lanes:
             return None
         if self.noise is None:

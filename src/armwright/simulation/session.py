@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from armwright.recording.batch import Recordings
     from armwright.recording.recording import Recording
     from armwright.robot.model import Robot
+    from armwright.simulation.control_loop import Loop
     from armwright.simulation.lanes import Lanes
-    from armwright.simulation.loop_stages import Ingredients
     from armwright.types import Array
 
 
@@ -127,24 +127,24 @@ def _digest(part: Stage) -> str:
     return part.program.digest
 
 
-def pure_law_stage(parts: Ingredients) -> Stage:
+def pure_law_stage(parts: Loop) -> Stage:
     """Return `law_stage`; raise `TraceError` if the law cannot be traced, `StatefulError` if that would freeze it."""
     return traced_purely([parts.law.function], lambda: law_stage(parts), _digest, f"law {parts.law.name!r}")
 
 
-def require_pure_surroundings(parts: Ingredients) -> None:
+def require_pure_surroundings(parts: Loop) -> None:
     """Raise `StatefulError` if a monitor, an event, or a force from outside keeps state: Python cannot call these."""
     if parts.monitors:
         names = ", ".join(monitor.name for monitor in parts.monitors)
         functions = [monitor.function for monitor in parts.monitors]
         traced_purely(functions, lambda: monitor_stage(parts), _digest, f"monitors ({names}): one of them")
-    for name, function in parts.events.items():
+    for name, function in parts.stops.items():
         _require_pure(parts, function, f"event {name!r}", ())
-    _require_pure(parts, parts.wrenches, "simulate: wrench", (6,), (parts.lanes.tree.nb, 6))
+    _require_pure(parts, parts.wrench, "simulate: wrench", (6,), (parts.lanes.tree.nb, 6))
     _require_pure(parts, parts.external, "simulate: external", (parts.n,))
 
 
-def _require_pure(parts: Ingredients, function: Any, what: str, *shapes: tuple[int, ...]) -> None:
+def _require_pure(parts: Loop, function: Any, what: str, *shapes: tuple[int, ...]) -> None:
     """Trace a function of (arm, t, q, qd, inputs) alone."""
     if is_trusted(function):
         return
@@ -159,7 +159,7 @@ def _require_pure(parts: Ingredients, function: Any, what: str, *shapes: tuple[i
     traced_purely([function], lambda: traced_stage(alone, slots, "alone"), lambda made: made.digest, what)
 
 
-def loop_plan(parts: Ingredients, law: Stage | None) -> LoopPlan:
+def loop_plan(parts: Loop, law: Stage | None) -> LoopPlan:
     """Put the stages and slots together; without the law's stage, Python calls the law."""
     n, law_in_loop = parts.n, law is not None
     stages = [] if law is None else [law]
@@ -196,7 +196,7 @@ def loop_plan(parts: Ingredients, law: Stage | None) -> LoopPlan:
         tuple(shared),
         tuple(lanes),
         tuple(record),
-        ("event",) if parts.events else (),
+        ("event",) if parts.stops else (),
         ("x", "tau"),
         "left" if adaptive else None,
         alarms,
@@ -218,33 +218,10 @@ class Session(RunningLoop):
         stream: the file that rows are written to while they are recorded, if any.
     """
 
-    def __init__(
-        self,
-        robots: Sequence[Robot],
-        parts: Ingredients,
-        *,
-        count: int,
-        substeps: int,
-        every: int,
-        seeds: Sequence[int],
-        batch: bool | None = None,
-    ) -> None:
-        """Compile the loop; a law that cannot be traced is called once per tick instead, which the user is told.
-
-        Several simulations are a batch; `batch` says it of one as well.
-        """
-        plan, called = _plan(robots[0], parts, count)
-        super().__init__(
-            robots,
-            parts,
-            plan,
-            count=count,
-            substeps=substeps,
-            every=every,
-            seeds=seeds,
-            called=called,
-            batch=count > 1 if batch is None else batch,
-        )
+    def __init__(self, parts: Loop, *, count: int, every: int, seeds: Sequence[int]) -> None:
+        """Compile the loop; a law that cannot be traced is called once per tick instead, which the user is told."""
+        plan, called = _plan(parts, count)
+        super().__init__(parts, plan, count=count, every=every, seeds=seeds, called=called)
         self._caller: callback.Caller | None = None
         self.stream: RecordingStream | None = None
 
@@ -356,7 +333,7 @@ class Session(RunningLoop):
         diagnosis.check_step(self)
 
 
-def _plan(robot: Robot, parts: Ingredients, count: int) -> tuple[LoopPlan, bool]:
+def _plan(parts: Loop, count: int) -> tuple[LoopPlan, bool]:
     """Trace the loop, or take the one that an earlier simulation of an equal robot traced; and whether Python calls."""
     known = parts.key()
     key = None if known is None else ("loop", *known)
@@ -364,7 +341,7 @@ def _plan(robot: Robot, parts: Ingredients, count: int) -> tuple[LoopPlan, bool]
     def traced() -> LoopPlan:
         return loop_plan(parts, pure_law_stage(parts))
 
-    kept = _known(robot, parts.lanes)
+    kept = _known(parts.robot, parts.lanes)
     if key not in kept:
         require_pure_surroundings(parts)
     try:

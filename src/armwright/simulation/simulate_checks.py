@@ -14,7 +14,6 @@ from armwright.robot.model import Robot
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from armwright.control.law import Law
     from armwright.types import Array
 
 MOST_NUMBERS = 50_000_000  # kept in memory by one run
@@ -22,12 +21,12 @@ MOST_SUBSTEPS = 100_000
 PLAUSIBLE = 1e6  # rad, rad/s (m, m/s): beyond this a state is a slip of the pen, or a result of divergence
 
 
-def robots_of(robot: Any) -> list[Robot]:
+def robots_of(robot: Any, what: str = "robot") -> list[Robot]:
     """Return the arms to simulate: one, or several that have joints."""
     arms = [robot] if isinstance(robot, Robot) else robot if isinstance(robot, (list, tuple)) else None
     if arms is None or not all(isinstance(arm, Robot) for arm in arms):
         raise InputError(
-            f"simulate: robot must be a Robot or several in a list, got {robot!r:.60}; load one by name or file: "
+            f"simulate: {what} must be a Robot or several in a list, got {robot!r:.60}; load one by name or file: "
             'armwright.load("ur5")'
         )
     if not arms:
@@ -138,8 +137,3 @@ def seeds_of(seed: Any) -> list[int]:
             f"simulate: seed must be a whole number from 0 to 2^64 - 1, or one for each simulation; got {seed!r}"
         )
     return [int(value) for value in values]
-
-
-def varying_gains(law: Law) -> tuple[str, ...]:
-    """Names of the gains that differ between simulations."""
-    return tuple(label for label, value in law.gains.items() if np.ndim(value) == 2)

@@ -18,11 +18,11 @@ from armwright.simulation.system import Command, System
 if TYPE_CHECKING:
     from armwright.graph.traced_program import TracedProgram
     from armwright.robot.tree import Tree
-    from armwright.simulation.loop_stages import Ingredients
+    from armwright.simulation.control_loop import Loop
     from armwright.types import Array, Traced
 
 
-def system_slots(parts: Ingredients) -> dict[str, tuple[int, ...]]:
+def system_slots(parts: Loop) -> dict[str, tuple[int, ...]]:
     """Slots that the differential equation reads besides its state: torque or law and references, time, parameters."""
     n = parts.n
     slots: dict[str, tuple[int, ...]] = {"t": (1,)}
@@ -32,7 +32,7 @@ def system_slots(parts: Ingredients) -> dict[str, tuple[int, ...]]:
     return slots | {f"input_{name}": shape for name, shape in parts.inputs.items()}
 
 
-def system_of(parts: Ingredients, s: Slots) -> System:
+def system_of(parts: Loop, s: Slots) -> System:
     """The differential equation with its inputs from slots `s`."""
     n, law, dt, start = parts.n, LawAtWork(parts), parts.period, s["t"][0]
 
@@ -58,7 +58,7 @@ def system_of(parts: Ingredients, s: Slots) -> System:
         torque,
         parts.drive,
         parts.friction,
-        acting(parts.wrenches, "wrench", (6,), (tree.nb, 6)),
+        acting(parts.wrench, "wrench", (6,), (tree.nb, 6)),
         acting(parts.external, "external", (n,)),
         extra,
     )
@@ -72,26 +72,24 @@ def outer(function: Callable[..., Traced], signals: Mapping[str, Any], what: str
     return value
 
 
-def event_values(parts: Ingredients, t: float, x: Array) -> Array:
+def event_values(parts: Loop, t: float, x: Array) -> Array:
     """Values of all events (k,) at time t [s] and state x (size,)."""
     given = {"arm": parts.lanes.tree, "t": t, "q": x[: parts.n], "qd": x[parts.n : 2 * parts.n]}
-    return np.array([float(call_by_name(f, given)) for f in parts.events.values()])
+    return np.array([float(call_by_name(f, given)) for f in parts.stops.values()])
 
 
-def step_end(
-    parts: Ingredients, tree: Tree, start: Traced, x: Traced, past: Traced, x1: Traced, past1: Traced
-) -> Slots:
+def step_end(parts: Loop, tree: Tree, start: Traced, x: Traced, past: Traced, x1: Traced, past1: Traced) -> Slots:
     """What every step ends with: stops at the joint limits, the time since the tick, and the events."""
     n = parts.n
     out: Slots = {"past": np.array([past1]), "x": _clamped(x1, parts.clamp, n)}
-    if parts.events:
+    if parts.stops:
         after = {"arm": tree, "t": start + past1, "q": out["x"][:n], "qd": out["x"][n : 2 * n]}
-        out["event"] = np.array([outer(f, after, f"event {name!r}", ()) for name, f in parts.events.items()])
+        out["event"] = np.array([outer(f, after, f"event {name!r}", ()) for name, f in parts.stops.items()])
         out["x_before"], out["past_before"] = x, np.array([past])
     return out
 
 
-def step_program(parts: Ingredients) -> TracedProgram:
+def step_program(parts: Loop) -> TracedProgram:
     """One integrator step. Slots: x, h, tau (held) or ref, ref_next, t (continuous), past (time since the tick)."""
     shapes = {"x": (parts.size,), "h": (1,), "past": (1,), **system_slots(parts)}
     if parts.method.adaptive:
@@ -129,14 +127,14 @@ def _clamped(x: Traced, limits: tuple[Array, Array] | None, n: int) -> Traced:
     return np.concatenate([np.array(q), np.array(qd), x[2 * n :]])
 
 
-def step_stages(parts: Ingredients) -> list[Stage]:
+def step_stages(parts: Loop) -> list[Stage]:
     """The "inside" stages of a loop: one, or for RK4 its slopes and what lies between them."""
     if parts.method.name == "rk4":
         return _rk4_stages(parts)
     return [stage(step_program(parts), "inside")]
 
 
-def _rk4_stages(parts: Ingredients) -> list[Stage]:
+def _rk4_stages(parts: Loop) -> list[Stage]:
     """Begin, then four times slope and advance; the slope is traced and compiled once."""
     given = system_slots(parts)
     vector, one = (parts.size,), (1,)

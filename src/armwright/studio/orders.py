@@ -35,7 +35,8 @@ from armwright.studio.pulled_arm import LAWS, MOST_PAYLOAD, Choice
 from armwright.studio.studio_state import ShelfItem
 from armwright.studio.views import POINT, Q
 from armwright.world.shapes import Box, Cylinder, Sphere
-from armwright.world.world import JointTask, World, load_world, worlds
+from armwright.world.world import JointTask, World
+from armwright.world.world_catalogue import load_world, worlds
 from armwright.world.world_file import world_text
 
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ from armwright.graph import compile_function
 from armwright.kinematics.forward import body_poses
 from armwright.robot.measured import lab_arm
 from armwright.robot.tree import as_tree
-from armwright.simulation.live_loop import live
+from armwright.simulation.control_loop import Loop
+from armwright.simulation.live_loop import loaded
 from armwright.spatial.linear import cross, dot
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _pulled(
 def pull_wrench(
     arm: Any, t: Traced, q: Traced, qd: Traced, held: Traced, anchor: Traced, target: Traced, spring: Traced
 ) -> Traced:
-    """Wrenches (nb, 6) on all links, at their origins, base axes: what `live(…, wrench=…)` wants."""
+    """Wrenches (nb, 6) on all links, at their origins, base axes: the `wrench` of a `Loop`."""
     tree = as_tree(arm)
     p, F, _, poses = _pulled(tree, q, qd, held, anchor, target, spring)
     rows = []
@@ -162,21 +163,19 @@ class PulledArm:
         self.robot = self._with(arm, 1.0, 0.0)
         effort = np.array([joint.limits.effort for joint in arm.joints])
         self.thresholds = THRESHOLD + SHARE * np.where(np.isfinite(effort), effort, 0.0)
-        rough = self._with(arm, 2.0, 0.0)
-        loaded = self.robot.with_payload(1.0, (0.01, 0.02, 0.03), np.diag([1e-3, 2e-3, 3e-3]))
-        self.live = live(
+        loop = Loop.of(
             self.robot,
             law_of(choice.law, arm.n),
-            q0=q0,
             rate=RATE,
             substeps=SUBSTEPS,
+            integrator="semi-implicit",
             model=None if choice.knows else self._with(arm, 0.0, 0.0),
             wrench=pull_wrench,
             inputs=inputs_of(arm),
-            may_become=(rough, loaded),
             monitors=(momentum_observer(OBSERVER), joint_detector(self.thresholds)),
             limits="clamp",
         )
+        self.live = loop.live(q0, may_become=(self._with(arm, 2.0, 0.0), loaded(self.robot)))
         self._truth = truth_kernel(self.robot)
         self.friction, self.payload, self.body = 0.0, 0.0, -1
         self.tune(12.0, 1.0)

@@ -7,7 +7,8 @@ from armwright.world.arm_shapes import LinkShape, link_shapes
 from armwright.world.mesh_capsules import FittedCapsule, fitted_capsules
 from armwright.world.shape_distance import normal, signed_distance
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere
-from armwright.world.world import JointTask, ToolTask, World, check_base, load_world, worlds
+from armwright.world.world import JointTask, ToolTask, World, check_base
+from armwright.world.world_catalogue import load_world, worlds
 
 __all__ = [
     "Box",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +102,6 @@ class ToolTask:
             raise InputError(f"tool task: rotation must be a rotation matrix (3, 3), got {R.tolist()}")
 
 
-PACKAGE = "armwright.world"
 MAX_SHAPES = 10_000
 MOST_NAMES = 8  # shapes that a line has room for
 
@@ -178,6 +176,8 @@ class World:
     @staticmethod
     def load(path: str | Path) -> World:
         """Read a world file or a world that comes with the package; see `load_world`."""
+        from armwright.world.world_catalogue import load_world
+
         return load_world(path)
 
     def save(self, path: str | Path) -> None:
@@ -185,36 +185,6 @@ class World:
         from armwright.world.world_file import world_text
 
         Path(path).write_text(world_text(self), encoding="utf-8")
-
-
-def worlds() -> list[str]:
-    """Return the names of the worlds that come with the package, sorted.
-
-    >>> worlds()
-    ['bench', 'gates', 'layout-a', 'layout-b', 'pillars', 'shelf']
-    """
-    folder = resources.files(PACKAGE) / "worlds"
-    return sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
-
-
-@names_culprit
-def load_world(path: str | Path) -> World:
-    """Read a world: the name of one that comes with the package (`worlds`), or a TOML file.
-
-    Raises:
-        DescriptionError: with file, line, dotted path and rule.
-
-    >>> load_world("shelf")
-    """
-    from armwright.world.world_file import read_world, world_from_text
-
-    text = str(path)
-    if isinstance(path, str) and not text.endswith(".toml"):
-        if text not in worlds():
-            raise InputError(f"no world {text!r}, and not a .toml file; the package has: {', '.join(worlds())}")
-        content = (resources.files(PACKAGE) / "worlds" / f"{text}.toml").read_text(encoding="utf-8")
-        return world_from_text(content, f"worlds/{text}.toml")
-    return read_world(Path(text))
 
 
 @names_culprit

@@ -8,7 +8,7 @@ never touched anything. Rehearsed, they enter the covariance that contacts are i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +18,6 @@ from armwright.exploration.arm.felt_places import LISTEN, brake, recent
 from armwright.exploration.arm.plan_arm import arm_motion
 from armwright.exploration.exploration_run import reference_now
 from armwright.exploration.touch_sensing import MOTIONS, learned_from
-from armwright.simulation.session import Session
 
 if TYPE_CHECKING:
     from armwright.contact.detectors import ThresholdFit
@@ -89,11 +88,9 @@ def rehearsed(setup: Setup, search: RehearsedArm, least: float) -> TorqueNoise:
     """
     robot, lower, upper = setup.robot, search.lower, search.upper
     rng = np.random.default_rng([setup.learn_seed, 9])
-    lanes = replace(setup.parts.lanes, values=np.asarray(setup.parts.lanes.values)[:1])
-    quiet = replace(setup.quiet(), lanes=lanes)
-    session = Session([robot], quiet, count=1, substeps=setup.substeps, every=1, seeds=[int(rng.integers(2**31))])
+    quiet, noise = setup.quiet(), int(rng.integers(2**31))
     here = rng.uniform(lower, upper)
-    session.start(np.concatenate([here, np.zeros(quiet.size - robot.n)]), {}, lanes.values)
+    session = quiet.session(here, seed=noise, check_step=False)
     episodes = []
     for _ in range(BRAKES):
         there = np.clip(here + rng.uniform(-AWAY, AWAY, robot.n), lower, upper)

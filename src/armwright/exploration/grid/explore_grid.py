@@ -67,7 +67,7 @@ def learned_on_grid(setup: Setup, tool: HeldTool, grid: GridMap, pace: float) ->
         return learn(setup.robot)
     arrays = (setup.q0, tool.rotation, g.origin, g.axes, g.cell_size, grid.blocked())
     bits = tuple(np.asarray(a).tobytes() for a in arrays)
-    key = ("thresholds", loop, tool.robot, g.shape, g.first, pace, setup.substeps, setup.learn_seed, *bits)
+    key = ("thresholds", loop, tool.robot, g.shape, g.first, pace, setup.loop.substeps, setup.learn_seed, *bits)
     return setup.robot.memo(key, learn)
 
 

@@ -20,7 +20,8 @@ from armwright.exploration.exploration import explore
 from armwright.exploration.explore_options import Budget, map_of
 from armwright.planning.grid.grid_search import Dijkstra
 from armwright.world.shapes import Cylinder
-from armwright.world.world import ToolTask, World, load_world
+from armwright.world.world import ToolTask, World
+from armwright.world.world_catalogue import load_world
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,7 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.errors import InputError, SimulationError
 from armwright.graph.kernel import Kernel, make_kernel
-from armwright.graph.loop import Loop
+from armwright.graph.loop import CompiledLoop
 from armwright.graph.loop_plan import LoopPlan, stage
 from armwright.graph.traced_program import TracedProgram, trace
 from armwright.programs.motors.motor_cycle import SIZE, Algorithm, Cycle, MotorState, Rule, cycle, find_rule
@@ -263,7 +263,7 @@ def _lanes(
     tables = [_table(demand, set_inputs) for demand in longest]
     own = () if len(tables) == 1 else ("q_next", *(name for name in ("wrench", "payload") if name in set_inputs))
     plan = cycle_plan(robot, demands[0].dt, algorithm, basis, set_inputs, own, keep)
-    loop = Loop(plan.loop, count)
+    loop = CompiledLoop(plan.loop, count)
     for name, rows in _starts(longest)._asdict().items():
         loop.set(name, rows)
     for name, rows in factors.items():

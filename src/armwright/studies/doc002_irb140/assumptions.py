@@ -18,7 +18,7 @@ from armwright.recording.recording import Recording
 from armwright.simulation import simulate
 from armwright.simulation.drives import Drive
 from armwright.simulation.friction_models import FrictionModel, Stribeck
-from armwright.simulation.simulation_run import LoopOptions
+from armwright.simulation.simulation_run import SimulateOptions
 from armwright.studies.doc002_irb140.runs import BAND, settled
 from armwright.studies.doc002_irb140.setting import RUNS, K_d, K_p, arm, postures
 from armwright.studies.study import Claim, Item
@@ -56,7 +56,7 @@ def _run(name: str, kind: str = "plain", amount: float = 0.0, duration: float = 
     drive: Drive | None = None
     friction: FrictionModel | None = None
     law = {"no g": pd(K_p, K_d), "integral": pid(K_p, amount, K_d)}.get(kind, pd_gravity(K_p, K_d))
-    options: LoopOptions = {"continuous": True, "integrator": "rodas3-adaptive", "rate": 2000.0}
+    options: SimulateOptions = {"continuous": True, "integrator": "rodas3-adaptive", "rate": 2000.0}
     if kind == "limit":
         drive = Drive(np.eye(6), largest_gravity() + amount, np.inf)
     elif kind == "rise":

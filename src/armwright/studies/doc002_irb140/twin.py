@@ -16,7 +16,7 @@ import numpy as np
 from armwright.control import pd_gravity
 from armwright.control.law import run as run_law
 from armwright.dynamics.poe import poe_forward, poe_mass
-from armwright.graph.loop import Loop
+from armwright.graph.loop import CompiledLoop
 from armwright.graph.loop_plan import LoopPlan, stage
 from armwright.graph.traced_program import trace
 from armwright.motion.trajectory import Reference
@@ -85,7 +85,7 @@ def run_twin(kind: str, starts: Array, targets: Array, duration: float, *, close
         duration: [s].
         closed: whether PD + gravity acts.
     """
-    loop = Loop(_plan(kind), len(starts))
+    loop = CompiledLoop(_plan(kind), len(starts))
     ticks = round(duration / (STEP * SUBSTEPS))
     loop.set("x", np.concatenate([starts, np.zeros_like(starts)], axis=1))
     loop.set("target" if closed else "torque", targets)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from armwright.graph.loop import Loop
+from armwright.graph.loop import CompiledLoop
 from armwright.graph.loop_plan import LoopPlan, stage
 from armwright.graph.traced_program import trace
 from armwright.kinematics import fk, jacobian
@@ -95,7 +95,7 @@ def clik(arm: Any, q: Any, x: Any, xd: Any, alpha: Any) -> Any:
 
 
 @cache
-def _loop(count: int) -> Loop:
+def _loop(count: int) -> CompiledLoop:
     robot = arm()
 
     def step(q: Any, x: Any, xd: Any, alpha: Any) -> Any:
@@ -109,7 +109,7 @@ def _loop(count: int) -> Loop:
         record=("q",),
         state=("q",),
     )
-    return Loop(plan, count)
+    return CompiledLoop(plan, count)
 
 
 ALPHAS = (0.0, 0.5, 1.0, 1.5, 1.739, 2.0, 5.0, 10.0, 20.0, 50.0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from armwright.graph.loop import Loop
+from armwright.graph.loop import CompiledLoop
 from armwright.graph.loop_plan import LoopPlan, stage
 from armwright.graph.traced_program import trace
 from armwright.kinematics import fk, manipulability
@@ -63,8 +63,8 @@ def _plan(update: Callable[..., Any]) -> LoopPlan:
 
 
 @cache
-def _loop(update: Callable[..., Any]) -> Loop:
-    return Loop(_plan(update))
+def _loop(update: Callable[..., Any]) -> CompiledLoop:
+    return CompiledLoop(_plan(update))
 
 
 def ikm(update: Callable[..., Any], X: Array, q0: Array) -> Array:
