@@ -21,7 +21,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from armwright.errors import ArmwrightError, InputError
 from armwright.schema.toml_text import Table
 
-T, S = TypeVar("T"), TypeVar("S")
+T = TypeVar("T")
+S = TypeVar("S")
 MOST_BYTES = 64 * 1024
 """Of one message; what is larger comes by upload."""
 MOST_NUMBERS = 64
@@ -138,7 +139,8 @@ def flag(value: Any, refuse: Refuse) -> bool:
 
 def listed(item: Check[T], most: int | None = None, *, least: int = 0) -> Check[tuple[T, ...]]:
     """A list of items of one kind, `least` to `most` of them."""
-    wanted = "" if most is None and not least else f" of {least} to {most} items" if most else f" of at least {least}"
+    many = f"at least {least}" if most is None else f"{least} to {most}" if least < most else f"{most}"
+    wanted = f" of {many} items" if least or most else ""
 
     def check(value: Any, refuse: Refuse) -> tuple[T, ...]:
         fits = isinstance(value, list | tuple) and least <= len(value) <= (math.inf if most is None else most)

@@ -43,6 +43,7 @@ The format by example, with the defaults as comments where there are some::
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -158,8 +159,8 @@ def read_experiment(name: str | Path) -> Experiment:
     """
     path = find_experiment(name)
     top = read_table(path)
-    where = top.entries.get("devices")
-    if isinstance(where, Table) and where.entries.get("kind") == REAL and "virtual" in top.entries:
+    asked = top.entries.get("devices")
+    if isinstance(asked, Table) and asked.entries.get("kind") == REAL and "virtual" in top.entries:
         raise top.refuse('is only for [devices] kind = "virtual"', "virtual", "virtual")
     said = experiment_keys(path.parent)(top, top.refuse)
     devices: Devices | None = said.get("devices")
@@ -194,7 +195,7 @@ def experiment_keys(folder: Path) -> Check[dict[str, Any]]:
         return folder / name, tuple(read_commands(folder / name))
 
     addresses = {"kind": text(), "ft": text(), "imu": text(), "imu_rate": number(1.0, 512.0)}
-    devices = {
+    devices: dict[str, tuple[Check[dict[str, Any]], Callable[..., Devices | None]]] = {
         VIRTUAL: (record({}, {"kind": text()}), lambda: None),
         REAL: (record({"robot": text()}, addresses), Devices),
     }
