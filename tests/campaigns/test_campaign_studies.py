@@ -216,7 +216,7 @@ def test_learnings_are_judged_by_moves_inside_and_outside_of_what_they_rehearsed
 
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_unknown_settings_are_named(name):
-    with pytest.raises(InputError, match=f"{name}: unknown setting 'colour'; valid: "):
+    with pytest.raises(InputError, match=f"{name}: unknown key 'colour'; valid keys here: "):
         find_kind(name).start(CampaignPlan(name, 1, 0, {"colour": "red"}), b"{}")
 
 

@@ -6,7 +6,6 @@ Pictures of a campaign's rows: how figures are spread, and the ROC of detectors.
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 import math
@@ -19,10 +18,9 @@ import numpy as np
 from armwright.campaigns.store import Store, open_store
 from armwright.campaigns.summary import Tables, column, dataset_of, numbers, outcome_tables
 from armwright.packages import need
-from armwright.recording.pictures.html_page import escaped, html_table, write_html
+from armwright.recording.pictures.html_page import Page
 from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED
 from armwright.recording.pictures.style import STYLE as FIGURE_STYLE
-from armwright.recording.replay.replay_page import style
 from armwright.types import Array
 
 MOST = 12  # panels of one picture
@@ -143,31 +141,30 @@ def campaign_report(folder: str | Path, path: str | Path | None = None) -> tuple
     tables, dataset = outcome_tables(store), dataset_of(store)
     plan, done = store.plan, dataset.count_rows()
     head = f"Campaign {store.folder.resolve().name}: {plan.kind}"
-    body = [f"<h1>{escaped(head)}</h1>", f'<p class="lead">{done} of {plan.items} items, seed {plan.seed}</p>']
+    page = Page(head, STYLE).lead(f"{done} of {plan.items} items, seed {plan.seed}")
     for name in sorted(tables, key=lambda name: ORDER.get(name, 1)):
         title, words = HEADS.get(name, (name.replace("_", " ").capitalize(), "Intervals at 95 %."))
-        body += [f"<h2>{escaped(title)}</h2>", f'<p class="lead">{escaped(words)}</p>']
-        body += _pictures(name, tables, store, dataset)
-        rows = _html(tables[name])
-        body.append(f"<details><summary>Table</summary>{rows}</details>" if len(tables[name]) > LONG else rows)
-    body.append(f"<h2>The campaign</h2><pre>{escaped(_as_toml(store))}</pre>")
+        page.section(title).lead(words)
+        if picture := _picture(name, tables, store, dataset):
+            page.figure(*picture)
+        page.table(*_cells(tables[name]), folded=len(tables[name]) > LONG)
     again = f'armwright campaign query {store.folder} "select * from rows limit 10"'
-    body.append(f"<p>Ask the rows yourself:</p><pre>{escaped(again)}</pre>")
-    return write_html(path or store.folder / "report.html", head, body, css=style() + STYLE), tables
+    page.section("The campaign").verbatim(_as_toml(store)).paragraph("Ask the rows yourself:").verbatim(again)
+    return page.write(path or store.folder / "report.html"), tables
 
 
-def _pictures(name: str, tables: Tables, store: Store, dataset: Any) -> list[str]:
-    """Pictures that belong above a table."""
+def _picture(name: str, tables: Tables, store: Store, dataset: Any) -> tuple[bytes, str] | None:
+    """Return the picture that belongs above a table, and its caption."""
     rows = tables[name]
     if name == "roc" and rows:
         words = "Bands: exact intervals. Rings: thresholds as learned."
-        return [_picture(roc_png(rows, tables.get("detectors", ())), words)]
+        return roc_png(rows, tables.get("detectors", ())), words
     if name == "detectors" and (delays := _delays(store, dataset)):
-        return [_picture(waiting_png(delays), "Contacts found by a delay; the rest was missed.")]
+        return waiting_png(delays), "Contacts found by a delay; the rest was missed."
     if name == "figures" and rows:
         shown = [(row["column"], numbers(dataset, row["column"])) for row in rows]
-        return [_picture(spread_png(shown), "How the first twelve are spread; dashed: 5, 50 and 95 %.")]
-    return []
+        return spread_png(shown), "How the first twelve are spread; dashed: 5, 50 and 95 %."
+    return None
 
 
 def _delays(store: Store, dataset: Any) -> list[tuple[str, Any, int]]:
@@ -180,16 +177,11 @@ def _delays(store: Store, dataset: Any) -> list[tuple[str, Any, int]]:
     return [each for each in found if len(each[1])]
 
 
-def _picture(png: bytes, caption: str) -> str:
-    data = base64.b64encode(png).decode()
-    words = escaped(caption)
-    return f'<figure><img alt="{words}" src="data:image/png;base64,{data}"><figcaption>{words}</figcaption></figure>'
-
-
-def _html(rows: Sequence[Mapping[str, Any]]) -> str:
+def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Return heads and cells of a table."""
     heads = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[cell(row.get(name), share=name in SHARES) for name in heads] for row in rows]
-    return html_table([name.replace("_", " ") for name in heads], cells)
+    return [name.replace("_", " ") for name in heads], cells
 
 
 def cell(value: Any, *, share: bool = False) -> str:

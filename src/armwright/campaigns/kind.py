@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from armwright.campaigns.campaign_plan import CampaignPlan
 from armwright.errors import InputError
+from armwright.schema.checks import anything, record, refuser
 
 Rows: TypeAlias = Callable[[int, int], Mapping[str, Any]]
 """(first, last) → columns by name, each with last − first values: one row per item of first ≤ item < last."""
@@ -63,10 +64,7 @@ class Kind:
 
 def settings_of(plan: CampaignPlan, defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Return a plan's settings with a kind's defaults, or raise `InputError` for one that it does not know."""
-    unknown = sorted(set(plan.settings) - set(defaults))
-    if unknown:
-        raise InputError(f"{plan.kind}: unknown setting {unknown[0]!r}; valid: {', '.join(defaults)}")
-    return {**defaults, **plan.settings}
+    return {**defaults, **record({}, dict.fromkeys(defaults, anything))(plan.settings, refuser(plan.kind))}
 
 
 def one_by_one(row: Callable[[int], Mapping[str, Any]], schema: Mapping[str, str]) -> Rows:

@@ -17,6 +17,7 @@ from armwright.detection.study_runs import StudyBench, Trial, Trials
 from armwright.detection.threshold_rehearsal import rehearse
 from armwright.errors import InputError
 from armwright.robot.load import load
+from armwright.schema.checks import anything, listed, number, one_of, record, refuser, whole
 
 if TYPE_CHECKING:
     from armwright.contact.monitor import Monitor
@@ -39,6 +40,20 @@ DEFAULTS: Mapping[str, Any] = {
 """preset: arm, rate, sensors (`detection_presets`); robot: another arm, loaded with ``load``. contact: of `CONTACTS`.
 moves: how many; free: runs without contact for each with one. learning_moves, learning_runs: other moves, to learn
 thresholds for `false_alarms` per hour. spread: entries of `Spread`."""
+CHECKS = record(
+    {},
+    dict.fromkeys(DEFAULTS, anything)
+    | {
+        "contact": one_of(CONTACTS),
+        "observers": listed(one_of(OBSERVERS), least=1),
+        "detectors": listed(one_of(DETECTORS), least=1),
+        "moves": whole(1),
+        "free": whole(0),
+        "learning_moves": whole(1),
+        "learning_runs": whole(2),
+        "false_alarms": number(1e-12),
+    },
+)
 OTHERS = 1_000_003  # added to the seed of the moves for the moves that thresholds are learned from
 
 
@@ -102,8 +117,7 @@ class DetectionSettings:
 
 def experiment(settings: Mapping[str, Any], seed: int, name: str = "detection") -> DetectionSettings:
     """Check settings, load the arm and prepare what all runs share; errors begin with the name."""
-    s = {**DEFAULTS, **settings}
-    _check(s, name)
+    s = {**DEFAULTS, **CHECKS(settings, refuser(name))}
     chosen = preset(s["preset"])
     arm = load(s["robot"] or chosen.robot, **s["load"])
     if len(chosen.torque_noise) != arm.n:
@@ -122,22 +136,3 @@ def experiment(settings: Mapping[str, Any], seed: int, name: str = "detection") 
     bench, before = (StudyBench(arm, law, chosen.sensors, x, *common) for x in (spread, spread.rehearsal()))
     chains = {name: (monitor,) for name, monitor in chosen.observers().items() if name in s["observers"]}
     return DetectionSettings(s, seed, bench, before, chains)
-
-
-def _check(s: Mapping[str, Any], kind: str) -> None:
-    unknown = sorted(set(s) - set(DEFAULTS))
-    if unknown:
-        raise InputError(f"{kind}: unknown setting {unknown[0]!r}; valid: {', '.join(DEFAULTS)}")
-    for name, valid in (("observers", OBSERVERS), ("detectors", DETECTORS)):
-        if not isinstance(s[name], list | tuple):
-            raise InputError(f"{kind}: {name} must be a list of names, got {s[name]!r:.60}")
-        wrong = [x for x in s[name] if x not in valid]
-        if wrong or not s[name]:
-            raise InputError(f"{kind}: {name} must be some of {', '.join(valid)}; got {s[name]!r:.60}")
-    if s["contact"] not in CONTACTS:
-        raise InputError(f"{kind}: contact must be one of {', '.join(CONTACTS)}; got {s['contact']!r:.60}")
-    for name, least in (("moves", 1), ("free", 0), ("learning_moves", 1), ("learning_runs", 2)):
-        if isinstance(s[name], bool) or not isinstance(s[name], int) or s[name] < least:
-            raise InputError(f"{kind}: {name} must be a whole number ≥ {least}, got {s[name]!r:.60}")
-    if not isinstance(s["false_alarms"], int | float) or not s["false_alarms"] > 0.0:
-        raise InputError(f"{kind}: false_alarms must be a rate per hour above 0, got {s['false_alarms']!r:.60}")

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from armwright.identify.fit_report import timeline
-from armwright.recording.pictures.html_page import escaped, html_table, write_html
+from armwright.recording.pictures.html_page import Page
 from armwright.recording.pictures.style import compact_png
 from armwright.recording.recording import versions
 from armwright.recording.replay.replay_stage import MOST_EVENTS, Arrows, Curves, ReplayStage
@@ -79,14 +78,15 @@ def felt_report(felt: FeltLog, identified: Identified, path: str | Path, *, titl
     lead = f"{found}, from joint motion and motor currents alone."
     begin = float(felt.ticks.t[0]) if len(felt.ticks) else 0.0
     rows = [_row(k, contact, begin) for k, contact in enumerate(felt.contacts[:500])]
-    body = [f"<h1>{escaped(head)}</h1>", f'<p class="lead">{escaped(lead)}</p>']
+    page = Page(head).lead(lead)
     if rows:
-        body.append("<h2>Contacts</h2>" + html_table(HEADS, rows))
+        page.section("Contacts").table(HEADS, rows)
     if len(felt.ticks):
-        body.append("<h2>External torques</h2>" + _figure(felt, identified))
-    made = ", ".join(f"{name} {value}" for name, value in versions().items())
-    body.append(f"<h2>Made with</h2><pre>{escaped(made)}</pre>")
-    return write_html(path, head, body, stage=felt_stage(felt, identified, head) if len(felt.ticks) else None)
+        data = compact_png(timeline(felt, identified), 110)
+        caption = "External torque of each joint, its band (grey), and the contacts (red)."
+        page.section("External torques").figure(data, caption)
+    page.made_with(versions())
+    return page.write(path, stage=felt_stage(felt, identified, head) if len(felt.ticks) else None)
 
 
 def _row(k: int, contact: FoundContact, begin: float) -> tuple[str, ...]:
@@ -97,11 +97,3 @@ def _row(k: int, contact: FoundContact, begin: float) -> tuple[str, ...]:
         force = ", ".join(f"{x:.0f}" for x in wrench.wrench[:3]) if wrench.valid else "near a singularity"
     span = (f"{contact.start - begin:.2f}", f"{contact.end - begin:.2f}")
     return (str(k + 1), *span, contact.joint, contact.link or "–", f"{contact.level:.2f}", force, contact.said)
-
-
-def _figure(felt: FeltLog, identified: Identified) -> str:
-    data = base64.b64encode(compact_png(timeline(felt, identified), 110)).decode()
-    caption = "External torque of each joint, its band (grey), and the contacts (red)."
-    return (
-        f'<figure><img alt="{caption}" src="data:image/png;base64,{data}"><figcaption>{caption}</figcaption></figure>'
-    )

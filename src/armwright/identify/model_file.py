@@ -7,8 +7,9 @@ The sheet inside is a robot sheet like any other (`Identified.robot.to_sheet`), 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -17,11 +18,13 @@ from armwright.errors import ArmwrightError, InputError
 from armwright.files import read_regular
 from armwright.identify.consistent_bodies import pseudo_inertia
 from armwright.identify.gear_friction import TERMS, GearFriction
-from armwright.identify.identified import Bands, Estimate, Identified, PayloadEstimate
+from armwright.identify.identified import Bands, Estimate, Identified
+from armwright.schema.checks import Check, Refuse, anything, below, listed, made, record, refuser, text
 
 if TYPE_CHECKING:
     from armwright.types import Array
 
+T = TypeVar("T")
 FORMAT = "armwright-identified"
 VERSION = 1
 MAX_BYTES = 16 * 2**20
@@ -106,138 +109,129 @@ def load_model(path: str | Path) -> Identified:
         raise InputError(f"{file}: not a model of ours; save_model and `armwright identify --out` write them")
     if content.get("version") != VERSION:
         raise InputError(f"{file}: version {content.get('version')!r}; this program reads {VERSION}")
-    return _ModelReader(file, content).model()
+    return _model(content, refuser(str(file)), str(file))
 
 
-class _ModelReader:
-    def __init__(self, file: Path, content: dict[str, Any]) -> None:
-        self.file, self.content = file, content
+def _model(content: dict[str, Any], refuse: Refuse, file: str) -> Identified:
+    from armwright.identify.model_fit import payload_estimate
+    from armwright.robot.sheet.sheet_read import robot_from_text
 
-    def at(self, place: str) -> Any:
-        """Value by dotted place."""
-        value: Any = self.content
-        for key in place.split("."):
-            if not isinstance(value, dict) or key not in value:
-                raise InputError(f"{self.file}: {place} is missing")
-            value = value[key]
-        return value
+    sheet = made(text(), lambda found: robot_from_text(found, f"{file}, sheet"), "sheet")
+    robot = sheet(content.get("sheet"), below(refuse, "sheet"))
+    found = _keys(robot.n)(content, refuse)
+    _check_bodies(file, robot)
+    friction, bands = found["friction"], found["bands"]
+    spreads = [np.where(np.isnan(p["covariance"]), np.inf, p["covariance"]) for p in found["payloads"]]
+    same = ("base", "gain_estimates", "friction_estimates", "hidden", "logs", "remarks")
+    try:
+        return Identified(
+            robot=robot,
+            gains=found["gains"]["values"],
+            friction=GearFriction(friction["coefficients"], float(friction["dahl"])),
+            sigma=found["residual_current"],
+            payloads=tuple(
+                payload_estimate(str(p["log"]), p["parameters"], spread)
+                for p, spread in zip(found["payloads"], spreads, strict=True)
+            ),
+            condition=float(found["condition"]),
+            misfit=float(found["misfit"]),
+            bands=bands and Bands(**bands | {key: float(bands[key]) for key in ("rest", "seconds")}),
+            **{key: found[key] for key in same},
+        )
+    except InputError as error:
+        raise refuse(str(error), "model") from error
 
-    def numbers(self, place: str, shape: tuple[int, ...], *, gaps: bool = False) -> Array:
-        found = self.at(place)
+
+def _keys(n: int) -> Check[dict[str, Any]]:
+    """Return the check of what `to_text` writes about an arm of n joints."""
+    words, count = listed(text()), n * len(TERMS)
+    gains = _that(_array(n), lambda x: (x > 0.0) & (x < MOST_GAIN), f"must lie between 0 and {MOST_GAIN:g} N m/A")
+    band = _that(_array(n), _inside(0.0, MOST_BAND), f"must lie between 0 and {MOST_BAND:g} N m")
+    spread = _that(_array(n, gaps=True), lambda x: ~((x < 0.0) | (x > MOST_BAND)), f"must lie up to {MOST_BAND:g} N m")
+    motion = f"must lie between {LEAST_BAND:g} and {MOST_BAND:g} N m"
+    coulomb = f"Coulomb friction must not be negative, nothing above {MOST_FRICTION:g}"
+    bands = record(
+        {
+            "sigma": spread,
+            "largest": band,
+            "motion": _that(_array(n), _inside(LEAST_BAND, MOST_BAND), motion),
+            "rest": _that(_array(), lambda x: x <= MOST_REST, f"must not exceed {MOST_REST:g}"),
+            "seconds": _that(_array(), lambda x: x >= 0.0, "must not be negative"),
+        }
+    )
+    mass = f"the first is a mass, not 0 and below {MOST_MASS:g} kg"  # negative ones happen; remarks of the fit say so
+    payload = record(
+        {
+            "log": anything,
+            "parameters": _that(_array(10), lambda p: 0.0 < abs(p[0]) < MOST_MASS, mass),
+            "covariance": _that(
+                _array(10, 10, gaps=True), _is_covariance, "must be symmetric and positive semidefinite"
+            ),
+        }
+    )
+    return record(
+        {
+            **dict.fromkeys(("format", "version", "sheet"), anything),
+            **dict.fromkeys(("logs", "remarks", "undetermined", "hidden"), words),
+            "gains": record({"values": gains}, {"unit": text()}),
+            "friction": record(
+                {
+                    "terms": _that(words, lambda x: x == TERMS, f"must be {', '.join(TERMS)}, in this order"),
+                    "dahl": _array(),
+                    "coefficients": _that(_array(n, len(TERMS)), _is_friction, coulomb),
+                }
+            ),
+            "residual_current": _that(_array(n), lambda x: x > 0.0, "must be > 0"),
+            "condition": _array(),
+            "misfit": _array(),
+            "base": listed(_estimate_of),
+            "gain_estimates": listed(_estimate_of, n, least=n),
+            "friction_estimates": listed(_estimate_of, count, least=count),
+            "payloads": listed(payload),
+            "bands": lambda value, refuse: None if value is None else bands(value, refuse),
+        }
+    )
+
+
+def _array(*shape: int, gaps: bool = False) -> Check[Array]:
+    """An array of numbers, finite ones unless it may have gaps (null)."""
+
+    def check(value: Any, refuse: Refuse) -> Array:
         try:
-            if not _only_numbers(found):
-                raise TypeError
-            array = np.array(found, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise InputError(f"{self.file}: {place} must be numbers of shape {shape}") from None
+            array = np.array(value if _only_numbers(value) else None, dtype=np.float64)
+        except (ValueError, OverflowError):
+            array = np.array(np.nan)
         if array.shape != shape or not (gaps or np.isfinite(array).all()):
-            raise InputError(f"{self.file}: {place} must be finite numbers of shape {shape}, got shape {array.shape}")
+            raise refuse(f"must be finite numbers of shape {shape}, got {value!r:.60}", "array")
         return array
 
-    def number(self, place: str) -> float:
-        return float(self.numbers(place, ()))
+    return check
 
-    def words(self, place: str) -> tuple[str, ...]:
-        found = self.at(place)
-        if not isinstance(found, list) or not all(isinstance(x, str) for x in found):
-            raise InputError(f"{self.file}: {place} must be a list of texts")
-        return tuple(found)
 
-    def estimates(self, place: str, count: int | None = None) -> tuple[Estimate, ...]:
-        try:
-            found = tuple(read_estimate(e) for e in self.at(place))
-        except (TypeError, KeyError, ValueError) as error:
-            raise InputError(
-                f"{self.file}: {place} must list estimates: name, value, deviation ≥ 0 (null if unknown), unit"
-            ) from error
-        if count is not None and len(found) != count:
-            raise InputError(f"{self.file}: {place} must list {count} estimates, got {len(found)}")
-        return found
+def _that(check: Check[T], fits: Callable[[T], Any], wanted: str) -> Check[T]:
+    """A checked value that fits, everywhere if it is an array."""
 
-    def model(self) -> Identified:
-        from armwright.robot.sheet.sheet_read import robot_from_text
+    def same(value: T) -> T:
+        if not np.all(fits(value)):
+            raise InputError(wanted)
+        return value
 
-        sheet = self.at("sheet")
-        if not isinstance(sheet, str):
-            raise InputError(f"{self.file}: sheet must be the text of a robot sheet")
-        try:
-            robot = robot_from_text(sheet, f"{self.file}, sheet")
-        except ArmwrightError as error:
-            raise InputError(f"{self.file}: the sheet in it is not one: {error}") from error
-        n = robot.n
-        gains = self.numbers("gains.values", (n,))
-        if not ((gains > 0.0) & (gains < MOST_GAIN)).all():
-            raise InputError(
-                f"{self.file}: gains.values must lie between 0 and {MOST_GAIN:g} N m/A, got {gains.tolist()}"
-            )
-        if self.words("friction.terms") != TERMS:
-            raise InputError(f"{self.file}: friction.terms must be {', '.join(TERMS)}, in this order")
-        coefficients = self.numbers("friction.coefficients", (n, len(TERMS)))
-        if np.abs(coefficients).max(initial=0.0) > MOST_FRICTION or (coefficients[:, 2] < 0.0).any():
-            raise InputError(
-                f"{self.file}: friction.coefficients: Coulomb friction must not be negative, nothing above "
-                f"{MOST_FRICTION:g}"
-            )
-        sigma = self.numbers("residual_current", (n,))
-        if not (sigma > 0.0).all():
-            raise InputError(f"{self.file}: residual_current must be > 0")
-        _check_bodies(self.file, robot)
-        try:
-            return Identified(
-                robot=robot,
-                gains=gains,
-                friction=GearFriction(coefficients, self.number("friction.dahl")),
-                sigma=sigma,
-                base=self.estimates("base"),
-                gain_estimates=self.estimates("gain_estimates", n),
-                friction_estimates=self.estimates("friction_estimates", n * len(TERMS)),
-                hidden=self.words("hidden"),
-                payloads=self.payloads(),
-                logs=self.words("logs"),
-                remarks=self.words("remarks"),
-                condition=self.number("condition"),
-                misfit=self.number("misfit"),
-                bands=self.bands(n),
-            )
-        except InputError as error:
-            text = str(error)
-            raise InputError(text if text.startswith(str(self.file)) else f"{self.file}: {text}") from error
+    return made(check, same, "range")
 
-    def payloads(self) -> tuple[PayloadEstimate, ...]:
-        from armwright.identify.model_fit import payload_estimate
 
-        out = []
-        listed = self.at("payloads")
-        if not isinstance(listed, list):
-            raise InputError(f"{self.file}: payloads must be a list")
-        for one in listed:
-            reader = _ModelReader(self.file, {"payloads": one})
-            p = reader.numbers("payloads.parameters", (10,))
-            if not 0.0 < abs(p[0]) < MOST_MASS:  # negative ones happen, and the remarks of the fit say so
-                raise InputError(f"{self.file}: payloads.parameters: a mass of {p[0]:g} kg cannot be")
-            spread = reader.numbers("payloads.covariance", (10, 10), gaps=True)
-            if not _is_covariance(spread):
-                raise InputError(f"{self.file}: payloads.covariance must be symmetric and positive semidefinite")
-            out.append(payload_estimate(str(reader.at("payloads.log")), p, np.where(np.isnan(spread), np.inf, spread)))
-        return tuple(out)
+def _inside(low: float, high: float) -> Callable[[Array], Any]:
+    return lambda x: (x >= low) & (x <= high)
 
-    def bands(self, n: int) -> Bands | None:
-        if self.at("bands") is None:
-            return None
-        for part in ("sigma", "largest", "motion"):
-            values = self.numbers(f"bands.{part}", (n,), gaps=part == "sigma")
-            least = LEAST_BAND if part == "motion" else 0.0
-            if (values < least).any() or (values > MOST_BAND).any():
-                raise InputError(f"{self.file}: bands.{part} must lie between {least:g} and {MOST_BAND:g} N m")
-        if not (self.number("bands.rest") <= MOST_REST and self.number("bands.seconds") >= 0.0):
-            raise InputError(f"{self.file}: bands: rest must not exceed {MOST_REST:g}, seconds not be negative")
-        return Bands(
-            self.numbers("bands.sigma", (n,), gaps=True),
-            self.numbers("bands.largest", (n,)),
-            self.numbers("bands.motion", (n,)),
-            self.number("bands.rest"),
-            self.number("bands.seconds"),
-        )
+
+def _is_friction(coefficients: Array) -> bool:
+    return bool((np.abs(coefficients) <= MOST_FRICTION).all() and (coefficients[:, 2] >= 0.0).all())
+
+
+def _estimate_of(value: Any, refuse: Refuse) -> Estimate:
+    try:
+        return read_estimate(value)
+    except (TypeError, KeyError, ValueError):
+        raise refuse("must have name, value, deviation ≥ 0 (null if unknown) and unit", "estimate") from None
 
 
 def _only_numbers(value: Any) -> bool:
@@ -267,7 +261,7 @@ def _is_covariance(spread: Array) -> bool:
     return bool(np.abs(scaled - scaled.T).max() < 1e-6 and np.linalg.eigvalsh(scaled)[0] > -1e-6)
 
 
-def _check_bodies(file: Path, robot: Any) -> None:
+def _check_bodies(file: str, robot: Any) -> None:
     """Refuse bodies that cannot exist."""
     from armwright.dynamics.regressor import parameters
 

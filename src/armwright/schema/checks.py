@@ -1,260 +1,253 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain values of an experiment file, each checked; whatever is wrong names file, line, key and what would be valid.
+"""Checks of plain values from outside: files of ours, settings, messages of a page.
 
-What a page may say: every message is checked here, field by field, before anything is done with it.
+A check takes a value and what refuses it, and returns the value as the program uses it. Checks are made of checks::
 
-A message is one JSON object, ``{"do": name, "id": number, …fields}``. Unknown names and fields, missing fields, NaN,
-infinities, numbers out of range and texts that are too long are refused with a sentence that says what would be valid.
+    PUSH = record({"force": numbers(-200.0, 200.0, count=3)}, {"seconds": number(0.1, 60.0)})
+    PUSH({"force": [0, 0, 20]}, refuser("push"))  # {"force": (0.0, 0.0, 20.0)}
+    PUSH(table, table.refuse)  # the same from a TOML file: what is wrong is told with file, line and key
+
+Every refusal says what would be valid. Nothing unknown is skipped: a misspelt key must not silently become a default.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, TypeAlias, TypeVar
 
-from armwright.errors import DescriptionError, InputError
-from armwright.files import read_regular
-from armwright.schema.toml_text import MAX_BYTES, Table, read_tree
+from armwright.errors import ArmwrightError, InputError
+from armwright.schema.toml_text import Table
 
+T = TypeVar("T")
+S = TypeVar("S")
 MOST_BYTES = 64 * 1024
 """Of one message; what is larger comes by upload."""
-Check = Callable[[Any], Any]
+MOST_NUMBERS = 64
+"""Of a list whose length is free: no arm has more joints."""
 
 
-def number(low: float, high: float) -> Check:
-    """A finite number within low … high."""
+class Refuse(Protocol):
+    """Returns the error about the value at hand, or about what stands under a dotted key of it."""
 
-    def check(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-            raise InputError(f"must be a number within {low:g} … {high:g}, got {value!r:.40}")
+    def __call__(self, message: str, rule: str, key: str = "", /) -> ArmwrightError:
+        """Return the error to raise."""
+
+
+Check: TypeAlias = Callable[[Any, Refuse], T]
+
+
+def refuser(name: str) -> Refuse:
+    """Return what refuses values that stand in no file: an `InputError`, ``name: key: message``."""
+
+    def refuse(message: str, rule: str, key: str = "", /) -> InputError:
+        if rule == "unknown key":  # the message names it
+            key = key.rpartition(".")[0]
+        return InputError(": ".join(part for part in (name, key, message) if part))
+
+    return refuse
+
+
+def below(refuse: Refuse, name: str) -> Refuse:
+    """Return what refuses values under the key `name`."""
+    return lambda message, rule, key="": refuse(message, rule, f"{name}.{key}" if key else name)
+
+
+def _is_number(value: Any, low: float, high: float) -> bool:
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+    return fits and abs(value) <= sys.float_info.max
+
+
+def anything(value: Any, refuse: Refuse) -> Any:
+    """Any value; who uses it checks it."""
+    return value
+
+
+def number(low: float, high: float = math.inf) -> Check[float]:
+    """A finite number from low to high."""
+    span = f"from {low:g} to {high:g}" if high < math.inf else f"≥ {low:g}"
+
+    def check(value: Any, refuse: Refuse) -> float:
+        if not _is_number(value, low, high):
+            raise refuse(f"must be a number {span}, got {value!r:.60}", "range")
         return float(value)
 
     return check
 
 
-def whole(low: int, high: int) -> Check:
-    """A whole number within low … high."""
+def whole(low: int, high: int | None = None) -> Check[int]:
+    """A whole number from low to high."""
+    span = f"from {low} to {high}" if high is not None else f"≥ {low}"
 
-    def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise InputError(f"must be a whole number within {low} … {high}, got {value!r:.40}")
+    def check(value: Any, refuse: Refuse) -> int:
+        if not isinstance(value, int) or not _is_number(value, low, math.inf if high is None else high):
+            raise refuse(f"must be a whole number {span}, got {value!r:.60}", "range")
         return value
 
     return check
 
 
-def numbers(low: float, high: float, *, count: int | None = None, most: int = 64) -> Check:
-    """A list of `count` (or 1 … most) finite numbers within low … high."""
-    one = number(low, high)
+def numbers(low: float, high: float, *, count: int | None = None) -> Check[tuple[float, ...]]:
+    """A list of `count` finite numbers (or 1 to `MOST_NUMBERS`) from low to high."""
+    many = f"{count}" if count is not None else f"1 to {MOST_NUMBERS}"
+    span = f"up to ±{high:g}" if low == -high else f"from {low:g} to {high:g}"
 
-    def check(value: Any) -> list[float]:
-        wanted = f"{count}" if count is not None else f"1 to {most}"
-        fits = isinstance(value, list) and (len(value) == count if count is not None else 1 <= len(value) <= most)
+    def check(value: Any, refuse: Refuse) -> tuple[float, ...]:
+        fits = isinstance(value, list | tuple) and (
+            1 <= len(value) <= MOST_NUMBERS if count is None else len(value) == count
+        )
+        if not fits or not all(_is_number(x, low, high) for x in value):
+            raise refuse(f"must be a list of {many} numbers {span}, got {value!r:.60}", "list")
+        return tuple(float(x) for x in value)
+
+    return check
+
+
+def text(most: int | None = None) -> Check[str]:
+    """Any text; with `most` one of 1 to so many printable characters."""
+    wanted = "a text" if most is None else f"a text of 1 to {most} printable characters"
+
+    def check(value: Any, refuse: Refuse) -> str:
+        fits = isinstance(value, str) and (most is None or (0 < len(value) <= most and value.isprintable()))
         if not fits:
-            raise InputError(f"must be a list of {wanted} numbers, got {value!r:.40}")
-        return [one(item) for item in value]
-
-    return check
-
-
-def text(most: int) -> Check:
-    """A text of 1 … most characters without control characters."""
-
-    def check(value: Any) -> str:
-        if not isinstance(value, str) or not 0 < len(value) <= most or not all(c.isprintable() for c in value):
-            raise InputError(f"must be a text of 1 to {most} printable characters, got {value!r:.40}")
-        return value
-
-    return check
-
-
-def one_of(*names: str) -> Check:
-    """One of some words."""
-
-    def check(value: Any) -> str:
-        if value not in names:
-            raise InputError(f"must be one of {', '.join(names)}; got {value!r:.40}")
+            raise refuse(f"must be {wanted}, got {value!r:.60}", "type")
         return str(value)
 
     return check
 
 
-def one_of_these(names: Callable[[], Iterable[str]]) -> Check:
-    """One of some words that are looked up when first needed: those who know them take long to import."""
+def one_of(names: Iterable[str] | Callable[[], Iterable[str]]) -> Check[str]:
+    """One of some words; those that take long to import are given as a function and looked up when first needed."""
 
-    def check(value: Any) -> str:
-        return str(one_of(*names())(value))
+    def check(value: Any, refuse: Refuse) -> str:
+        valid = tuple(names() if callable(names) else names)
+        if value not in valid:
+            raise refuse(f"must be one of {', '.join(valid)}, got {value!r:.60}", "choice")
+        return str(value)
 
     return check
 
 
-def flag(value: Any) -> bool:
+def flag(value: Any, refuse: Refuse) -> bool:
     """True or false."""
     if not isinstance(value, bool):
-        raise InputError(f"must be true or false, got {value!r:.40}")
+        raise refuse(f"must be true or false, got {value!r:.60}", "type")
     return value
 
 
-def listed(item: Check, most: int) -> Check:
-    """A list of up to `most` items of one kind."""
+def listed(item: Check[T], most: int | None = None, *, least: int = 0) -> Check[tuple[T, ...]]:
+    """A list of items of one kind, `least` to `most` of them."""
+    many = f"at least {least}" if most is None else f"{least} to {most}" if least < most else f"{most}"
+    wanted = f" of {many} items" if least or most else ""
 
-    def check(value: Any) -> list[Any]:
-        if not isinstance(value, list) or len(value) > most:
-            raise InputError(f"must be a list of at most {most} items, got {value!r:.40}")
-        return [item(entry) for entry in value]
+    def check(value: Any, refuse: Refuse) -> tuple[T, ...]:
+        fits = isinstance(value, list | tuple) and least <= len(value) <= (math.inf if most is None else most)
+        if not fits:
+            raise refuse(f"must be a list{wanted}, got {value!r:.60}", "list")
+        return tuple(item(entry, _entry(refuse, k)) for k, entry in enumerate(value, start=1))
 
     return check
 
 
-def record(fields: Mapping[str, Check], optional: Mapping[str, Check] | None = None) -> Check:
-    """An object with just these fields."""
-    return Fields(fields, optional or {}).read
+def _entry(refuse: Refuse, which: int) -> Refuse:
+    """Return what refuses an item of a list: its number, and a key in it, are told in the message."""
+    return lambda message, rule, key="": refuse(f"entry {which}: {f'{key}: ' if key else ''}{message}", rule)
 
 
-@dataclass(frozen=True)
-class Fields:
-    """The fields of an object, required and optional ones."""
+def _entries(value: Any, refuse: Refuse, valid: str) -> Mapping[str, Any]:
+    entries = value.entries if isinstance(value, Table) else value
+    if not isinstance(entries, Mapping):
+        raise refuse(f"must be a table with {valid}, got {value!r:.60}", "type")
+    return entries
 
-    fields: Mapping[str, Check] = field(default_factory=dict)
-    optional: Mapping[str, Check] = field(default_factory=dict)
 
-    def read(self, value: Any) -> dict[str, Any]:
-        """Return the checked fields, or say what is wrong with which."""
-        known = {**self.fields, **self.optional}
-        if not isinstance(value, dict):
-            raise InputError(f"must be an object with {', '.join(known) or 'no fields'}, got {value!r:.40}")
-        strange = sorted(set(value) - set(known))
-        if strange:
-            raise InputError(f"unknown field {strange[0]!r:.40}; valid: {', '.join(known) or 'none'}")
-        missing = [name for name in self.fields if name not in value]
-        if missing:
-            raise InputError(f"field {missing[0]!r} is missing")
+def record(
+    required: Mapping[str, Check[Any]], optional: Mapping[str, Check[Any]] | None = None
+) -> Check[dict[str, Any]]:
+    """A table (or an object of JSON) with these keys and no others; those that are absent stay so."""
+    known = {**required, **(optional or {})}
+    valid = ", ".join(known) or "none"
+
+    def check(value: Any, refuse: Refuse) -> dict[str, Any]:
+        entries = _entries(value, refuse, f"the keys {valid}")
+        for key in entries:
+            if key not in known:
+                raise refuse(f"unknown key {key[:60]!r}; valid keys here: {valid}", "unknown key", key)
         out = {}
-        for name, item in value.items():
-            try:
-                out[name] = known[name](item)
-            except InputError as error:
-                raise InputError(f"{name}: {error}") from None
+        for key, item in known.items():
+            if key in entries:
+                out[key] = item(entries[key], below(refuse, key))
+            elif key in required:
+                raise refuse(f"missing key {key!r}", "required key")
         return out
 
-
-def _refuse_constant(name: str) -> float:
-    raise InputError(f"message: {name} is not a number that can be worked with")
+    return check
 
 
-def _finite(literal: str) -> float:
-    value = float(literal)
-    if not math.isfinite(value):
-        raise InputError(f"message: {literal:.20} is too large")
-    return value
+def named(item: Check[T]) -> Check[dict[str, T]]:
+    """A table whose keys are names, each with an entry of one kind."""
+
+    def check(value: Any, refuse: Refuse) -> dict[str, T]:
+        entries = _entries(value, refuse, "names")
+        return {name: item(entry, below(refuse, name)) for name, entry in entries.items()}
+
+    return check
 
 
-def read_message(raw: str | bytes, shapes: Mapping[str, Fields]) -> tuple[str, int, dict[str, Any]]:
-    """Read one message: (what to do, its number, its fields).
+def by_kind(kinds: Mapping[str, tuple[Check[dict[str, Any]], Callable[..., T]]], default: str = "") -> Check[T]:
+    """A table whose key ``kind`` says what it is: the check of its other keys, and what is made of them."""
+
+    def check(value: Any, refuse: Refuse) -> T:
+        entries = _entries(value, refuse, f"kind = {' | '.join(kinds)}")
+        if "kind" not in entries and not default:
+            raise refuse("missing key 'kind'", "required key")
+        fields, make = kinds[one_of(kinds)(entries.get("kind", default), below(refuse, "kind"))]
+        return made(fields, lambda found: make(**{k: v for k, v in found.items() if k != "kind"}), "value")(
+            value, refuse
+        )
+
+    return check
+
+
+def made(check: Check[S], make: Callable[[S], T], rule: str) -> Check[T]:
+    """What `make` makes of a checked value; its complaint becomes a refusal of the value."""
+
+    def both(value: Any, refuse: Refuse) -> T:
+        good = check(value, refuse)
+        try:
+            return make(good)
+        except ArmwrightError as error:
+            raise refuse(str(error), rule) from None
+
+    return both
+
+
+def read_message(raw: str | bytes, shapes: Mapping[str, Check[dict[str, Any]]]) -> tuple[str, int, dict[str, Any]]:
+    """Read one message of a page, ``{"do": name, "id": number, …fields}``: (what to do, its number, its fields).
 
     Raises:
         InputError: it is not valid; nothing of it has been done.
     """
+    refuse = refuser("message")
     if len(raw) > MOST_BYTES:
-        raise InputError(f"message: at most {MOST_BYTES} bytes, got {len(raw)}")
+        raise refuse(f"at most {MOST_BYTES} bytes, got {len(raw)}", "size")
+
+    def finite(literal: str) -> float:
+        if not math.isfinite(float(literal)):
+            raise refuse(f"{literal:.20} is not a number that can be worked with", "range")
+        return float(literal)
+
     try:
-        value = json.loads(raw, parse_constant=_refuse_constant, parse_float=_finite)
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError("message: not valid JSON") from None
+        value = json.loads(raw, parse_constant=finite, parse_float=finite)
+    except InputError:
+        raise
+    except (ValueError, RecursionError):
+        raise refuse("not valid JSON", "syntax") from None
     if not isinstance(value, dict) or not isinstance(value.get("do"), str):
-        raise InputError('message: must be an object such as {"do": "look", "id": 1, …}')
+        raise refuse('must be an object such as {"do": "look", "id": 1, …}', "type")
     name, ident = value.pop("do"), value.pop("id", 0)
     if name not in shapes:
-        raise InputError(f"message: unknown {name!r:.40}; valid: {', '.join(shapes)}")
-    try:
-        ident = whole(0, 2**53)(ident)
-        return name, ident, shapes[name].read(value)
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from None
-
-
-def read_table(path: Path) -> Table:
-    """A TOML file as a table that knows its lines."""
-    try:
-        content = read_regular(path, MAX_BYTES).decode("utf-8")
-    except OSError as error:
-        raise DescriptionError(f"cannot be read: {error.strerror or error}", where=str(path), rule="file") from None
-    except UnicodeDecodeError:
-        raise DescriptionError("is not UTF-8 text", where=str(path), rule="file") from None
-
-    def nothing(name: str) -> tuple[str, str]:
-        raise DescriptionError("an experiment extends no other", rule="extends")
-
-    return read_tree(content, str(path), nothing)
-
-
-def number_at(table: Table, key: str, default: float | None, low: float, high: float) -> float:
-    """A number from low to high."""
-    value = table.entries.get(key, default)
-    if value is None:
-        raise table.refuse(f"missing key {key!r}: a number from {low:g} to {high:g}", "required key")
-    good = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not good or not math.isfinite(value) or not low <= value <= high:
-        raise table.refuse(f"must be a number from {low:g} to {high:g}, got {value!r:.60}", "range", key)
-    return float(value)
-
-
-def numbers_at(table: Table, key: str, default: Sequence[float], count: int, most: float) -> tuple[float, ...]:
-    """So many numbers, none larger than `most` in size."""
-    return row(table, key, table.entries.get(key, list(default)), count, most)
-
-
-def row(table: Table, key: str, value: Any, count: int, most: float, where: str = "") -> tuple[float, ...]:
-    """The numbers of a list that stands under a key."""
-    good = isinstance(value, list) and len(value) == count
-    if not good or not all(
-        isinstance(x, (int, float)) and not isinstance(x, bool) and math.isfinite(x) and abs(x) <= most for x in value
-    ):
-        raise table.refuse(f"{where}must be a list of {count} numbers up to ±{most:g}, got {value!r:.60}", "list", key)
-    return tuple(float(x) for x in value)
-
-
-def rows(table: Table, key: str, count: int, most: float) -> tuple[tuple[float, ...], ...]:
-    """A list of lists of so many numbers; empty if absent."""
-    value = table.entries.get(key, [])
-    if not isinstance(value, list):
-        raise table.refuse(f"must be a list of lists of {count} numbers, got {value!r:.60}", "list", key)
-    return tuple(row(table, key, one, count, most, f"entry {k}: ") for k, one in enumerate(value, start=1))
-
-
-def yes_or_no(table: Table, key: str, default: bool) -> bool:
-    """True or false."""
-    value = table.entries.get(key, default)
-    if not isinstance(value, bool):
-        raise table.refuse(f"must be true or false, got {value!r:.60}", "type", key)
-    return value
-
-
-def one_of_at(table: Table, key: str, default: str, valid: Sequence[str]) -> str:
-    """One of some words."""
-    value = table.text_of(key, default)
-    if value not in valid:
-        raise table.refuse(f"must be one of {', '.join(valid)}, got {value!r:.60}", "choice", key)
-    return value
-
-
-def sub_table(table: Table, key: str) -> Table:
-    """A table below; empty if absent."""
-    found = table.table(key)
-    return found if found is not None else Table({}, table.text, f"{table.path}.{key}".strip("."))
-
-
-def checked(table: Table, key: str, make: Callable[[], Any]) -> Any:
-    """What `make` gives; its complaint becomes one about this key."""
-    from armwright.errors import ArmwrightError
-
-    try:
-        return make()
-    except ArmwrightError as error:
-        raise table.refuse(str(error), key, key) from None
+        raise refuse(f"unknown {name!r:.40}; valid: {', '.join(shapes)}", "choice")
+    return name, whole(0, 2**53)(ident, below(refuser(name), "id")), shapes[name](value, refuser(name))

@@ -12,9 +12,11 @@ import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from armwright.errors import DescriptionError
+from armwright.files import read_regular
 
 MAX_BYTES = 1_000_000
 MAX_EXTENDS = 8
@@ -228,3 +230,18 @@ def read_tree(content: str, file: str, find: Callable[[str], tuple[str, str]], s
     merged = _merge(read_tree(base_content, base_file, find, (*seen, file)), tree)
     merged.entries.pop("extends", None)
     return merged
+
+
+def read_table(path: Path) -> Table:
+    """Return a TOML file that extends no other as a table that knows its lines."""
+    try:
+        content = read_regular(path, MAX_BYTES).decode("utf-8")
+    except OSError as error:
+        raise DescriptionError(f"cannot be read: {error.strerror or error}", where=str(path), rule="file") from None
+    except UnicodeDecodeError:
+        raise DescriptionError("is not UTF-8 text", where=str(path), rule="file") from None
+    return read_tree(content, str(path), _nothing)
+
+
+def _nothing(name: str) -> tuple[str, str]:
+    raise DescriptionError("this kind of file extends no other", rule="extends")

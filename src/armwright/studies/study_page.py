@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import base64
-import html
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from armwright.errors import NotSupportedError
 from armwright.packages import need
-from armwright.recording.pictures.html_page import write_html
+from armwright.recording.pictures.html_page import Markup, Page, figure, joined, list_of, markup
 from armwright.recording.pictures.style import STYLE
 from armwright.studies.run_study import Change, Result, StudyOutcome
 
@@ -42,6 +40,9 @@ ul{margin:.4rem 0;padding-left:1.2rem}.why,p.rule{margin:.3rem 0}.rule{color:#5f
 """
 
 
+HEADS = ("item", "", "printed", "as published (ours)", "correct (ours)", "verdict")
+
+
 def write_page(
     outcome: StudyOutcome,
     path: str | Path,
@@ -64,42 +65,33 @@ def write_page(
     counts = outcome.counts()
     faults = outcome.faults()
     numbers = {**counts, "distinct faults": len(faults)}
-    cards = "".join(f'<div class="card"><b>{n}</b><span>{_text(kind)}</span></div>' for kind, n in numbers.items())
-    body = [
-        f"<h1>{_text(study.title)}</h1>",
-        f'<p class="lead">{_text(study.document)}</p>',
-        f'<div class="cards">{cards}<div class="card"><b>{outcome.seconds:.1f} s</b><span>all items</span></div></div>',
-    ]
+    page = Page(study.title).lead(study.document)
+    page.cards([*numbers.items(), ("all items", f"{outcome.seconds:.1f} s")])
     if outcome.interrupted:
-        body.append("<p><b>Interrupted:</b> the items marked “not run” are missing.</p>")
+        page.paragraph(markup("<b>Interrupted:</b> the items marked “not run” are missing."))
     for change in changed or []:
-        body.append(
-            f"<p><b>Changed:</b> {_text(change.item)} was “{_text(change.recorded or 'not recorded')}”, "
-            f"is “{_text(change.now)}”.</p>"
-        )
-    body.append(_table(outcome))
+        words = "<b>Changed:</b> {} was “{}”, is “{}”."
+        page.paragraph(markup(words, change.item, change.recorded or "not recorded", change.now))
+    page.table(HEADS, map(_row, outcome.results))
     if faults:
         lines = (f"{fault} ({', '.join(items)})" for fault, items in faults.items())
-        body.append(_listed("Faults, each counted once", lines))
+        page.section("Faults, each counted once").listed(lines)
     drawing = _can_draw(tell)
-    body.append("<h2>Item by item</h2>")
+    page.section("Item by item")
     stopped = False
     for result in outcome.results:
         try:
-            body.append(_section(result, drawing and not stopped))
+            page.add(_section(result, drawing and not stopped))
         except KeyboardInterrupt:  # the numbers are there: keep them, without the other figures
             stopped = True
-            body.append(_section(result, False))
-    body += [_listed("Remarks", study.remarks)] if study.remarks else []
-    body += [_listed("Used beyond the document's text", study.sources)] if study.sources else []
-    file = write_html(path, study.title, body, css=_CSS)
+            page.add(_section(result, False))
+    for title, told in (("Remarks", study.remarks), ("Used beyond the document's text", study.sources)):
+        if told:
+            page.section(title).listed(told)
+    file = page.write(path, css=_CSS)
     if stopped:
         raise KeyboardInterrupt
     return file
-
-
-def _listed(title: str, lines: Iterable[str]) -> str:
-    return f"<h2>{_text(title)}</h2><ul>{''.join(f'<li>{_text(line)}</li>' for line in lines)}</ul>"
 
 
 def _can_draw(tell: Callable[[str], None] | None) -> bool:
@@ -112,29 +104,24 @@ def _can_draw(tell: Callable[[str], None] | None) -> bool:
     return True
 
 
-def _tag(result: Result) -> str:
+def _tag(result: Result) -> Markup:
     kind = result.verdict.kind
-    return f'<span class="tag {kind.split()[0]}">{_text(kind)}</span>'
+    return markup('<span class="tag {}">{}</span>', kind.split()[0], kind)
 
 
-def _table(outcome: StudyOutcome) -> str:
-    rows = []
-    for result in outcome.results:
-        item, unit = result.item, result.item.printed.unit
-        why = f"<br>{_text(result.verdict.reason)}" if result.verdict.reason else ""
-        why += f'<br><span class="rule">judged by: {_text(item.rule)}</span>' if item.rule else ""
-        rows.append(
-            f'<tr><td><a href="#{_text(item.id)}">{_text(item.id)}</a></td><td>{_text(item.title)}</td>'
-            f"<td>{_text(item.printed.text)} {_text(unit)}</td><td>{_text(result.write(result.as_published))}</td>"
-            f"<td>{_text(result.write(result.correct))}</td><td>{_tag(result)}{why}</td></tr>"
-        )
-    return (
-        '<div class="wide"><table><thead><tr><th>item</th><th></th><th>printed</th><th>as published (ours)</th>'
-        f"<th>correct (ours)</th><th>verdict</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
+def _row(result: Result) -> tuple[object, ...]:
+    """Return the cells of an item, in the order of `HEADS`."""
+    item, verdict = result.item, [_tag(result)]
+    if result.verdict.reason:
+        verdict.append(markup("<br>{}", result.verdict.reason))
+    if item.rule:
+        verdict.append(markup('<br><span class="rule">judged by: {}</span>', item.rule))
+    ours = (result.write(result.as_published), result.write(result.correct))
+    link = markup('<a href="#{}">{}</a>', item.id, item.id)
+    return link, item.title, f"{item.printed.text} {item.printed.unit}", *ours, joined(verdict)
 
 
-def _section(result: Result, drawing: bool) -> str:
+def _section(result: Result, drawing: bool) -> Markup:
     item = result.item
     unit = item.printed.unit
     lines = [("printed", f"{item.printed.text} {unit}".strip())]
@@ -144,25 +131,17 @@ def _section(result: Result, drawing: bool) -> str:
         lines.append(("correct (ours)", f"{result.write(result.correct)} {unit}".strip()))
     if result.verdict.reproduced is not None:
         lines.append(("the document's way gives the print", "yes" if result.verdict.reproduced else "no"))
-    rows = "".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in lines)
-    parts = [
-        f'<section id="{_text(item.id)}"><h3>{_text(item.id)} — {_text(item.title)} {_tag(result)}</h3><dl>{rows}</dl>'
-    ]
+    parts = [markup("<h3>{} — {} {}</h3>", item.id, item.title, _tag(result))]
+    parts.append(markup("<dl>{}</dl>", joined(markup("<dt>{}</dt><dd>{}</dd>", *line) for line in lines)))
     if result.verdict.reason:
-        parts.append(f'<p class="why">{_text(result.verdict.reason)}</p>')
+        parts.append(markup('<p class="why">{}</p>', result.verdict.reason))
     if item.rule:
-        parts.append(f'<p class="rule">Judged by: {_text(item.rule)}</p>')
+        parts.append(markup('<p class="rule">Judged by: {}</p>', item.rule))
     if result.notes:
-        parts.append("<ul>" + "".join(f"<li>{_text(note)}</li>" for note in result.notes) + "</ul>")
+        parts.append(list_of(result.notes))
     if drawing and result.verdict.kind not in ("not run", "failed"):
-        for picture in item.pictures:
-            data = base64.b64encode(png_of(picture.draw)).decode()
-            caption = _text(picture.caption)
-            parts.append(
-                f'<figure><img alt="{caption}" src="data:image/png;base64,{data}">'
-                f"<figcaption>{caption}</figcaption></figure>"
-            )
-    return "".join(parts) + "</section>"
+        parts += [figure(png_of(picture.draw), picture.caption) for picture in item.pictures]
+    return markup('<section id="{}">{}</section>', item.id, joined(parts))
 
 
 _QUICK = {"axes.formatter.use_mathtext": False}  # typesetting every tick label takes half of a figure's time
@@ -174,7 +153,3 @@ def png_of(draw: Callable[[], Any], dpi: int = 130) -> bytes:
     with need("matplotlib", "plot", "drawing the figures").rc_context({**STYLE, **_QUICK}):
         draw().savefig(buffer, format="png", dpi=dpi)
     return buffer.getvalue()
-
-
-def _text(value: Any) -> str:
-    return html.escape(str(value), quote=True)

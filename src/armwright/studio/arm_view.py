@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def describe(robot: Robot) -> dict[str, Any]:
     return {"spec": robot_spec(robot), "findings": findings, "mass": sum(body.mass for body in robot.bodies)}
 
 
-def configuration(robot: Robot, q: list[float]) -> Array:
+def configuration(robot: Robot, q: Sequence[float]) -> Array:
     """Check the number of joints and return q."""
     if len(q) != robot.n:
         raise InputError(f"q: {robot.name!r} has {robot.n} joints, got {len(q)} numbers")
@@ -66,7 +67,7 @@ def look(robot: Robot, q: Array) -> dict[str, Any]:
     }
 
 
-def branches(robot: Robot, position: list[float], rotation: list[float], seed: Array) -> dict[str, Any]:
+def branches(robot: Robot, position: Sequence[float], rotation: Sequence[float], seed: Array) -> dict[str, Any]:
     """Return all configurations with the tool at position [m], turned by a rotation vector [rad]."""
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = exp_so3(np.array(rotation)), position

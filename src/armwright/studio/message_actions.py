@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.errors import ArmwrightError, InputError
-from armwright.schema.checks import Fields, read_message
+from armwright.schema.checks import Check, read_message
 from armwright.studio import orders, views
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ Handler = Callable[..., Awaitable[dict[str, Any] | None]]
 class MessageAction(NamedTuple):
     """The fields of a message, what to do with them, and whether those who only look may ask for it."""
 
-    shape: Fields
+    shape: Check[dict[str, Any]]
     do: Handler
     viewers: bool
 

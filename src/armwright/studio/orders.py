@@ -16,25 +16,13 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.recording.replay.scene_spec import world_spec
-from armwright.schema.checks import (
-    Fields,
-    flag,
-    listed,
-    number,
-    numbers,
-    one_of,
-    one_of_these,
-    text,
-    whole,
-)
-from armwright.schema.checks import (
-    record as fields_of,
-)
+from armwright.schema.checks import Check, by_kind, flag, listed, number, numbers, one_of, text, whole
+from armwright.schema.checks import record as fields
 from armwright.studio.arm_view import configuration
 from armwright.studio.pulled_arm import LAWS, MOST_PAYLOAD, Choice
 from armwright.studio.studio_state import ShelfItem
 from armwright.studio.views import POINT, Q
-from armwright.world.shapes import Box, Cylinder, Sphere
+from armwright.world.shapes import Box, Cylinder, Shape, Sphere
 from armwright.world.world import JointTask, World
 from armwright.world.world_catalogue import load_world, worlds
 from armwright.world.world_file import world_text
@@ -50,7 +38,7 @@ async def choose_robot(studio: Studio, client: Client, name: str) -> None:
 
 
 async def pull(
-    studio: Studio, client: Client, body: int, point: list[float], target: list[float], stiffness: float
+    studio: Studio, client: Client, body: int, point: tuple[float, ...], target: tuple[float, ...], stiffness: float
 ) -> None:
     """Take a link and pull; nobody waits for the answer, so that pointers are followed at once."""
     plant = studio.arm.plant
@@ -64,7 +52,7 @@ async def release(studio: Studio, client: Client) -> None:
     await studio.order(studio.arm.let_go)
 
 
-async def goal(studio: Studio, client: Client, q: list[float]) -> None:
+async def goal(studio: Studio, client: Client, q: tuple[float, ...]) -> None:
     """Where the law is to take the arm."""
     await studio.order(lambda: studio.arm.go_to(np.array(q)))
     studio.tell_live()
@@ -128,23 +116,23 @@ async def cancel(studio: Studio, client: Client, job: int) -> None:
     studio.jobs.cancel(job)
 
 
-ORDERS: dict[str, tuple[Fields, Any]] = {
-    "robot": (Fields({"name": text(80)}), choose_robot),
+ORDERS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
+    "robot": (fields({"name": text(80)}), choose_robot),
     "pull": (
-        Fields({"body": whole(0, 255), "point": POINT, "target": POINT, "stiffness": number(1.0, 20_000.0)}),
+        fields({"body": whole(0, 255), "point": POINT, "target": POINT, "stiffness": number(1.0, 20_000.0)}),
         pull,
     ),
-    "release": (Fields(), release),
-    "goal": (Fields({"q": Q}), goal),
-    "motion": (Fields({"kind": one_of("hold", "sway")}), motion),
-    "speed": (Fields({"value": number(0.0, 1.0)}), speed),
-    "step": (Fields({"ticks": whole(1, 500)}), step),
-    "tune": (Fields({"frequency": number(0.5, 60.0), "damping": number(0.0, 3.0)}), tune),
-    "plant": (Fields({}, {"friction": number(0.0, 3.0), "payload": number(0.0, MOST_PAYLOAD)}), plant),
-    "law": (Fields({"law": one_of(*LAWS), "knows": flag}), law),
-    "reset": (Fields(), reset),
-    "record": (Fields({"on": flag}), record),
-    "cancel": (Fields({"job": whole(1, 2**31)}), cancel),
+    "release": (fields({}), release),
+    "goal": (fields({"q": Q}), goal),
+    "motion": (fields({"kind": one_of(("hold", "sway"))}), motion),
+    "speed": (fields({"value": number(0.0, 1.0)}), speed),
+    "step": (fields({"ticks": whole(1, 500)}), step),
+    "tune": (fields({"frequency": number(0.5, 60.0), "damping": number(0.0, 3.0)}), tune),
+    "plant": (fields({}, {"friction": number(0.0, 3.0), "payload": number(0.0, MOST_PAYLOAD)}), plant),
+    "law": (fields({"law": one_of(LAWS), "knows": flag}), law),
+    "reset": (fields({}), reset),
+    "record": (fields({"on": flag}), record),
+    "cancel": (fields({"job": whole(1, 2**31)}), cancel),
 }
 
 
@@ -154,9 +142,13 @@ MOST_WORDS = 8
 METRICS = ("contacts", "false_alarms", "arrival_s", "largest_force_n", "median_delay_s", "tool_path_m", "simulated_s")
 PLACE = numbers(-100.0, 100.0, count=3)
 SIZE = number(1e-3, 50.0)
-DRAWN = fields_of(
-    {"kind": one_of("box", "cylinder", "sphere"), "name": text(60), "centre": PLACE},
-    {"size": numbers(1e-3, 50.0, count=3), "radius": SIZE, "height": SIZE},
+PLACED = {"kind": text(), "name": text(60), "centre": PLACE}
+DRAWN = by_kind(
+    {
+        "box": (fields(PLACED | {"size": numbers(1e-3, 50.0, count=3)}), Box),
+        "cylinder": (fields(PLACED | {"radius": SIZE, "height": SIZE}), Cylinder),
+        "sphere": (fields(PLACED | {"radius": SIZE}), Sphere),
+    }
 )
 WORLD = {"name": text(60), "shapes": listed(DRAWN, MOST_SHAPES)}
 
@@ -168,21 +160,13 @@ def reactions_known() -> tuple[str, ...]:
     return REACTIONS
 
 
-def drawn_world(studio: Studio, name: str, shapes: list[dict[str, Any]], **ends: list[float]) -> World:
+def drawn_world(studio: Studio, name: str, shapes: tuple[Shape, ...], **ends: tuple[float, ...]) -> World:
     """A world of drawn shapes, with a task if start and goal are given."""
-    made: list[Any] = []
-    for shape in shapes:
-        rest = {key: value for key, value in shape.items() if key != "kind"}
-        wanted = {"box": {"size"}, "cylinder": {"radius", "height"}, "sphere": {"radius"}}[shape["kind"]]
-        if set(rest) != {"name", "centre"} | wanted:
-            raise InputError(f"shapes: a {shape['kind']} has name, centre and {', '.join(sorted(wanted))}")
-        kind: Any = {"box": Box, "cylinder": Cylinder, "sphere": Sphere}[shape["kind"]]
-        made.append(kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in rest.items()}))
     task = None
     if ends.get("start") is not None and ends.get("goal") is not None:
         q = {end: tuple(configuration(studio.robot, ends[end]).tolist()) for end in ("start", "goal")}
         task = JointTask(studio.robot.name, q["start"], q["goal"])
-    return World(tuple(made), name, task=task)
+    return World(shapes, name, task=task)
 
 
 async def list_worlds(studio: Studio, client: Client) -> dict[str, Any]:
@@ -210,8 +194,8 @@ async def world_file(studio: Studio, client: Client, **drawn: Any) -> dict[str, 
 async def run(
     studio: Studio,
     client: Client,
-    reactions: list[str],
-    observers: list[str],
+    reactions: tuple[str, ...],
+    observers: tuple[str, ...],
     duration: float,
     world: str | None = None,
     drawn: dict[str, Any] | None = None,
@@ -260,19 +244,19 @@ async def run(
     return {"job": studio.jobs.start(f"explore {there.name}", work)}
 
 
-VIEWS: dict[str, tuple[Fields, Any]] = {
-    "worlds": (Fields(), list_worlds),
-    "world_file": (Fields(WORLD, {"start": Q, "goal": Q}), world_file),
+VIEWS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
+    "worlds": (fields({}), list_worlds),
+    "world_file": (fields(WORLD, {"start": Q, "goal": Q}), world_file),
 }
-EXPLORE_ORDERS: dict[str, tuple[Fields, Any]] = {
+EXPLORE_ORDERS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
     "explore": (
-        Fields(
+        fields(
             {
-                "reactions": listed(one_of_these(reactions_known), MOST_WORDS),
-                "observers": listed(one_of(*OBSERVERS), MOST_WORDS),
+                "reactions": listed(one_of(reactions_known), MOST_WORDS),
+                "observers": listed(one_of(OBSERVERS), MOST_WORDS),
                 "duration": number(1.0, 600.0),
             },
-            {"world": text(60), "drawn": fields_of(WORLD, {"start": Q, "goal": Q})},
+            {"world": text(60), "drawn": fields(WORLD, {"start": Q, "goal": Q})},
         ),
         run,
     ),
@@ -325,9 +309,9 @@ async def program(
     return {"job": studio.jobs.start(f"program {item.name}", work)}
 
 
-PROGRAM_ORDERS: dict[str, tuple[Fields, Any]] = {
+PROGRAM_ORDERS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
     "program": (
-        Fields({"source": whole(1, 2**31)}, {"override": number(0.05, 5.0), "payload": number(0.0, 100.0)}),
+        fields({"source": whole(1, 2**31)}, {"override": number(0.05, 5.0), "payload": number(0.0, 100.0)}),
         program,
     )
 }

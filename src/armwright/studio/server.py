@@ -33,7 +33,7 @@ from armwright.recording.formats import load as load_recording
 from armwright.recording.replay.replay_page import policy, style
 from armwright.recording.replay.scene_spec import world_spec
 from armwright.robot.load import load as load_robot
-from armwright.schema.checks import Fields, read_message, text
+from armwright.schema.checks import read_message, record, text
 from armwright.studio.hub import Client, finite
 from armwright.studio.message_actions import answer
 from armwright.studio.studio_state import ShelfItem
@@ -285,7 +285,7 @@ async def serve_page(studio: Studio, connection: WebSocket) -> None:
     try:
         async with asyncio.timeout(PATIENCE):
             raw = await connection.receive_text()
-        _, ident, fields = read_message(raw, {"hello": Fields({"token": text(200)})})
+        _, ident, fields = read_message(raw, {"hello": record({"token": text(200)})})
         role = studio.role(fields["token"])
     except (InputError, TimeoutError, WebSocketDisconnect, KeyError):
         ident, role = 0, None

@@ -22,15 +22,8 @@ from armwright.dynamics.equations import equations
 from armwright.errors import InputError
 from armwright.recording.replay.replay_page import html_page, replay_parts
 from armwright.recording.replay.replay_stage import can_show, stage_of
-from armwright.schema.checks import (
-    Fields,
-    flag,
-    listed,
-    numbers,
-    one_of,
-    text,
-    whole,
-)
+from armwright.schema.checks import Check, flag, listed, numbers, one_of, text, whole
+from armwright.schema.checks import record as fields
 from armwright.studio.arm_view import branches, configuration, look
 
 if TYPE_CHECKING:
@@ -61,13 +54,13 @@ async def watch(studio: Studio, client: Client, live: bool) -> dict[str, Any]:
     return {"live": studio.live_state()}
 
 
-async def look_at(studio: Studio, client: Client, q: list[float]) -> dict[str, Any]:
+async def look_at(studio: Studio, client: Client, q: tuple[float, ...]) -> dict[str, Any]:
     """Everything about a configuration."""
     return await asyncio.to_thread(look, studio.robot, configuration(studio.robot, q))
 
 
 async def inverse(
-    studio: Studio, client: Client, position: list[float], rotation: list[float], seed: list[float]
+    studio: Studio, client: Client, position: tuple[float, ...], rotation: tuple[float, ...], seed: tuple[float, ...]
 ) -> dict[str, Any]:
     """All branches of inverse kinematics."""
     return await asyncio.to_thread(branches, studio.robot, position, rotation, configuration(studio.robot, seed))
@@ -91,13 +84,13 @@ async def listing(studio: Studio, client: Client) -> dict[str, Any]:
     return {"items": studio.shelf.listing()}
 
 
-VIEWS: dict[str, tuple[Fields, Any]] = {
-    "drew": (Fields({"count": whole(0, 2**53)}), drew),
-    "watch": (Fields({"live": flag}), watch),
-    "look": (Fields({"q": Q}), look_at),
-    "ik": (Fields({"position": POINT, "rotation": numbers(-10.0, 10.0, count=3), "seed": Q}), inverse),
-    "export": (Fields({"to": one_of(*CODE, *DESCRIPTIONS)}, {"what": one_of(*EQUATIONS)}), export),
-    "list": (Fields(), listing),
+VIEWS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
+    "drew": (fields({"count": whole(0, 2**53)}), drew),
+    "watch": (fields({"live": flag}), watch),
+    "look": (fields({"q": Q}), look_at),
+    "ik": (fields({"position": POINT, "rotation": numbers(-10.0, 10.0, count=3), "seed": Q}), inverse),
+    "export": (fields({"to": one_of(CODE + DESCRIPTIONS)}, {"what": one_of(EQUATIONS)}), export),
+    "list": (fields({}), listing),
 }
 
 
@@ -150,7 +143,7 @@ async def signals(studio: Studio, client: Client, number: int) -> dict[str, Any]
     }
 
 
-async def columns(studio: Studio, client: Client, number: int, names: list[str]) -> dict[str, Any]:
+async def columns(studio: Studio, client: Client, number: int, names: tuple[str, ...]) -> dict[str, Any]:
     """Some signals of a recording over time, thinned to what a screen can show; time begins at 0."""
     recording = studio.shelf.get(number, "recording").value
     step = max(1, -(-len(recording) // MOST_ROWS))
@@ -216,11 +209,11 @@ async def reproduce(studio: Studio, client: Client, document: str) -> dict[str, 
     return {"job": studio.jobs.start(f"document {document}", work)}
 
 
-LIBRARY_VIEWS: dict[str, tuple[Fields, Any]] = {
-    "replay": (Fields({"kind": one_of(*KINDS), "number": NUMBER}), replay),
-    "signals": (Fields({"number": NUMBER}), signals),
-    "columns": (Fields({"number": NUMBER, "names": listed(text(100), MOST_SIGNALS)}), columns),
-    "file": (Fields({"number": NUMBER, "to": one_of("mcap", "parquet", "npz")}), file),
-    "documents": (Fields(), documents),
+LIBRARY_VIEWS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
+    "replay": (fields({"kind": one_of(KINDS), "number": NUMBER}), replay),
+    "signals": (fields({"number": NUMBER}), signals),
+    "columns": (fields({"number": NUMBER, "names": listed(text(100), MOST_SIGNALS)}), columns),
+    "file": (fields({"number": NUMBER, "to": one_of(("mcap", "parquet", "npz"))}), file),
+    "documents": (fields({}), documents),
 }
-ORDERS: dict[str, tuple[Fields, Any]] = {"reproduce": (Fields({"document": text(20)}), reproduce)}
+ORDERS: dict[str, tuple[Check[dict[str, Any]], Any]] = {"reproduce": (fields({"document": text(20)}), reproduce)}

@@ -46,6 +46,7 @@ The tasks of a world file, ``[task]`` and ``[tool_task]``, read and written; see
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +55,20 @@ import numpy as np
 from armwright.errors import DescriptionError, InputError
 from armwright.robot.sheet.sheet_joints import direction
 from armwright.robot.sheet.sheet_read import file_text
-from armwright.schema.quantities import check_unit, columns_of, listed, matrix, real, scalar, take, to_si, vector
+from armwright.schema.checks import anything, flag, listed, record
+from armwright.schema.quantities import check_unit, columns_of, matrix, real, scalar, take, to_si, vector
+from armwright.schema.quantities import listed as row_of
 from armwright.schema.toml_text import Quantity, Table, read_tree
 from armwright.spatial.euler import rotation_from_rpy
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere, kind_of
 from armwright.world.world import MAX_SHAPES, JointTask, ToolTask, World
 
-KEYS = ("robots", "cells", "origin", "size", "start", "goal", "near", "rotation", "ring")
+_LIST = listed(anything)
+TOOL_TASK = record(
+    {"robots": _LIST, "cells": _LIST, "origin": anything, "size": anything, "start": _LIST, "goal": _LIST}
+    | {"near": anything},
+    {"rotation": _LIST, "ring": flag},
+)
 
 
 def need(table: Table, key: str) -> Quantity:
@@ -80,13 +88,6 @@ def _joints(table: Table, key: str) -> tuple[float, ...]:
     return tuple(to_si(real(v, q), unit) for v in value)
 
 
-def _list(table: Table, key: str, default: Any = None) -> tuple[Any, ...]:
-    value = table.entries.get(key, default)
-    if not isinstance(value, (list, tuple)):
-        raise table.refuse(f"{key} must be a list", "tool_task")
-    return tuple(value)
-
-
 def read_task(table: Table | None) -> JointTask | None:
     """Return the task of the whole arm, if there is one."""
     if table is None:
@@ -103,21 +104,10 @@ def read_tool_task(table: Table | None) -> ToolTask | None:
     """Return the task of the tool, if there is one."""
     if table is None:
         return None
-    table.only(*KEYS)
-    origin, size = vector(need(table, "origin"), 3, ("length",)), scalar(need(table, "size"), ("length",))
-    lists = {key: _list(table, key) for key in ("robots", "cells", "start", "goal")}
-    ring = table.entries.get("ring", True)
-    if not isinstance(ring, bool):
-        raise table.refuse("ring must be true or false", "tool_task")
+    found = TOOL_TASK(table, table.refuse)
+    found |= {"origin": _point(table, "origin"), "size": scalar(need(table, "size"), ("length",))}
     try:
-        return ToolTask(
-            origin=tuple(origin.tolist()),
-            size=size,
-            near=_joints(table, "near"),
-            rotation=_list(table, "rotation", ()),
-            ring=ring,
-            **lists,
-        )
+        return ToolTask(**found | {"near": _joints(table, "near")})
     except (InputError, TypeError, ValueError) as error:
         raise table.refuse(str(error), "tool_task") from None
 
@@ -237,6 +227,45 @@ def _size(table: Table, key: str) -> float:
     return value
 
 
+def _height(table: Table, key: str) -> float:
+    return _size(table, key) if key in table.entries else math.inf
+
+
+def _axis(table: Table, key: str) -> Any:
+    return tuple(direction(table, key).tolist())
+
+
+def _rotation(table: Table, key: str) -> Any:
+    rpy = take(table, "rpy")
+    plain = table.entries.get(key)
+    if rpy is not None and plain is not None:
+        raise table.refuse("give rpy or rotation, not both", "rotation", "rpy")
+    if rpy is not None:
+        R = np.asarray(rotation_from_rpy(vector(rpy, 3, ("angle",))))
+    elif plain is not None:
+        q = Quantity({}, None, table.text, f"{table.path}.{key}")
+        R = np.array(matrix(q, plain, 3, 3))
+    else:
+        R = np.eye(3)
+    return tuple(tuple(row) for row in R.tolist())
+
+
+_SHAPES: dict[str, Any] = {
+    "sphere": Sphere,
+    "capsule": Capsule,
+    "cylinder": Cylinder,
+    "box": Box,
+    "half-space": HalfSpace,
+}
+_READ: dict[str, Callable[[Table, str], Any]] = dict.fromkeys(("centre", "start", "end", "point", "size"), _point) | {
+    "radius": _size,
+    "height": _height,
+    "axis": _axis,
+    "normal": _axis,
+    "rotation": _rotation,
+}
+
+
 def _shapes(name: str, table: Table, common: dict[str, float], folder: Path | None) -> list[Shape]:
     kind = table.text_of("kind")
     if kind not in _KEYS:
@@ -244,25 +273,11 @@ def _shapes(name: str, table: Table, common: dict[str, float], folder: Path | No
     table.only("kind", *_KEYS[kind], *SURFACE)
     surface: dict[str, Any] = _surface(table, common)
     surface["name"] = name
-    if kind == "sphere":
-        return [Sphere(centre=_point(table, "centre"), radius=_size(table, "radius"), **surface)]
-    if kind == "capsule":
-        return [
-            Capsule(start=_point(table, "start"), end=_point(table, "end"), radius=_size(table, "radius"), **surface)
-        ]
-    if kind == "half-space":
-        return [HalfSpace(point=_point(table, "point"), normal=tuple(direction(table, "normal").tolist()), **surface)]
-    if kind == "cylinder":
-        height = _size(table, "height") if "height" in table.entries else math.inf
-        axis = tuple(direction(table, "axis").tolist())
-        return [
-            Cylinder(centre=_point(table, "centre"), axis=axis, radius=_size(table, "radius"), height=height, **surface)
-        ]
     if kind == "cylinders":
         return _many(name, table, surface)
-    if kind == "box":
-        return [Box(centre=_point(table, "centre"), size=_point(table, "size"), rotation=_rotation(table), **surface)]
-    return [_mesh(table, surface, folder)]
+    if kind == "mesh":
+        return [_mesh(table, surface, folder)]
+    return [_SHAPES[kind](**{key: _READ[key](table, key) for key in _KEYS[kind] if key in _READ}, **surface)]
 
 
 def _many(name: str, table: Table, surface: dict[str, Any]) -> list[Shape]:
@@ -280,21 +295,6 @@ def _many(name: str, table: Table, surface: dict[str, Any]) -> list[Shape]:
     return out
 
 
-def _rotation(table: Table) -> Any:
-    rpy = take(table, "rpy")
-    plain = table.entries.get("rotation")
-    if rpy is not None and plain is not None:
-        raise table.refuse("give rpy or rotation, not both", "rotation", "rpy")
-    if rpy is not None:
-        R = np.asarray(rotation_from_rpy(vector(rpy, 3, ("angle",))))
-    elif plain is not None:
-        q = Quantity({}, None, table.text, f"{table.path}.rotation")
-        R = np.array(matrix(q, plain, 3, 3))
-    else:
-        R = np.eye(3)
-    return tuple(tuple(row) for row in R.tolist())
-
-
 def _mesh(table: Table, surface: dict[str, Any], folder: Path | None) -> Mesh:
     if "file" in table.entries:
         from armwright.world.mesh_distance import load_mesh
@@ -307,12 +307,12 @@ def _mesh(table: Table, surface: dict[str, Any], folder: Path | None) -> Mesh:
     q = need(table, "vertices")
     unit = check_unit(q.entries.get("unit"), ("length",), q.refuse)
     rows = q.entries["value"] if isinstance(q.entries["value"], list) else []
-    points = [tuple(to_si(real(v, q), unit) for v in listed(row, 3, q)) for row in rows]
+    points = [tuple(to_si(real(v, q), unit) for v in row_of(row, 3, q)) for row in rows]
     faces = table.entries.get("triangles")
     t = Quantity({}, None, table.text, f"{table.path}.triangles")
     if not isinstance(faces, list):
         raise table.refuse("missing key 'triangles'", "required key")
-    corners = [tuple(real(v, t) for v in listed(row, 3, t)) for row in faces]
+    corners = [tuple(real(v, t) for v in row_of(row, 3, t)) for row in faces]
     return Mesh(vertices=tuple(points), triangles=tuple(corners), **surface)  # type: ignore[arg-type]
 
 

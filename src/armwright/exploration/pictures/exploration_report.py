@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +20,7 @@ from armwright.exploration.arm.touch_map import RADIUS
 from armwright.exploration.pictures.arm_figures import CAPTIONS as JOINT_CAPTIONS
 from armwright.exploration.pictures.arm_figures import TALL
 from armwright.exploration.pictures.map_figures import png, shown_contact
-from armwright.recording.pictures.html_page import escaped, html_table, write_html
+from armwright.recording.pictures.html_page import Page
 from armwright.recording.replay.replay_stage import Arrows, Curves, Growing, ReplayStage, can_show, curves, stage_of
 from armwright.recording.signals import RecordedEvent
 
@@ -163,10 +161,10 @@ def exploration_report(
     """
     figures = run.metrics()
     head = f"{run.settings.get('robot', 'arm')} through {run.settings.get('world', 'an unknown world')}"
-    body = [f"<h1>{escaped(head)}</h1>", f'<p class="lead">{escaped(sentence(run))}</p>', _cards(figures)]
+    page = Page(head).lead(sentence(run)).cards(_cards(figures))
     if len(run.recording):
         if animation:
-            body.append("<h2>Film</h2>" + _film(run, frames, progress))
+            page.section("Film").figure(*_film(run, frames, progress), "gif")
         joints = isinstance(run, ArmExploration)
         titles = {
             "path": "The way",
@@ -178,20 +176,14 @@ def exploration_report(
         }
         captions = CAPTIONS | (JOINT_CAPTIONS if joints else {})
         for view, title in titles.items():
-            if view == "zoom" and shown_contact(run) is None:
-                continue
-            data = base64.b64encode(png(run, view)).decode()
-            caption = escaped(captions[view])
-            body.append(
-                f'<h2>{title}</h2><figure><img alt="{caption}" src="data:image/png;base64,{data}">'
-                f"<figcaption>{caption}</figcaption></figure>"
-            )
+            if view != "zoom" or shown_contact(run) is not None:
+                page.section(title).figure(png(run, view), captions[view])
     if run.contacts:
-        body.append("<h2>Contacts</h2>" + contact_table(run))
-    body.append(f"<h2>Figures</h2><pre>{_json(figures)}</pre>")
-    body.append(f"<h2>Settings</h2><pre>{_json({**run.settings, **run.recording.settings})}</pre>")
-    body.append(f"<h2>Made with</h2><pre>{_json({'seed': run.recording.seed, **run.recording.versions})}</pre>")
-    return write_html(path, head, body, stage=exploration_stage(run, head))
+        page.section("Contacts").table(*contact_table(run))
+    page.section("Figures").values(figures)
+    page.section("Settings").values({**run.settings, **run.recording.settings})
+    page.made_with(run.recording.versions, seed=run.recording.seed)
+    return page.write(path, stage=exploration_stage(run, head))
 
 
 def sentence(run: Exploration) -> str:
@@ -223,9 +215,9 @@ def place_of(contact: Contact) -> str:
     return f"{at} m{'' if contact.places.sure else ' ?'} ({link} {share:.0%})"
 
 
-def contact_table(run: Exploration) -> str:
-    """Return a table with one row per contact, estimate and truth."""
-    heads = (
+def contact_table(run: Exploration) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return heads, and one row per contact with estimate and truth."""
+    heads: tuple[str, ...] = (
         "no.",
         "place" if isinstance(run, ArmExploration) else "cell",
         "touch [s]",
@@ -236,7 +228,7 @@ def contact_table(run: Exploration) -> str:
         "angle [deg]",
         "touched",
     )
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for k, c in enumerate(run.contacts[:500]):
         felt, true = float(np.linalg.norm(c.felt)), float(np.linalg.norm(c.true))
         cosine = float(c.felt @ c.true) / (felt * true) if felt > 0.0 and true > 0.0 else float("nan")
@@ -255,24 +247,23 @@ def contact_table(run: Exploration) -> str:
                 f"{c.link} – {c.shape}" if c.link else "nothing: false alarm",
             )
         )
-    return html_table(heads, rows)
+    return heads, rows
 
 
-def _film(run: Exploration, frames: int | None, progress: Any) -> str:
+def _film(run: Exploration, frames: int | None, progress: Any) -> tuple[bytes, str]:
+    """Return the film and its caption."""
     from armwright.exploration.pictures.exploration_film import FRAMES, film
 
     with tempfile.TemporaryDirectory() as folder:
-        file = film(run, Path(folder) / "film.gif", frames=frames or FRAMES, progress=progress)
-        data = base64.b64encode(file.read_bytes()).decode()
+        data = film(run, Path(folder) / "film.gif", frames=frames or FRAMES, progress=progress).read_bytes()
     speed = run.metrics()["simulated_s"] / ((frames or FRAMES) / 10.0)
-    caption = f"The arm among the obstacles (left) and the map that it makes of them (right), {speed:.1f} × real time."
-    image = f'<img alt="film" src="data:image/gif;base64,{data}">'
-    return f"<figure>{image}<figcaption>{escaped(caption)}</figcaption></figure>"
+    shown = "The arm among the obstacles (left) and the map that it makes of them (right)"
+    return data, f"{shown}, {speed:.1f} × real time."
 
 
-def _cards(m: dict[str, Any]) -> str:
+def _cards(m: dict[str, Any]) -> list[tuple[str, str]]:
     delay = "–" if not np.isfinite(m["median_delay_s"]) else f"{1e3 * m['median_delay_s']:.0f} ms"
-    cards = [
+    return [
         ("outcome", m["outcome"]),
         ("arrival", f"{m['arrival_s']:.1f} s" if m["reached"] else "–"),
         ("contacts", str(m["contacts"])),
@@ -282,21 +273,3 @@ def _cards(m: dict[str, Any]) -> str:
         ("way of the tool", f"{m['tool_path_m']:.2f} m"),
         ("false alarms", str(m["false_alarms"])),
     ]
-    inner = "".join(
-        f'<div class="card"><b>{escaped(value)}</b><span>{escaped(label)}</span></div>' for label, value in cards
-    )
-    return f'<div class="cards">{inner}</div>'
-
-
-def _json(value: Any) -> str:
-    return escaped(json.dumps(_plain(value), indent=2, ensure_ascii=False))
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value

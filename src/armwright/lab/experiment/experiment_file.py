@@ -43,21 +43,37 @@ The format by example, with the defaults as comments where there are some::
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from armwright.errors import DescriptionError
+from armwright.errors import DescriptionError, InputError
 from armwright.lab.hand import MOST_FORCE, MOST_SECONDS
 from armwright.lab.mover import Command, read_commands
 from armwright.robot.load import load
 from armwright.robot.model import Robot
-from armwright.schema.checks import checked, number_at, numbers_at, one_of_at, read_table, rows, sub_table, yes_or_no
-from armwright.schema.toml_text import Table
+from armwright.schema.checks import (
+    Check,
+    Refuse,
+    by_kind,
+    flag,
+    listed,
+    made,
+    named,
+    number,
+    numbers,
+    record,
+    text,
+    whole,
+)
+from armwright.schema.toml_text import Table, read_table
 
 FILES = Path(__file__).parent / "files"
 """Experiments that come with the package."""
 MOST_RUNS = 100
+MOST_PUSH = max(MOST_FORCE, 1e4)
+"""Of any number of a push: its begin and length [s], its force [N]."""
 REAL, VIRTUAL = "real", "virtual"
 
 
@@ -75,16 +91,16 @@ class Devices:
 class Virtual:
     """How the virtual stand is made; see the module text."""
 
-    seed: int
-    pace: float
-    current_noise: float
-    payload: tuple[float, ...]
-    ft: float
-    ft_bias: tuple[float, ...]
-    imu: float
-    offset: float
-    drift: float
-    segment: bool
+    seed: int = 0
+    pace: float = 6.0
+    current_noise: float = 0.15
+    payload: tuple[float, ...] = (0.0,) * 4
+    ft: float = 250.0
+    ft_bias: tuple[float, ...] = (0.0,) * 6
+    imu: float = 100.0
+    offset: float = 0.0
+    drift: float = 0.0
+    segment: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,9 +114,9 @@ class ExperimentRun:
     name: str
     moves: Path
     commands: tuple[Command, ...]
-    wait: float
-    contact: bool
-    pushes: tuple[tuple[float, ...], ...]
+    wait: float = 3.2
+    contact: bool = False
+    pushes: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +130,8 @@ class Experiment:
     devices: Devices | None
     virtual: Virtual | None
     runs: tuple[ExperimentRun, ...]
-    threshold: float
-    least_push: float
+    threshold: float = 10.0
+    least_push: float = 20.0
 
 
 def find_experiment(name: str | Path) -> Path:
@@ -143,110 +159,98 @@ def read_experiment(name: str | Path) -> Experiment:
     """
     path = find_experiment(name)
     top = read_table(path)
-    top.only("title", "robot", "devices", "virtual", "runs", "feel")
-    said = top.text_of("robot", "ur5")
-    robot = checked(top, "robot", lambda: load(_beside(path, said)))
-    if robot.n != 6:
-        raise top.refuse(f"must be a six-axis arm, {said!r} has {robot.n} joints", "robot", "robot")
-    devices = sub_table(top, "devices")
-    kind = one_of_at(devices, "kind", VIRTUAL, (VIRTUAL, REAL))
-    if kind == REAL and top.table("virtual") is not None:
+    asked = top.entries.get("devices")
+    if isinstance(asked, Table) and asked.entries.get("kind") == REAL and "virtual" in top.entries:
         raise top.refuse('is only for [devices] kind = "virtual"', "virtual", "virtual")
-    feel = sub_table(top, "feel")
-    feel.only("threshold", "least_push")
-    return Experiment(
-        path,
-        top.text_of("title", path.stem),
-        str(_beside(path, said)),
-        robot,
-        _real(devices) if kind == REAL else None,
-        _virtual(devices, sub_table(top, "virtual")) if kind == VIRTUAL else None,
-        _runs(top, path, kind),
-        number_at(feel, "threshold", 10.0, 0.1, 1000.0),
-        number_at(feel, "least_push", 20.0, 0.1, 1000.0),
+    said = experiment_keys(path.parent)(top, top.refuse)
+    devices: Devices | None = said.get("devices")
+    runs = tuple(replace(run, name=name) for name, run in said.get("runs", {}).items())
+    if not 1 <= len(runs) <= MOST_RUNS:
+        raise top.refuse(f"1 to {MOST_RUNS} tables [runs.NAME] needed", "required key", "runs")
+    for run in runs:
+        if not run.name.replace("-", "").replace("_", "").isalnum():
+            raise top.refuse("a run's name has letters, digits, - and _", "name", f"runs.{run.name}")
+        if devices and run.pushes:
+            why = "nobody but a virtual hand pushes by plan: use contact = true"
+            raise top.refuse(why, "pushes", f"runs.{run.name}.pushes")
+    if all(run.contact for run in runs):
+        raise top.refuse("at least one run without contact is needed, to identify the arm", "runs", "runs")
+    robot_name, robot = said["robot"] if "robot" in said else ("ur5", load("ur5"))
+    virtual = None if devices else said.get("virtual", Virtual())
+    title = said.get("title", path.stem)
+    return Experiment(path, title, robot_name, robot, devices, virtual, runs, **said.get("feel", {}))
+
+
+def experiment_keys(folder: Path) -> Check[dict[str, Any]]:
+    """Return the check of an experiment file; the files that it names count from `folder`."""
+
+    def arm(name: str) -> tuple[str, Robot]:
+        place = str(folder / name) if (folder / name).is_file() else name
+        robot = load(place)
+        if robot.n != 6:
+            raise InputError(f"must be a six-axis arm, {name!r} has {robot.n} joints")
+        return place, robot
+
+    def commands(name: str) -> tuple[Path, tuple[Command, ...]]:
+        return folder / name, tuple(read_commands(folder / name))
+
+    addresses = {"kind": text(), "ft": text(), "imu": text(), "imu_rate": number(1.0, 512.0)}
+    devices: dict[str, tuple[Check[dict[str, Any]], Callable[..., Devices | None]]] = {
+        VIRTUAL: (record({}, {"kind": text()}), lambda: None),
+        REAL: (record({"robot": text()}, addresses), Devices),
+    }
+    run = record(
+        {"moves": made(text(), commands, "moves")},
+        {"wait": number(0.1, 60.0), "contact": flag, "pushes": listed(numbers(-MOST_PUSH, MOST_PUSH, count=5))},
+    )
+    feel = record({}, {"threshold": number(0.1, 1000.0), "least_push": number(0.1, 1000.0)})
+    return record(
+        {},
+        {
+            "title": text(),
+            "robot": made(text(), arm, "robot"),
+            "devices": by_kind(devices, VIRTUAL),
+            "virtual": made(STAND, lambda found: Virtual(**found), "virtual"),
+            "runs": named(lambda value, refuse: _run(run(value, refuse), refuse)),
+            "feel": feel,
+        },
     )
 
 
-def _beside(path: Path, name: str) -> str:
-    """A file beside the experiment, or the name as it is."""
-    near = path.parent / name
-    return str(near) if near.is_file() else name
-
-
-def _real(table: Table) -> Devices:
-    table.only("kind", "robot", "ft", "imu", "imu_rate")
-    return Devices(
-        table.text_of("robot"),
-        table.text_of("ft", ""),
-        table.text_of("imu", ""),
-        number_at(table, "imu_rate", 100.0, 1.0, 512.0),
-    )
-
-
-def _virtual(devices: Table, table: Table) -> Virtual:
-    devices.only("kind")
-    table.only(
-        *("seed", "pace", "current_noise", "payload", "ft", "ft_bias", "imu", "offset", "drift", "segment"),
-    )
-    seed = table.entries.get("seed", 0)
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31:
-        raise table.refuse(f"must be a whole number from 0 to {2**31 - 1}, got {seed!r:.60}", "range", "seed")
-    return Virtual(
-        seed,
-        number_at(table, "pace", 6.0, 0.1, 50.0),
-        number_at(table, "current_noise", 0.15, 0.0, 10.0),
-        numbers_at(table, "payload", [0.0] * 4, 4, 10.0),
-        _rate(table, "ft", 250.0),
-        numbers_at(table, "ft_bias", [0.0] * 6, 6, 1000.0),
-        _rate(table, "imu", 100.0),
-        number_at(table, "offset", 0.0, 0.0, 1e6),
-        number_at(table, "drift", 0.0, -5e-3, 5e-3),
-        yes_or_no(table, "segment", False),
-    )
-
-
-def _rate(table: Table, key: str, default: float) -> float:
-    value = number_at(table, key, default, 0.0, 500.0)
+def _rate(value: float) -> float:
     if value and abs(500.0 / value - round(500.0 / value)) > 1e-9:
-        raise table.refuse(f"must divide 500 (500, 250, 125, 100, 50, …) or be 0, got {value:g}", "rate", key)
+        raise InputError(f"must divide 500 (500, 250, 125, 100, 50, …) or be 0, got {value:g}")
     return value
 
 
-def _runs(top: Table, path: Path, kind: str) -> tuple[ExperimentRun, ...]:
-    table = sub_table(top, "runs")
-    if not 1 <= len(table.entries) <= MOST_RUNS:
-        raise top.refuse(f"1 to {MOST_RUNS} tables [runs.NAME] needed", "required key", "runs")
-    out = []
-    for name in table.entries:
-        one = table.table(name)
-        assert one is not None
-        if not name.replace("-", "").replace("_", "").isalnum():
-            raise table.refuse("a run's name has letters, digits, - and _", "name", name)
-        one.only("moves", "wait", "contact", "pushes")
-        moves = path.parent / one.text_of("moves")
-        pushes = rows(one, "pushes", 5, max(MOST_FORCE, 1e4))
-        if kind == REAL and pushes:
-            raise one.refuse("nobody but a virtual hand pushes by plan: use contact = true", "pushes", "pushes")
-        for which, (begin, seconds, *force) in enumerate(pushes, start=1):
-            if begin < 0.0 or not 0.0 < seconds <= MOST_SECONDS or max(map(abs, force)) > MOST_FORCE:
-                raise one.refuse(
-                    f"entry {which}: a push begins at ≥ 0 s, lasts up to {MOST_SECONDS:g} s, forces ±{MOST_FORCE:g} N",
-                    "push",
-                    "pushes",
-                )
-        contact = yes_or_no(one, "contact", bool(pushes))
-        if pushes and not contact:
-            raise one.refuse("a run with pushes is one with contact", "contact", "contact")
-        commands = tuple(checked(one, "moves", partial(read_commands, moves)))
-        wait = number_at(one, "wait", 3.2, 0.1, 60.0)
-        late = next((k for k, p in enumerate(pushes, start=1) if p[0] >= wait * len(commands)), None)
-        if late is not None:
-            raise one.refuse(
-                f"entry {late}: begins after the run of {len(commands)} commands, {wait * len(commands):g} s",
-                "push",
-                "pushes",
-            )
-        out.append(ExperimentRun(name, moves, commands, wait, contact, pushes))
-    if all(run.contact for run in out):
-        raise table.refuse("at least one run without contact is needed, to identify the arm", "runs")
-    return tuple(out)
+RATE = made(number(0.0, 500.0), _rate, "rate")
+STAND = record(
+    {},
+    {
+        "seed": whole(0, 2**31 - 1),
+        "pace": number(0.1, 50.0),
+        "current_noise": number(0.0, 10.0),
+        "payload": numbers(-10.0, 10.0, count=4),
+        "ft": RATE,
+        "ft_bias": numbers(-1000.0, 1000.0, count=6),
+        "imu": RATE,
+        "offset": number(0.0, 1e6),
+        "drift": number(-5e-3, 5e-3),
+        "segment": flag,
+    },
+)
+
+
+def _run(said: dict[str, Any], refuse: Refuse) -> ExperimentRun:
+    """Return a run without its name, once its pushes fit it."""
+    (moves, commands), pushes = said.pop("moves"), said.get("pushes", ())
+    run = ExperimentRun("", moves, commands, **{"contact": bool(pushes)} | said)
+    for k, (begin, seconds, *force) in enumerate(pushes, start=1):
+        if begin < 0.0 or not 0.0 < seconds <= MOST_SECONDS or max(map(abs, force)) > MOST_FORCE:
+            fits = f"a push begins at ≥ 0 s, lasts up to {MOST_SECONDS:g} s, forces ±{MOST_FORCE:g} N"
+            raise refuse(f"entry {k}: {fits}", "push", "pushes")
+        if begin >= (lasts := run.wait * len(commands)):
+            raise refuse(f"entry {k}: begins after the run of {len(commands)} commands, {lasts:g} s", "push", "pushes")
+    if pushes and not run.contact:
+        raise refuse("a run with pushes is one with contact", "contact", "contact")
+    return run

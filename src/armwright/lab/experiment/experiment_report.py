@@ -6,7 +6,6 @@ Pictures of an experiment: torque over current, wrenches against the sensor, a t
 
 from __future__ import annotations
 
-import base64
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from armwright.lab.experiment.acceptance import Criterion, row
 from armwright.lab.experiment.compare_wrenches import COMPONENTS, CONTROLLER, FRICTION, NONE, Compared
 from armwright.lab.experiment.evaluate import Evaluated
 from armwright.packages import need
-from armwright.recording.pictures.html_page import escaped, html_table, write_html
+from armwright.recording.pictures.html_page import Marked, Page
 
 if TYPE_CHECKING:
     from armwright.identify.current_log import Log
@@ -106,6 +105,8 @@ def _outside(judged: Any) -> list[tuple[int, int]]:
 
 
 WORDS = {True: "met", False: "NOT MET", None: "not judged"}
+MARKS = {True: "good", False: "over", None: ""}
+STYLE = "td,th{text-align:left}td.good{color:var(--good);font-weight:600}"
 
 
 def sentence(criteria: Sequence[Criterion]) -> str:
@@ -119,27 +120,29 @@ def write_report(experiment: Experiment, done: Evaluated, path: Path, seconds: f
     lead = sentence(done.criteria)
     if seconds is not None:
         lead += f" From starting the devices to this page: {seconds:.0f} s."
-    body = [f"<h1>{escaped(experiment.title)}</h1>", f'<p class="lead">{escaped(lead)}</p>']
-    body.append("<h2>What 004 demands</h2>" + _acceptance(done.criteria))
-    body.append(f"<p>{escaped(_devices(experiment))}</p>")
+    page = Page(experiment.title, STYLE).lead(lead)
+    demands = [
+        (c.experiment, c.what, c.limit, c.found, Marked(WORDS[c.passed], MARKS[c.passed])) for c in done.criteria
+    ]
+    page.section("What 004 demands").table(("", "demand", "limit", "found", ""), demands)
+    page.paragraph(_devices(experiment))
     free = [done.data[run.name].log for run in experiment.runs if not run.contact]
-    body.append("<h2>E5: currents and torques</h2>")
-    body.append(_picture(current_picture(free, done.robot, done.currents), _CURRENTS))
-    body.append(_currents(done))
+    page.section("E5: currents and torques")
+    page.figure(png(current_picture(free, done.robot, done.currents)), _CURRENTS).table(*_currents(done))
+    used = row(done.currents.usable())
+    page.paragraph(f"Where k is undetermined, that of the nearest joint is used for wrenches: {used} N m/A.")
     for found in done.compared:
-        body.append(f"<h2>E6: {escaped(found.run)}</h2>")
-        body.append(_picture(wrench_picture(found, experiment.threshold), _WRENCH))
-        heads = ("mean | largest error", *COMPONENTS)
-        rows = [
-            (
-                name,
-                *(f"{a:.2f} | {b:.1f}" for a, b in zip(found.mean_error(name), found.largest_error(name), strict=True)),
-            )
-            for name in found.estimates
-        ]
-        body.append(html_table(heads, rows))
-    body.append("<h2>E7: the stand</h2>" + _stand(done))
-    return write_html(path, experiment.title, ["<style>td,th{text-align:left}</style>", *body])
+        page.section(f"E6: {found.run}").figure(png(wrench_picture(found, experiment.threshold)), _WRENCH)
+        errors = {name: zip(found.mean_error(name), found.largest_error(name), strict=True) for name in found.estimates}
+        rows = [(name, *(f"{a:.2f} | {b:.1f}" for a, b in pairs)) for name, pairs in errors.items()]
+        page.table(("mean | largest error", *COMPONENTS), rows)
+    heads = ("run", "device", "received", "lost", "connections", "its clock on the robot's")
+    page.section("E7: the stand").table(heads, _stand(done))
+    if (weight := done.weight) is not None:
+        centre = row(1e3 * np.asarray(weight.centre), 1)
+        found_by = f"Weighed by the sensor: {weight.mass:.3f} kg at {centre} mm"
+        page.paragraph(f"{found_by}; bias {row(weight.bias)} N, N m.")
+    return page.write(path)
 
 
 _CURRENTS = (
@@ -150,14 +153,6 @@ _WRENCH = (
     "Wrench on the arm at the flange, base axes, sensor and estimates behind the same low-pass of 8 Hz without delay. "
     "Tool weight and bias are taken off the sensor. Where the arm rests, stiction hides part of a push."
 )
-
-
-def _acceptance(criteria: Sequence[Criterion]) -> str:
-    rows = [(c.experiment, c.what, c.limit, c.found, WORDS[c.passed]) for c in criteria]
-    table = html_table(("", "demand", "limit", "found", ""), rows)
-    for word, colour in (("NOT MET", "#b2182b"), ("met", "#1a7f37")):
-        table = table.replace(f"<td>{word}</td>", f'<td style="color:{colour};font-weight:600">{word}</td>')
-    return table
 
 
 def _devices(experiment: Experiment) -> str:
@@ -171,7 +166,8 @@ def _devices(experiment: Experiment) -> str:
     )
 
 
-def _currents(done: Evaluated) -> str:
+def _currents(done: Evaluated) -> tuple[list[str], list[list[str]]]:
+    """Return heads, and a row per joint."""
     found, truth = done.currents, next(iter(done.data.values())).facts.get("truth")
     heads = ["joint", "k [N m/A]", "deviation", "b [N m]", "ν_c [N m]", "ν_v [N m s/rad]"]
     heads += ["true k", "true b", "true ν_c = ν_v"] if truth else []
@@ -182,11 +178,11 @@ def _currents(done: Evaluated) -> str:
         cells += [f"{x[j]:.2f}" for x in (found.b, found.coulomb, found.viscous)]
         cells += [f"{truth[key][j]:.2f}" for key in ("k", "b", "coulomb")] if truth else []
         rows.append(cells)
-    used = f"Where k is undetermined, that of the nearest joint is used for wrenches: {row(found.usable())} N m/A."
-    return f"{html_table(heads, rows)}<p>{escaped(used)}</p>"
+    return heads, rows
 
 
-def _stand(done: Evaluated) -> str:
+def _stand(done: Evaluated) -> list[tuple[Any, ...]]:
+    """Return a row per device and run."""
     rows: list[tuple[Any, ...]] = []
     for name, data in done.data.items():
         for topic, counted in data.devices.items():
@@ -201,17 +197,4 @@ def _stand(done: Evaluated) -> str:
             elif clock is not None:
                 told = clock.said
             rows.append((name, topic, counted["received"], counted["lost"], counted["connections"], told))
-    table = html_table(("run", "device", "received", "lost", "connections", "its clock on the robot's"), rows)
-    weight = ""
-    if done.weight is not None:
-        centre = row(1e3 * np.asarray(done.weight.centre), 1)
-        weight = (
-            f"Weighed by the sensor: {done.weight.mass:.3f} kg at {centre} mm; bias {row(done.weight.bias)} N, N m."
-        )
-    return f"{table}<p>{escaped(weight)}</p>"
-
-
-def _picture(figure: Any, caption: str) -> str:
-    data = base64.b64encode(png(figure)).decode()
-    text = escaped(caption)
-    return f'<figure><img alt="{text}" src="data:image/png;base64,{data}"><figcaption>{text}</figcaption></figure>'
+    return rows

@@ -7,10 +7,8 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +28,8 @@ from armwright.programs.outcome.program_words import (
     tidy,
 )
 from armwright.recording import Recording
-from armwright.recording.pictures.html_page import escaped, html_table, write_html
+from armwright.recording.pictures.html_page import Page
 from armwright.recording.recording import versions
-from armwright.recording.replay.replay_page import style
 from armwright.recording.replay.replay_stage import MOST_EVENTS, Coloured, Curves, ReplayStage
 from armwright.recording.signals import RecordedEvent, Signal
 
@@ -86,6 +83,7 @@ STYLE = (
     "p.verdict.no{border-color:var(--bad)}p.verdict.open{border-color:var(--warn)}"
     "main{max-width:72rem}.named :is(th,td):nth-child(3){text-align:left}"
 )
+SENSITIVITY_HEADS = ("changed", "largest torque [%]", "largest speed [%]", "flagged cycles")
 TITLES = {
     "path": ("The path", "The tool's path as asked, coloured by the use of the most used motor."),
     "speed": ("Tool speed", "Speed of the tool along its path, as asked and as achieved."),
@@ -124,43 +122,40 @@ def program_report(
     name = outcome.program.name or outcome.program.file or "program"
     head = f"{name} on {outcome.robot.name}"
     colour = "no" if not outcome.feasible else "open" if outcome.basis == "speeds" else "yes"
-    body = [
-        f"<h1>{escaped(head)}</h1>",
-        f'<p class="verdict {colour}">{escaped(outcome.verdict)}</p>',
-        _cards(outcome),
-        "<h2>What would work</h2><ul>",
-        *(f"<li>{escaped(words)}</li>" for words in outcome.advice),
-        "</ul>",
-        "<h2>Moves</h2>",
-        _named(MOVE_HEADS, [move_cells(outcome, move, 60) for move in outcome.moves[:MOST_ROWS]]),
-        _left_out(len(outcome.moves), "moves"),
-    ]
+    page = Page(head, STYLE).lead(outcome.verdict, f"verdict {colour}").cards(_cards(outcome))
+    page.section("What would work").listed(outcome.advice)
+    rows = [move_cells(outcome, move, 60) for move in outcome.moves[:MOST_ROWS]]
+    _shortened(page.section("Moves").table(MOVE_HEADS, rows, "named"), len(outcome.moves), "moves")
     if outcome.events:
         rows = [event_cells(outcome, event) for event in outcome.events[:MOST_ROWS]]
-        body += ["<h2>Events</h2>", _named(EVENT_HEADS, rows), _left_out(len(outcome.events), "events")]
-    body += ["<h2>Motors</h2>" if outcome.basis == "motors" else "<h2>Joints</h2>"]
-    body += [html_table(MOTOR_HEADS, motor_cells(outcome))]
+        _shortened(page.section("Events").table(EVENT_HEADS, rows, "named"), len(outcome.events), "events")
+    page.section("Motors" if outcome.basis == "motors" else "Joints").table(MOTOR_HEADS, motor_cells(outcome))
     tell(0.05)
     for k, view in enumerate(VIEWS, 1):
         title, caption = TITLES[view]
-        body.append(f"<h2>{title}</h2>" + _image(png(outcome, view), "png", caption))
+        page.section(title).figure(png(outcome, view), caption)
         if view == "reactions":
-            body.append(html_table(REACTION_HEADS, reaction_cells(outcome)))
+            page.table(REACTION_HEADS, reaction_cells(outcome))
         tell(0.05 + (0.35 if animation else 0.9) * k / len(VIEWS))
     if animation:
-        body.append("<h2>Film</h2>" + _film(outcome, lambda share: tell(0.4 + 0.58 * share)))
-    body += ["<h2>Sensitivity</h2>", _sensitivity(outcome), _notes(outcome)]
-    made = {**outcome.settings, "basis": outcome.basis, **versions()}
-    body.append(f"<h2>Made with</h2><pre>{escaped(json.dumps(made, indent=2, ensure_ascii=False))}</pre>")
-    page = write_html(path, head, body, css=style() + STYLE, stage=program_stage(outcome, head))
+        page.section("Film").figure(*_film(outcome, lambda share: tell(0.4 + 0.58 * share)), "gif")
+    page.section("Sensitivity").table(SENSITIVITY_HEADS, _sensitivity(outcome)).paragraph(
+        "The arm exactly on its way, whatever it takes. What grows much as the cycle shrinks is a corner of the path, "
+        "not a load."
+    )
+    if outcome.plan.notes:
+        notes = outcome.plan.notes[:MOST_ROWS]
+        page.section("Notes").listed(f"line {n.line}: {n.message}" if n.line else n.message for n in notes)
+    page.made_with(versions(), **{**outcome.settings, "basis": outcome.basis})
+    file = page.write(path, stage=program_stage(outcome, head))
     tell(1.0)
-    return page
+    return file
 
 
-def _cards(outcome: ProgramRun) -> str:
+def _cards(outcome: ProgramRun) -> list[tuple[str, str]]:
     run, works = outcome.motors, outcome.works
     flagged = int((run.saturated | run.clipped).any(axis=1).sum())
-    cards = [
+    return [
         ("duration as planned", f"{outcome.plan.duration:.3f} s"),
         ("flagged cycles", f"{flagged} of {run.demand.cycles}"),
         ("feasible override", override_cell(works.override.program)),
@@ -169,27 +164,16 @@ def _cards(outcome: ProgramRun) -> str:
         ("work of the motors", f"{run.energy.sum():.4g} J"),
         ("work that came back", f"{run.regenerated.sum():.4g} J"),
     ]
-    inner = "".join(f'<div class="card"><b>{escaped(v)}</b><span>{escaped(k)}</span></div>' for k, v in cards)
-    return f'<div class="cards">{inner}</div>'
 
 
-def _named(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table whose third column is text."""
-    return f'<div class="named">{html_table(heads, rows)}</div>'
+def _shortened(page: Page, count: int, what: str) -> None:
+    """Say so where a table does not have all rows."""
+    if count > MOST_ROWS:
+        page.paragraph(f"The first {MOST_ROWS} of {count} {what}; --json has all of them.")
 
 
-def _left_out(count: int, what: str) -> str:
-    return f"<p>The first {MOST_ROWS} of {count} {what}; --json has all of them.</p>" if count > MOST_ROWS else ""
-
-
-def _image(data: bytes, kind: str, caption: str) -> str:
-    text = escaped(caption)
-    source = f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
-    return f'<figure><img alt="{text}" src="{source}"><figcaption>{text}</figcaption></figure>'
-
-
-def _film(outcome: ProgramRun, tell: Callable[[float], Any]) -> str:
-    """Return a film of the arm along its path, at most `FRAMES` pictures."""
+def _film(outcome: ProgramRun, tell: Callable[[float], Any]) -> tuple[bytes, str]:
+    """Return the arm along its path, at most `FRAMES` pictures, and the caption."""
     run = outcome.motors
     q = np.concatenate([run.demand.q[:1], run.q])
     time = np.concatenate([[0.0], run.time])
@@ -205,11 +189,11 @@ def _film(outcome: ProgramRun, tell: Callable[[float], Any]) -> str:
             progress=lambda done, of: tell(done / of),
         )
         data = film.read_bytes()
-    return _image(data, "gif", f"What the arm does, {speed:.2g} × real time.")
+    return data, f"What the arm does, {speed:.2g} × real time."
 
 
-def _sensitivity(outcome: ProgramRun) -> str:
-    rows = [
+def _sensitivity(outcome: ProgramRun) -> list[tuple[str, ...]]:
+    return [
         (
             f"cycle {1e3 * row.value:.3g} ms" if row.what == "dt" else f"{row.value:+.3g} kg",
             f"{100 * row.torque.max():.1f}",
@@ -218,22 +202,3 @@ def _sensitivity(outcome: ProgramRun) -> str:
         )
         for row in outcome.works.sensitivity
     ]
-    told = (
-        "The arm exactly on its way, whatever it takes. What grows much as the cycle shrinks is a corner of the path, "
-        "not a load."
-    )
-    heads = ("changed", "largest torque [%]", "largest speed [%]", "flagged cycles")
-    return html_table(heads, rows) + f"<p>{escaped(told)}</p>"
-
-
-def _notes(outcome: ProgramRun) -> str:
-    if not outcome.plan.notes:
-        return ""
-    rows = [(str(note.line) if note.line else "–", note.message) for note in outcome.plan.notes[:MOST_ROWS]]
-    return (
-        "<h2>Notes</h2><ul>"
-        + "".join(
-            f"<li>{'line ' + escaped(line) + ': ' if line != '–' else ''}{escaped(text)}</li>" for line, text in rows
-        )
-        + "</ul>"
-    )

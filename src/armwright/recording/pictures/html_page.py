@@ -1,22 +1,177 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One HTML page about a run: replay and figures inside it, nothing loaded from elsewhere, every text escaped."""
+"""Pages about runs: replay and figures inside them, nothing loaded from elsewhere, every text escaped in one place.
+
+A `Page` is built from top to bottom and written once::
+
+    page = Page("ur5: pd").lead("ended as planned").cards([("duration", "2 s")])
+    page.section("Joints").table(("joint", "peak [rad]"), rows).figure(data, "Joint positions.")
+    page.made_with(versions(), seed=3).write("run.html", stage=stage)
+
+Whatever is put in is escaped, unless `markup` made it: its template is ours, and what it is filled with is escaped.
+"""
 
 from __future__ import annotations
 
 import base64
 import html
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from armwright.recording.pictures.plots import GROUPS, png
-from armwright.recording.replay.replay_page import html_page, replay_parts, write_page
+from armwright.recording.replay.replay_page import html_page, replay_parts, style, write_page
 from armwright.recording.replay.replay_stage import can_show, stage_of
 
 if TYPE_CHECKING:
     from armwright.recording.recording import Recording
     from armwright.recording.replay.replay_stage import ReplayStage
+
+
+class Markup(str):
+    """HTML that is safe: `markup` made it."""
+
+    __slots__ = ()
+
+
+class Marked(NamedTuple):
+    """A cell of a table that stands out: its value, and the class that its style belongs to."""
+
+    value: object
+    mark: str
+
+
+def escaped(value: object) -> Markup:
+    """Return any value as text that is safe within HTML; `Markup` as it is."""
+    return value if isinstance(value, Markup) else Markup(html.escape(str(value), quote=True))
+
+
+def markup(template: str, *values: object) -> Markup:
+    """Return a template of HTML, a literal of ours, filled with values that are escaped."""
+    return Markup(template.format(*map(escaped, values)))
+
+
+def joined(parts: Iterable[object]) -> Markup:
+    """Return texts and pieces of HTML one after the other."""
+    return Markup("".join(map(escaped, parts)))
+
+
+def each(template: str, values: Iterable[object]) -> Markup:
+    """Return a template filled once with every value, one after the other."""
+    return joined(markup(template, value) for value in values)
+
+
+def figure(data: bytes, caption: str, kind: str = "png") -> Markup:
+    """Return a picture with its caption; `data` are the bytes of an image file of that kind."""
+    source = f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+    template = '<figure><img alt="{}" src="{}"><figcaption>{}</figcaption></figure>'
+    return markup(template, caption, source, caption)
+
+
+def table(heads: Iterable[object], rows: Iterable[Iterable[object]], kind: str = "") -> Markup:
+    """Return a table; `kind` is a class of its own style."""
+    body = joined(markup("<tr>{}</tr>", joined(map(_cell, row))) for row in rows)
+    template = '<div class="{}"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>'
+    return markup(template, f"wide {kind}".strip(), each("<th>{}</th>", heads), body)
+
+
+def _cell(value: object) -> Markup:
+    if isinstance(value, Marked) and value.mark:
+        return markup('<td class="{}">{}</td>', value.mark, value.value)
+    return markup("<td>{}</td>", value.value if isinstance(value, Marked) else value)
+
+
+def list_of(lines: Iterable[object]) -> Markup:
+    """Return a list with a point for every line."""
+    return markup("<ul>{}</ul>", each("<li>{}</li>", lines))
+
+
+class Page:
+    """A page that grows from top to bottom; every method returns the page.
+
+    Args:
+        title: of the page and its headline, any text.
+        css: style in addition to that of all reports.
+    """
+
+    def __init__(self, title: str, css: str = "") -> None:
+        self.title, self.css = title, css
+        self._parts: list[str] = []
+        self.add(markup("<h1>{}</h1>", title))
+
+    def add(self, *parts: object) -> Page:
+        """Add pieces of `Markup`; what is not such a piece is escaped."""
+        self._parts += map(escaped, parts)
+        return self
+
+    def section(self, title: str) -> Page:
+        """Begin a section."""
+        return self.add(markup("<h2>{}</h2>", title))
+
+    def lead(self, text: object, kind: str = "lead") -> Page:
+        """Add the sentence that says what came of it, or with another `kind` one in another style."""
+        return self.add(markup('<p class="{}">{}</p>', kind, text))
+
+    def paragraph(self, text: object) -> Page:
+        """Add a paragraph."""
+        return self.add(markup("<p>{}</p>", text))
+
+    def cards(self, pairs: Iterable[tuple[object, object]]) -> Page:
+        """Add figures that are seen at once: (label, value) of each."""
+        template = '<div class="card"><b>{}</b><span>{}</span></div>'
+        return self.add(markup('<div class="cards">{}</div>', joined(markup(template, v, k) for k, v in pairs)))
+
+    def figure(self, data: bytes, caption: str, kind: str = "png") -> Page:
+        """Add a picture with its caption, the bytes of an image file."""
+        return self.add(figure(data, caption, kind))
+
+    def table(
+        self, heads: Iterable[object], rows: Iterable[Iterable[object]], kind: str = "", *, folded: bool = False
+    ) -> Page:
+        """Add a table; a `folded` one is opened by a click."""
+        made = table(heads, rows, kind)
+        return self.add(markup("<details><summary>Table</summary>{}</details>", made) if folded else made)
+
+    def listed(self, lines: Iterable[object]) -> Page:
+        """Add a list."""
+        return self.add(list_of(lines))
+
+    def verbatim(self, text: object) -> Page:
+        """Add a text with its line breaks."""
+        return self.add(markup("<pre>{}</pre>", text))
+
+    def values(self, value: Any) -> Page:
+        """Add plain data (mappings, lists, arrays, numbers) as JSON; null where a number is not finite."""
+        return self.verbatim(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+
+    def made_with(self, versions: Mapping[str, str], /, **settings: Any) -> Page:
+        """Add the last section: what decided the numbers, such as the seed, and the versions."""
+        return self.section("Made with").values({**settings, **versions})
+
+    def write(self, path: str | Path, *, stage: ReplayStage | None = None, css: str | None = None) -> Path:
+        """Write the page.
+
+        Args:
+            path: of the page.
+            stage: what happened, to be replayed at its top.
+            css: style in place of that of all reports.
+        """
+        look = (style() if css is None else css) + self.css
+        return write_page(
+            path, html_page(self.title, self._parts, None if stage is None else replay_parts(stage), look)
+        )
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
 
 _ROWS = (
     ("peak.q", "peak position", "q"),
@@ -54,25 +209,21 @@ def report(
     Returns:
         The path.
     """
-    shown = list(views) if views is not None else _views(recording)
     name = recording.robot.name if recording.robot else "Recording"
     law = recording.settings.get("law")
     head = title or (f"{name}: {law}" if isinstance(law, str) else name)
-    body = [f"<h1>{escaped(head)}</h1>", f'<p class="lead">{escaped(recording.outcome or "no outcome recorded")}</p>']
     figures = recording.summary()
-    body.append(_cards(figures))
-    for view in shown:
-        body.append(_figure(recording, view))
-    body.append(_joint_table(recording, figures))
+    page = Page(head).lead(recording.outcome or "no outcome recorded").cards(_cards(figures))
+    for view in views if views is not None else _views(recording):
+        page.figure(png(recording, view), _CAPTIONS.get(view, view))
+    if "q" in recording and any(key in figures for key, _, _ in _ROWS):
+        page.section("Joints").table(("", *recording.labels("q")), _joint_rows(recording, figures))
     if recording.events:
         rows = [(e.name, f"{e.time:.6g}", json.dumps(e.detail) if e.detail else "") for e in recording.events[:1000]]
-        body.append("<h2>Events</h2>" + html_table(("event", "t [s]", "detail"), rows))
-    body.append(
-        f"<h2>Settings</h2><pre>{escaped(json.dumps(dict(recording.settings), indent=2, ensure_ascii=False))}</pre>"
-    )
-    made = {"seed": recording.seed, **recording.versions}
-    body.append(f"<h2>Made with</h2><pre>{escaped(json.dumps(made, indent=2, ensure_ascii=False))}</pre>")
-    return write_html(path, head, body, stage=stage_of(recording, title=head) if can_show(recording) else None)
+        page.section("Events").table(("event", "t [s]", "detail"), rows)
+    page.section("Settings").values(recording.settings)
+    page.made_with(recording.versions, seed=recording.seed)
+    return page.write(path, stage=stage_of(recording, title=head) if can_show(recording) else None)
 
 
 def _views(recording: Recording) -> list[str]:
@@ -85,15 +236,7 @@ def _views(recording: Recording) -> list[str]:
     return views if len(recording) else []
 
 
-def _figure(recording: Recording, view: str) -> str:
-    data = base64.b64encode(png(recording, view)).decode()
-    caption = escaped(_CAPTIONS.get(view, view))
-    return (
-        f'<figure><img alt="{caption}" src="data:image/png;base64,{data}"><figcaption>{caption}</figcaption></figure>'
-    )
-
-
-def _cards(figures: dict[str, Any]) -> str:
+def _cards(figures: dict[str, Any]) -> list[tuple[str, str]]:
     cards = [("duration", f"{figures['duration']:.4g} s"), ("samples", f"{figures['samples']}")]
     if "rate" in figures:
         cards.append(("rate", f"{figures['rate']:.4g} Hz"))
@@ -104,60 +247,17 @@ def _cards(figures: dict[str, Any]) -> str:
             cards.append((label, f"{100.0 * max(figures[key]):.3g} %"))
     if "energy_end" in figures:
         cards.append(("change of energy", f"{figures['energy_end'] - figures['energy_start']:.3g} J"))
-    return (
-        '<div class="cards">'
-        + "".join(
-            f'<div class="card"><b>{escaped(value)}</b><span>{escaped(label)}</span></div>' for label, value in cards
-        )
-        + "</div>"
-    )
+    return cards
 
 
-def _joint_table(recording: Recording, figures: dict[str, Any]) -> str:
-    """One row a figure, one column per joint; shares of limits beyond 100 % stand out."""
-    if "q" not in recording or not any(key in figures for key, _, _ in _ROWS):
-        return ""
-    names = recording.labels("q")
-    rows = []
+def _joint_rows(recording: Recording, figures: dict[str, Any]) -> list[list[object]]:
+    """Return one row per figure, one column per joint; shares of limits beyond 100 % stand out."""
+    rows: list[list[object]] = []
     for key, label, signal in _ROWS:
         values = figures.get(key)
-        if values is None or len(values) != len(names):
+        if values is None or len(values) != len(recording.labels("q")):
             continue
         unit = recording.unit(signal).replace("^2", "²").replace("N m", "N·m") if signal else "%"
-        cells = "".join(
-            f'<td class="{"over" if not signal and v > 1.0 else ""}">{100.0 * v if not signal else v:.4g}</td>'
-            for v in values
-        )
-        rows.append(f"<tr><td>{escaped(label)} [{escaped(unit)}]</td>{cells}</tr>")
-    heads = "".join(f"<th>{escaped(name)}</th>" for name in names)
-    return (
-        f'<h2>Joints</h2><div class="wide"><table><thead><tr><th></th>{heads}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
-
-
-def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as HTML, every text escaped."""
-    head = "".join(f"<th>{escaped(cell)}</th>" for cell in heads)
-    body = "".join("<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def write_html(
-    path: str | Path, title: str, body: Sequence[str], *, css: str | None = None, stage: ReplayStage | None = None
-) -> Path:
-    """Write one self-contained HTML page of parts that are HTML already; the title is escaped here.
-
-    Args:
-        path: of the page.
-        title: any text.
-        body: the parts.
-        css: style of the page; that of all reports by default.
-        stage: what happened, to be replayed at the top of the page.
-    """
-    return write_page(path, html_page(title, body, None if stage is None else replay_parts(stage), css))
-
-
-def escaped(value: Any) -> str:
-    """Return any value as text that is safe within HTML."""
-    return html.escape(str(value), quote=True)
+        cells = [f"{v:.4g}" if signal else Marked(f"{100.0 * v:.4g}", "over" if v > 1.0 else "") for v in values]
+        rows.append([f"{label} [{unit}]", *cells])
+    return rows
