@@ -8,7 +8,7 @@ aw.identify.predict_currents(model, log).error
 
 from armwright.identify.controller_gains import PdGains, pd_gains
 from armwright.identify.current_log import Dropped, Log
-from armwright.identify.drive_gains import CurrentMap, Free, FromTargets, Known, fit_current_map, gains_from_targets
+from armwright.identify.drive_gains import FittedDrives, Free, FromTargets, Known, fit_current_map, gains_from_targets
 from armwright.identify.excitation import Excitation, excite
 from armwright.identify.external_torque import (
     Residual,
@@ -36,12 +36,12 @@ __all__ = [
     "LAYOUTS",
     "Bands",
     "Columns",
-    "CurrentMap",
     "Dropped",
     "Estimate",
     "Excitation",
     "Feeler",
     "FeltLog",
+    "FittedDrives",
     "FoundContact",
     "Free",
     "FromTargets",

@@ -25,7 +25,7 @@ from armwright.control.pd_gravity import pd_gravity
 from armwright.dynamics import mass_matrix
 from armwright.graph import compile_function
 from armwright.kinematics.forward import body_poses
-from armwright.robot.measured import lab_arm
+from armwright.robot.measured import drives_of, with_drives
 from armwright.robot.tree import as_tree
 from armwright.simulation.live_loop import live
 from armwright.spatial.linear import cross, dot
@@ -126,7 +126,8 @@ class Choice:
 
 def friction_of(robot: Robot) -> tuple[Array, Array, str]:
     """Viscous [N m s/rad] and dry friction [N m] (n,) of an arm, and where they come from, in words."""
-    for arm, words in ((robot, "the arm's description"), (lab_arm(robot), "document 004, eq. 6.2")):
+    drives = drives_of(robot)
+    for arm, words in ((robot, "the arm's description"), (with_drives(robot, drives), drives.source)):
         viscous = np.array([joint.friction.viscous for joint in arm.joints])
         dry = np.array([joint.friction.coulomb for joint in arm.joints])
         if viscous.any() or dry.any():
@@ -157,7 +158,7 @@ class PulledArm:
     def __init__(self, robot: Robot, choice: Choice, q0: Array) -> None:
         """Compile everything."""
         self.choice = choice
-        arm = lab_arm(robot)
+        arm = with_drives(robot, drives_of(robot))
         self._viscous, self._dry, self.friction_source = friction_of(robot)
         self.robot = self._with(arm, 1.0, 0.0)
         effort = np.array([joint.limits.effort for joint in arm.joints])
