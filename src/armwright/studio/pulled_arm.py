@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from armwright import choices
 from armwright.contact.detectors.joint_threshold import joint_detector
 from armwright.contact.observers.momentum import momentum_observer
 from armwright.control.computed_torque import computed_torque
@@ -107,7 +108,7 @@ def anchor_of(robot: Robot, body: int, point: Array) -> Array:
 
 
 RATE, SUBSTEPS = 500.0, 4
-LAWS = ("computed torque", "PD + gravity", "free")
+LAWS = (*(choices.LAWS.title(name) for name in choices.LAWS.some("computed_torque", "pd_gravity")), "free")
 OBSERVER = 40.0  # gain [1/s]: 63 % of a push is felt after 25 ms
 THRESHOLD = 2.0  # [N m] of the detector, on top of what an arm of 100 N m needs for the noise of its model
 SHARE = 0.01  # of the effort limit
@@ -140,7 +141,7 @@ def friction_of(robot: Robot) -> tuple[Array, Array, str]:
 def law_of(name: str, n: int) -> Law:
     """A law whose gains are inputs of the loop."""
     start = np.zeros((1, n))
-    if name == "computed torque":
+    if name == LAWS[0]:
         return computed_torque(start, start, friction=False)  # fed forward, a hand could move the joints without effort
     return pd_gravity(start, start)
 
