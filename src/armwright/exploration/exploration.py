@@ -104,9 +104,9 @@ def planner_space(planner: Any) -> str | None:
     if planner is None:
         return None
     if isinstance(planner, str):
-        for space, table in (("grid", GRID_PLANNERS), ("joint", JOINT_PLANNERS)):
+        for where, table in (("grid", GRID_PLANNERS), ("joint", JOINT_PLANNERS)):
             if table.knows(planner):
-                return space
+                return where
         names = f"{GRID_PLANNERS.listed()}, {JOINT_PLANNERS.listed()}"
         raise InputError(f"planner must be one of {names}, or a planner; got {planner!r}")
     space = getattr(planner, "space", None)
