@@ -115,6 +115,7 @@ vendor:
 
 docs: $(VENV)/.docs
 	$(BIN)/python docs/make_reference.py
+	$(BIN)/python docs/make_choices.py
 	$(BIN)/mkdocs build --quiet --strict --site-dir site
 
 clean:

@@ -34,7 +34,8 @@ ROOMS = [
 MORE = {
     "robot": (
         "load.load load.robots model.Robot parts.Joint parts.Body parts.Frame parts.Limits parts.Friction "
-        "parts.Actuators urdf.urdf_read.read_urdf mjcf.mjcf_read.read_mjcf "
+        "parts.Actuators parts.CurrentMap parts.Measured measured.as_measured measured.drives_of "
+        "urdf.urdf_read.read_urdf mjcf.mjcf_read.read_mjcf "
         "tables.dh.from_dh tables.dh.from_mdh tables.dh.to_dh tables.dh.to_mdh tables.joint_screws.from_screws "
         "tables.joint_screws.to_screws tables.serial_chain.ChainParts check.check kernels.compile "
         "symbolic.SymbolicRobot symbolic.symbolic_chain symbolic.planar symbolic.symbols"

@@ -154,10 +154,10 @@ def test_an_estimate_that_is_no_better_than_without_friction_fails():
 
 
 def test_a_gain_that_is_wrong_fails_and_none_is_judged_without_truth():
-    from armwright.identify import CurrentMap
+    from armwright.identify import FittedDrives
 
     k, b, one = np.array([7.5, 6.8, 7.1, 2.8, 3.2, 3.4]), np.zeros(6), np.ones(6)
-    found = CurrentMap(k, 0.01 * one, b, one, one, 0.1 * one, 0.9 * one, (True,) * 5 + (False,))
+    found = FittedDrives(k, 0.01 * one, b, one, one, 0.1 * one, 0.9 * one, (True,) * 5 + (False,))
     truth = {"k": k.tolist(), "b": b.tolist()}
     assert [c.passed for c in judge_currents(found, truth)] == [True] * 4
     truth["k"][1] *= 1.1

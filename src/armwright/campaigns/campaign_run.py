@@ -20,6 +20,7 @@ from armwright.campaigns.chunk_file import Chunk
 from armwright.campaigns.kind import find_kind, nothing
 from armwright.campaigns.store import Store, create_store, open_store
 from armwright.campaigns.work import PreparedWork, prepared_here, worker_of
+from armwright.choices import ENGINES
 from armwright.errors import InputError
 
 
@@ -28,9 +29,6 @@ def serial(store: Store, chunks: Sequence[tuple[int, int]], *, mixed: bool = Fal
     worker = worker_of(*store.task(mixed=mixed))
     for first, last in chunks:
         yield worker.chunk(first, last)
-
-
-ENGINES = ("serial", "processes", "dask")
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,8 @@ def run_campaign(
     Args:
         plan: what to do.
         folder: where its rows go; a folder that has the same campaign already is continued.
-        engine: "serial" (this process), "processes" (this machine), "dask" (several hosts).
+        engine: a name of `armwright.choices.ENGINES`: "serial" (this process), "processes" (this machine), "dask"
+            (several hosts).
         workers: processes; one per core by default.
         shard: (i, n): only every n-th chunk, from the i-th on, for batch queues; all shards may share one folder.
         scheduler: address of a dask scheduler; a cluster on this machine by default.
@@ -85,8 +84,7 @@ def run_campaign(
     i, n = shard
     if not 1 <= i <= n:
         raise InputError(f"shard must be i/n with 1 ≤ i ≤ n, got {i}/{n}")
-    if engine not in ENGINES:
-        raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
+    ENGINES.check(engine, lambda valid: InputError(f"engine must be one of {valid}; got {engine!r}"))
     if scheduler is not None and engine != "dask":
         raise InputError(f"a scheduler needs the engine dask, got {engine!r}")
     report = progress or (lambda now: None)
@@ -138,14 +136,7 @@ def _computed(
     if not chunks:
         return
     if engine == "serial":
-        from armwright.campaigns.campaign_run import serial
-
         yield from serial(store, chunks, mixed=mixed)
-    elif engine == "processes":
-        from armwright.campaigns.engines.processes import processes
-
-        yield from processes(store, chunks, workers, mixed=mixed)
     else:
-        from armwright.campaigns.engines.dask_engine import dask
-
-        yield from dask(store, chunks, workers, mixed=mixed, **remote)
+        options = remote if engine == "dask" else {}
+        yield from ENGINES.find(engine)(store, chunks, workers, mixed=mixed, **options)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from armwright.campaigns.campaign_plan import CampaignPlan
+from armwright.choices import KINDS
 from armwright.errors import InputError
 from armwright.schema.checks import anything, record, refuser
 
@@ -17,10 +18,6 @@ Rows: TypeAlias = Callable[[int, int], Mapping[str, Any]]
 
 TYPES = ("int64", "float64", "string", "bool")
 RESERVED = ("item", "status", "message")
-KINDS = {
-    name: f"armwright.campaigns.kinds.{name}_kind:KIND"
-    for name in ("bootstrap", "detection", "isolation", "learning", "montecarlo", "programs", "worlds")
-}
 
 
 def nothing(plan: CampaignPlan) -> bytes:
@@ -79,12 +76,13 @@ def one_by_one(row: Callable[[int], Mapping[str, Any]], schema: Mapping[str, str
 
 def find_kind(name: str) -> Kind:
     """Return a kind by name, or by ``module:object``."""
-    place = KINDS.get(name, name)
-    module, _, attribute = place.partition(":")
-    if not attribute:
-        raise InputError(f"no kind {name!r:.60}; known: {', '.join(sorted(KINDS))}, or 'module:object' of your own")
+    module, _, attribute = name.partition(":")
+
+    def refuse(valid: str) -> InputError:
+        return InputError(f"no kind {name!r:.60}; known: {valid}, or 'module:object' of your own")
+
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        found = getattr(importlib.import_module(module), attribute) if attribute else KINDS.find(name, refuse)
     except (ImportError, AttributeError) as error:
         raise InputError(f"kind {name!r}: {error}") from None
     if not isinstance(found, Kind):

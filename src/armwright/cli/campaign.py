@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from armwright.choices import ENGINES
+from armwright.cli.choice_words import names_of
 from armwright.cli.failures import fail, guarded
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table, tell
 
@@ -119,7 +121,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 Folder = Annotated[Path, typer.Argument(help="Folder of the campaign.")]
-Engine = Annotated[str, typer.Option(help="serial (this process), processes (this machine) or dask (several hosts).")]
+WHERE = names_of(ENGINES, {name: entry.help for name, entry in ENGINES.entries.items()})
+Engine = Annotated[str, typer.Option(help=f"{WHERE}.")]
 Workers = Annotated[int | None, typer.Option(help="Processes; one per core by default.", min=1, max=1024)]
 Shard = Annotated[str, typer.Option(help="i/n: every n-th chunk from the i-th on, for batch queues.")]
 Scheduler = Annotated[str | None, typer.Option(help="Address of a dask scheduler, tls://HOST:PORT.")]

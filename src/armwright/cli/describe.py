@@ -224,11 +224,22 @@ def description(robot: Robot) -> dict[str, Any]:
                 "curve_torque",
             )
         },
+        **({"measured": drives} if (drives := measured_drives(robot)) else {}),
         "capsules": capsules_of(robot),
         "sources": {
             path: {"document": s.document, "place": s.place, "note": s.note} for path, s in robot.sources.items()
         },
     }
+
+
+def measured_drives(robot: Robot) -> dict[str, Any]:
+    """What was measured at the drives, joint by joint, and who measured it; empty if nobody did."""
+    drives = robot.measured
+    if drives is None:
+        return {}
+    friction = {key: [getattr(part, key) for part in drives.friction] for key in ("viscous", "coulomb", "dead_zone")}
+    current = {"torque_constant": drives.current.k, "torque_offset": drives.current.b}
+    return {**friction, **current, "rotor_inertia": drives.rotors, "source": drives.source}
 
 
 def capsules_of(robot: Robot) -> dict[str, Any] | None:
@@ -307,6 +318,16 @@ def print_sheet(robot: Robot) -> None:
                 for i, j in enumerate(robot.joints)
             ],
         )
+    drives = measured_drives(robot)
+    if drives:
+        source = drives.pop("source")
+        table(
+            "Measured at the drives, joint side (kept apart: not in the arm's equations)",
+            ["joint", "viscous", "Coulomb", "dead zone", "k [N m/A]", "b [N m]", "rotor [kg m²]"],
+            [[j.name, *(float(x[i]) for x in drives.values())] for i, j in enumerate(robot.joints)],
+        )
+        say(f"Measured: {source}")
+        say()
     shape = capsules_of(robot)
     if shape is not None:
         say(

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from armwright.choices import FORMATS, LANGUAGES
+from armwright.cli.choice_words import names_of
 from armwright.cli.failures import CommandError, error_object, fail, guarded
 from armwright.cli.option_words import WHICH, Base, Implausible, Tip, load_arm
 from armwright.cli.output import (
@@ -38,14 +40,15 @@ if TYPE_CHECKING:
     from armwright.programs import Blend, Program, Speed, Target
     from armwright.programs.outcome import ProgramRun
 
+TITLES = names_of(LANGUAGES, titles=True)
 LanguageName = Annotated[
     str | None,
-    typer.Option("--language", help="l-irl, urscript, rapid, krl or g-code; by the file's suffix or look if omitted."),
+    typer.Option("--language", help=f"{names_of(LANGUAGES)}; by the file's suffix or look if omitted."),
 ]
 
 
 def show_program(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Robot program: L-IRL, URScript, RAPID, KRL or G-code.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=f"Robot program: {TITLES}.")],
     language: LanguageName = None,
     json: Json = False,
 ) -> None:
@@ -151,7 +154,7 @@ SHOWN = 12  # events in the terminal; the report and --json have them all
 
 @guarded
 def program(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Robot program: L-IRL, URScript, RAPID, KRL or G-code.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=f"Robot program: {TITLES}.")],
     robot: Annotated[str, typer.Option(help=WHICH)],
     language: LanguageName = None,
     override: Annotated[float, typer.Option(help="How many times as fast as planned.")] = 1.0,
@@ -168,7 +171,7 @@ def program(
         str | None, typer.Option(help="motors, joints (efforts) or speeds; what the sheet has by default.")
     ] = None,
     law: Annotated[str, typer.Option(help="words (of the program) or fastest (motors at their limits).")] = "words",
-    csv: Annotated[Path | None, typer.Option(help="File for the cycles: .csv, .npz, .parquet or .mcap.")] = None,
+    csv: Annotated[Path | None, typer.Option(help=f"File for the cycles: {names_of(FORMATS)}.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Report, one HTML page.")] = None,
     film: Annotated[bool, typer.Option("--film/--no-film", help="Add a film to the report (takes longest).")] = False,
     browse: Open = False,

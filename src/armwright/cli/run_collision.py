@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from armwright.choices import DETECTORS, GRID_PLANNERS, JOINT_PLANNERS, OBSERVERS, REACTIONS
+from armwright.cli.choice_words import names_of
 from armwright.cli.failures import CommandError, error_object, fail, guarded
 from armwright.cli.option_words import HELP, WHICH, Asked, Base, Implausible, Tip, load_arm, place_json, task_of
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, Open, page_of, safe, say, say_json, show_page
@@ -30,6 +32,7 @@ app = typer.Typer(
     name="run", help="Whole jobs from one command.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
 WRITES = "report.html and recording.npz"
+WAYS = names_of(REACTIONS).replace("back off", "back-off")
 
 
 @app.callback()
@@ -60,20 +63,21 @@ def collision(
     observer: Annotated[
         str | None,
         typer.Option(
-            help="closed-loop (default on maps), momentum (default in joint space), kalman, disturbance, scaled-error."
+            help=names_of(
+                OBSERVERS, {"closed-loop": "default on maps", "momentum": "default in joint space"}, last=", "
+            )
+            + "."
         ),
     ] = None,
-    detector: Annotated[
-        str | None, typer.Option(help="norm, adaptive, joints or cusum; the observer's own by default.")
-    ] = None,
+    detector: Annotated[str | None, typer.Option(help=f"{names_of(DETECTORS)}; the observer's own by default.")] = None,
     planner: Annotated[
         str | None,
         typer.Option(
-            help="On maps: hopfield (default), hopfield-sum, dijkstra or astar. In joint space, with the whole arm: "
-            "rrt-connect (default in worlds made for it) or ompl."
+            help=f"On maps: {names_of(GRID_PLANNERS, {'hopfield': 'default'})}. In joint space, with the whole arm: "
+            f"{names_of(JOINT_PLANNERS, {'rrt-connect': 'default in worlds made for it'})}."
         ),
     ] = None,
-    reaction: Annotated[str, typer.Option(help="To a contact: back-off, retract, slide or stop.")] = "back-off",
+    reaction: Annotated[str, typer.Option(help=f"To a contact: {WAYS}.")] = "back-off",
     contact: Annotated[
         str | None, typer.Option(help="What touches: tool (a point) or links (the whole arm, always in joint space).")
     ] = None,

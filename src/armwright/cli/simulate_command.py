@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from armwright.choices import FORMATS, INTEGRATORS, LAWS
+from armwright.cli.choice_words import names_of
 from armwright.cli.failures import CommandError, error_object, fail
 from armwright.cli.option_words import FORMS, Base, Implausible, RobotName, Tip, load_arm
 from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, Open, page_of, safe, say, say_json, show_page, table
@@ -23,10 +25,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
 VIEWS = ("joints", "errors", "torques", "velocity", "energy", "tool")
-LAW_NAMES = (
-    "zero, damping, pd, pid, pd_gravity, computed_torque, task_space, feedforward, impedance, lyapunov_redesign, "
-    "sliding_mode, adaptive"
-)  # of armwright.control.LAWS, which would be slow to import for a help text
+LAW_NAMES = names_of(LAWS, last=", ")
 FREQUENCY = 10.0  # rad/s, where neither gains nor a frequency are given
 
 
@@ -41,7 +40,7 @@ def simulate(
     qd0: Annotated[str | None, typer.Option(help="Start velocity; at rest by default.")] = None,
     rate: Annotated[float, typer.Option(help="Control ticks per second; the torque is held between them.")] = 1000.0,
     substeps: Annotated[int, typer.Option(help="Integrator steps per tick.")] = 1,
-    integrator: Annotated[str, typer.Option(help="rk4, semi-implicit, dopri5, rodas3 or rodas3-adaptive.")] = "rk4",
+    integrator: Annotated[str, typer.Option(help=f"{names_of(INTEGRATORS)}.")] = "rk4",
     continuous: Annotated[bool, typer.Option("--continuous", help="The law acts all the time.")] = False,
     limits: Annotated[str, typer.Option(help="At joint limits: record, clamp or stop.")] = "record",
     payload: Annotated[str | None, typer.Option(help="Load at the tool: kg, or kg@x,y,z in metres.")] = None,
@@ -51,7 +50,7 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
     every: Annotated[int, typer.Option(help="Record every so many ticks.")] = 1,
     check_step: Annotated[bool, typer.Option("--check/--no-check", help="Refuse steps that cannot be stable.")] = True,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Recording: .mcap, .parquet, .csv or .npz.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help=f"Recording: {names_of(FORMATS)}.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Folder for pictures.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Film of the arm: .gif or .mp4.")] = None,
     report: Annotated[Path | None, typer.Option(help="HTML page with everything in it, to be played.")] = None,
@@ -136,12 +135,11 @@ def find_law(name: str, model: Robot, given: dict[str, Any], frequency: float, q
         frequency: [rad/s], critically damped.
         q: configuration (n,) at which the inertia scales the gains of laws that act in torques.
     """
-    from armwright.control import LAWS, adaptation_rates, check_gains, frequency_gains, inertia_gains
+    from armwright.control import adaptation_rates, check_gains, frequency_gains, inertia_gains
 
-    if name not in LAWS:
-        fail(f"--law {name}: choose from {', '.join(LAWS)}")
-    make: Callable[..., Law] = LAWS[name]  # type: ignore[assignment]
-    parameters = [p for p in inspect.signature(make).parameters.values() if p.name != "robot"]
+    make: Callable[..., Law] = LAWS.find(name, lambda valid: CommandError(f"--law {name}: choose from {valid}"))
+    takes = inspect.signature(make).parameters
+    parameters = [p for p in takes.values() if p.name != "robot"]
     names = [p.name for p in parameters]
     strange = sorted(set(given) - set(names))
     if strange:
@@ -157,7 +155,7 @@ def find_law(name: str, model: Robot, given: dict[str, Any], frequency: float, q
     if missing:
         fail(f"--law {name}: give {' '.join(f'--gain {label}=…' for label in missing)}")
     try:
-        law = make(model, **values) if name == "adaptive" else make(**values)
+        law = make(model, **values) if "robot" in takes else make(**values)
         check_gains(law, model.n)
     except TypeError as error:
         raise InputError(f"--law {name}: {error}") from error

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control laws, from errors to torques: each a constructor that returns a `Law`, most in a file of their own."""
+"""Control laws, from errors to torques: each a constructor that returns a `Law`; `LAWS` has them by name."""
 
+from armwright.choices import LAWS
 from armwright.control.adaptive import adaptation_rates, adaptive, adaptive_parameters
 from armwright.control.computed_torque import computed_torque
 from armwright.control.gains import (
@@ -25,22 +26,6 @@ from armwright.control.sliding_mode import sliding_mode, torque_mismatch
 from armwright.control.task_space import task_space
 from armwright.control.tick_function import initial_memory
 from armwright.packages import former_names
-
-LAWS = {
-    "zero": zero,
-    "damping": damping,
-    "pd": pd,
-    "pid": pid,
-    "pd_gravity": pd_gravity,
-    "computed_torque": computed_torque,
-    "task_space": task_space,
-    "feedforward": feedforward,
-    "impedance": impedance,
-    "lyapunov_redesign": lyapunov_redesign,
-    "sliding_mode": sliding_mode,
-    "adaptive": adaptive,
-}
-"""The laws by name; `adaptive` takes the robot as its first argument, the others only gains."""
 
 __all__ = [
     "LAWS",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright import choices
 from armwright.contact.detectors import TwoSpeed, adaptive_detector, two_speed_detector
 from armwright.contact.detectors.threshold_learning import RATE
 from armwright.detection.detection_presets import CONTACTS, preset
@@ -22,7 +23,8 @@ from armwright.schema.checks import anything, listed, number, one_of, record, re
 if TYPE_CHECKING:
     from armwright.contact.monitor import Monitor
 
-OBSERVERS, DETECTORS = ("momentum", "kalman", "closed-loop"), ("absolute", "two-speed")
+OBSERVERS = choices.OBSERVERS.some("momentum", "kalman", "closed-loop")  # the order of columns in result files
+DETECTORS = choices.STUDY_DETECTORS.names
 DEFAULTS: Mapping[str, Any] = {
     "preset": "torque",
     "robot": None,

@@ -108,10 +108,11 @@ def planner_space(planner: Any) -> str | None:
     if planner is None:
         return None
     if isinstance(planner, str):
-        if planner not in GRID_PLANNERS and planner not in JOINT_PLANNERS:
-            names = ", ".join([*GRID_PLANNERS, *JOINT_PLANNERS])
-            raise InputError(f"planner must be one of {names}, or a planner; got {planner!r}")
-        return "joint" if planner in JOINT_PLANNERS else "grid"
+        for where, table in (("grid", GRID_PLANNERS), ("joint", JOINT_PLANNERS)):
+            if table.knows(planner):
+                return where
+        names = f"{GRID_PLANNERS.listed()}, {JOINT_PLANNERS.listed()}"
+        raise InputError(f"planner must be one of {names}, or a planner; got {planner!r}")
     space = getattr(planner, "space", None)
     if space not in ("grid", "joint"):
         raise InputError(

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from armwright.world.world import ToolTask
 
 Reaction = Literal["back off", "stop", "retract", "slide"]
-REACTIONS = ("back off", "stop", "retract", "slide")
 Touching = Literal["tool", "links"]
 Cell = tuple[int, ...]
 
@@ -39,11 +38,11 @@ class Sensing:
     """Options: how a contact is felt.
 
     Attributes:
-        observer: what gives ``tau_ext``: "closed-loop" (the default on grids), "momentum" (the default with the whole
-            arm), "kalman", "disturbance", "scaled-error", or monitors.
-        detector: what raises the alarm: "norm" (‖F̂‖ > 12 N; the default with "closed-loop" on grids), "adaptive" (the
-            default otherwise), "joints", "cusum", whose thresholds are learned from contact-free motion first, or a
-            monitor.
+        observer: what gives ``tau_ext``: a name of `armwright.choices.OBSERVERS` ("closed-loop" is the default on
+            grids, "momentum" with the whole arm), or monitors.
+        detector: what raises the alarm: a name of `armwright.choices.DETECTORS` ("norm", ‖F̂‖ > 12 N, is the default
+            with "closed-loop" on grids; "adaptive" otherwise), or a monitor. All but "norm" learn their thresholds from
+            contact-free motion first.
         sensors: joint sensors, as in `simulate`.
         learn_seed: of the motions that thresholds are learned from; the run's seed by default. Runs that share it (and
             arm, map, pace, …) learn once.

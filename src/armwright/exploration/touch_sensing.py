@@ -16,27 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.contact.detectors import (
-    ThresholdFit,
-    adaptive_detector,
-    check_above_noise,
-    cusum_detector,
-    joint_detector,
-    learn_thresholds,
-    norm_detector,
-)
+from armwright.choices import DETECTORS, OBSERVERS
+from armwright.contact.detectors import ThresholdFit, check_above_noise, learn_thresholds
+from armwright.contact.detectors.detector_makers import is_learned
 from armwright.contact.monitor import Monitor
-from armwright.contact.observers import (
-    closed_loop_error_observer,
-    disturbance_observer,
-    momentum_kalman_observer,
-    momentum_observer,
-    scaled_error_observer,
-)
+from armwright.contact.observers.observer_makers import ObserverOptions
 from armwright.contact.wrench_estimate import LENGTH, damped_wrench, wrench_observer
 from armwright.control import computed_torque
 from armwright.control.law import as_law, check_gains
-from armwright.dynamics import mass_matrix
 from armwright.errors import InputError, TraceError
 from armwright.robot.load import load
 from armwright.simulation.control_loop import Loop
@@ -52,15 +39,6 @@ if TYPE_CHECKING:
 OMEGA = (22.5, 22.5, 37.5, 60.0, 67.5, 75.0)
 """Natural frequencies of the controller [rad/s], base to tool: those of 000, tuned there for a UR5. They rise as
 the inertia beyond the joint falls; at 500 Hz the fastest is sampled 42 times a period."""
-OBSERVERS = ("closed-loop", "scaled-error", "momentum", "kalman", "disturbance")
-DETECTORS = ("norm", "joints", "adaptive", "cusum")
-LEARNED = ("joints", "adaptive", "cusum")
-FORCE = 12.0  # [N] that the norm of the force is compared with: six times what tracking errors alone are felt with
-GAIN = 100.0  # [1/s] of the momentum and disturbance observers: a contact is felt within 10 ms, five ticks of 500 Hz
-FLOOR = 0.2  # [N m] that a learned threshold is never below: a perfect model in simulation leaves no residual at all
-WALK = 300.0  # [N m/√s] that a contact's torque wanders by: contacts are then felt as soon as with `GAIN`, in 4 ms
-SPEED_NOISE = 1e-3  # [rad/s] of the joints, as a UR5's sensors have it (`ur5_sensors`)
-TORQUE_NOISE = 0.05  # [N m] of the joints within a tick: small against `FLOOR`; nothing is measured here
 DAMPING = 0.02  # [m] of the tool's force near singular configurations, the default of `wrench_observer`
 
 
@@ -81,22 +59,15 @@ def find_observer(
         kp: K_0 of the controller (n,).
         rate: ticks per second.
     """
-    if observer is None or observer == "closed-loop":
-        return [closed_loop_error_observer(kp)]
     if isinstance(observer, Monitor):
         return [observer]
-    if not isinstance(observer, str):
+    if observer is not None and not isinstance(observer, str):
         return list(observer)
-    inertia = np.diag(mass_matrix(robot, q))
-    if observer == "scaled-error":
-        return [scaled_error_observer(inertia * kp)]
-    if observer == "momentum":
-        return [momentum_observer(GAIN)]
-    if observer == "disturbance":
-        return [disturbance_observer(GAIN)]
-    if observer == "kalman":
-        return [momentum_kalman_observer(WALK, SPEED_NOISE * inertia, torque_noise=TORQUE_NOISE, rate=rate)]
-    raise InputError(f"observer must be one of {', '.join(OBSERVERS)}, or monitors; got {observer!r}")
+
+    def refuse(valid: str) -> InputError:
+        return InputError(f"observer must be one of {valid}, or monitors; got {observer!r}")
+
+    return [OBSERVERS.find(observer or "closed-loop", refuse)(ObserverOptions(robot, q, kp, rate))]
 
 
 def find_detector(detector: str | Monitor | None, fit: ThresholdFit | None) -> Monitor:
@@ -105,23 +76,20 @@ def find_detector(detector: str | Monitor | None, fit: ThresholdFit | None) -> M
         return detector
     if detector is None:
         detector = "norm" if fit is None else "adaptive"
-    if detector == "norm":
-        return norm_detector(FORCE, of="wrench_ext")
-    if detector not in DETECTORS:
-        raise InputError(f"detector must be one of {', '.join(DETECTORS)}, or a monitor; got {detector!r}")
-    assert fit is not None, "learned before"
-    if detector == "adaptive":
-        return adaptive_detector(np.maximum(fit.a, FLOOR), fit.b, fit.c, fit.d)
-    if detector == "joints":
-        return joint_detector(np.maximum(fit.margin * fit.peak, FLOOR))
-    return cusum_detector(np.maximum(fit.margin * fit.peak, FLOOR), drift=1.0, threshold=1.0)
+
+    def refuse(valid: str) -> InputError:
+        return InputError(f"detector must be one of {valid}, or a monitor; got {detector!r}")
+
+    make = DETECTORS.find(detector, refuse)
+    made: Monitor = make(fit) if is_learned(make) else make()
+    return made
 
 
 def needs_learning(detector: Any, observer: Any) -> bool:
     """Whether thresholds have to be learned from contact-free motion first."""
     if detector is None:
         return not (observer is None or observer == "closed-loop")
-    return isinstance(detector, str) and detector in LEARNED
+    return isinstance(detector, str) and DETECTORS.knows(detector) and is_learned(DETECTORS.find(detector))
 
 
 def tool_estimate(kinematics: Robot | None) -> Monitor:

@@ -10,7 +10,7 @@ From a file to the error of the predicted currents:
 
 from armwright.identify.controller_gains import PdGains, pd_gains
 from armwright.identify.current_log import Dropped, Log
-from armwright.identify.drive_gains import CurrentMap, Free, FromTargets, Known, fit_current_map, gains_from_targets
+from armwright.identify.drive_gains import FittedDrives, Free, FromTargets, Known, fit_current_map, gains_from_targets
 from armwright.identify.excitation import Excitation, excite
 from armwright.identify.external_torque import (
     Residual,
@@ -38,12 +38,12 @@ __all__ = [
     "LAYOUTS",
     "Bands",
     "Columns",
-    "CurrentMap",
     "Dropped",
     "Estimate",
     "Excitation",
     "Feeler",
     "FeltLog",
+    "FittedDrives",
     "FoundContact",
     "Free",
     "FromTargets",

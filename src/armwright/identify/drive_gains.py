@@ -29,6 +29,7 @@ from armwright.identify.current_log import Log
 from armwright.identify.filtered_log import even_samples
 from armwright.identify.gram_matrices import MOVING
 from armwright.identify.log_checks import check_log
+from armwright.robot.parts import CurrentMap
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -172,8 +173,8 @@ BLOCK = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class CurrentMap:
-    """τ = k i + b, and friction (n,) each.
+class FittedDrives:
+    """Result of `fit_current_map`: τ = k i + b, and friction (n,) each.
 
     Attributes:
         k: [N m/A]. share: relative deviation of k, noise and doubtful rotors together.
@@ -200,6 +201,10 @@ class CurrentMap:
         nearest = [known[np.argmin(np.abs(known - j))] for j in range(len(self.k))]
         return np.asarray(np.where(self.determined, self.k, self.k[nearest]))
 
+    def current_map(self) -> CurrentMap:
+        """Return the map to compute with, `usable` gains and their offsets (0 where the joint hardly moved)."""
+        return CurrentMap(self.usable(), np.where(np.isfinite(self.b), self.b, 0.0))
+
 
 @names_culprit
 def fit_current_map(
@@ -209,7 +214,7 @@ def fit_current_map(
     rotor_doubt: float = 0.0,
     rate: float = 100.0,
     cutoff: float | None = 8.0,
-) -> CurrentMap:
+) -> FittedDrives:
     """Fit gain, offset and friction of every joint.
 
     Args:
@@ -240,7 +245,7 @@ def fit_current_map(
     with np.errstate(invalid="ignore"):
         determined = tuple(bool(share < SURE and k > 0.0) for k, share in zip(columns[0], columns[1], strict=True))
     k, share, b, coulomb, viscous, line, curve = columns
-    return CurrentMap(k, share, b, coulomb, viscous, line, curve, determined)
+    return FittedDrives(k, share, b, coulomb, viscous, line, curve, determined)
 
 
 def current_rows(

@@ -38,7 +38,7 @@ from armwright.kinematics.jacobians import point_jacobian, pose_jacobian
 from armwright.lab.flange_sensing import FeltWrench, felt_kernel
 from armwright.motion.joint_curve import closed_form
 from armwright.robot.kernels import kernel
-from armwright.robot.measured import carrying, current_map, lab_arm, load_of
+from armwright.robot.measured import as_measured, carrying, current_map, load_of
 from armwright.robot.tree import as_tree
 from armwright.simulation.control_loop import Loop
 from armwright.simulation.live_loop import loaded
@@ -253,7 +253,7 @@ class LabPlant:
             raise InputError(f"lab: current noise must be 0 to 100 A, got {current_noise}")
         if robot.n != 6:
             raise InputError(f"lab: a UR controller drives six joints, {robot.name!r} has {robot.n}")
-        self.robot: Robot = lab_arm(robot)
+        self.robot: Robot = as_measured(robot)
         loop = Loop.of(
             self.robot,
             servo(self.robot),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from armwright.arguments import names_culprit
+from armwright.choices import GRID_PLANNERS, JOINT_PLANNERS
 from armwright.errors import InputError
 from armwright.planning.grid.grid import Grid
 from armwright.planning.grid.grid_map import FELT, FREE, UNKNOWN, GridMap, grid_map, inflate
@@ -39,14 +40,6 @@ from armwright.planning.waypoints import (
     waypoint_motion,
 )
 
-GRID_PLANNERS: dict[str, Any] = {
-    "hopfield": Hopfield,
-    "hopfield-sum": lambda **options: Hopfield(dynamics="sum", **options),
-    "dijkstra": Dijkstra,
-    "astar": AStar,
-}
-JOINT_PLANNERS: dict[str, Any] = {"rrt-connect": RRTConnect, "ompl": OMPLConnect, "ompl-rrt-connect": OMPLConnect}
-
 
 @names_culprit
 def planner(name: str, **options: Any) -> Any:
@@ -55,10 +48,12 @@ def planner(name: str, **options: Any) -> Any:
     >>> planner("hopfield")(np.zeros((5, 5), bool), (0, 0), (4, 4)).cost
     8.0
     """
-    known = {**GRID_PLANNERS, **JOINT_PLANNERS}
-    if name not in known:
-        raise InputError(f"planner must be one of {', '.join(known)}, got {name!r}")
-    return known[name](**options)
+    table = GRID_PLANNERS if GRID_PLANNERS.knows(name) else JOINT_PLANNERS
+
+    def refuse(valid: str) -> InputError:
+        return InputError(f"planner must be one of {GRID_PLANNERS.listed()}, {valid}, got {name!r}")
+
+    return table.find(name, refuse)(**options)
 
 
 __all__ = [

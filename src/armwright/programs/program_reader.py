@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright import choices
 from armwright.arguments import names_culprit
 from armwright.errors import InputError, ProgramError
 from armwright.files import read_regular
@@ -133,10 +134,10 @@ def _check_text(text: str, file: str) -> None:
 
 
 def _language(name: str) -> Language:
-    for language in LANGUAGES:
-        if language.name == name:
-            return language
-    raise InputError(f"language: expected one of {', '.join(each.name for each in LANGUAGES)}, got {name!r}")
+    found: Language = choices.LANGUAGES.find(
+        name, lambda valid: InputError(f"language: expected one of {valid}, got {name!r}")
+    )
+    return found
 
 
 def _reader(name: str | None, suffix: str, text: str, file: str) -> Language:
@@ -148,7 +149,7 @@ def _reader(name: str | None, suffix: str, text: str, file: str) -> Language:
     likely = [language for language in LANGUAGES if language.look.search(text)]
     if len(likely) == 1:
         return likely[0]
-    names = ", ".join(language.name for language in (likely or LANGUAGES))
+    names = ", ".join(language.name for language in likely) or choices.LANGUAGES.listed()
     raise ProgramError(
         "which language is this? Neither the file's suffix nor its text tells",
         file=file,

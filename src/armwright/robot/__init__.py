@@ -2,10 +2,10 @@
 """Robot arms: their description, readers and writers, checks, and kernels compiled for them."""
 
 from armwright.robot.model import Robot
-from armwright.robot.parts import Actuators, Body, Frame, Friction, Joint, Limits
+from armwright.robot.parts import Actuators, Body, CurrentMap, Frame, Friction, Joint, Limits, Measured
 from armwright.schema.toml_text import Source
 
-__all__ = ["Actuators", "Body", "Frame", "Friction", "Joint", "Limits", "Robot", "Source"]
+__all__ = ["Actuators", "Body", "CurrentMap", "Frame", "Friction", "Joint", "Limits", "Measured", "Robot", "Source"]
 
 
 def __dir__() -> list[str]:

@@ -1,20 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arm behind the virtual controller: rotors, friction, currents, and the load it carries.
+"""The arm as it stands in a laboratory: rotors, friction, currents, and the load it carries.
 
-The UR5's sheet has neither rotors nor friction, because the manufacturer publishes none; studies rely on it as it is.
-The lab adds them openly:
+A sheet has what the manufacturer publishes, and studies rely on that. What somebody measured at the drives stands in
+its section ``[measured]`` (for the UR5: friction and currents of 004 eq. 6.2, 6.4 and 6.6; rotors assumed) and is
+applied here, openly:
 
-    friction   ν_c = ν_v of 004 eq. 6.2, dead zone 0.02 rad/s (6.4)
-    currents   τ = k i + b with k and b of 004 eq. 6.6
-    rotors     0.1 kg m² at every joint: **assumed**, the value that MuJoCo Menagerie's model of the UR5e carries
+    the arm's own table        `Robot.measured`
+    the table of an arm alike  a catalogue arm whose joint axes lie alike: a UR5 that was read from a URDF
+    nothing measured           assumed: rotors of 0.1 kg m², no friction, 10 N m/A; the user is told
+
+An arm's name decides nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from armwright.errors import tell_user
+from armwright.robot.parts import CurrentMap, Friction, Measured
+from armwright.robot.sheet.sheet_read import catalogue_names, catalogue_text, robot_from_text
+from armwright.robot.tables.serial_chain import displacement
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -24,51 +33,118 @@ if TYPE_CHECKING:
     from armwright.types import Array, Traced
 
 ASSUMED_ROTORS = 0.1
-"""Reflected rotor inertia [kg m²]; see the module text."""
-FRICTION_004 = np.array([7.2, 5.5, 5.7, 0.7, 0.7, 0.65])
-"""Coulomb [N m] and viscous [N m s/rad] friction, equal numbers (004 eq. 6.2)."""
-DEAD_ZONE_004 = 0.02
-TORQUE_PER_AMPERE_004 = np.array([7.5, 6.8, 7.1, 2.8, 3.2, 3.4])
-TORQUE_OFFSET_004 = np.array([-0.61, 16.0, 4.5, 0.84, 0.064, 0.099])
+"""Reflected rotor inertia [kg m²] of arms without any: the value that MuJoCo Menagerie's model of the UR5e carries."""
+ASSUMED_TORQUE_CONSTANT = 10.0
+"""[N m/A] at the joint, where neither a measurement nor the description says it."""
+ALIKE_ANGLE, ALIKE_LENGTH = 0.01, 0.005
+"""[rad], [m] by which the joint axes of one type of arm differ: calibration, and rounded tables."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CurrentMap:
-    """Motor current and joint torque: τ = k i + b (004 eq. 6.6); k [N m/A], b [N m], each (n,)."""
-
-    k: Array
-    b: Array
-
-    def current(self, tau: Array) -> Array:
-        """Currents (n,) [A] of joint torques tau (n,) [N m]."""
-        return (tau - self.b) / self.k
-
-    def torque(self, current: Array) -> Array:
-        """Joint torques (n,) [N m] of currents (n,) [A]."""
-        return self.k * current + self.b
+BENT = 0.7
+"""[rad], [m] Every coordinate, where axes are compared: no two axes of an arm are parallel there by accident."""
 
 
-def _is_ur5(robot: Robot) -> bool:
-    """Whether 004's numbers are this arm's: the catalogue's UR5 in any of its variants, not a UR5e."""
-    return robot.n == 6 and (robot.name == "ur5" or robot.name.startswith("ur5-"))
+@cache
+def catalogue_drives(name: str) -> Measured:
+    """Return the measured drives of a catalogue arm, e.g. "ur5"; its sheet has a section ``[measured]``."""
+    measured = robot_from_text(*catalogue_text(name)).measured
+    assert measured is not None, f"{name} has no section [measured]"
+    return measured
+
+
+@cache
+def _measured_arms() -> tuple[Robot, ...]:
+    """Catalogue arms whose own sheets have a section ``[measured]``."""
+    texts = [catalogue_text(name) for name in catalogue_names()]
+    return tuple(robot_from_text(*text) for text in texts if "\n[measured]" in text[0])
+
+
+def same_axes(one: Robot, other: Robot) -> bool:
+    """Whether two chains have the same joint axes, wherever they stand and however their links are drawn.
+
+    Compared are, in a bent configuration, the products of every two screws that no rigid motion changes: cosines
+    wᵢ·wⱼ and mutual moments wᵢ·vⱼ + wⱼ·vᵢ. At q = 0 too many axes are parallel, which hides the distances along them.
+    """
+    kinds = [[joint.kind for joint in arm.joints] for arm in (one, other)]
+    if kinds[0] != kinds[1] or not (one.is_chain and other.is_chain):
+        return False
+    (cosines, moments), (cosines_other, moments_other) = _products(one), _products(other)
+    return bool(
+        np.abs(cosines - cosines_other).max(initial=0.0) < ALIKE_ANGLE
+        and np.abs(moments - moments_other).max(initial=0.0) < ALIKE_LENGTH
+    )
+
+
+def _products(robot: Robot) -> tuple[Array, Array]:
+    """Cosines and mutual moments (n, n) of the joint screws, every coordinate at BENT; a sliding joint has w = 0."""
+    v, w = np.zeros((2, robot.n, 3))
+    T = np.eye(4)
+    for i, (body, joint) in enumerate(zip(robot.bodies, robot.joints, strict=True)):
+        T = T @ body.T_parent_joint
+        axis = T[:3, :3] @ body.axis
+        if joint.kind == "prismatic":
+            v[i] = axis
+        else:
+            v[i], w[i] = np.cross(T[:3, 3], axis), axis
+        T = T @ displacement(joint.kind, body.axis, BENT + body.offset) @ body.T_joint_link
+    moments = v @ w.T
+    return w @ w.T, moments + moments.T
+
+
+def drives_of(robot: Robot) -> Measured:
+    """Return the measured drives of an arm, or those assumed for it; `source` says which."""
+    if robot.measured is not None:
+        return robot.measured
+    for arm in _measured_arms():
+        if arm.measured is not None and same_axes(robot, arm):
+            return replace(
+                arm.measured, source=f"measured on an arm with the same axes, {arm.name}: {arm.measured.source}"
+            )
+    actuators = robot.actuators
+    constants = np.abs(np.diag(actuators.gear)) * actuators.torque_constant
+    current = CurrentMap(np.where(constants > 0.0, constants, ASSUMED_TORQUE_CONSTANT), np.zeros(robot.n))
+    rotors = np.diag(actuators.gear) ** 2 * actuators.rotor_inertia
+    friction = tuple(joint.friction for joint in robot.joints)
+    assumed = []
+    if not rotors.any():
+        rotors = np.full(robot.n, ASSUMED_ROTORS)
+        assumed.append(f"rotors of {ASSUMED_ROTORS:g} kg m² at every joint")
+    if not _has_friction(friction):
+        assumed.append("no friction")
+    if not (constants > 0.0).all():
+        assumed.append(f"{ASSUMED_TORQUE_CONSTANT:g} N m/A")
+    source = f"nothing measured at the drives of {robot.name!r}"
+    return Measured(friction, current, rotors, f"{source}; assumed: {', '.join(assumed)}" if assumed else source)
 
 
 def current_map(robot: Robot) -> CurrentMap:
-    """004's map for a UR5; for other arms their catalogued torque constants through the gear, else 10 N m/A."""
-    if _is_ur5(robot):
-        return CurrentMap(TORQUE_PER_AMPERE_004, TORQUE_OFFSET_004)
-    constants = np.abs(np.diag(robot.actuators.gear)) * robot.actuators.torque_constant
-    return CurrentMap(np.where(constants > 0.0, constants, 10.0), np.zeros(robot.n))
+    """Return the measured torque of motor currents; else catalogued constants through the gear, else 10 N m/A."""
+    return drives_of(robot).current
 
 
-def lab_arm(robot: Robot) -> Robot:
-    """The arm as it stands in the lab: rotors and friction where its description has none."""
+def as_measured(robot: Robot) -> Robot:
+    """Return the arm as it stands in the laboratory: measured rotors and friction where its description has none.
+
+    What has to be assumed, because nobody measured it, is told to the user: a warning, and `drives_of(robot).source`.
+    """
+    drives = drives_of(robot)
+    if "; assumed: " in drives.source:
+        tell_user(drives.source)
+    return with_drives(robot, drives)
+
+
+def with_drives(robot: Robot, drives: Measured) -> Robot:
+    """Return the arm with these rotors and this friction where its own description has none."""
     if not np.any(robot.actuators.rotor_inertia):
-        robot = robot.with_rotors(ASSUMED_ROTORS)
-    known = any(joint.friction.coulomb or joint.friction.viscous for joint in robot.joints)
-    if not known and _is_ur5(robot):
-        robot = robot.with_friction(FRICTION_004, FRICTION_004, DEAD_ZONE_004)
+        robot = robot.with_rotors(drives.rotors)
+    if not _has_friction(tuple(joint.friction for joint in robot.joints)) and _has_friction(drives.friction):
+        columns = ([getattr(part, key) for part in drives.friction] for key in ("viscous", "coulomb", "dead_zone"))
+        robot = robot.with_friction(*columns)
     return robot
+
+
+def _has_friction(friction: tuple[Friction, ...]) -> bool:
+    return any(part.coulomb or part.viscous for part in friction)
 
 
 def carrying(tree: Tree, load: Traced) -> Tree:

@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.robot.parts import Actuators, Body, ByContent, Frame, Joint, frozen, frozen_pose, in_order
+from armwright.robot.parts import Actuators, Body, ByContent, Frame, Joint, Measured, frozen, frozen_pose, in_order
 from armwright.schema.toml_text import Source
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ def robot_needed(value: object) -> str:
 class Robot(ByContent):
     """An arm. Build one with `armwright.load` or the ``from_…`` constructors.
 
-    Robots are equal where every name and every number of their descriptions agree, bit for bit; sources and notes do
-    not count. Equal robots share what was compiled for them.
+    Robots are equal where every name and every number of their descriptions agree, bit for bit; sources, notes
+    and measured drives do not count: no equation has them. Equal robots share what was compiled for them.
 
     Attributes:
         name: catalogue or file name.
@@ -119,6 +119,8 @@ class Robot(ByContent):
         sources: provenance of numbers by dotted path ("bodies.upper_arm.mass"); empty where unknown.
         notes: free remarks of the description's author.
         frames: further named places (flange, hand, camera), those nearest the root first; see `frame_names`.
+        measured: what somebody measured at the drives of this arm, None if nobody did. Kept, never applied by itself;
+            see `armwright.robot.measured.as_measured`.
         known: what was computed for this arm so far, by key; `memo` fills it. Shared by all equal robots.
     """
 
@@ -133,6 +135,7 @@ class Robot(ByContent):
     sources: dict[str, Source] = field(default_factory=dict, compare=False)
     notes: str = field(default="", compare=False)
     frames: tuple[Frame, ...] = ()
+    measured: Measured | None = field(default=None, compare=False)
     known: dict[Hashable, Any] = field(init=False, repr=False, compare=False)
     _memo: Memo = field(init=False, repr=False, compare=False)
 
@@ -164,6 +167,8 @@ class Robot(ByContent):
                 raise InputError(f"actuators.{label}: expected shape ({n},)")
         if np.shape(self.actuators.gear) != (n, n):
             raise InputError(f"actuators.gear: expected shape ({n}, {n})")
+        if self.measured is not None and len(self.measured.friction) != n:
+            raise InputError(f"measured: the drives of {len(self.measured.friction)} joints, the arm has {n}")
         try:
             memo = memo_of(self.content())
         except TypeError as error:

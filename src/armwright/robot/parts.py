@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of an arm: limits, friction, joints, bodies, actuators. Frozen data, no algorithm.
+"""The parts of an arm: limits, friction, joints, bodies, actuators, measured drives. Frozen data, no algorithm.
 
 A robot is a tree of rigid bodies. Body ``i`` hangs on body ``parent`` (``-1`` is the root link) by
 one revolute or prismatic joint. Its pose in the parent's link frame is
@@ -299,3 +299,75 @@ class Actuators(ByContent):
         """Return ideal torque sources: gear 1, no rotor, no limits."""
         zero, inf = np.zeros(n), np.full(n, np.inf)
         return Actuators(np.eye(n), zero, zero, zero, inf, inf, inf, zero)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurrentMap(ByContent):
+    """Joint torque from motor current, element by element: tau = k i + b (004 eq. 6.6).
+
+    Attributes:
+        k: [N m/A] at the joint, (n,), not zero.
+        b: [N m], (n,).
+    """
+
+    k: Array
+    b: Array
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be a map."""
+        k, b = np.array(self.k, dtype=np.float64), np.array(self.b, dtype=np.float64)
+        if k.ndim != 1 or k.shape != b.shape or not np.isfinite([k, b]).all() or (k == 0.0).any():
+            raise InputError(
+                f"current map: k and b must be finite, (n,) each, k ≠ 0; got {k.tolist()} and {b.tolist()}"
+            )
+        for name, value in (("k", k), ("b", b)):
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    def torque(self, current: ArrayLike) -> Array:
+        """Joint torque (..., n) [N m] of motor currents (..., n) [A]."""
+        return self.k * self._rows(current, "current") + self.b
+
+    def current(self, tau: ArrayLike) -> Array:
+        """Motor currents (..., n) [A] that give joint torques (..., n) [N m]."""
+        return (self._rows(tau, "tau") - self.b) / self.k
+
+    def _rows(self, value: ArrayLike, what: str) -> Array:
+        array = np.asarray(value, dtype=np.float64)
+        if array.shape[-1:] != self.k.shape or not np.isfinite(array).all():
+            raise InputError(
+                f"current map: {what} must be (..., {len(self.k)}) finite numbers, got shape {array.shape}"
+            )
+        return array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured(ByContent):
+    """What somebody measured at the drives of an arm; a description keeps it and applies nothing of it by itself.
+
+    Attributes:
+        friction: one per joint.
+        current: torque of motor currents, joint side.
+        rotors: rotor inertia as it is felt at the joint, (n,) [kg m²]; 0 where unknown.
+        source: who measured, and what is assumed, in words.
+    """
+
+    friction: tuple[Friction, ...]
+    current: CurrentMap
+    rotors: Array
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        """Check that there is one of each per joint."""
+        n = len(self.friction)
+        object.__setattr__(self, "rotors", frozen(self.rotors, (n,), "measured rotors"))
+        if len(self.current.k) != n:
+            raise InputError(f"measured: friction of {n} joints, a current map of {len(self.current.k)}")
+        if (self.rotors < 0.0).any():
+            raise InputError(f"measured rotors: must be ≥ 0, got {self.rotors.tolist()}")
+
+    def of(self, kept: Sequence[int]) -> Measured:
+        """What was measured at the kept joints."""
+        index = np.asarray(kept, dtype=np.int64)
+        current = CurrentMap(self.current.k[index], self.current.b[index])
+        return Measured(tuple(self.friction[i] for i in kept), current, self.rotors[index], self.source)

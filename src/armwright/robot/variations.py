@@ -308,4 +308,5 @@ def chain(robot: Robot, base: str | None = None, tip: str | None = None, *, drop
         frames=tuple(_frames(robot, path, first, links, drop)),
         sources=sources,
         notes=robot.notes,
+        measured=robot.measured and robot.measured.of(kept),
     )

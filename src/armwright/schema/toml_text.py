@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,7 @@ def find_line(content: str, path: str) -> int:
     return best_line
 
 
+@lru_cache(maxsize=8)  # a sheet is read twice where one that it takes numbers from extends it; nobody changes a result
 def parse(content: str, file: str) -> dict[str, Any]:
     """Parse TOML text; every way in which the text can be defective is a `DescriptionError`."""
     if len(content) > MAX_BYTES:

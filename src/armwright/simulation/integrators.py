@@ -44,6 +44,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.choices import INTEGRATORS
 from armwright.errors import InputError
 from armwright.spatial import ltdl_solve
 
@@ -286,17 +287,17 @@ def _semi_implicit(z: complex) -> float:
     return float(max(abs(half + root), abs(half - root)))
 
 
-METHODS = {
-    "semi-implicit": Integrator("semi-implicit", semi_implicit_euler, 1, False, False, _semi_implicit),
-    "rk4": Integrator("rk4", rk4, 4, False, False, _explicit(4)),
-    "dopri5": Integrator("dopri5", dormand_prince, 5, True, False, lambda z: 0.0),
-    "rodas3": Integrator("rodas3", rodas3, 3, False, True, lambda z: 0.0),
-    "rodas3-adaptive": Integrator("rodas3-adaptive", rodas3, 3, True, True, lambda z: 0.0),
-}
+RK4 = Integrator("rk4", rk4, 4, False, False, _explicit(4))
+SEMI_IMPLICIT = Integrator("semi-implicit", semi_implicit_euler, 1, False, False, _semi_implicit)
+DOPRI5 = Integrator("dopri5", dormand_prince, 5, True, False, lambda z: 0.0)
+RODAS3 = Integrator("rodas3", rodas3, 3, False, True, lambda z: 0.0)
+RODAS3_ADAPTIVE = Integrator("rodas3-adaptive", rodas3, 3, True, True, lambda z: 0.0)
+METHODS = INTEGRATORS
 
 
 def method(name: str) -> Integrator:
     """Return the integrator of this name."""
-    if name not in METHODS:
-        raise InputError(f"integrator {name!r} is unknown; valid are {', '.join(METHODS)}")
-    return METHODS[name]
+    found: Integrator = INTEGRATORS.find(
+        name, lambda valid: InputError(f"integrator {name!r} is unknown; valid are {valid}")
+    )
+    return found

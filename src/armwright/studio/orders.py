@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.choices import OBSERVERS, REACTIONS
 from armwright.errors import InputError
 from armwright.recording.replay.scene_spec import world_spec
 from armwright.schema.checks import Check, by_kind, flag, listed, number, numbers, one_of, text, whole
@@ -136,7 +137,6 @@ ORDERS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
 }
 
 
-OBSERVERS = ("closed-loop", "momentum", "kalman", "disturbance", "scaled-error")
 MOST_RUNS, MOST_SHAPES = 8, 64
 MOST_WORDS = 8
 METRICS = ("contacts", "false_alarms", "arrival_s", "largest_force_n", "median_delay_s", "tool_path_m", "simulated_s")
@@ -151,13 +151,6 @@ DRAWN = by_kind(
     }
 )
 WORLD = {"name": text(60), "shapes": listed(DRAWN, MOST_SHAPES)}
-
-
-def reactions_known() -> tuple[str, ...]:
-    """What an arm may do when it touches something."""
-    from armwright.exploration.explore_options import REACTIONS
-
-    return REACTIONS
 
 
 def drawn_world(studio: Studio, name: str, shapes: tuple[Shape, ...], **ends: tuple[float, ...]) -> World:
@@ -183,7 +176,7 @@ async def list_worlds(studio: Studio, client: Client) -> dict[str, Any]:
         found.append(
             {"name": name, "title": world.title, "robots": made_for, "shapes": world_spec(world), "task": task}
         )
-    return {"worlds": found, "observers": list(OBSERVERS), "reactions": list(reactions_known())}
+    return {"worlds": found, "observers": list(OBSERVERS.all_names()), "reactions": list(REACTIONS)}
 
 
 async def world_file(studio: Studio, client: Client, **drawn: Any) -> dict[str, Any]:
@@ -252,8 +245,8 @@ EXPLORE_ORDERS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
     "explore": (
         fields(
             {
-                "reactions": listed(one_of(reactions_known), MOST_WORDS),
-                "observers": listed(one_of(OBSERVERS), MOST_WORDS),
+                "reactions": listed(one_of(REACTIONS), MOST_WORDS),
+                "observers": listed(one_of(OBSERVERS.all_names), MOST_WORDS),
                 "duration": number(1.0, 600.0),
             },
             {"world": text(60), "drawn": fields(WORLD, {"start": Q, "goal": Q})},

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from armwright import choices
 from armwright.contact.detectors.joint_threshold import joint_detector
 from armwright.contact.observers.momentum import momentum_observer
 from armwright.control.computed_torque import computed_torque
@@ -25,7 +26,7 @@ from armwright.control.pd_gravity import pd_gravity
 from armwright.dynamics import mass_matrix
 from armwright.graph import compile_function
 from armwright.kinematics.forward import body_poses
-from armwright.robot.measured import lab_arm
+from armwright.robot.measured import drives_of, with_drives
 from armwright.robot.tree import as_tree
 from armwright.simulation.control_loop import Loop
 from armwright.simulation.live_loop import loaded
@@ -108,7 +109,7 @@ def anchor_of(robot: Robot, body: int, point: Array) -> Array:
 
 
 RATE, SUBSTEPS = 500.0, 4
-LAWS = ("computed torque", "PD + gravity", "free")
+LAWS = (*(choices.LAWS.title(name) for name in choices.LAWS.some("computed_torque", "pd_gravity")), "free")
 OBSERVER = 40.0  # gain [1/s]: 63 % of a push is felt after 25 ms
 THRESHOLD = 2.0  # [N m] of the detector, on top of what an arm of 100 N m needs for the noise of its model
 SHARE = 0.01  # of the effort limit
@@ -127,7 +128,8 @@ class Choice:
 
 def friction_of(robot: Robot) -> tuple[Array, Array, str]:
     """Viscous [N m s/rad] and dry friction [N m] (n,) of an arm, and where they come from, in words."""
-    for arm, words in ((robot, "the arm's description"), (lab_arm(robot), "document 004, eq. 6.2")):
+    drives = drives_of(robot)
+    for arm, words in ((robot, "the arm's description"), (with_drives(robot, drives), drives.source)):
         viscous = np.array([joint.friction.viscous for joint in arm.joints])
         dry = np.array([joint.friction.coulomb for joint in arm.joints])
         if viscous.any() or dry.any():
@@ -140,7 +142,7 @@ def friction_of(robot: Robot) -> tuple[Array, Array, str]:
 def law_of(name: str, n: int) -> Law:
     """A law whose gains are inputs of the loop."""
     start = np.zeros((1, n))
-    if name == "computed torque":
+    if name == LAWS[0]:
         return computed_torque(start, start, friction=False)  # fed forward, a hand could move the joints without effort
     return pd_gravity(start, start)
 
@@ -158,7 +160,7 @@ class PulledArm:
     def __init__(self, robot: Robot, choice: Choice, q0: Array) -> None:
         """Compile everything."""
         self.choice = choice
-        arm = lab_arm(robot)
+        arm = with_drives(robot, drives_of(robot))
         self._viscous, self._dry, self.friction_source = friction_of(robot)
         self.robot = self._with(arm, 1.0, 0.0)
         effort = np.array([joint.limits.effort for joint in arm.joints])

@@ -4,7 +4,6 @@
 from armwright.contact.observers.closed_loop_error import closed_loop_error_observer, scaled_error_observer
 from armwright.contact.observers.disturbance import disturbance_observer
 from armwright.contact.observers.friction_beliefs import (
-    CurrentMap,
     DeadZoneFriction,
     friction_drift,
     ur5_current_map,
@@ -14,6 +13,7 @@ from armwright.contact.observers.geared_momentum import geared_momentum_observer
 from armwright.contact.observers.load_estimate import LoadEstimate, estimate_load
 from armwright.contact.observers.momentum import generalised_momentum, momentum_observer
 from armwright.contact.observers.momentum_kalman import momentum_kalman_observer
+from armwright.robot.parts import CurrentMap
 
 __all__ = [
     "CurrentMap",

@@ -33,14 +33,14 @@ from armwright.contact.monitor import Monitor
 from armwright.control.tick_function import gain as checked
 from armwright.dynamics.terms import friction_torque
 from armwright.errors import InputError
+from armwright.robot.measured import catalogue_drives
+from armwright.robot.parts import CurrentMap
 from armwright.robot.tree import as_tree
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.types import Array, Traced
+    from armwright.types import Traced
 
 Losses = bool | Callable[[Any], Any]
 """True: the robot's own friction. False: none. A function: friction torque (n,) at q̇ (n,), traced."""
@@ -137,52 +137,13 @@ def friction_drift(rate: float = 0.02, *, largest: float = 0.6, standstill: floa
     return Monitor("friction drift", _follow, gains, {"drift": 0.0}, outputs, friction_drift.__doc__ or "")
 
 
-@dataclass(frozen=True, eq=False)
-class CurrentMap:
-    """Joint torque from motor current, element by element: tau = k i + b (004 eq. 6.6).
-
-    Attributes:
-        k: [N m/A] at the joint, (n,), not zero.
-        b: [N m], (n,).
-    """
-
-    k: Array
-    b: Array
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be a map."""
-        k, b = np.array(self.k, dtype=np.float64), np.array(self.b, dtype=np.float64)
-        if k.ndim != 1 or k.shape != b.shape or not np.isfinite([k, b]).all() or (k == 0.0).any():
-            raise InputError(
-                f"current map: k and b must be finite, (n,) each, k ≠ 0; got {k.tolist()} and {b.tolist()}"
-            )
-        for name, value in (("k", k), ("b", b)):
-            value.setflags(write=False)
-            object.__setattr__(self, name, value)
-
-    def torque(self, current: ArrayLike) -> Array:
-        """Joint torque (..., n) [N m] of motor currents (..., n) [A]."""
-        return self._rows(current, "current") * self.k + self.b
-
-    def current(self, tau: ArrayLike) -> Array:
-        """Motor currents (..., n) [A] that give joint torques (..., n) [N m]."""
-        return (self._rows(tau, "tau") - self.b) / self.k
-
-    def _rows(self, value: ArrayLike, what: str) -> Array:
-        array = np.asarray(value, dtype=np.float64)
-        if array.shape[-1:] != self.k.shape or not np.isfinite(array).all():
-            raise InputError(
-                f"current map: {what} must be (..., {len(self.k)}) finite numbers, got shape {array.shape}"
-            )
-        return array
-
-
 def ur5_current_map() -> CurrentMap:
-    """The map that 004 fitted to its UR5 (eq. 6.6)."""
-    return CurrentMap(np.array([7.5, 6.8, 7.1, 2.8, 3.2, 3.4]), np.array([-0.61, 16.0, 4.5, 0.84, 0.064, 0.099]))
+    """The map that 004 fitted to its UR5 (eq. 6.6), from the UR5's sheet."""
+    return catalogue_drives("ur5").current
 
 
 def ur5_friction(*, smoothing: float = 0.0) -> DeadZoneFriction:
-    """The friction that 004 fitted to its UR5 (eq. 6.2, 6.4): ν_c and ν_v share their numbers, δ = 0.02 rad/s."""
-    values = (7.2, 5.5, 5.7, 0.7, 0.7, 0.65)
-    return DeadZoneFriction(values, values, 0.02, smoothing)
+    """The friction that 004 fitted to its UR5 (eq. 6.2, 6.4), from the UR5's sheet."""
+    joints = catalogue_drives("ur5").friction
+    viscous, coulomb = (tuple(getattr(joint, key) for joint in joints) for key in ("viscous", "coulomb"))
+    return DeadZoneFriction(coulomb, viscous, joints[0].dead_zone, smoothing)

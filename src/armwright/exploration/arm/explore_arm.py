@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.arguments import matrix_of
+from armwright.choices import JOINT_PLANNERS, REACTIONS
 from armwright.errors import InputError
 from armwright.exploration.arm.arm_result import ArmExploration, exploration_of
 from armwright.exploration.arm.arm_run import ArmRun
 from armwright.exploration.arm.plan_arm import ArmJob
 from armwright.exploration.arm.rehearse_arm import RehearsedArm, learned_in_joints, rehearsed
 from armwright.exploration.arm.touch_map import empty_map, ends_at
-from armwright.exploration.explore_options import REACTIONS, ArmTask, Budget, ControlLoop, Sensing, arm_task
+from armwright.exploration.explore_options import ArmTask, Budget, ControlLoop, Sensing, arm_task
 from armwright.exploration.surroundings import find_world, surroundings_of
 from armwright.exploration.touch_sensing import arm_of, needs_learning, said, session_of, set_up
 from armwright.kinematics import fk, ik
-from armwright.planning import JOINT_PLANNERS, OMPLConnect, RRTConnect
+from armwright.planning import OMPLConnect, RRTConnect
 from armwright.planning.grid.grid_map import GridMap, grid_map
 from armwright.planning.obstacles import contact_capsules
 from armwright.world.world import World
@@ -163,7 +164,7 @@ def explore_arm(
     sensing, budget, loop = sensing or Sensing(), budget or Budget(), loop or ControlLoop()
     arm, there = arm_of(robot), find_world(world)
     if reaction not in REACTIONS:
-        raise InputError(f"explore: reaction of the whole arm must be one of {', '.join(REACTIONS)}; got {reaction!r}")
+        raise InputError(f"explore: reaction of the whole arm must be one of {REACTIONS.listed()}; got {reaction!r}")
     if not isinstance(there, World):
         raise InputError("explore: planning in joint space needs a World with shapes, not a force function")
     task, believed = arm_task(task or ArmTask(), arm, there), loop.model or arm
@@ -220,7 +221,7 @@ def find_joint_planner(planner: str | JointPlanner | None, seed: int) -> JointPl
     """Return a planner in joint space: by name, with the run's seed, or as it is."""
     if planner is not None and not isinstance(planner, str):
         return planner
-    kind = JOINT_PLANNERS["rrt-connect" if planner is None else planner]
+    kind = JOINT_PLANNERS.find("rrt-connect" if planner is None else planner)
     made: JointPlanner = kind(seed=seed, **({"iterations": ITERATIONS} if kind is RRTConnect else {}))
     return made
 

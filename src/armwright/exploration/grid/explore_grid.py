@@ -157,9 +157,11 @@ def find_grid_planner(planner: str | GridPlanner | None, rules: Rules) -> GridPl
         return rules.planner()
     if not isinstance(planner, str):
         return planner
-    if planner not in GRID_PLANNERS:
-        raise InputError(f"planner must be one of {', '.join(GRID_PLANNERS)}, or a planner on grids; got {planner!r}")
-    found: GridPlanner = GRID_PLANNERS[planner]()
+
+    def refuse(valid: str) -> InputError:
+        return InputError(f"planner must be one of {valid}, or a planner on grids; got {planner!r}")
+
+    found: GridPlanner = GRID_PLANNERS.find(planner, refuse)()
     return found
 
 

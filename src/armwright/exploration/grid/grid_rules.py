@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.choices import REACTIONS
+from armwright.contact.detectors.detector_makers import FORCE
 from armwright.errors import InputError
 from armwright.exploration.exploration_run import (
     AT_ONCE,
@@ -22,10 +24,8 @@ from armwright.exploration.exploration_run import (
     tool_force,
     wait,
 )
-from armwright.exploration.explore_options import REACTIONS
 from armwright.exploration.grid.grid_run import marked, pass_on
 from armwright.exploration.grid.held_tool import paced, path_rows
-from armwright.exploration.touch_sensing import FORCE
 from armwright.motion.trajectory import Reference
 from armwright.planning import Hopfield
 
@@ -59,7 +59,7 @@ class Rules:
     def __init__(self, reaction: str = "back off") -> None:
         """Check the reaction."""
         if reaction not in REACTIONS:
-            raise InputError(f"explore: reaction must be one of {', '.join(REACTIONS)}; got {reaction!r}")
+            raise InputError(f"explore: reaction must be one of {REACTIONS.listed()}; got {reaction!r}")
         self.reaction = reaction
 
     def planner(self) -> GridPlanner:

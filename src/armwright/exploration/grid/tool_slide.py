@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.contact.detectors.detector_makers import FORCE as ALARM
 from armwright.dynamics import mass_matrix
 from armwright.errors import InputError
 from armwright.exploration.exploration_run import SLIDE_PATIENCE, SLIDE_STEP, SMOOTH, glide, tool_force, wait
-from armwright.exploration.touch_sensing import FORCE as ALARM
 from armwright.kinematics import jacobian
 from armwright.motion.trajectory import Reference
 

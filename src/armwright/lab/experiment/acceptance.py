@@ -13,7 +13,7 @@ from armwright.identify.felt_contacts import WELL_SEEN
 from armwright.lab.experiment.compare_wrenches import COMPONENTS, FRICTION, NONE, Compared, Detected
 
 if TYPE_CHECKING:
-    from armwright.identify.drive_gains import CurrentMap
+    from armwright.identify.drive_gains import FittedDrives
     from armwright.lab.experiment.run_data import Data, SensorClock, SensorSamples
     from armwright.types import Array
 
@@ -42,7 +42,7 @@ def row(values: Array | Sequence[float], digits: int = 2) -> str:
     return " ".join(f"{x:.{digits}f}" for x in np.asarray(values))
 
 
-def judge_currents(found: CurrentMap, truth: dict[str, Any] | None) -> list[Criterion]:
+def judge_currents(found: FittedDrives, truth: dict[str, Any] | None) -> list[Criterion]:
     """Judge E5: current and torque."""
     gain = found.r2_friction - found.r2_rigid
     out = [

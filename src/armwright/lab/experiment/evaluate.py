@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.identify.drive_gains import CurrentMap, Known, fit_current_map
+from armwright.identify.drive_gains import FittedDrives, Known, fit_current_map
 from armwright.identify.external_torque import learn_bands, with_bands
 from armwright.identify.fit_report import markdown
 from armwright.identify.identified import Identified
@@ -55,7 +55,7 @@ class Evaluated:
     data: dict[str, Data]
     robot: Robot
     weight: Weight | None
-    currents: CurrentMap
+    currents: FittedDrives
     model: Identified
     clocks: dict[str, dict[str, SensorClock]]
     compared: list[Compared]
@@ -192,6 +192,6 @@ def _row(values: Any, digits: int) -> str:
     return " ".join(f"{x:.{digits}f}" for x in values)
 
 
-def _undetermined(currents: CurrentMap, robot: Robot) -> str:
+def _undetermined(currents: FittedDrives, robot: Robot) -> str:
     names = [joint.name for joint, known in zip(robot.joints, currents.determined, strict=True) if not known]
     return ", ".join(names) or "none"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.identify.drive_gains import CurrentMap, current_rows
+from armwright.identify.drive_gains import FittedDrives, current_rows
 from armwright.lab.experiment.acceptance import Criterion, row
 from armwright.lab.experiment.compare_wrenches import COMPONENTS, CONTROLLER, FRICTION, NONE, Compared
 from armwright.lab.experiment.evaluate import Evaluated
@@ -42,7 +42,7 @@ def png(figure: Any) -> bytes:
     return held.getvalue()
 
 
-def current_picture(logs: Sequence[Log], robot: Robot, found: CurrentMap) -> Any:
+def current_picture(logs: Sequence[Log], robot: Robot, found: FittedDrives) -> Any:
     """Rigid-body torque over current, and with friction (004 figures 6.1 and 6.2), each joint."""
     tau, _, dry, qd, current, moving = current_rows(logs, robot)
     figure = _figure(11.0, 4.2)

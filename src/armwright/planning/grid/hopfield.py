@@ -302,6 +302,11 @@ def settle(p: Problem, hood: Neighbourhood, beta: float, tolerance: float) -> tu
         return base + np.log(m), sweeps
 
 
+def hopfield_sum(**options: Any) -> Hopfield:
+    """Return the network whose neurons sum their neighbours, with its options."""
+    return Hopfield(dynamics="sum", **options)
+
+
 def _shortest_walks(hops: Array, reached: NDArray[np.bool_], layout: Padded, beta: float) -> Array:
     """Return log(β^h × number of shortest walks) per cell, −inf where there is none."""
     logs = np.full(hops.size, -np.inf)

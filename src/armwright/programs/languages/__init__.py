@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from armwright import choices
 from armwright.programs.languages.gcode import read_gcode
 from armwright.programs.languages.gcode_write import write_gcode
 from armwright.programs.languages.krl import read_krl
@@ -34,14 +35,14 @@ def _look(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
-LANGUAGES = (
-    Language("l-irl", (".irl",), _look(r"^\s*move\s+(ptp|lin|circle)\b"), read_lirl, write_lirl),
-    Language("urscript", (".script", ".urscript"), _look(r"^\s*move[jlpc]\s*\("), read_urscript, write_urscript),
-    Language("rapid", (".mod", ".modx", ".prg"), _look(r"^\s*Move(AbsJ|J|L|C)\s+[^(]"), read_rapid, write_rapid),
-    Language("krl", (".src", ".krl"), _look(r"^\s*(PTP|LIN|CIRC|SPL|SLIN)\s+[\w{$]"), read_krl, write_krl),
-    Language(
-        "g-code", (".nc", ".ngc", ".gcode", ".tap"), _look(r"^\s*(N\d+\s*)?(G\d+(\.\d+)?\s*)+"), read_gcode, write_gcode
-    ),
+L_IRL = Language("l-irl", (".irl",), _look(r"^\s*move\s+(ptp|lin|circle)\b"), read_lirl, write_lirl)
+URSCRIPT = Language("urscript", (".script", ".urscript"), _look(r"^\s*move[jlpc]\s*\("), read_urscript, write_urscript)
+RAPID = Language("rapid", (".mod", ".modx", ".prg"), _look(r"^\s*Move(AbsJ|J|L|C)\s+[^(]"), read_rapid, write_rapid)
+KRL = Language("krl", (".src", ".krl"), _look(r"^\s*(PTP|LIN|CIRC|SPL|SLIN)\s+[\w{$]"), read_krl, write_krl)
+G_CODE = Language(
+    "g-code", (".nc", ".ngc", ".gcode", ".tap"), _look(r"^\s*(N\d+\s*)?(G\d+(\.\d+)?\s*)+"), read_gcode, write_gcode
 )
+LANGUAGES: tuple[Language, ...] = tuple(choices.LANGUAGES.values())
+"""Those that come with Armwright; `armwright.choices.LANGUAGES` finds them, and those of plug-ins, by name."""
 
 __all__ = ["LANGUAGES", "Language"]

@@ -20,15 +20,14 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from armwright.choices import FORMATS
 from armwright.errors import ArmwrightError, InputError
 from armwright.files import Uninterrupted, draft_folder, open_regular
 from armwright.recording.recording import Recording
 
-SUFFIXES = {".mcap": "mcap_write", ".parquet": "parquet_format", ".csv": "csv_format", ".npz": "npz_format"}
 MAX_BYTES = 8 * 2**30
 # a file may unpack to this many bytes, or this many times its own size; we write without packing
 UNPACKED, TIMES = 64 * 2**20, 16
@@ -36,10 +35,9 @@ UNPACKED, TIMES = 64 * 2**20, 16
 
 def module_for(path: Path) -> Any:
     """Return the module that reads and writes files of this suffix."""
-    try:
-        return import_module(f"armwright.recording.formats.{SUFFIXES[path.suffix.lower()]}")
-    except KeyError:
-        raise InputError(f"{path}: unknown suffix {path.suffix!r}; valid: {', '.join(SUFFIXES)}") from None
+    return FORMATS.find(
+        path.suffix.lower(), lambda valid: InputError(f"{path}: unknown suffix {path.suffix!r}; valid: {valid}")
+    )
 
 
 def save(recording: Recording, path: str | Path) -> Path:

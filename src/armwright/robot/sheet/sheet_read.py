@@ -25,7 +25,8 @@ The format by example::
     height = { value = 425, unit = "mm" }
 
 Further sections: ``[actuators]``, ``[base]`` and ``[tool]`` with a ``pose``, ``gravity``; ``[frames.camera]`` with the
-``body`` that carries it (default: the last) and its ``pose`` in that link's frame; ``extends = "other"``
+``body`` that carries it (default: the last) and its ``pose`` in that link's frame; ``[measured]``, what somebody
+measured at the drives (`sheet_measured`); ``extends = "other"``
 inherits everything from another sheet and overrides what is written. Without ``[bodies]``, or with bodies that all say
 nothing of mass, the arm has kinematics alone.
 
@@ -52,6 +53,7 @@ from armwright.robot.parts import Body, Frame
 from armwright.robot.self_check import require_agreement
 from armwright.robot.sheet.sheet_bodies import BODY_KEYS, ROOT, all_mass_properties, tables
 from armwright.robot.sheet.sheet_joints import chain_rows, direction, kind_of, pose, read_actuators, read_joints
+from armwright.robot.sheet.sheet_measured import read_measured
 from armwright.robot.tables.dh import from_dh, from_mdh
 from armwright.robot.tables.joint_screws import from_screws
 from armwright.schema.quantities import scalar, take, vector
@@ -120,6 +122,7 @@ SECTIONS = (
     "joints",
     "bodies",
     "actuators",
+    "measured",
     "base",
     "tool",
     "frames",
@@ -156,11 +159,14 @@ def robot_from_text(
     """Read a sheet from its text; `find` resolves ``extends`` (default: the catalogue)."""
     if implausible not in ("refuse", "warn"):
         raise InputError(f'implausible: expected "refuse" or "warn", got {implausible!r}')
-    tree = read_tree(content, file, find or finder(None))
+    find = find or finder(None)
+    tree = read_tree(content, file, find)
     tree.only(*SECTIONS)
     try:
         robot = _build(tree)
         robot = replace(robot, frames=_named_frames(tree, robot)) if tree.table("frames") else robot
+        measured = read_measured(tree, robot, find)
+        robot = replace(robot, measured=measured) if measured is not None else robot
     except InputError as error:
         raise DescriptionError(str(error), where=file, rule="robot") from None
     broken = [finding for finding in physics_findings(robot) if finding.severity == "error"]

@@ -54,7 +54,7 @@ def write_sheet(robot: Robot) -> str:
     lines.append(f"gravity = {book.quantity('gravity', robot.gravity, 'm/s^2')}")
     body_lines = _bodies(robot, book)
     joint_lines = _joints(robot, book)
-    motor_lines = _actuators(robot, book)
+    motor_lines = _actuators(robot, book) + _measured(robot, book)
     ends = [
         "[base]",
         f"pose = {book.quantity('base.pose', robot.T_base_root, 'm')}",
@@ -144,6 +144,28 @@ def _actuators(robot: Robot, book: _Book) -> list[str]:
         if values.size and (key.startswith("curve") or not (np.isinf(values) | (values == 0.0)).all()):
             lines.append(f"{key} = {book.quantity(f'actuators.{key}', values, unit)}")
     return [*lines, ""] if len(lines) > 1 else []
+
+
+def _measured(robot: Robot, book: _Book) -> list[str]:
+    """Section ``[measured]`` with every number written out: the sheet that it came from may not be there."""
+    drives = robot.measured
+    if drives is None:
+        return []
+    slides = [joint.kind == "prismatic" for joint in robot.joints]
+    columns: dict[str, tuple[Any, tuple[str, str]]] = {
+        key: ([getattr(part, key) for part in drives.friction], _JOINT_UNITS[key])
+        for key in ("viscous", "coulomb", "dead_zone")
+    }
+    columns["torque_constant"] = drives.current.k, ("N m/A", "N m/A")
+    columns["torque_offset"] = drives.current.b, ("N m", "N")
+    columns["rotor_inertia"] = drives.rotors, ("kg m^2", "kg")
+    lines = ["[measured]"]
+    for key, (values, units) in columns.items():
+        each = [units[slide] for slide in slides]
+        unit: str | list[str] = each[0] if len(set(each)) == 1 else each
+        if np.any(values):
+            lines.append(f"{key} = {book.quantity(f'measured.{key}', values, unit)}")
+    return [*lines, ""]
 
 
 def _bodies(robot: Robot, book: _Book) -> list[str]:

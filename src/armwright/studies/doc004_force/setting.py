@@ -11,6 +11,7 @@ import numpy as np
 
 from armwright.dynamics import inverse_dynamics
 from armwright.robot.load import load
+from armwright.robot.measured import catalogue_drives
 from armwright.robot.model import Robot
 from armwright.types import Array
 
@@ -22,11 +23,14 @@ ROUTE = (FIRST, SECOND, FIRST, THIRD, FIRST, SECOND, THIRD, FIRST)
 MOVE, REST, RATE = 2.6, 0.6, 125.0
 PATH = "the thesis lists no trajectory: seven moves of 3.2 s between the printed waypoint and two of ours stand for it"
 
-K = np.array([7.5, 6.8, 7.1, 2.8, 3.2, 3.4])
-B = np.array([-0.61, 16.0, 4.5, 0.84, 0.064, 0.099])
-NU = np.array([7.2, 5.5, 5.7, 0.7, 0.7, 0.65])
+DRIVES = catalogue_drives("ur5")
+"""What chapter 6 prints, from the sheet of the UR5."""
+K, B = DRIVES.current.k, DRIVES.current.b
+"""(6.6) [N m/A], [N m]."""
+NU = np.array([joint.coulomb for joint in DRIVES.friction])
 """(6.2): Coulomb [N m] and viscous [N m s/rad] coefficients share their numbers."""
-DEAD = 0.02
+DEAD = DRIVES.friction[0].dead_zone
+"""(6.4) [rad/s]."""
 CURRENT_NOISE = 0.15
 """[A] ours: nothing is printed."""
 

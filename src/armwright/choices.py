@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that is chosen by name: one table per choice, which feeds code, command line, studio, docs and refusals.
+
+A table maps a name to a place (``module:object``) that is imported when the name is first used: this file is read at
+every start and imports nothing of what it lists. Other packages add names by entry points, one group per table::
+
+    [project.entry-points."armwright.laws"]
+    my_law = "my_package.laws:my_law"
+
+Entry points are looked up only where a name is not in the table, and where all names are asked for. What comes with
+Armwright goes first; a plug-in that cannot be loaded is named in the refusal and does no harm to the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+Refuse = Callable[[str], Exception]
+"""From the valid names, as text, to the error to be raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One choice.
+
+    Attributes:
+        help: one line for people.
+        place: ``module:object`` or ``module`` of what stands behind the name; empty where the name is all there is.
+        document: which of the five documents it is from, with the section; empty for none of them.
+        title: for labels; the name where empty.
+    """
+
+    help: str
+    place: str = ""
+    document: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlugIn:
+    """A choice that another package adds: the package with its version, and the entry point."""
+
+    package: str
+    point: EntryPoint
+
+    def load(self, noun: str) -> Any:
+        """Import it.
+
+        Raises:
+            InputError: naming the plug-in, its package and what is wrong with it.
+        """
+        try:
+            return self.point.load()
+        except Exception as error:  # somebody else's code may do anything
+            raise InputError(
+                f"{noun} {self.point.name!r}: the plug-in {self.point.value} of {self.package} cannot be loaded: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+
+
+class Table(Mapping[str, Any]):
+    """The names of one choice, in the order in which they are listed, and what stands behind them.
+
+    As a mapping it has what comes with Armwright: ``LAWS["pd"]``, ``for name in LAWS``. `knows`, `find`, `all_names`
+    and `listed` have the plug-ins, too.
+    """
+
+    def __init__(self, noun: str, entries: Mapping[str, Entry], group: str = "") -> None:
+        """Make a table; `noun` is for refusals, `group` that of the entry points, empty if nothing can be added."""
+        self.noun, self.entries, self.group = noun, dict(entries), group
+        self._objects: dict[str, Any] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What comes with Armwright."""
+        return tuple(self.entries)
+
+    @property
+    def help(self) -> dict[str, str]:
+        """One line for every name, plug-ins included."""
+        own = {name: entry.help for name, entry in self.entries.items()}
+        return own | {name: f"plug-in of {plug_in.package}" for name, plug_in in self.plug_ins()[0].items()}
+
+    def __getitem__(self, name: str) -> Any:
+        """Import what stands behind a name of Armwright's own; the name itself where nothing does."""
+        if name not in self._objects:
+            module, _, attribute = self.entries[name].place.partition(":")
+            found = import_module(module) if module else name
+            self._objects[name] = getattr(found, attribute) if attribute else found
+        return self._objects[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Whether Armwright itself has the name; nothing is imported."""
+        return name in self.entries
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through Armwright's own names."""
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        """Count Armwright's own names."""
+        return len(self.entries)
+
+    def __repr__(self) -> str:
+        """Return noun and names."""
+        return f"Table({self.noun!r}: {', '.join(self.entries)})"
+
+    def title(self, name: str) -> str:
+        """Return the label of a name; the name itself where it has none."""
+        return (self.entries[name].title if name in self.entries else "") or name
+
+    def some(self, *names: str) -> tuple[str, ...]:
+        """Return a choice among Armwright's own names, in another order; a name that is not in the table is a fault."""
+        missing = [name for name in names if name not in self.entries]
+        if missing:
+            raise KeyError(f"{self.noun}: {missing[0]!r} is not one of {', '.join(self.entries)}")
+        return names
+
+    def plug_ins(self) -> tuple[dict[str, PlugIn], list[str]]:
+        """Return what other packages add, by name, and a sentence per package whose entry points cannot be read."""
+        if not self.group:
+            return {}, []
+        from importlib.metadata import distributions  # slow to import, and seldom needed
+
+        found: dict[str, PlugIn] = {}
+        unreadable = []
+        for distribution in distributions():
+            package = str(distribution.metadata["Name"] or "a package without a name")
+            try:
+                package = f"{package} {distribution.version}"
+                points = distribution.entry_points.select(group=self.group)
+                added = {point.name: PlugIn(package, point) for point in points}
+            except Exception as error:  # noqa: BLE001 - a damaged package must not break the others
+                unreadable.append(f"the plug-ins of {package} cannot be read: {type(error).__name__}: {error}")
+                continue
+            found = {**added, **found}  # the first on the path wins, as with imports
+        return {name: found[name] for name in sorted(found) if name not in self.entries}, sorted(unreadable)
+
+    def all_names(self) -> tuple[str, ...]:
+        """Armwright's own names, then those of the plug-ins."""
+        return (*self.entries, *self.plug_ins()[0])
+
+    def listed(self) -> str:
+        """All names for a refusal, with what is wrong with packages whose plug-ins cannot be read."""
+        return self._listed(*self.plug_ins())
+
+    def _listed(self, found: Mapping[str, PlugIn], unreadable: list[str]) -> str:
+        names = ", ".join([*self.entries, *found])
+        return f"{names} ({'; '.join(unreadable)})" if unreadable else names
+
+    def knows(self, name: object) -> bool:
+        """Whether there is such a choice, plug-ins included; nothing is imported."""
+        return isinstance(name, str) and (name in self.entries or name in self.plug_ins()[0])
+
+    def check(self, name: object, refuse: Refuse | None = None) -> None:
+        """Refuse a name that does not exist; `refuse` makes the error from the names that do."""
+        self._plug_in(name, refuse)
+
+    def find(self, name: str, refuse: Refuse | None = None) -> Any:
+        """Return what stands behind a name, plug-ins included; arguments as in `check`."""
+        plug_in = self._plug_in(name, refuse)
+        return self[name] if plug_in is None else plug_in.load(self.noun)
+
+    def _plug_in(self, name: object, refuse: Refuse | None) -> PlugIn | None:
+        """Return the plug-in behind a name, None for one of Armwright's own."""
+        if isinstance(name, str) and name in self.entries:
+            return None
+        found, unreadable = self.plug_ins()
+        if isinstance(name, str) and name in found:
+            return found[name]
+        valid = self._listed(found, unreadable)
+        raise refuse(valid) if refuse else InputError(f"{self.noun} must be one of {valid}; got {name!r:.60}")
+
+
+def _at(room: str, module: str, name: str, text: str, document: str = "", title: str = "") -> Entry:
+    """Return an entry of a function or class in one of Armwright's own modules."""
+    return Entry(text, f"armwright.{room}.{module}:{name}", document, title)
+
+
+LAWS = Table(
+    "law",
+    {
+        "zero": _at("control", "simple_laws", "zero", "no torque"),
+        "damping": _at("control", "simple_laws", "damping", "viscous damping of the joints", "000 §4.4"),
+        "pd": _at("control", "pd", "pd", "proportional and derivative, each joint by itself", "002 §3.8"),
+        "pid": _at("control", "pid", "pid", "PD with an integral that does not wind up", "002 §3.8"),
+        "pd_gravity": _at(
+            "control", "pd_gravity", "pd_gravity", "PD with gravity compensation", "003 §4.10", "PD + gravity"
+        ),
+        "computed_torque": _at(
+            "control",
+            "computed_torque",
+            "computed_torque",
+            "inverse dynamics in joint space",
+            "000 §3.6",
+            "computed torque",
+        ),
+        "task_space": _at("control", "task_space", "task_space", "inverse dynamics in task space", "004 eq. 2.77"),
+        "feedforward": _at("control", "simple_laws", "feedforward", "the reference's own torque, with PD", "003 §9"),
+        "impedance": _at("control", "impedance", "impedance", "the tool as a spring and a damper"),
+        "lyapunov_redesign": _at(
+            "control",
+            "lyapunov_redesign",
+            "lyapunov_redesign",
+            "computed torque, robust against a bounded model error",
+            "002 §8",
+        ),
+        "sliding_mode": _at("control", "sliding_mode", "sliding_mode", "sliding mode with a boundary layer", "002 §8"),
+        "adaptive": _at("control", "adaptive", "adaptive", "Slotine and Li: learns the inertia as it goes", "002 §8"),
+    },
+    "armwright.laws",
+)
+"""Function of gains → `Law`; one that begins with an argument ``robot`` is given the controller's arm as well."""
+
+OBSERVERS = Table(
+    "observer",
+    {
+        "closed-loop": _at(
+            "contact.observers", "observer_makers", "closed_loop", "tracking error times inertia", "000 §3.7"
+        ),
+        "momentum": _at("contact.observers", "observer_makers", "momentum", "generalised momentum, first-order lag"),
+        "kalman": _at("contact.observers", "observer_makers", "kalman", "generalised momentum, steady Kalman gain"),
+        "disturbance": _at(
+            "contact.observers", "observer_makers", "disturbance", "differentiated speed, first-order lag"
+        ),
+        "scaled-error": _at(
+            "contact.observers", "observer_makers", "scaled_error", "tracking error times a constant", "000"
+        ),
+    },
+    "armwright.observers",
+)
+"""Function of `ObserverOptions` → monitor with the output ``tau_ext``."""
+
+DETECTORS = Table(
+    "detector",
+    {
+        "norm": _at("contact.detectors", "detector_makers", "norm", "the tool's force exceeds 12 N", "000 §3.7"),
+        "adaptive": _at(
+            "contact.detectors", "detector_makers", "adaptive", "learned thresholds that follow speed and gravity"
+        ),
+        "joints": _at("contact.detectors", "detector_makers", "joints", "learned thresholds, one per joint"),
+        "cusum": _at("contact.detectors", "detector_makers", "cusum", "cumulated excess over what was learned"),
+    },
+    "armwright.detectors",
+)
+"""Function of the learned `ThresholdFit` → monitor; one without an argument needs nothing learned."""
+
+STUDY_DETECTORS = Table(
+    "detector of a study",
+    {
+        "absolute": _at(
+            "contact.detectors", "adaptive_threshold", "adaptive_detector", "thresholds that follow speed and gravity"
+        ),
+        "two-speed": _at("contact.detectors", "two_speed", "two_speed_detector", "changes, quick ones and slow ones"),
+    },
+)
+"""Their names are columns of result files, so that nothing can be added."""
+
+GRID_PLANNERS = Table(
+    "planner on a map",
+    {
+        "hopfield": _at("planning.grid", "hopfield", "Hopfield", "Hopfield network", "000"),
+        "hopfield-sum": _at("planning.grid", "hopfield", "hopfield_sum", "the same, summing its neighbours", "000"),
+        "dijkstra": _at("planning.grid", "grid_search", "Dijkstra", "shortest way"),
+        "astar": _at("planning.grid", "grid_search", "AStar", "shortest way, drawn to the goal"),
+    },
+    "armwright.grid_planners",
+)
+"""Called without arguments → `GridPlanner`."""
+
+JOINT_PLANNERS = Table(
+    "planner in joint space",
+    {
+        "rrt-connect": _at("planning.joint", "rrt_connect", "RRTConnect", "two random trees that meet"),
+        "ompl": _at("planning.joint", "ompl_connect", "OMPLConnect", "the same by OMPL"),
+        "ompl-rrt-connect": _at("planning.joint", "ompl_connect", "OMPLConnect", "another name of ompl"),
+    },
+    "armwright.joint_planners",
+)
+"""Called with ``seed`` → `JointPlanner`."""
+
+REACTIONS = Table(
+    "reaction",
+    {
+        "back off": Entry("back along the way that was driven", document="000"),
+        "retract": Entry("away along the force"),
+        "slide": Entry("along the surface"),
+        "stop": Entry("the run ends at the first contact"),
+    },
+)
+"""To a contact. The run itself knows them: nothing can be added."""
+
+LANGUAGES = Table(
+    "language",
+    {
+        "l-irl": _at("programs", "languages", "L_IRL", "the Lola Industrial Robot Language", "001", "L-IRL"),
+        "urscript": _at("programs", "languages", "URSCRIPT", "Universal Robots", title="URScript"),
+        "rapid": _at("programs", "languages", "RAPID", "ABB", title="RAPID"),
+        "krl": _at("programs", "languages", "KRL", "KUKA", title="KRL"),
+        "g-code": _at("programs", "languages", "G_CODE", "machine tools", title="G-code"),
+    },
+    "armwright.languages",
+)
+"""`Language` of robot programs."""
+
+KINDS = Table(
+    "kind",
+    {
+        "bootstrap": _at("campaigns.kinds", "bootstrap_kind", "KIND", "an identification from logs drawn again"),
+        "detection": _at("campaigns.kinds", "detection_kind", "KIND", "a run of an arm that is not as declared"),
+        "isolation": _at("campaigns.kinds", "isolation_kind", "KIND", "a push on a known link"),
+        "learning": _at("campaigns.kinds", "learning_kind", "KIND", "thresholds learned and judged"),
+        "montecarlo": _at("campaigns.kinds", "montecarlo_kind", "KIND", "an unknown payload and friction"),
+        "programs": _at("campaigns.kinds", "programs_kind", "KIND", "a robot program with another load and speed"),
+        "worlds": _at("campaigns.kinds", "worlds_kind", "KIND", "a random world explored"),
+    },
+    "armwright.kinds",
+)
+"""`Kind` of campaigns: what one item is."""
+
+ENGINES = Table(
+    "engine",
+    {
+        "serial": _at("campaigns", "campaign_run", "serial", "this process"),
+        "processes": _at("campaigns.engines", "processes", "processes", "this machine"),
+        "dask": _at("campaigns.engines", "dask_engine", "dask", "several hosts"),
+    },
+    "armwright.engines",
+)
+"""Function (store, chunks, workers, *, mixed) → iterator of `Chunk`, in any order."""
+
+INTEGRATORS = Table(
+    "integrator",
+    {
+        "rk4": _at("simulation", "integrators", "RK4", "order 4: smooth loops that are not stiff"),
+        "semi-implicit": _at("simulation", "integrators", "SEMI_IMPLICIT", "order 1: dry friction that sticks"),
+        "dopri5": _at("simulation", "integrators", "DOPRI5", "order 5, adaptive: a given accuracy in few steps"),
+        "rodas3": _at("simulation", "integrators", "RODAS3", "order 3, linearly implicit: stiff loops"),
+        "rodas3-adaptive": _at("simulation", "integrators", "RODAS3_ADAPTIVE", "the same to a given accuracy"),
+    },
+    "armwright.integrators",
+)
+"""`Integrator` of `simulate`."""
+
+FORMATS = Table(
+    "format",
+    {
+        ".mcap": Entry("Foxglove, PlotJuggler", "armwright.recording.formats.mcap_write"),
+        ".parquet": Entry("pandas, DuckDB, MATLAB, PlotJuggler", "armwright.recording.formats.parquet_format"),
+        ".csv": Entry("everything, slowly", "armwright.recording.formats.csv_format"),
+        ".npz": Entry("NumPy", "armwright.recording.formats.npz_format"),
+    },
+    "armwright.formats",
+)
+"""Module with ``read``, ``write`` and, to be written piecewise, ``Sink``; the name is the suffix."""
+
+TABLES = {
+    "Control laws": LAWS,
+    "Observers": OBSERVERS,
+    "Detectors": DETECTORS,
+    "Detectors of a study": STUDY_DETECTORS,
+    "Planners on a map": GRID_PLANNERS,
+    "Planners in joint space": JOINT_PLANNERS,
+    "Reactions to a contact": REACTIONS,
+    "Languages of robot programs": LANGUAGES,
+    "Kinds of campaigns": KINDS,
+    "Engines of campaigns": ENGINES,
+    "Integrators": INTEGRATORS,
+    "Formats of recordings": FORMATS,
+}
+"""All tables by title, as the documentation shows them."""

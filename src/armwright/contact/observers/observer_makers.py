@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The observers of `armwright.choices.OBSERVERS`: from the options of a run to a monitor tuned for contacts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.contact.observers.closed_loop_error import closed_loop_error_observer, scaled_error_observer
+from armwright.contact.observers.disturbance import disturbance_observer
+from armwright.contact.observers.momentum import momentum_observer
+from armwright.contact.observers.momentum_kalman import momentum_kalman_observer
+from armwright.dynamics import mass_matrix
+
+if TYPE_CHECKING:
+    from armwright.contact.monitor import Monitor
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+GAIN = 100.0  # [1/s] of the momentum and disturbance observers: a contact is felt within 10 ms, five ticks of 500 Hz
+WALK = 300.0  # [N m/√s] that a contact's torque wanders by: contacts are then felt as soon as with `GAIN`, in 4 ms
+SPEED_NOISE = 1e-3  # [rad/s] of the joints, as a UR5's sensors have it (`ur5_sensors`)
+TORQUE_NOISE = 0.05  # [N m] of the joints within a tick: small against thresholds; nothing is measured here
+
+
+@dataclass(frozen=True, eq=False)
+class ObserverOptions:
+    """What an observer may be tuned to.
+
+    Attributes:
+        robot: the controller's model.
+        q: configuration (n,) at which constant gains are tuned.
+        kp: K_0 of the controller (n,) [1/s²].
+        rate: ticks per second.
+    """
+
+    robot: Robot
+    q: Any
+    kp: Any
+    rate: float
+
+    @property
+    def inertia(self) -> Array:
+        """Diagonal of the mass matrix at q, (n,)."""
+        return np.diag(mass_matrix(self.robot, self.q))
+
+
+def closed_loop(options: ObserverOptions) -> Monitor:
+    """Tracking error times the mass matrix (000 §3.7)."""
+    return closed_loop_error_observer(options.kp)
+
+
+def scaled_error(options: ObserverOptions) -> Monitor:
+    """Tracking error times a constant, tuned at one configuration: the baseline of 000."""
+    return scaled_error_observer(options.inertia * options.kp)
+
+
+def momentum(options: ObserverOptions) -> Monitor:
+    """Generalised momentum."""
+    return momentum_observer(GAIN)
+
+
+def disturbance(options: ObserverOptions) -> Monitor:
+    """Differentiated speed."""
+    return disturbance_observer(GAIN)
+
+
+def kalman(options: ObserverOptions) -> Monitor:
+    """Generalised momentum with a steady Kalman gain."""
+    noise = SPEED_NOISE * options.inertia
+    return momentum_kalman_observer(WALK, noise, torque_noise=TORQUE_NOISE, rate=options.rate)
