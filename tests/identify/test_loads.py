@@ -28,7 +28,7 @@ def loaded(mass=2.0):
 
 @pytest.mark.parametrize("com", [(0.0, 0.0, 0.0), (0.05, -0.02, 0.1)])
 def test_a_point_mass_in_the_tool_frame_is_what_the_arm_would_carry(com):
-    added = parameters(ARM.with_payload(1.5, com)) - parameters(ARM)
+    added = (parameters(ARM.with_payload(1.5, com)) - parameters(ARM))[: 10 * len(ARM.bodies)]
     ours = point_mass(SimpleNamespace(robot=ARM), 1.5, com)
     np.testing.assert_allclose(ours, np.reshape(added, (-1, 10))[ARM.tip], atol=1e-12)
 

@@ -171,7 +171,7 @@ class Devices:
         return out
 
 
-def _host_and_port(text: str, option: str) -> tuple[str, dict[str, int]]:
+def _host_and_port(text: str, option: str) -> tuple[str, dict[str, Any]]:
     """Return a host, and the port as a keyword where one is given."""
     host, port = address(text, option)
     return host, {} if port is None else {"port": port}

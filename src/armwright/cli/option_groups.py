@@ -46,9 +46,10 @@ def grouped(command: Command) -> Command:
     groups: dict[str, tuple[type, list[str]]] = {}
     flat: list[inspect.Parameter] = []
     for parameter in _parameters(command):
-        if is_dataclass(parameter.annotation):
-            members = group_parameters(parameter.annotation)
-            groups[parameter.name] = (parameter.annotation, [member.name for member in members])
+        kind = parameter.annotation
+        if isinstance(kind, type) and is_dataclass(kind):
+            members = group_parameters(kind)
+            groups[parameter.name] = (kind, [member.name for member in members])
             flat += members
         else:
             flat.append(parameter)
