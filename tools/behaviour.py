@@ -77,7 +77,7 @@ COMMANDS = {
     "collision-arm": "run collision --world bench --planner rrt-connect --seed 1 --json",
     "detection": "run detection --count 40 --seed 5 --jobs 1 --json",
     "worlds": "run worlds --count 2 --seed 5 --jobs 1 --json",
-    "excite": "excite ur5 --seconds 5 --harmonics 2 --starts 1 --iterations 5 --seed 1 --json",
+    "excite": "excite ur5 --duration 5 --harmonics 2 --starts 1 --iterations 5 --seed 1 --json",
     **{f"reproduce-{number}": f"reproduce {number} --json" for number in ("000", "001", "002", "003", "004")},
     "report": "simulate ur5 --duration 0.2 --seed 3 --report run.html --json",
     "lab-example": "lab example made",

@@ -31,7 +31,7 @@ def run(capsys, *argv: str) -> tuple[int, str, str]:
 
 
 def test_every_command_has_help_and_json(capsys):
-    for command in ("robots", "show", "show-program", "check", "compare", "count", "export", "bench", "tour"):
+    for command in ("robots", "show", "check", "compare", "count", "export", "bench", "tour"):
         code, out, _ = run(capsys, command, "--help")
         assert code == 0
         assert "--json" in out, command

@@ -41,8 +41,8 @@ def test_the_table_states_limits_and_presets_their_sources(capsys, monkeypatch):
     [
         (["--preset", "ur6"], "ur5-cb3"),
         (["--contact", "feather"], "choose from wall"),
-        (["--payload", "heavy"], "least,largest"),
-        (["--drift", "1.4,1"], "drift"),
+        (["--unknown-payload", "heavy"], "least,largest"),
+        (["--friction-drift", "1.4,1"], "drift"),
     ],
 )
 def test_bad_words(words, said, capsys):

@@ -99,7 +99,7 @@ def test_options_reach_the_run(capsys, program, place):
     assert heavy["motors"][1]["torque_peak_nm"] > 1.1 * plain["motors"][1]["torque_peak_nm"]
     assert found("--cycle", "0.004")["cycles"] > 2 * plain["cycles"]
     assert found("--start", "0,-1.2,1.5,-1.8,-1.5,0.2")["duration_s"] < plain["duration_s"]
-    assert found("--law", "fastest")["duration_s"] < 0.5 * plain["duration_s"]
+    assert found("--timing", "fastest")["duration_s"] < 0.5 * plain["duration_s"]
     assert found("--basis", "speeds")["basis"] == "speeds"
     assert found("--rule", "partitioned")["rule"] == "partitioned"
 

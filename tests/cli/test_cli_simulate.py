@@ -175,7 +175,7 @@ def test_noise_is_seeded_and_a_load_can_be_unknown(capsys, tmp_path):
     assert (final(*noisy, "--seed", "1") != final(*noisy, "--seed", "2")).any()
     still = final()
     assert np.abs(final("--payload", "3") - still).max() < 1e-12
-    assert np.abs(final("--payload", "3@0,0,0.1", "--unknown-payload") - still).max() > 1e-3
+    assert np.abs(final("--payload", "3@0,0,0.1", "--law-ignores-payload") - still).max() > 1e-3
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_noise_is_seeded_and_a_load_can_be_unknown(capsys, tmp_path):
         (["--limits", "ignore"], "clamp"),
         (["--payload", "heavy"], "not a number"),
         (["--payload", "-1"], "mass"),
-        (["--unknown-payload"], "no --payload"),
+        (["--law-ignores-payload"], "no --payload"),
         (["--noise", "1"], "two numbers"),
         (["-o", "run.xlsx"], ".parquet"),
         (["-o", "nowhere/run.npz"], "no such folder"),

@@ -63,8 +63,8 @@ def run(capsys, *argv: str) -> tuple[int, str, str]:
         ("count", "ARM", "--no-documents"),
         ("export", "ARM", "--to", "mdh", "-o", "FILE"),
         ("simulate", "ARM", "--duration", "0.01", "-o", "FILE.csv"),
-        ("tour", "ARM", "--seconds", "0.02", "--out", "FOLDER"),
-        ("run", "collision", "--robot", "ARM", "--world", "WORLD", "--duration", "3", *PATCH, *NEAR, "--goal", "18,7"),
+        ("tour", "ARM", "--duration", "0.02", "--out", "FOLDER"),
+        ("run", "collision", "--robot", "ARM", "--world", "WORLD", "--duration", "3", *PATCH, *NEAR, "--goal", "18,7c"),
         ("run", "worlds", "--robot", "ARM", "--count", "1", "--jobs", "1", "--variant", "closed-loop, back off", *NEAR),
     ],
     ids=lambda argv: argv[0] if argv[0] != "run" else argv[1],
@@ -182,7 +182,7 @@ def test_a_defect_of_the_program_is_not_the_answer_no(capsys, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError(f"oops {EVIL}")
 
-    monkeypatch.setattr("armwright.cli.describe.load_arm", broken)
+    monkeypatch.setattr("armwright.robot.load.load", broken)
     code, out, err = run(capsys, "show", "ur5", "--json")
     assert code == 70
     assert json.loads(out)["error"]["kind"] == "RuntimeError"
@@ -219,7 +219,7 @@ def test_help_keeps_its_square_brackets(capsys):
     code, out, _ = run(capsys, "run", "collision", "--help")
     text = " ".join(out.split())
     assert code == 0
-    for word in ("coordinates [rad, m]", "position [m]", "NxM[xK]@x,y,z/size", "cell 1,1[,1]"):
+    for word in ("A,B,…[deg]", "position [m]", "NxM[xK]@x,y,z/size", "cell 1,1[,1]"):
         assert word in text
 
 

@@ -47,15 +47,15 @@ def test_the_whole_arm_goes_where_it_is_told(capsys, urdf, robot, ends):
 
 
 def test_the_tool_of_another_arm_goes_from_where_it_is_on_a_map(capsys):
-    on_map = ("--near", "0,0.2,0.3,0,1,0", "--grid", "14x14@0.35,-0.2,0.458/0.03", "--goal", "9,9")
+    on_map = ("--near", "0,0.2,0.3,0,1,0", "--grid", "14x14@0.35,-0.2,0.458/0.03", "--goal", "9,9c")
     code, said = run(capsys, "--robot", "irb140", *on_map)
     assert code == 0 and said["outcome"] == "reached" and said["settings"]["start"] == [5, 8]
     for wrong, words in (
-        (("--near", "0,0.2"), "near must hold 6"),
+        (("--near", "0,0.2"), "--near '0,0.2': expected 6 numbers"),
         (("--near", "0,0.2,0.3,0,1,0", "--world", "bench"), "no map of its own"),
         (("--near", "0,0.2,0.3,0,1,0", "--grid", "14x14@0.35,-0.2,0.458/0.03"), "--goal"),
-        (("--near", "here"), "--near here"),
-        (("--contact", "tool", "--planner", "rrt-connect"), "--contact tool"),
+        (("--near", "here"), "--near 'here'"),
+        (("--touching", "tool", "--planner", "rrt-connect"), "--touching tool"),
         (("--start", "1,2,x,4,5,6"), "--start"),
     ):
         code, said = run(capsys, "--robot", "irb140", *wrong)

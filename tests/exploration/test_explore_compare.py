@@ -116,7 +116,7 @@ def test_worlds_on_the_command_line(tmp_path, capsys):
 
 def test_the_arm_goes_over_a_board_that_is_in_its_way():
     """World "shelf": the lower board fills the plane of 000; on a map with layers the way over it is shorter."""
-    from armwright.cli.option_words import grid_of
+    from armwright.cli.exploration_task import grid_of
 
     where = grid_of("volume", load_world("shelf").tool_task)
     run = explore("ur5", "shelf", GridTask((2, 10, 2), (18, 9, 2), where))

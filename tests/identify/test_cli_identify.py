@@ -78,7 +78,9 @@ def test_a_log_with_a_tool_is_felt_from_the_command_line(folder, capsys):
         assert code == 0 and json.loads(out)["contacts"] == [] and "weighed" in err
         assert json.loads(out)["payload_kg"] == pytest.approx(1.5, rel=0.1)
     assert json.loads(run(capsys, *feel, "--payload", "1.5", "--json")[1])["payload_kg"] == 1.5
-    for word, said in (("-1", "mass"), ("nan", "mass"), ("nothing.csv", "nothing.csv")):
+    beside = run(capsys, *feel, "--payload", "1.5@0,0,0.05", "--json")
+    assert beside[0] == 0 and json.loads(beside[1])["payload_kg"] == 1.5
+    for word, said in (("-1", "mass"), ("nan", "not finite"), ("nothing.csv", "nothing.csv")):
         code, _, err = run(capsys, *feel, "--payload", word)
         assert code == 2 and said in err
 

@@ -109,7 +109,7 @@ def test_bad_requests_are_refused_in_words():
 
 def test_the_command_writes_a_table(tmp_path, capsys):
     (tmp_path / "arm.toml").write_text(arm().to_sheet())
-    words = ["excite", str(tmp_path / "arm.toml"), "--seconds", "5", "--starts", "1", "--iterations", "3"]
+    words = ["excite", str(tmp_path / "arm.toml"), "--duration", "5", "--starts", "1", "--iterations", "3"]
     assert main([*words, "--out", str(tmp_path / "m.csv"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     table = np.genfromtxt(tmp_path / "m.csv", delimiter=",", names=True)

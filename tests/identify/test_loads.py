@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from armwright.dynamics import parameters
 from armwright.errors import ArmwrightWarning, InputError
 from armwright.identify import Known, Load, Log, fit, payload
+from armwright.identify.external_torque import point_mass
 from support.simulated_logs import gear_friction, sheet_of, simulated_log, true_arm
 
 GAINS = np.array([12.0, 12.0, 10.0])
@@ -20,6 +24,13 @@ def log_of(seed=0, arm=ARM, noise=0.0):
 
 def loaded(mass=2.0):
     return ARM.with_payload(mass, (0.05, -0.02, 0.1), 0.01 * np.eye(3))
+
+
+@pytest.mark.parametrize("com", [(0.0, 0.0, 0.0), (0.05, -0.02, 0.1)])
+def test_a_point_mass_in_the_tool_frame_is_what_the_arm_would_carry(com):
+    added = (parameters(ARM.with_payload(1.5, com)) - parameters(ARM))[: 10 * len(ARM.bodies)]
+    ours = point_mass(SimpleNamespace(robot=ARM), 1.5, com)
+    np.testing.assert_allclose(ours, np.reshape(added, (-1, 10))[ARM.tip], atol=1e-12)
 
 
 def test_a_payload_that_nobody_mentioned_is_found_and_said_whichever_log_carries_it():

@@ -11,7 +11,7 @@ from support.lab import client, served
 
 @pytest.fixture(scope="module")
 def lab():
-    with served("--ft", "250", "--ft-http-port", "8080") as ready:
+    with served("--ft-rate", "250", "--ft-http-port", "8080") as ready:
         yield ready
 
 

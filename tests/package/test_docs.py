@@ -99,6 +99,8 @@ def test_readme_names_every_command():
 
     text = (ROOT / "README.md").read_text()
     for command in app.registered_commands:
+        if command.hidden:
+            continue
         name = command.callback.__name__.replace("_", "-")
         assert f"armwright {name} " in text or f"armwright {name}\n" in text
 

@@ -122,23 +122,23 @@ def test_loads_of_the_pick_and_place_programs():
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_show_program_prints_every_move(name, capsys):
+def test_show_prints_every_move(name, capsys):
     program = aw.read_program(EXAMPLES / name)
-    assert main(["show-program", str(EXAMPLES / name), "--json"]) == 0
+    assert main(["show", str(EXAMPLES / name), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert [(m["line"], m["kind"]) for m in shown["moves"]] == [(m.line, m.kind) for m in program.moves]
     assert np.allclose(shown["moves"][0]["T_base_frame"], np.eye(4))
     assert len(shown["notes"]) == len(program.notes)
-    assert main(["show-program", str(EXAMPLES / name)]) == 0
+    assert main(["show", str(EXAMPLES / name)]) == 0
     out = capsys.readouterr().out
     assert all(note.message.split()[0] in out for note in program.notes)
     assert out.count("\n") > len(program.moves)
 
 
-def test_show_program_refuses_with_the_place(tmp_path, capsys):
+def test_show_refuses_with_the_place(tmp_path, capsys):
     path = tmp_path / "bad.irl"
     path.write_text("program a;\nseq\n  move lin nowhere speed=1;\nendseq\n")
-    assert main(["show-program", str(path), "--json"]) == 2
+    assert main(["show", str(path), "--json"]) == 2
     captured = capsys.readouterr()
     error = json.loads(captured.out)["error"]
     assert (error["kind"], error["file"], error["line"], error["word"]) == ("ProgramError", str(path), 3, "nowhere")

@@ -69,4 +69,4 @@ def test_words_are_checked():
             Published(**wrong)
     assert main(["run", "collision", "--trigger", "level"]) == 2
     assert main(["run", "collision", "--published", "--table", "round"]) == 2
-    assert main(["run", "collision", "--published", "--trigger", "level", "--budget", "5", "--json"]) == 1
+    assert main(["run", "collision", "--published", "--trigger", "level", "--contacts", "5", "--json"]) == 1

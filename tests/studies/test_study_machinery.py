@@ -138,8 +138,8 @@ def test_a_fault_is_counted_once(only, tmp_path):
     page = write_page(outcome, tmp_path / "page.html").read_text(encoding="utf-8")
     assert "slip (Q1, Q2)" in page and "<b>3</b><span>distinct faults" in page and "a &lt;letter&gt;" in page
     only(outcome.study, record={r.item.id: r.verdict.kind for r in outcome.results})
-    assert "3 distinct faults" in command("003", "--no-report").output
-    assert json.loads(command("003", "--no-report", "--json").output)[0]["faults"]["sign"] == ["Q2"]
+    assert "3 distinct faults" in command("003", "--no-page").output
+    assert json.loads(command("003", "--no-page", "--json").output)[0]["faults"]["sign"] == ["Q2"]
 
 
 DOCS = ROOT / "docs" / "documents"
@@ -239,7 +239,7 @@ def test_exit_code_tells_whether_a_verdict_changed(only, tmp_path):
     page = (tmp_path / "armwright-003.html").read_text(encoding="utf-8")
     assert "Changed:" in page and "wrong &lt;b&gt;" in page and "<b>\n" not in page
     only(study(), record={"Q1a": "agrees"})
-    assert command("003", "--no-report").exit_code == 1  # an item without a record is a change too
+    assert command("003", "--no-page").exit_code == 1  # an item without a record is a change too
 
 
 def test_interruption_keeps_what_there_is(only, tmp_path):
@@ -256,7 +256,7 @@ def test_interruption_keeps_what_there_is(only, tmp_path):
 
 def test_json_and_items(only):
     only(study())
-    found = json.loads(command("003", "--no-report", "--json", "--item", "Q1").output)
+    found = json.loads(command("003", "--no-page", "--json", "--item", "Q1").output)
     assert [item["item"] for item in found[0]["items"]] == ["Q1a", "Q1b"] and found[0]["changed"] == []
     assert found[0]["items"][0]["correct"] == 1.0 and found[0]["counts"] == {"agrees": 2}
     assert "second" in command("--list").output

@@ -10,28 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from armwright import __version__
-from armwright.cli import (
-    bench,
-    compare,
-    describe,
-    export,
-    identify,
-    reproduce,
-    studio,
-    tour,
-)
-from armwright.cli import (
-    compare as count,
-)
-from armwright.cli import (
-    program_command as show_program,
-)
-from armwright.cli import (
-    simulate_command as simulate,
-)
+from armwright.cli import bench, compare, describe, export, identify, program_command, reproduce, studio, tour
+from armwright.cli import simulate_command as simulate
 from armwright.cli.campaign import app as campaigns
 from armwright.cli.failures import CommandError, guarded, outcome, report
 from armwright.cli.lab import app as lab
+from armwright.cli.old_spellings import with_new_spellings
 from armwright.cli.output import WRONG, prepare_streams, writing
 from armwright.cli.run_collision import app as jobs
 
@@ -52,9 +36,8 @@ for command in (
     describe.robots,
     describe.show,
     describe.check,
-    show_program.show_program,
     compare.compare,
-    count.count,
+    compare.count,
     export.export,
     simulate.simulate,
     identify.identify,
@@ -66,6 +49,7 @@ for command in (
     tour.tour,
 ):
     app.command()(guarded(command))
+app.command(hidden=True)(guarded(program_command.show_program))  # the old name of ``show FILE``
 app.add_typer(jobs)
 app.add_typer(campaigns)
 app.add_typer(lab)
@@ -88,8 +72,8 @@ def _options(
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run the application and return its exit code instead of leaving the process."""
-    words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
+    words = with_new_spellings(sys.argv[1:] if argv is None else argv)
     json = "--json" in words
     return outcome(lambda: _dispatch(words, json), json)
 

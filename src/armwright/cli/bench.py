@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from armwright.cli.failures import fail
-from armwright.cli.output import Json, say, say_json, table, tell
+from armwright.cli.option_groups import grouped
+from armwright.cli.option_words import Json, out_option
+from armwright.cli.output import say, say_json, table, tell
 
 PEERS = "armwright,pin,mujoco,casadi,rtb"
 ARMS = "ur5,n30,n50"
@@ -17,16 +20,25 @@ PARTS = "core,loop,plan"
 ALL_PARTS = f"{PARTS},campaigns"
 
 
+@dataclass(frozen=True)
+class BenchEffort:
+    """How long everything is measured."""
+
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds over all (peer, case) pairs.")] = 25
+    seconds_per_case: Annotated[float, typer.Option(metavar="SECONDS", min=1e-4, help="In every round.")] = 0.04
+    calls: Annotated[int, typer.Option(min=1000, help="Calls, and batch size, of the memory figures.")] = 1_000_000
+    repeats: Annotated[int, typer.Option(min=1, help="Processes started per start-up figure.")] = 7
+    detections: Annotated[int, typer.Option(min=1000, help="Items of the largest campaign.")] = 100_000
+
+
+@grouped
 def bench(
-    out: Annotated[Path, typer.Option("--out", "-o", help="JSON file to write.")] = Path("bench.json"),
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds over all (peer, case) pairs.")] = 25,
-    budget: Annotated[float, typer.Option(min=1e-4, help="Seconds per case and round.")] = 0.04,
+    *,
+    out: Annotated[Path, out_option("FILE.json", "The figures.")] = Path("bench.json"),
+    effort: BenchEffort,
     peers: Annotated[str, typer.Option(help="Which libraries, separated by commas; missing ones are skipped.")] = PEERS,
     arms: Annotated[str, typer.Option(help="Which arms: ur5, and random ones of 30 and 50 joints.")] = ARMS,
     parts: Annotated[str, typer.Option(help="What to measure: core (calls, batches), loop, plan; campaigns.")] = PARTS,
-    calls: Annotated[int, typer.Option(min=1000, help="Calls, and batch size, of the memory figures.")] = 1_000_000,
-    repeats: Annotated[int, typer.Option(min=1, help="Processes started per start-up figure.")] = 7,
-    detections: Annotated[int, typer.Option(min=1000, help="Items of the largest campaign.")] = 100_000,
     json: Json = False,
 ) -> None:
     """Time this library and its peers, interleaved, on one thread; print ratios and write JSON."""
@@ -42,14 +54,14 @@ def bench(
 
     result = run(
         out,
-        rounds=rounds,
-        budget=budget,
+        rounds=effort.rounds,
+        budget=effort.seconds_per_case,
         peers=peers.split(","),
         arms=arms.split(","),
         parts=parts.split(","),
-        calls=calls,
-        repeats=repeats,
-        detections=detections,
+        calls=effort.calls,
+        repeats=effort.repeats,
+        detections=effort.detections,
         tell=(lambda text: None) if json else tell,
     )
     if json:

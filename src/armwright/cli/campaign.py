@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +23,9 @@ import typer
 from armwright.choices import ENGINES
 from armwright.cli.choice_words import names_of
 from armwright.cli.failures import fail, guarded
-from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table, tell
+from armwright.cli.option_groups import grouped
+from armwright.cli.option_words import Json, out_option
+from armwright.cli.output import INTERRUPTED, NEGATIVE, say, say_json, table, tell
 
 if TYPE_CHECKING:
     from armwright.campaigns import CampaignPlan, Progress, Store
@@ -90,7 +93,6 @@ def campaign_rows(plan: CampaignPlan, out: Path | None, jobs: int | None) -> tup
     from armwright.campaigns import open_store, run_campaign
     from armwright.campaigns.chunk_file import arrow
     from armwright.campaigns.summary import results
-    from armwright.cli.campaign import shown
 
     if out is not None and out.exists() and not out.is_dir():
         fail(f"{out}: not a folder")
@@ -113,6 +115,10 @@ def campaign_rows(plan: CampaignPlan, out: Path | None, jobs: int | None) -> tup
     return good, interrupted
 
 
+def _pem(name: str, help: str) -> Any:  # noqa: A002 (typer's word)
+    return typer.Option(name, metavar="FILE.pem", help=help)
+
+
 app = typer.Typer(
     name="campaign",
     help="Many runs, with a seed per item, that can be stopped and gone on with.",
@@ -120,63 +126,84 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-Folder = Annotated[Path, typer.Argument(help="Folder of the campaign.")]
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the campaign.")]
+
+
+@dataclass(frozen=True)
+class HostOptions:
+    """Processes of this host, and whom it trusts."""
+
+    workers: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Processes; one per core by default.", min=1, max=1024)
+    ] = None
+    tls_ca: Annotated[Path | None, _pem("--tls-ca", "Certificate of the authority, for tls://.")] = None
+    tls_cert: Annotated[Path | None, _pem("--tls-cert", "This host's certificate.")] = None
+    tls_key: Annotated[Path | None, _pem("--tls-key", "Its key.")] = None
+    insecure: Annotated[bool, typer.Option("--insecure", help="Allow plain tcp:// to another machine.")] = False
+
+
 WHERE = names_of(ENGINES, {name: entry.help for name, entry in ENGINES.entries.items()})
-Engine = Annotated[str, typer.Option(help=f"{WHERE}.")]
-Workers = Annotated[int | None, typer.Option(help="Processes; one per core by default.", min=1, max=1024)]
-Shard = Annotated[str, typer.Option(help="i/n: every n-th chunk from the i-th on, for batch queues.")]
-Scheduler = Annotated[str | None, typer.Option(help="Address of a dask scheduler, tls://HOST:PORT.")]
-Insecure = Annotated[bool, typer.Option("--insecure", help="Allow plain tcp:// to another machine.")]
-Mixed = Annotated[bool, typer.Option("--mixed", help="Allow workers whose arithmetic differs.")]
-TlsCa = Annotated[Path | None, typer.Option("--tls-ca", help="PEM file of the authority, for tls://.")]
-TlsCert = Annotated[Path | None, typer.Option("--tls-cert", help="PEM file of this host's certificate.")]
-TlsKey = Annotated[Path | None, typer.Option("--tls-key", help="PEM file of its key.")]
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Who computes the items, and which of them."""
+
+    engine: Annotated[str, typer.Option(help=f"{WHERE}.")] = "processes"
+    shard: Annotated[str, typer.Option(metavar="I/N", help="Every N-th chunk from the I-th on, for batch queues.")] = (
+        "1/1"
+    )
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="URL", help="Address of a dask scheduler, tls://HOST:PORT.")
+    ] = None
+    mixed: Annotated[bool, typer.Option("--mixed", help="Allow workers whose arithmetic differs.")] = False
+
+    def on(self, host: HostOptions) -> dict[str, Any]:
+        """Return both groups as `run_campaign` takes them, or end with what would be valid."""
+        from armwright.campaigns.engines.dask_engine import check_address, security_of
+
+        if self.scheduler is not None:
+            check_address(self.scheduler, insecure=host.insecure)
+        first, _, count = self.shard.partition("/")
+        if not (first.isdigit() and count.isdigit()):
+            fail(f"--shard {self.shard}: must be i/n, such as 2/10")
+        return {
+            "engine": self.engine,
+            "workers": host.workers,
+            "shard": (int(first), int(count)),
+            "scheduler": self.scheduler,
+            "security": security_of(self.scheduler, host.tls_ca, host.tls_cert, host.tls_key),
+            "insecure": host.insecure,
+            "mixed": self.mixed,
+        }
 
 
 @app.command()
 @guarded
+@grouped
 def run(
-    file: Annotated[Path, typer.Argument(help="Campaign file (TOML).")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; the file's name without .toml.")] = None,
-    engine: Engine = "processes",
-    workers: Workers = None,
-    shard: Shard = "1/1",
-    scheduler: Scheduler = None,
-    tls_ca: TlsCa = None,
-    tls_cert: TlsCert = None,
-    tls_key: TlsKey = None,
-    insecure: Insecure = False,
-    mixed: Mixed = False,
+    *,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Campaign file (TOML).")],
+    out: Annotated[Path | None, out_option("FOLDER", "The file's name without .toml by default.")] = None,
+    engine: EngineOptions,
+    host: HostOptions,
     json: Json = False,
 ) -> None:
     """Run a campaign; a folder that has it already is gone on with."""
     from armwright.campaigns import read_plan
 
-    certificates = (tls_ca, tls_cert, tls_key)
-    options = _options(engine, workers, shard, scheduler, certificates, insecure, mixed)
+    options = engine.on(host)
     _drive(read_plan(file), out or file.with_suffix(""), options, json)
 
 
 @app.command()
 @guarded
-def resume(
-    folder: Folder,
-    engine: Engine = "processes",
-    workers: Workers = None,
-    shard: Shard = "1/1",
-    scheduler: Scheduler = None,
-    tls_ca: TlsCa = None,
-    tls_cert: TlsCert = None,
-    tls_key: TlsKey = None,
-    insecure: Insecure = False,
-    mixed: Mixed = False,
-    json: Json = False,
-) -> None:
+@grouped
+def resume(folder: Folder, engine: EngineOptions, host: HostOptions, json: Json = False) -> None:
     """Go on with a campaign that was stopped."""
     from armwright.campaigns import open_store
 
-    certificates = (tls_ca, tls_cert, tls_key)
-    options = _options(engine, workers, shard, scheduler, certificates, insecure, mixed)
+    options = engine.on(host)
     _drive(open_store(folder).plan, folder, options, json)
 
 
@@ -227,7 +254,7 @@ def query(
 @guarded
 def report(
     folder: Folder,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Page to write; report.html in the folder.")] = None,
+    out: Annotated[Path | None, out_option("FILE.html", "Page; report.html in the folder by default.")] = None,
     json: Json = False,
 ) -> None:
     """Write a page about the rows: outcomes with exact intervals, quantiles, ROC, pictures."""
@@ -247,7 +274,7 @@ def report(
 def record(
     folder: Folder,
     item: Annotated[int, typer.Argument(help="Number of the item.", min=0)],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Recording to write.")] = Path("item.mcap"),
+    out: Annotated[Path, out_option("FILE.mcap", "Recording.")] = Path("item.mcap"),
     json: Json = False,
 ) -> None:
     """Run one item again and keep its recording; its row has to come out as it stands in the campaign."""
@@ -262,60 +289,33 @@ def record(
 
 @app.command()
 @guarded
+@grouped
 def worker(
-    address: Annotated[str, typer.Argument(help="Address of the dask scheduler, tls://HOST:PORT.")],
-    workers: Workers = None,
+    *,
+    scheduler: Annotated[str, typer.Argument(metavar="URL", help="Address of the dask scheduler, tls://HOST:PORT.")],
     bind: Annotated[
-        str | None, typer.Option(help="Address of this host to listen on; the one that reaches the scheduler.")
+        str | None,
+        typer.Option(metavar="HOST", help="Address of this host to listen on; the one that reaches the scheduler."),
     ] = None,
-    tls_ca: TlsCa = None,
-    tls_cert: TlsCert = None,
-    tls_key: TlsKey = None,
-    insecure: Insecure = False,
+    host: HostOptions,
     json: Json = False,
 ) -> None:
     """Compute for campaigns of a dask scheduler on another host, until it is gone."""
     from armwright.campaigns.engines.dask_engine import check_address, security_of, serve_scheduler
 
-    def ready(host: str, count: int) -> None:
+    def ready(bound: str, count: int) -> None:
         if json:
-            say_json({"scheduler": address, "bind": host, "workers": count})
+            say_json({"scheduler": scheduler, "bind": bound, "workers": count})
         else:
-            say(f"{count} workers on {host} for {address}; Ctrl-C ends them")
+            say(f"{count} workers on {bound} for {scheduler}; Ctrl-C ends them")
 
-    check_address(address, insecure=insecure)
-    security = security_of(address, tls_ca, tls_cert, tls_key)
+    check_address(scheduler, insecure=host.insecure)
+    options: dict[str, Any] = {"workers": host.workers, "bind": bind, "insecure": host.insecure}
+    options["security"] = security_of(scheduler, host.tls_ca, host.tls_cert, host.tls_key)
     try:
-        serve_scheduler(address, workers=workers, bind=bind, security=security, insecure=insecure, ready=ready)
+        serve_scheduler(scheduler, **options, ready=ready)
     except KeyboardInterrupt:
         fail("interrupted; chunks under way are computed by others", INTERRUPTED, kind="Interrupted", answered=True)
-
-
-def _options(
-    engine: str,
-    workers: int | None,
-    shard: str,
-    scheduler: str | None,
-    certificates: tuple[Path | None, Path | None, Path | None],
-    insecure: bool,
-    mixed: bool,
-) -> dict[str, Any]:
-    from armwright.campaigns.engines.dask_engine import check_address, security_of
-
-    if scheduler is not None:
-        check_address(scheduler, insecure=insecure)
-    first, _, count = shard.partition("/")
-    if not (first.isdigit() and count.isdigit()):
-        fail(f"--shard {shard}: must be i/n, such as 2/10")
-    return {
-        "engine": engine,
-        "workers": workers,
-        "shard": (int(first), int(count)),
-        "scheduler": scheduler,
-        "security": security_of(scheduler, *certificates),
-        "insecure": insecure,
-        "mixed": mixed,
-    }
 
 
 def _drive(plan: CampaignPlan, folder: Path, options: dict[str, Any], json: bool) -> None:

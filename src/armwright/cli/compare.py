@@ -10,31 +10,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.option_words import Base, Implausible, RobotName, Tip, load_arm
-from armwright.cli.output import NEGATIVE, Json, say, say_json, table
+from armwright.cli.option_groups import arm_command
+from armwright.cli.option_words import Json, Seed
+from armwright.cli.output import NEGATIVE, say, say_json, table
 
 if TYPE_CHECKING:
     from armwright.dynamics.compare_methods import MethodRow
     from armwright.graph.traced_program import Counts
+    from armwright.robot.model import Robot
 
 TOLERANCE = 1e-10
 
 
+@arm_command()
 def compare(
-    robot: RobotName,
+    arm: Robot,
     samples: Annotated[int, typer.Option(min=1, max=100_000, help="Random states.")] = 100,
-    seed: Annotated[int, typer.Option(help="Seed of the random states.")] = 0,
+    seed: Seed = 0,
     tolerance: Annotated[float, typer.Option(min=0.0, help="Largest relative disagreement accepted.")] = TOLERANCE,
-    implausible: Implausible = "refuse",
-    base: Base = None,
-    tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Run every formulation on random states: disagreement, operations, ns. Exit code 1 if one disagrees."""
     from armwright.dynamics.compare_methods import compare as run
     from armwright.dynamics.compare_methods import worst_disagreement
 
-    arm = load_arm(robot, implausible, base, tip)
     rows = run(arm, samples, seed, naive=False)
     worst = worst_disagreement(rows)
     if json:
@@ -97,21 +96,18 @@ def print_rows(name: str, rows: list[MethodRow]) -> None:
         )
 
 
+@arm_command()
 def count(
-    robot: RobotName,
+    arm: Robot,
     documents: Annotated[
         bool, typer.Option("--documents/--no-documents", help="Also the documents' tables, for the documents' arms.")
     ] = True,
-    implausible: Implausible = "refuse",
-    base: Base = None,
-    tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Count multiplications, additions, divisions and sines per formulation: as written, by hand, compiled."""
     from armwright.robot.load import load
     from armwright.studies import operation_counts as study
 
-    arm = load_arm(robot, implausible, base, tip)
     rows = study.formulations(arm)
     tables: dict[str, Any] = {}
     if documents:

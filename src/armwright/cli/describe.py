@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``armwright robots``, ``show`` and ``check``: what an arm is and whether it can exist."""
+"""``armwright robots``, ``show`` and ``check``: what an arm (or a program) is, and whether an arm can exist."""
 
 from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.cli.option_words import Base, Implausible, RobotName, Tip, load_arm
-from armwright.cli.output import NEGATIVE, Json, number, say, say_json, table
+from armwright.choices import LANGUAGES
+from armwright.cli.choice_words import names_of
+from armwright.cli.failures import fail
+from armwright.cli.option_groups import ArmReading, grouped
+from armwright.cli.option_words import WHICH, Implausible, Json, LanguageName, RobotName
+from armwright.cli.output import NEGATIVE, number, say, say_json, table
 from armwright.errors import DescriptionError, InputError
 
 if TYPE_CHECKING:
@@ -31,6 +36,14 @@ ONLY_READ = (
 """Rules of a file that its arm no longer shows once it is loaded."""
 NOTHING_READ = ("name", "file", "readable-file")
 """Rules whose breach says that the name or path is wrong, not the arm."""
+ARM_SUFFIXES = (".urdf", ".xml", ".xacro", ".toml")
+
+
+@dataclass(frozen=True)
+class CheckReading(ArmReading):
+    """How the file of an arm under judgement is to be read: findings are wanted, not a refusal."""
+
+    implausible: Implausible = "warn"
 
 
 def robots(json: Json = False) -> None:
@@ -49,11 +62,17 @@ def robots(json: Json = False) -> None:
         )
 
 
+@grouped
 def show(
-    robot: RobotName,
+    *,
+    robot: Annotated[
+        str, typer.Argument(metavar="ROBOT|FILE", help=f"{WHICH} Or a program: {names_of(LANGUAGES, titles=True)}.")
+    ],
     draw: Annotated[
         Path | None,
-        typer.Option("--draw", help="Draw the arm to this PNG: frames, joint axes, centres of mass, manipulability."),
+        typer.Option(
+            "--draw", metavar="FILE.png", help="Draw the arm: frames, joint axes, centres of mass, manipulability."
+        ),
     ] = None,
     meshes: Annotated[
         Path | None,
@@ -61,13 +80,19 @@ def show(
             "--meshes", metavar="FOLDER", help="With --draw: draw the meshes of a URDF; packages lie in this folder."
         ),
     ] = None,
-    implausible: Implausible = "refuse",
-    base: Base = None,
-    tip: Tip = None,
+    language: LanguageName = None,
+    reading: ArmReading,
     json: Json = False,
 ) -> None:
-    """Show an arm's sheet: joints, bodies, motors, and where each number comes from."""
-    arm = load_arm(robot, implausible, base, tip)
+    """Show an arm's sheet (joints, bodies, motors, and where each number comes from), or a program's moves."""
+    if language is not None or is_program(robot):
+        from armwright.cli.program_command import print_or_json
+
+        if draw is not None or meshes is not None:
+            fail(f"--draw and --meshes are for arms, and {robot} is a robot program")
+        print_or_json(Path(robot), language, json)
+        return
+    arm = reading.load(robot)
     if draw is not None and meshes is not None:
         draw_meshes(arm, robot, meshes, draw)
     elif draw is not None:
@@ -76,6 +101,16 @@ def show(
         say_json(description(arm))
     else:
         print_sheet(arm)
+
+
+def is_program(name: str) -> bool:
+    """Whether a word names a robot program: by the suffix of its language, or a file that no arm can come from."""
+    suffix = Path(name).suffix.lower()
+    if suffix in ("", *ARM_SUFFIXES):
+        return False
+    from armwright.programs.languages import LANGUAGES
+
+    return any(suffix in language.suffixes for language in LANGUAGES) or Path(name).is_file()
 
 
 def draw_meshes(arm: Robot, file: str, packages: Path, path: Path) -> None:
@@ -110,12 +145,12 @@ def draw_arm(arm: Robot, path: Path) -> None:
     _keep(figure, path)
 
 
+@grouped
 def check(
-    robot: Annotated[str, typer.Argument(metavar="FILE", help="URDF or TOML sheet, or a catalogue name.")],
+    *,
+    robot: RobotName,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as a negative verdict, too.")] = False,
-    implausible: Implausible = "warn",
-    base: Base = None,
-    tip: Tip = None,
+    reading: CheckReading,
     json: Json = False,
 ) -> None:
     """Judge whether an arm is physically plausible. Exit code 1 if it is not.
@@ -129,7 +164,7 @@ def check(
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            arm = load_arm(robot, implausible, base, tip)
+            arm = reading.load(robot)
         findings = judge(arm) + [found for warning in told for found in remarks(str(warning.message))]
         name, findings = arm.name, sorted(findings, key=lambda f: ("error", "warning", "info").index(f.severity))
     except DescriptionError as error:

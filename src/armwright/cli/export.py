@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.cli.failures import fail
-from armwright.cli.option_words import Base, Implausible, RobotName, Tip, load_arm
-from armwright.cli.output import Json, as_json, say_json, say_source, tell, write_text
+from armwright.cli.option_groups import ArmReading, grouped
+from armwright.cli.option_words import Json, RobotName, out_option
+from armwright.cli.output import as_json, say_json, say_source, tell, write_text
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -37,7 +38,9 @@ ENDINGS = {"c": "c", "matlab": "m", "numpy": "py", "sympy": "py", "jax": "py", "
 PLANAR = "planar:"
 
 
+@grouped
 def export(
+    *,
     robot: RobotName,
     to: Annotated[str, typer.Option("--to", help=f"Code: {', '.join(CODE)}. Description: {', '.join(FORMATS)}.")],
     what: Annotated[
@@ -46,13 +49,9 @@ def export(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", "-o", help="File to write, or a folder for a file per function; standard output if omitted."
-        ),
+        out_option("FILE.ext|FOLDER", "File, or a folder for a file per function; standard output if omitted."),
     ] = None,
-    implausible: Implausible = "refuse",
-    base: Base = None,
-    tip: Tip = None,
+    reading: ArmReading,
     json: Json = False,
 ) -> None:
     """Write an arm's equations as code, or the arm itself in another format.
@@ -70,11 +69,11 @@ def export(
         fail(f"--to {to}: {robot} has symbols, not numbers; choose from {', '.join(CODE)}")
     answer: dict[str, Any] = {"to": to}
     if to in FORMATS:
-        arm = load_arm(robot, implausible, base, tip)
+        arm = reading.load(robot)
         texts = {"": described(arm, to)}
         answer["robot"] = arm.name
     else:
-        texts = code(robot, to, asked, out, answer, lambda: load_arm(robot, implausible, base, tip))
+        texts = code(robot, to, asked, out, answer, lambda: reading.load(robot))
     folder = out if out is not None and "" not in texts else None
     for name, text in texts.items():
         place = out if folder is None else folder / name

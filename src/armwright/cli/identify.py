@@ -3,14 +3,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from armwright.cli import option_words
 from armwright.cli.failures import fail
-from armwright.cli.option_words import Base, Implausible, RobotName, Tip, load_arm
-from armwright.cli.output import Json, Open, say, say_json, show_page, table, tell, write_text
+from armwright.cli.option_groups import arm_command, grouped
+from armwright.cli.option_words import (
+    Json,
+    Open,
+    Seed,
+    duration_option,
+    out_option,
+    payload_option,
+    report_option,
+    world_option,
+)
+from armwright.cli.output import say, say_json, show_page, table, tell, write_text
 
 if TYPE_CHECKING:
     from armwright.identify.current_log import Log
@@ -18,6 +30,7 @@ if TYPE_CHECKING:
     from armwright.identify.feeling import FeltLog
     from armwright.identify.identified import Identified, Load, PayloadEstimate
     from armwright.identify.validation import Held
+    from armwright.robot.model import Robot
     from armwright.types import Array
 
 Layout = Annotated[
@@ -25,8 +38,38 @@ Layout = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class ModelFiles:
+    """What ``identify`` writes."""
+
+    out: Annotated[Path | None, out_option("FILE.json", "The model, for `armwright feel`.")] = None
+    sheet: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="The arm as a sheet.")] = None
+    report: Annotated[Path | None, report_option("FILE.md", "The whole report as Markdown.")] = None
+
+
+@dataclass(frozen=True)
+class FeltFiles:
+    """What ``feel`` writes."""
+
+    plot: Annotated[Path | None, typer.Option(metavar="FILE.png", help="The timeline with its bands.")] = None
+    report: Annotated[Path | None, report_option("FILE.html", "A page to be played.")] = None
+    browse: Open = False
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How the motion of ``excite`` is looked for."""
+
+    harmonics: Annotated[int, typer.Option(min=2, max=40, help="Of its period.")] = 5
+    starts: Annotated[int, typer.Option(min=1, help="Random starting motions.")] = 2
+    iterations: Annotated[int, typer.Option(min=1, help="Of the optimiser, each start.")] = 60
+    seed: Seed = 0
+
+
+@arm_command()
 def identify(
-    robot: RobotName,
+    *,
+    arm: Robot,
     logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="CSV, Parquet, MCAP or NPZ files.")],
     gains: Annotated[
         str, typer.Option(metavar="targets|free|K1,K2,…", help="Drive gains: the controller's, estimated, or given.")
@@ -35,18 +78,11 @@ def identify(
         list[str] | None,
         typer.Option(metavar="LOG[=KG]", help="This log carries a payload, of this mass if it is known. Repeatable."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the model (JSON) for `armwright feel`.")
-    ] = None,
-    sheet: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the arm as a TOML sheet.")] = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the whole report as Markdown.")] = None,
+    wanted: ModelFiles,
     validate: Annotated[
         bool, typer.Option("--validate", help="Leave one log out after another and judge on it.")
     ] = False,
     columns: Layout = None,
-    implausible: Implausible = "refuse",
-    base: Base = None,
-    tip: Tip = None,
     json: Json = False,
 ) -> None:
     """Identify an arm from logs of its joints and motor currents: base parameters, friction, gains, payloads."""
@@ -56,19 +92,18 @@ def identify(
     from armwright.identify.model_fit import fit
     from armwright.identify.validation import validate as leave_out
 
-    arm = load_arm(robot, implausible, base, tip)
     read = [_read(path, columns) for path in logs]
     carried = _loads(read, logs, load or [])
     how = _gains(gains)
     model = fit(read, arm, gains=how, payloads=carried)
     model = with_bands(model, learn_bands(model, read, payloads=_on_tool(model, read, carried)))
     held: tuple[Held, ...] = leave_out(read, arm, gains=how, payloads=carried) if validate else ()
-    if out is not None:
-        save_model(model, out)
-    if sheet is not None:
-        write_text(sheet, model.robot.to_sheet())
-    if report is not None:
-        write_text(report, markdown(model, held))
+    if wanted.out is not None:
+        save_model(model, wanted.out)
+    if wanted.sheet is not None:
+        write_text(wanted.sheet, model.robot.to_sheet())
+    if wanted.report is not None:
+        write_text(wanted.report, markdown(model, held))
     if json:
         left = [{"log": h.log, "error": h.error, "controller": h.controller, "floor": h.floor} for h in held]
         say_json(summary(model) | {"left_out": left})
@@ -144,21 +179,20 @@ def _gains(word: str) -> Gains:
         fail(f"--gains {word}: expected targets, free, or one number per joint, separated by commas")
 
 
+@grouped
 def feel(
+    *,
     log: Annotated[Path, typer.Argument(metavar="LOG", help="CSV, Parquet, MCAP or NPZ file.")],
     model: Annotated[
         Path, typer.Option("--model", metavar="FILE", help="Model that `armwright identify --out` wrote.")
     ],
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the timeline with its bands.")] = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a page to be played.")] = None,
-    browse: Open = False,
     payload: Annotated[
         str | None,
-        typer.Option(
-            metavar="KG|log|LOG",
-            help="What the tool carries: a mass at the tool point, weighed in this log, or in another log with it.",
+        payload_option(
+            "What the tool carries; weighed in this log (log), or in the FILE of another one.", "log", "FILE"
         ),
     ] = None,
+    wanted: FeltFiles,
     columns: Layout = None,
     json: Json = False,
 ) -> None:
@@ -166,6 +200,7 @@ def feel(
     from armwright.identify.feeling import feel as feel_log
     from armwright.identify.model_file import load_model
 
+    plot, report, browse = wanted.plot, wanted.report, wanted.browse
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         fail(f"{report}: expected a name that ends in .html")
     known, read = load_model(model), _read(log, columns)
@@ -201,12 +236,12 @@ def _carried(model: Identified, log: Log, word: str, columns: str | None) -> Arr
     from armwright.identify.payloads import payload
 
     try:
-        kilograms = float(word)
+        float(word.partition("@")[0])
     except ValueError:
         found = payload(model, log if word == "log" else _read(Path(word), columns))
         tell(f"armwright: payload of {found.mass.cell} kg, weighed in {found.log}")
         return found.parameters
-    return point_mass(model, kilograms)
+    return point_mass(model, *option_words.payload(word))
 
 
 def _force(contact: Any) -> str:
@@ -240,20 +275,14 @@ def _felt(felt: FeltLog) -> dict[str, Any]:
     return {"first_stamp": begin, "seconds": 60.0 * felt.minutes, "contacts": out}
 
 
+@arm_command()
 def excite(
-    robot: RobotName,
-    seconds: Annotated[float, typer.Option(min=1.0, help="Period of the motion.")] = 25.0,
-    harmonics: Annotated[int, typer.Option(min=2, max=40, help="Of that period.")] = 5,
-    world: Annotated[Path | None, typer.Option(metavar="FILE", help="World file with shapes to keep clear of.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Write t, q, qd, qdd at 100 Hz, with a line of names.")
-    ] = None,
-    starts: Annotated[int, typer.Option(min=1, help="Random starting motions.")] = 2,
-    iterations: Annotated[int, typer.Option(min=1, help="Of the optimiser, each start.")] = 60,
-    seed: Annotated[int, typer.Option(help="Seed of the starting motions.")] = 0,
-    implausible: Implausible = "refuse",
-    base: Base = None,
-    tip: Tip = None,
+    *,
+    arm: Robot,
+    duration: Annotated[float, duration_option("Period of the motion.", least=1.0)] = 25.0,
+    search: SearchOptions,
+    world: Annotated[str | None, world_option("Shapes to keep clear of.")] = None,
+    out: Annotated[Path | None, out_option("FILE.csv", "t, q, qd, qdd at 100 Hz, with a line of names.")] = None,
     json: Json = False,
 ) -> None:
     """Propose a motion that identifies an arm well, within its limits and clear of itself and given shapes."""
@@ -262,13 +291,18 @@ def excite(
     from armwright.identify.excitation import excite as propose
     from armwright.world import load_world
 
-    arm = load_arm(robot, implausible, base, tip)
     around = load_world(world) if world is not None else None
     found = propose(
-        arm, seconds=seconds, harmonics=harmonics, world=around, starts=starts, iterations=iterations, seed=seed
+        arm,
+        seconds=duration,
+        harmonics=search.harmonics,
+        world=around,
+        starts=search.starts,
+        iterations=search.iterations,
+        seed=search.seed,
     )
     if out is not None:
-        t = np.arange(round(100.0 * seconds) + 1) / 100.0
+        t = np.arange(round(100.0 * duration) + 1) / 100.0
         names = ["t", *(f"{part}_{j}" for part in ("q", "qd", "qdd") for j in range(arm.n))]
         rows = np.concatenate([t[:, None], *found.reference(t)], axis=1)
         write_text(out, "\n".join([",".join(names), *(",".join(map(repr, row)) for row in rows.tolist())]) + "\n")
@@ -279,5 +313,9 @@ def excite(
         say_json(series | {"peaks": peaks, "condition": found.condition, "clearance": found.clearance})
         return
     rows_ = [[joint.name, *values] for joint, *values in zip(arm.joints, low, high, speed, push, strict=True)]
-    table(f"{arm.name}: {seconds:g} s, {harmonics} harmonics", ["joint", "from", "to", "speed", "acceleration"], rows_)
+    table(
+        f"{arm.name}: {duration:g} s, {search.harmonics} harmonics",
+        ["joint", "from", "to", "speed", "acceleration"],
+        rows_,
+    )
     say(f"condition {found.condition:.0f}, at least {1e3 * found.clearance:.0f} mm clear")

@@ -7,33 +7,32 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
-from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from armwright.cli.failures import fail, guarded
-from armwright.cli.option_words import WHICH, Base, Implausible, Tip, load_arm
-from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table, tell
+from armwright.cli.lab_serve import FtHttpPort, UntilCtrlC, check_host, serve, until_told
+from armwright.cli.option_groups import grouped
+from armwright.cli.option_words import Host, Json, address, address_option, out_option
+from armwright.cli.output import INTERRUPTED, NEGATIVE, say, say_json, table, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from armwright.lab.experiment.experiment_procedure import ExperimentOutcome
     from armwright.lab.mover import Command
-    from armwright.robot.model import Robot
+    from armwright.lab.sources import PacketSource
 
 
 @guarded
 def run(
     file: Annotated[str, typer.Argument(help="Experiment file (TOML), or `stand`, which comes with the package.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for recordings and results; the file's name otherwise.")
-    ] = None,
+    out: Annotated[Path | None, out_option("FOLDER", "For recordings and results; the file's name by default.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Keep the runs that are recorded to their end.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="A real arm stands at the first positions: do not ask.")] = False,
     json: Json = False,
@@ -137,159 +136,60 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(example)
-Host = Annotated[str, typer.Option(help="Address to listen on; anything but 127.x.y.z opens the lab to a network.")]
-Duration = Annotated[float | None, typer.Option(help="Stop after so many seconds; until Ctrl-C by default.")]
+app.command()(serve)
 
 
-def until_told(seconds: float | None, going: Callable[[], bool]) -> None:
-    """Wait for Ctrl-C, a termination, the end of the time, or of what is going on."""
-    end = threading.Event()
-    kept = {number: signal.signal(number, lambda *_: end.set()) for number in (signal.SIGINT, signal.SIGTERM)}
-    deadline = None if seconds is None else time.monotonic() + seconds
-    try:
-        while going() and (deadline is None or time.monotonic() < deadline):
-            if end.wait(0.2 if deadline is None else max(0.0, min(0.2, deadline - time.monotonic()))):
-                return
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
+@dataclass(frozen=True)
+class Devices:
+    """Whom to listen to."""
+
+    controller: Annotated[str | None, address_option("--address", "A controller, real or virtual.")] = None
+    stream: Annotated[str, typer.Option(help="rtde (30004), realtime (30003) or both.")] = "rtde"
+    ft: Annotated[str | None, address_option("--ft", "An ATI Net F/T.")] = None
+    imu: Annotated[str | None, typer.Option(metavar="FILE", help="Serial port of an Xsens MTi.")] = None
+    imu_rate: Annotated[float, typer.Option(metavar="PER_SECOND", help="Samples of the MTi.")] = 100.0
+
+    def sources(self) -> list[PacketSource]:
+        """Return one source of packets per device and stream, or end with what would be valid."""
+        from armwright.lab.sources import FtSource, ImuSource, RealtimeSource, RtdeSource
+
+        if self.stream not in ("rtde", "realtime", "both"):
+            fail(f"--stream {self.stream}: must be rtde, realtime or both")
+        out: list[PacketSource] = []
+        if self.controller is not None:
+            host, port = _host_and_port(self.controller, "--address")
+            if port and self.stream == "both":
+                fail(f"--address {self.controller}: one port cannot be that of both streams; leave it out")
+            out += [RtdeSource(host, **port)] if self.stream != "realtime" else []
+            out += [RealtimeSource(host, **port)] if self.stream != "rtde" else []
+        if self.ft is not None:
+            host, port = _host_and_port(self.ft, "--ft")
+            out.append(FtSource(host, **port))
+        out += [ImuSource(self.imu, rate=self.imu_rate)] if self.imu is not None else []
+        if not out:
+            fail("record: name a device: --address HOST, --ft HOST, --imu PORT")
+        return out
 
 
-def check_host(host: str) -> None:
-    """Warn about addresses that others can reach."""
-    if not host.startswith("127.") and host != "localhost":
-        tell(f"warning: {host} can be reached from other machines; there is no password, and clients move the arm")
-
-
-@app.command()
-@guarded
-def serve(
-    robot: Annotated[str, typer.Option(help=f"{WHICH} Six axes.")] = "ur5",
-    host: Host = "127.0.0.1",
-    world: Annotated[str | None, typer.Option(help="World file or name: what the arm can touch.")] = None,
-    series: Annotated[str, typer.Option(help="cb3 (125 Hz, 3.15) or e (500 Hz, 5.11).")] = "cb3",
-    software: Annotated[str | None, typer.Option(help="Version to report, such as 5.26.0.")] = None,
-    payload: Annotated[str | None, typer.Option(help="kg or kg,x,y,z [m] at the flange.")] = None,
-    tcp: Annotated[str | None, typer.Option(help="x,y,z,rx,ry,rz of the TCP at the flange [m, rad].")] = None,
-    mount: Annotated[str | None, typer.Option(help="rx,ry,rz: how the base is turned against the floor [rad].")] = None,
-    ft: Annotated[float, typer.Option(help="Rate of a virtual ATI Net F/T [1/s]; 0 for none.")] = 0.0,
-    ft_http_port: Annotated[int, typer.Option(help="Of the sensor's page; below 1024 may need rights.")] = 80,
-    imu: Annotated[float, typer.Option(help="Rate of a virtual Xsens MTi [1/s]; 0 for none.")] = 0.0,
-    offset: Annotated[float, typer.Option(help="Of the sensors' clocks [s].")] = 0.0,
-    drift: Annotated[float, typer.Option(help="Of the sensors' clocks [-].")] = 0.0,
-    sensitivity: Annotated[float, typer.Option(help="Of the collision detector; 2 halves its thresholds.")] = 1.0,
-    skip: Annotated[float, typer.Option(help="Fraction of publications that are skipped.")] = 0.0,
-    stall: Annotated[
-        float, typer.Option(help="Stand still for so long [s], five seconds after the start.", min=0.0)
-    ] = 0.0,
-    segment: Annotated[bool, typer.Option("--segment", help="Cut the real-time stream as 756 + 694 | 62.")] = False,
-    fifo: Annotated[bool, typer.Option("--fifo/--no-fifo", help="Real-time scheduling of the clock.")] = True,
-    start: Annotated[str | None, typer.Option(help="Six joint angles at which the arm stands [rad].")] = None,
-    pace: Annotated[float, typer.Option(help="Seconds of the controller that pass in one.")] = 1.0,
-    current_noise: Annotated[float, typer.Option(help="Deviation of a motor current [A].")] = 0.0,
-    ft_bias: Annotated[str | None, typer.Option(help="fx,fy,fz,tx,ty,tz that the sensor shows at rest.")] = None,
-    seed: Annotated[int, typer.Option(help="Of all noise.", min=0)] = 0,
-    hand: Annotated[
-        bool, typer.Option("--hand", help="Push as lines of standard input say: begin seconds fx fy fz; end with it.")
-    ] = False,
-    free_ports: Annotated[bool, typer.Option("--free-ports", help="Take ports that are free, and tell them.")] = False,
-    duration: Duration = None,
-    implausible: Implausible = "refuse",
-    base: Base = None,
-    tip: Tip = None,
-    json: Json = False,
-) -> None:
-    """Serve a UR controller: RTDE 30004, scripts 30001–30003, dashboard 29999; loopback unless --host."""
-    from armwright.lab.flange_sensing import DeviceClock
-    from armwright.lab.lab_clock import PRIORITY, real_time
-    from armwright.lab.stand import PORTS, Faults, Stand, truth_of
-    from armwright.lab.virtual_sensors import VirtualMti, VirtualNetFt
-
-    if series not in ("cb3", "e"):
-        fail(f"--series {series}: must be cb3 or e")
-    check_host(host)
-    load = _numbers(payload, "--payload", (1, 4))
-    stand = Stand(
-        _turned(load_arm(robot, implausible, base, tip), mount),
-        host=host,
-        world=_world(world),
-        e_series=series == "e",
-        software=software,
-        payload=(load[0], (load[1], load[2], load[3]) if len(load) == 4 else (0.0, 0.0, 0.0)) if load else None,
-        tcp=tuple(_numbers(tcp, "--tcp", (6,))) or None,
-        sensitivity=sensitivity,
-        faults=Faults(segment=segment, skip=skip, stall=stall),
-        fifo=fifo,
-        ports=dict.fromkeys(PORTS, 0) if free_ports else None,
-        q0=_joints(start),
-        pace=pace,
-        current_noise=current_noise,
-        seed=seed,
-    )
-    clock = DeviceClock(offset, drift)
-    sensor_ports = {"http_port": 0, "rdt_port": 0} if free_ports else {"http_port": ft_http_port}
-    gone = threading.Event()
-    try:
-        bias = _numbers(ft_bias, "--ft-bias", (6,)) or 0.0
-        sensor = VirtualNetFt(stand, rate=ft, clock=clock, bias=bias, seed=seed + 1, **sensor_ports) if ft else None
-        unit = VirtualMti(stand, rate=imu, clock=clock, seed=seed + 2) if imu else None
-        if hand:
-            _follow_hand(stand, gone)
-        stand.start()
-        if fifo:
-            real_time(PRIORITY - 2)
-        ready: dict[str, Any] = {"host": host, "ports": stand.ports, "truth": truth_of(stand, clock)}
-        if sensor is not None:
-            ready["ft"] = {"rdt": sensor.rdt_port, "http": sensor.http_port}
-        if unit is not None:
-            ready["imu"] = unit.path
-        if json:
-            say_json({"ready": ready})
-        else:
-            say(f"ready: {robot} at {host}, " + ", ".join(f"{name} {port}" for name, port in stand.ports.items()))
-            if unit is not None:
-                say(f"inertial unit at {unit.path}")
-        until_told(duration, lambda: stand.clock.running and not gone.is_set())
-    finally:
-        stand.close()
-    if stand.clock.error is not None:
-        raise stand.clock.error
-    if not json:
-        scheduled = "SCHED_FIFO" if stand.clock.fifo else "ordinary scheduling"
-        say(f"{stand.clock.ticks} ticks of 2 ms, {scheduled}; how late they were:")
-        for line in stand.clock.late.table().splitlines():
-            say(line)
-        period = 1e3 / stand.controller.rate
-        say(f"{stand.controller.publications} publications, {stand.gaps} gaps > {2 * period:g} ms between them")
+def _host_and_port(text: str, option: str) -> tuple[str, dict[str, Any]]:
+    """Return a host, and the port as a keyword where one is given."""
+    host, port = address(text, option)
+    return host, {} if port is None else {"port": port}
 
 
 @app.command()
 @guarded
+@grouped
 def record(
-    robot: Annotated[str | None, typer.Option(help="Address of a controller, real or virtual.")] = None,
-    ft: Annotated[str | None, typer.Option(help="Address of an ATI Net F/T.")] = None,
-    imu: Annotated[str | None, typer.Option(help="Serial port of an Xsens MTi.")] = None,
-    imu_rate: Annotated[float, typer.Option(help="Of its samples [1/s].")] = 100.0,
-    stream: Annotated[str, typer.Option(help="rtde (30004), realtime (30003) or both.")] = "rtde",
-    out: Annotated[Path, typer.Option("--out", "-o", help="MCAP file.")] = Path("run.mcap"),
-    duration: Duration = None,
+    devices: Devices,
+    out: Annotated[Path, out_option("FILE.mcap", "The recording.")] = Path("run.mcap"),
+    duration: UntilCtrlC = None,
     json: Json = False,
 ) -> None:
     """Record packets exactly as they come, until Ctrl-C; devices that are missing are waited for."""
     from armwright.lab.recorder import Recorder
-    from armwright.lab.sources import FtSource, ImuSource, PacketSource, RealtimeSource, RtdeSource
 
-    if stream not in ("rtde", "realtime", "both"):
-        fail(f"--stream {stream}: must be rtde, realtime or both")
-    sources: list[PacketSource] = []
-    if robot is not None:
-        sources += [RtdeSource(robot)] if stream != "realtime" else []
-        sources += [RealtimeSource(robot)] if stream != "rtde" else []
-    sources += [FtSource(ft)] if ft is not None else []
-    sources += [ImuSource(imu, rate=imu_rate)] if imu is not None else []
-    if not sources:
-        fail("record: name a device: --robot HOST, --ft HOST, --imu PORT")
-    recorder = Recorder(out, sources)
+    recorder = Recorder(out, devices.sources())
     began = last = time.monotonic()
 
     def going() -> bool:
@@ -320,8 +220,8 @@ def replay(
     host: Host = "127.0.0.1",
     loop: Annotated[bool, typer.Option("--loop", help="Begin again at the end.")] = False,
     together: Annotated[bool, typer.Option("--together", help="Begin when every device is listened to.")] = False,
-    ft_http_port: Annotated[int, typer.Option(help="Of the sensor's page; below 1024 may need rights.")] = 80,
-    duration: Duration = None,
+    ft_http_port: FtHttpPort = 80,
+    duration: UntilCtrlC = None,
     json: Json = False,
 ) -> None:
     """Serve a recording as its devices: robot (30004, 30003), force sensor, inertial unit; begins when one is heard."""
@@ -346,7 +246,7 @@ def replay(
 @guarded
 def export(
     file: Annotated[Path, typer.Argument(help="Recording (MCAP) of armwright lab record.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; the file's name without .mcap.")] = None,
+    out: Annotated[Path | None, out_option("FOLDER", "The file's name without .mcap by default.")] = None,
     kind: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
     json: Json = False,
 ) -> None:
@@ -365,8 +265,8 @@ def export(
 @guarded
 def move(
     file: Annotated[Path, typer.Argument(help="A movej([…]) a line.")],
-    robot: Annotated[str, typer.Option(help="Address of the controller.")] = "127.0.0.1",
-    wait: Annotated[float, typer.Option(help="Seconds between commands.", min=0.1)] = 3.0,
+    controller: Annotated[str, address_option("--address", "The controller.")] = "127.0.0.1",
+    wait: Annotated[float, typer.Option(metavar="SECONDS", help="Between commands.", min=0.1)] = 3.0,
     yes: Annotated[bool, typer.Option("--yes", help="The arm stands at the first position: do not ask.")] = False,
     json: Json = False,
 ) -> None:
@@ -380,66 +280,10 @@ def move(
         tell(f"first position of {file}: {start_pose(commands[0])}")
         if typer.prompt("Does the arm stand there? (yes/no)", err=True) != "yes":
             fail("move: nothing was sent")
-    with connect(robot) as link:
+    host, port = _host_and_port(controller, "--address")
+    with connect(host, **port) as link:
         send(link, commands, wait=wait, told=lambda k, c: None if json else tell(f"{k} of {len(commands)}: {c.line}"))
     if json:
         say_json({"sent": len(commands)})
     else:
         say(f"{len(commands)} moves done")
-
-
-def _follow_hand(stand: Any, gone: threading.Event) -> None:
-    """Push as standard input says; its end is that of whoever started this, and sets `gone`."""
-    import sys
-
-    from armwright.errors import ArmwrightError
-    from armwright.lab.hand import Hand, push_of
-
-    virtual = Hand(stand.controller.plant)
-    stand.sensors.append(virtual)
-
-    def read() -> None:
-        for line in sys.stdin:
-            try:
-                with stand.controller.lock:
-                    virtual.add(push_of(line))
-            except ArmwrightError as error:
-                tell(f"armwright: {error}")
-        gone.set()
-
-    threading.Thread(target=read, name="hand", daemon=True).start()
-
-
-def _joints(text: str | None) -> Any:
-    import numpy as np
-
-    return np.array(_numbers(text, "--start", (6,))) if text is not None else None
-
-
-def _turned(arm: Robot, mount: str | None) -> Robot:
-    import numpy as np
-
-    from armwright.spatial.rotations import exp_so3
-
-    turn = _numbers(mount, "--mount", (3,))
-    return arm.with_gravity(exp_so3(np.array(turn)).T @ arm.gravity) if turn else arm
-
-
-def _world(name: str | None) -> Any:
-    if name is None:
-        return None
-    from armwright.world import load_world
-
-    return load_world(name)
-
-
-def _numbers(text: str | None, what: str, counts: tuple[int, ...]) -> list[float]:
-    if text is None:
-        return []
-    try:
-        values = [float(part) for part in text.split(",")]
-    except ValueError:
-        values = []
-    if len(values) not in counts or not all(abs(v) < 1e6 for v in values):
-        fail(f"{what} {text}: must be {' or '.join(map(str, counts))} numbers with commas between")
-    return values

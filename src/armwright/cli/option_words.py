@@ -1,39 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``armwright run collision`` asks for: cells of a map for the tool, or configurations for the whole arm.
+"""The words of the command line: each option has one name, one syntax and one parser, whichever command takes it.
 
-Which arm: the words that every command about a robot takes, and what they load.
-
-Words of the command line that mean numbers: configurations, references, gains, payloads.
-
-Maps by name or by text for ``armwright run collision --grid``, and the cells of their ends.
+The first half holds the options as `Annotated` types (a function where help or limits differ from command to command),
+the second half what their texts mean: configurations, references, gains, payloads, addresses.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
+from armwright.choices import LANGUAGES
+from armwright.cli.choice_words import names_of
 from armwright.cli.failures import fail
+from armwright.cli.old_spellings import say_renamed
 from armwright.errors import InputError
 from armwright.files import read_regular
 
 if TYPE_CHECKING:
-    from armwright.exploration.exploration_result import Contact
-    from armwright.exploration.explore_options import ArmTask, GridTask
-    from armwright.planning.grid.grid_map import GridMap
     from armwright.robot.model import Robot
     from armwright.types import Array
-    from armwright.world.world import ToolTask, World
 
 WHICH = "Catalogue name, or path of a URDF, MJCF, xacro or TOML sheet."
+JOINTS = "A,B,…[deg]"
+CELL = "U,V[,W]c"
+LOAD = "KG[@X,Y,Z]"
+RANGE = "LEAST,LARGEST"
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Open = Annotated[bool, typer.Option("--open", help="Show the page in a browser.")]
 RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help=WHICH)]
 Implausible = Annotated[
     str,
@@ -50,6 +51,67 @@ Tip = Annotated[
         metavar="LINK", help="URDF, MJCF: the link that carries the tool; joints beside the chain are locked."
     ),
 ]
+Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Of everything random.")]
+Film = Annotated[bool, typer.Option("--film/--no-film", help="Add a film to the report (takes longest).")]
+Jobs = Annotated[
+    int | None, typer.Option(metavar="NUMBER", min=1, max=256, help="Processes; one a processor by default.")
+]
+Host = Annotated[
+    str,
+    typer.Option(metavar="HOST", help="Address to listen on; anything but 127.x.y.z opens it to a network."),
+]
+LanguageName = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        metavar="LANGUAGE",
+        help=f"Of a robot program: {names_of(LANGUAGES)}; by the file's suffix or look if omitted.",
+    ),
+]
+ProgramFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help=f"Robot program: {names_of(LANGUAGES, titles=True)}.")
+]
+
+
+def robot_option(more: str = "") -> Any:
+    """Return ``--robot``: always an arm, by name or file."""
+    return typer.Option("--robot", metavar="ROBOT", help=f"{WHICH} {more}".rstrip())
+
+
+def world_option(help: str) -> Any:  # noqa: A002 (typer's word)
+    """Return ``--world``: shapes by the name of a world or by file."""
+    return typer.Option("--world", metavar="WORLD", help=f"{help} A name, or a .toml file.")
+
+
+def duration_option(help: str, *, least: float | None = None, most: float | None = None) -> Any:  # noqa: A002
+    """Return ``--duration`` in seconds, between two limits."""
+    return typer.Option("--duration", metavar="SECONDS", min=least, max=most, help=help)
+
+
+def out_option(metavar: str, help: str) -> Any:  # noqa: A002
+    """Return ``--out``, ``-o``: what a command writes; `metavar` says FILE.ext or FOLDER."""
+    return typer.Option("--out", "-o", metavar=metavar, help=help)
+
+
+def report_option(metavar: str, help: str) -> Any:  # noqa: A002
+    """Return ``--report``: the page (FILE.html) or text (FILE.md) that a command writes about its results."""
+    return typer.Option("--report", metavar=metavar, help=help)
+
+
+def joints_option(name: str, help: str, *others: str) -> Any:  # noqa: A002
+    """Return an option for joint coordinates; `others` are metavars of other meanings that it accepts."""
+    return typer.Option(name, metavar="|".join([*others, JOINTS]), help=f"{help} Radians (metres), or deg.")
+
+
+def payload_option(help: str, *others: str) -> Any:  # noqa: A002
+    """Return ``--payload``: a mass [kg] at the origin of the tool frame (the flange), or at a place [m] in it."""
+    where = "Kilograms, at X,Y,Z metres in the tool frame (its origin if omitted)."
+    return typer.Option("--payload", metavar="|".join([LOAD, *others]), help=f"{help} {where}")
+
+
+def address_option(name: str, help: str) -> Any:  # noqa: A002
+    """Return an option for the address of a device."""
+    return typer.Option(name, metavar="HOST[:PORT]", help=help)
 
 
 def load_options(implausible: str, base: str | None, tip: str | None) -> dict[str, Any]:
@@ -98,6 +160,11 @@ def _number(word: str, what: str) -> float:
     if not np.isfinite(value):
         raise InputError(f"{what}: {word.strip()!r} is not finite")
     return value
+
+
+def numbers(text: str, what: str) -> list[float]:
+    """Read finite numbers with commas between them; `what` begins the refusal."""
+    return [_number(word, what) for word in text.split(",")]
 
 
 def reference(text: str, robot: Robot) -> Any:
@@ -176,7 +243,7 @@ def gains(words: Sequence[str]) -> dict[str, Any]:
         elif value.replace("_", "").replace("-", "").isalpha():
             out[name] = value
         else:
-            values = [_number(part, f"--gain {word!r}") for part in value.split(",")]
+            values = numbers(value, f"--gain {word!r}")
             out[name] = values[0] if len(values) == 1 else np.array(values)
     return out
 
@@ -185,174 +252,41 @@ def tool(text: str) -> Array:
     """Read 'x,y,z' [m] or 'x,y,z,A,B,C' with angles Rz(A) Ry(B) Rx(C) [deg] as a pose (4, 4)."""
     from armwright.spatial import pose, rotation_from_euler
 
-    values = [_number(word, f"--tool {text!r}") for word in text.split(",")]
+    values = numbers(text, f"--tool {text!r}")
     if len(values) not in (3, 6):
         raise InputError(f"--tool {text!r}: expected x,y,z in metres, or x,y,z,A,B,C with angles in degrees")
     angles = np.radians([*values[3:], 0.0, 0.0, 0.0][:3])
     return np.asarray(pose(rotation_from_euler(angles, "zyx"), np.array(values[:3])))
 
 
-def payload(text: str, robot: Robot) -> Robot:
-    """Load an arm with 'mass' [kg] at the tool origin, or 'mass@x,y,z' [m] in the tool frame."""
-    mass, com = mass_and_place(text)
-    return robot.with_payload(mass, com=com)
-
-
-def mass_and_place(text: str) -> tuple[float, list[float]]:
-    """Read 'mass' or 'mass@x,y,z' as a mass [kg] and its centre [m], the origin if omitted."""
+def payload(text: str) -> tuple[float, list[float]]:
+    """Read 'KG' or 'KG@X,Y,Z' as a mass [kg] and its centre [m] in the tool frame, the origin if omitted."""
+    if "@" not in text and text.count(",") == 3:
+        mass, _, place = text.partition(",")
+        say_renamed(f"--payload {text}", f"--payload {mass}@{place}")
+        text = f"{mass}@{place}"
     mass, at, place = text.partition("@")
-    com = [_number(word, f"--payload {text!r}") for word in place.split(",")] if at else [0.0] * 3
+    com = numbers(place, f"--payload {text!r}") if at else [0.0] * 3
     if len(com) != 3:
         raise InputError(f"--payload {text!r}: expected mass, or mass@x,y,z")
     return _number(mass, f"--payload {text!r}"), com
 
 
-HELP = (
-    "Map: patch (the world's own), volume (the same with eight layers above, start and goal in the lowest), "
-    "or NxM[xK]@x,y,z/size in metres, cells from 1, the centre of cell 1,1[,1] at x,y,z."
-)
-LAYERS = 10  # of the volume; its outermost cells bound it, so that layers 2 to 9 can be used
-LOWEST = 2  # layer of the volume that is the plane of the patch
-_FORM = re.compile(r"(\d+(?:x\d+){1,2})@([^/]+)/(.+)")
-
-
-def grid_of(text: str, known: ToolTask | None) -> GridMap:
-    """Return the map that ``--grid`` names, or end with what would be valid; known: the task of the world's file."""
-    from armwright.exploration.explore_options import map_of
-    from armwright.planning import grid_map
-
-    if text in ("patch", "volume"):
-        if known is None:
-            fail(f"--grid {text}: the world has no map of its own; give one such as 14x14x8@0.25,-0.2,-0.05/0.03")
-        if text == "patch" or len(known.cells) == 3:
-            return map_of(known)
-        (x, y, z), size = known.origin, known.size
-        return grid_map((*known.cells, LAYERS), (x, y, z - LOWEST * size), size, first=1, ring=known.ring)
-    found = _FORM.fullmatch(text)
+def value_range(text: str, option: str) -> tuple[float, float]:
+    """Read 'LEAST,LARGEST'."""
     try:
-        if found is None:
-            raise ValueError
-        shape = tuple(int(word) for word in found[1].split("x"))
-        at = [float(word) for word in found[2].split(",")]
-        size = float(found[3])
-        if len(at) != 3:
-            raise ValueError
+        low, high = (float(word) for word in text.split(","))
     except ValueError:
-        fail(f"--grid {text}: expected patch, volume, or such as 14x14x8@0.25,-0.2,-0.05/0.03")
-    return grid_map(shape, [a - size for a in at], size, first=1)
+        fail(f"{option} {text}: expected two numbers, least,largest, such as 1,3")
+    return low, high
 
 
-def cell_of(text: str | None, option: str, where: GridMap, usual: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """Return the cell that an option names; by default that of the world's task, in the lowest layer of a volume."""
-    if text is None:
-        return usual if usual is None or where.grid.dim == len(usual) else (*usual, LOWEST)
-    try:
-        cell = tuple(int(word) for word in text.split(","))
-    except ValueError:
-        fail(f"{option} {text}: expected whole numbers such as 2,11")
-    if len(cell) != where.grid.dim:
-        example = ",".join(str(c) for c in (*(usual or (2, 11)), LOWEST)[: where.grid.dim])
-        fail(f"{option} {text}: a cell of this map has {where.grid.dim} numbers, such as {example}")
-    return cell
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The words of the command line that say what is to be done."""
-
-    planner: str | None = None
-    contact: str | None = None
-    grid: str | None = None
-    start: str | None = None
-    goal: str | None = None
-    near: str | None = None
-
-
-def task_of(arm: Robot, world: World, asked: Asked) -> GridTask | ArmTask:
-    """Return the task as `explore` takes it, or end with the options to give."""
-    if _space(arm, world, asked) == "joint":
-        return _arm_task(arm, world, asked)
-    return _grid_task(arm, world, asked)
-
-
-def _space(arm: Robot, world: World, asked: Asked) -> str:
-    """Return "joint" if the planner or the numbers say so, or if the world was made for a task of the whole arm."""
-    from armwright.exploration.exploration import planner_space
-    from armwright.exploration.explore_options import made_for
-
-    if asked.planner is not None:
-        return str(planner_space(asked.planner))
-    if asked.grid is not None or asked.contact == "tool" or asked.near is not None:
-        return "grid"
-    given = asked.start or asked.goal
-    for_tool = world.tool_task is not None and arm.name in world.tool_task.robots
-    if given is not None and len(given.split(",")) == arm.n and not (for_tool and arm.n <= 3):
-        return "joint"
-    return "joint" if made_for(world, arm) and not (asked.contact or given) else "grid"
-
-
-def _arm_task(arm: Robot, world: World, asked: Asked) -> ArmTask:
-    from armwright.exploration.explore_options import ArmTask, made_for
-
-    if asked.grid is not None:
-        fail(f"--grid {asked.grid}: a planner in joint space needs no map; leave it out, or plan on the map")
-    if asked.contact == "tool":
-        fail("--contact tool: a planner in joint space is for the whole arm; leave it out, or plan on the map")
-    start, goal = (joint_numbers(getattr(asked, name), f"--{name}") for name in ("start", "goal"))
-    if (start is None or goal is None) and not made_for(world, arm):
-        fail(
-            f"world {world.name!r} has no start and goal of its own for {arm.name!r}: give --start and --goal, "
-            f"{arm.n} joint coordinates each [rad, m]; the goal may be a tool position x,y,z [m]"
-        )
-    return ArmTask(start, goal)
-
-
-def _grid_task(arm: Robot, world: World, asked: Asked) -> GridTask:
-    from armwright.exploration.explore_options import GridTask
-
-    known = world.tool_task
-    near = joint_numbers(asked.near, "--near")
-    if near is None and (known is None or arm.name not in known.robots):
-        if asked.start is not None or asked.goal is not None:
-            given = f"--start {asked.start}" if asked.start is not None else f"--goal {asked.goal}"
-            fail(
-                f"{given} is a cell of a map: also give --near, {arm.n} joint coordinates of {arm.name!r} with "
-                "the tool in the cell to begin in" + (", and --grid" if known is None and asked.grid is None else "")
-            )
-        robots = [world.task.robot] if world.task is not None else []
-        robots += known.robots if known is not None else []
-        made = f"tasks for {' and '.join(robots)}, none for {arm.name!r}" if robots else "no task of its own"
-        fail(
-            f"world {world.name!r} has {made}: give --start and --goal, {arm.n} joint "
-            "coordinates each [rad, m], for the whole arm; or, for its tool on a map, --near, "
-            f"{arm.n} joint coordinates with the tool in the cell to begin in"
-            + (", --grid and --goal" if known is None else "")
-        )
-    where = grid_of(asked.grid or "patch", known)
-    usual = known if asked.grid in (None, "patch", "volume") else None
-    start = cell_of(asked.start, "--start", where, usual.start if usual is not None and near is None else None)
-    goal = cell_of(asked.goal, "--goal", where, usual.goal if usual is not None else None)
-    if goal is None:
-        fail("--goal: say which cell, for this --grid is one of your own")
-    return GridTask(start, goal, where, near, contact=asked.contact or "tool")  # type: ignore[arg-type]  # checks it
-
-
-def joint_numbers(text: str | None, option: str) -> tuple[float, ...] | None:
-    """Return the numbers that an option names, or end with what would be valid."""
-    if text is None:
-        return None
-    try:
-        return tuple(float(word) for word in text.split(","))
-    except ValueError:
-        fail(
-            f"{option} {text}: expected joint coordinates [rad, m] such as 0.5,-1.2,1.6,0,1.57,0"
-            + (", or a position [m] x,y,z" if option == "--goal" else "")
-        )
-
-
-def place_json(contact: Contact) -> dict[str, Any]:
-    """Where the whole arm was touched as far as it knows, for JSON; nothing for contacts of the tool."""
-    places = contact.places
-    if places is None:
-        return {}
-    return {"place_m": places.points[:1], "sure": places.sure, "links": places.links, "q": contact.q}
+def address(text: str, option: str) -> tuple[str, int | None]:
+    """Read 'HOST' or 'HOST:PORT' as a host and a port, None if omitted; '[…]:PORT' for IPv6."""
+    host, colon, port = text.rpartition(":")
+    bare = not colon or (":" in host and not host.endswith("]"))  # a name, or an IPv6 address without a port
+    if bare:
+        return text.strip("[]"), None
+    if not (host and port.isdigit() and 0 < int(port) < 65536):
+        fail(f"{option} {text}: expected HOST or HOST:PORT, such as 192.168.1.10 or 192.168.1.10:30004")
+    return host.strip("[]"), int(port)

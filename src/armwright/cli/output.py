@@ -22,7 +22,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -100,8 +100,6 @@ def drop_stdout() -> None:
 
 
 NEGATIVE, WRONG, BUG, INTERRUPTED, PIPE_CLOSED = 1, 2, 70, 130, 141
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 def plain(value: Any) -> Any:
@@ -193,9 +191,6 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:  # a full disk does not name the file by itself
         raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-Open = Annotated[bool, typer.Option("--open", help="Show the report in a browser.")]
 
 
 def show_page(file: str | Path | None, *, opened: bool, quiet: bool = False) -> None:

@@ -1,36 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """``armwright run program``: a robot program against what the motors can really do.
 
-``armwright show-program``: a robot program as it was understood.
+And a robot program as it was understood, for ``armwright show``.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.choices import FORMATS, LANGUAGES
+from armwright.choices import FORMATS
+from armwright.cli import option_words
 from armwright.cli.choice_words import names_of
 from armwright.cli.failures import CommandError, error_object, fail, guarded
-from armwright.cli.option_words import WHICH, Base, Implausible, Tip, load_arm
-from armwright.cli.output import (
-    INTERRUPTED,
-    NEGATIVE,
+from armwright.cli.old_spellings import say_renamed
+from armwright.cli.option_groups import arm_command
+from armwright.cli.option_words import (
+    Film,
     Json,
+    LanguageName,
     Open,
-    page_of,
-    say,
-    say_json,
-    show_page,
-    table,
+    ProgramFile,
+    joints_option,
+    out_option,
+    payload_option,
+    robot_option,
 )
-from armwright.cli.output import (
-    tell as remark,
-)
+from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, say, say_json, show_page, table
+from armwright.cli.output import tell as remark
 from armwright.cli.simulate_command import progress
 from armwright.errors import NotSupportedError
 
@@ -39,19 +41,16 @@ if TYPE_CHECKING:
 
     from armwright.programs import Blend, Program, Speed, Target
     from armwright.programs.outcome import ProgramRun
-
-TITLES = names_of(LANGUAGES, titles=True)
-LanguageName = Annotated[
-    str | None,
-    typer.Option("--language", help=f"{names_of(LANGUAGES)}; by the file's suffix or look if omitted."),
-]
+    from armwright.robot.model import Robot
 
 
-def show_program(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help=f"Robot program: {TITLES}.")],
-    language: LanguageName = None,
-    json: Json = False,
-) -> None:
+def show_program(file: ProgramFile, language: LanguageName = None, json: Json = False) -> None:
+    """Show the moves of a robot program, under the old name of ``armwright show FILE``."""
+    say_renamed("show-program", "show")
+    print_or_json(file, language, json)
+
+
+def print_or_json(file: Path, language: str | None, json: bool) -> None:
     """Show the moves of a robot program as they were understood, and what was assumed."""
     from armwright.programs import read_program
 
@@ -152,45 +151,62 @@ def _blend(blend: Blend) -> str:
 SHOWN = 12  # events in the terminal; the report and --json have them all
 
 
-@guarded
-def program(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help=f"Robot program: {TITLES}.")],
-    robot: Annotated[str, typer.Option(help=WHICH)],
-    language: LanguageName = None,
-    override: Annotated[float, typer.Option(help="How many times as fast as planned.")] = 1.0,
-    cycle: Annotated[float, typer.Option(help="Length of a controller cycle [s].")] = 0.01,
-    payload: Annotated[
-        str | None, typer.Option(help="Load of moves that name none: kg, or kg@x,y,z in metres from the flange.")
-    ] = None,
-    tool: Annotated[
-        str | None, typer.Option(help="Tool of moves that name none: x,y,z in metres from the flange, or x,y,z,A,B,C.")
-    ] = None,
-    start: Annotated[str | None, typer.Option(help="Where the arm stands at first, a,b,…; radians, or deg.")] = None,
-    rule: Annotated[str, typer.Option(help="At a torque limit: full or partitioned (001).")] = "full",
+@dataclass(frozen=True)
+class CycleOptions:
+    """How the controller runs a program."""
+
+    override: Annotated[float, typer.Option(help="How many times as fast as planned.")] = 1.0
+    cycle: Annotated[float, typer.Option(metavar="SECONDS", help="Length of a controller cycle.")] = 0.01
+    timing: Annotated[str, typer.Option(help="words (of the program) or fastest (motors at their limits).")] = "words"
+    rule: Annotated[str, typer.Option(help="At a torque limit: full or partitioned (001).")] = "full"
     basis: Annotated[
         str | None, typer.Option(help="motors, joints (efforts) or speeds; what the sheet has by default.")
-    ] = None,
-    law: Annotated[str, typer.Option(help="words (of the program) or fastest (motors at their limits).")] = "words",
-    csv: Annotated[Path | None, typer.Option(help=f"File for the cycles: {names_of(FORMATS)}.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Report, one HTML page.")] = None,
-    film: Annotated[bool, typer.Option("--film/--no-film", help="Add a film to the report (takes longest).")] = False,
-    browse: Open = False,
-    implausible: Implausible = "refuse",
-    base: Base = None,
-    tip: Tip = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class Mounting:
+    """What the arm carries and where it stands."""
+
+    payload: Annotated[str | None, payload_option("Load of moves that name none.")] = None
+    tool: Annotated[
+        str | None, typer.Option(help="Tool of moves that name none: x,y,z in metres from the flange, or x,y,z,A,B,C.")
+    ] = None
+    start: Annotated[str | None, joints_option("--start", "Where the arm stands at first.")] = None
+
+
+@dataclass(frozen=True)
+class ProgramFiles:
+    """The files to write."""
+
+    csv: Annotated[Path | None, typer.Option(metavar="FILE.ext", help=f"The cycles: {names_of(FORMATS)}.")] = None
+    out: Annotated[Path | None, out_option("FILE.html", "Report, one page.")] = None
+    film: Film = False
+    browse: Open = False
+
+
+@guarded
+@arm_command(robot=Annotated[str, robot_option()])
+def program(
+    *,
+    file: ProgramFile,
+    arm: Robot,
+    language: LanguageName = None,
+    cycles: CycleOptions,
+    mounting: Mounting,
+    wanted: ProgramFiles,
     json: Json = False,
 ) -> None:
     """Check a robot program against what the motors can do: where, when and why they cannot follow, what would work.
 
     Exit code 0 if they can, 1 if they cannot.
     """
-    from armwright.cli import option_words as specs
     from armwright.files import Uninterrupted
     from armwright.programs import Payload, read_program
     from armwright.programs.outcome import run_program
 
+    csv, out = wanted.csv, wanted.out
     _check_files(csv, out)
-    arm = load_arm(robot, implausible, base, tip)
     began = time.perf_counter()
     outcome: ProgramRun | None = None
     files: list[Path] = []
@@ -200,14 +216,17 @@ def program(
             tell: Callable[[float], Any] = bar or (lambda _: None)
             text = read_program(file, language)
             tell(0.05)
-            load = None if payload is None else Payload(*specs.mass_and_place(payload))  # type: ignore[arg-type]
+            load, tool, start = mounting.payload, mounting.tool, mounting.start
             options: dict[str, Any] = {
-                "override": override,
-                "payload": load,
-                "tool": None if tool is None else specs.tool(tool),
-                "start_q": None if start is None else specs.configuration(start, arm, "--start"),
+                "override": cycles.override,
+                "payload": None if load is None else Payload(*option_words.payload(load)),  # type: ignore[arg-type]
+                "tool": None if tool is None else option_words.tool(tool),
+                "start_q": None if start is None else option_words.configuration(start, arm, "--start"),
+                "rule": cycles.rule,
+                "basis": cycles.basis,
+                "law": cycles.timing,
             }
-            outcome = run_program(arm, text, cycle, rule=rule, basis=basis, law=law, **options)  # type: ignore[arg-type]
+            outcome = run_program(arm, text, cycles.cycle, **options)
             tell(0.2)
             if csv is not None:  # first what cannot be made again without the run
                 with Uninterrupted():  # Ctrl-C waits until the file is whole
@@ -215,14 +234,14 @@ def program(
             outcome.works  # noqa: B018 - made here, where there is a bar
             tell(0.5)
             if out is not None:
-                files += _report(outcome, out, film, lambda done: tell(0.5 + 0.5 * done))
+                files += _report(outcome, out, wanted.film, lambda done: tell(0.5 + 0.5 * done))
     except KeyboardInterrupt:
         if outcome is None:
             raise
         ending = CommandError("interrupted; the verdict stands", INTERRUPTED, kind="Interrupted", answered=json)
     _answer(outcome, files, time.perf_counter() - began, ending, json)
-    if out is not None or browse:
-        show_page(page_of([str(file) for file in files]), opened=browse, quiet=json)
+    if out is not None or wanted.browse:
+        show_page(page_of([str(file) for file in files]), opened=wanted.browse, quiet=json)
     if ending is not None:
         raise ending
     if not outcome.feasible:

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.cli.failures import fail
-from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, console, safe, say, say_json, table, writing
+from armwright.cli.option_words import Json, out_option
+from armwright.cli.output import INTERRUPTED, NEGATIVE, console, safe, say, say_json, table, writing
 from armwright.cli.output import tell as on_stderr
 
 if TYPE_CHECKING:
     from armwright.studies.run_study import StudyOutcome
 
 Items = Annotated[list[str] | None, typer.Option("--item", "-i", help="Only this item (Q8a) or question (Q8).")]
-Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the HTML reports.")]
 
 
 def reproduce(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="Number of the document, e.g. 003, or 'all'.")] = "all",
     item: Items = None,
-    out: Out = Path(),
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Write the HTML page.")] = True,
+    out: Annotated[Path, out_option("FOLDER", "For the HTML pages.")] = Path(),
+    page: Annotated[bool, typer.Option("--page/--no-page", help="Write the HTML page.")] = True,
     listing: Annotated[bool, typer.Option("--list", help="List the studies and their items, run nothing.")] = False,
     record: Annotated[bool, typer.Option("--record", help="Put the verdicts on record (developers).")] = False,
     json: Json = False,
@@ -43,11 +43,11 @@ def reproduce(
         fail("--item needs one study, e.g. armwright reproduce 003 --item Q8a")
     for one in studies:
         choose(one, item or [])  # complain before any work is done
-    if report:
+    if page:
         _writable(out)
     outcomes, changed = [], []
     for one in studies:
-        outcome, differences = _one(one, item or [], out if report else None, record, json)
+        outcome, differences = _one(one, item or [], out if page else None, record, json)
         outcomes.append(outcome)
         changed += differences
         if outcome.interrupted:

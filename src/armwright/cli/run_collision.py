@@ -6,17 +6,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.choices import DETECTORS, GRID_PLANNERS, JOINT_PLANNERS, OBSERVERS, REACTIONS
+from armwright.choices import DETECTORS, OBSERVERS, REACTIONS
 from armwright.cli.choice_words import names_of
+from armwright.cli.exploration_task import TaskOptions, cell_of, grid_of, place_json, task_of
 from armwright.cli.failures import CommandError, error_object, fail, guarded
-from armwright.cli.option_words import HELP, WHICH, Asked, Base, Implausible, Tip, load_arm, place_json, task_of
-from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, Open, page_of, safe, say, say_json, show_page
+from armwright.cli.option_groups import ArmReading, grouped
+from armwright.cli.option_words import (
+    Film,
+    Json,
+    Open,
+    Seed,
+    duration_option,
+    out_option,
+    robot_option,
+    world_option,
+)
+from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, safe, say, say_json, show_page
 from armwright.cli.output import table as print_table
 from armwright.cli.output import tell as remark
 from armwright.cli.program_command import program
@@ -33,6 +44,7 @@ app = typer.Typer(
 )
 WRITES = "report.html and recording.npz"
 WAYS = names_of(REACTIONS).replace("back off", "back-off")
+OBSERVER_DEFAULTS = {"closed-loop": "default on maps", "momentum": "default in joint space"}
 
 
 @app.callback()
@@ -40,62 +52,60 @@ def _jobs() -> None:
     """Whole jobs from one command."""
 
 
-@app.command()
-@guarded
-def collision(
-    world: Annotated[
-        str, typer.Option(help="A or B (the layouts for document 000), another world's name, or a .toml file.")
-    ] = "A",
-    robot: Annotated[str | None, typer.Option(help=f"{WHICH} ur5 by default.")] = None,
-    grid: Annotated[str | None, typer.Option(help=HELP)] = None,
-    start: Annotated[
-        str | None,
-        typer.Option(help="Cell to begin in: u,v or u,v,w. For the whole arm: joint coordinates [rad, m]."),
-    ] = None,
-    goal: Annotated[
-        str | None,
-        typer.Option(help="Cell to reach: u,v or u,v,w. For the whole arm: joint coordinates, or a tool position [m]."),
-    ] = None,
-    near: Annotated[
-        str | None,
-        typer.Option(help="On maps: joint coordinates [rad, m] near which the arm starts, its tool held as there."),
-    ] = None,
+@dataclass(frozen=True)
+class TouchOptions:
+    """How the arm feels, and what it does then."""
+
     observer: Annotated[
         str | None,
         typer.Option(
-            help=names_of(
-                OBSERVERS, {"closed-loop": "default on maps", "momentum": "default in joint space"}, last=", "
-            )
-            + "."
+            metavar="OBSERVER",
+            help=names_of(OBSERVERS, OBSERVER_DEFAULTS, last=", ") + ".",
         ),
-    ] = None,
-    detector: Annotated[str | None, typer.Option(help=f"{names_of(DETECTORS)}; the observer's own by default.")] = None,
-    planner: Annotated[
+    ] = None
+    detector: Annotated[
         str | None,
-        typer.Option(
-            help=f"On maps: {names_of(GRID_PLANNERS, {'hopfield': 'default'})}. In joint space, with the whole arm: "
-            f"{names_of(JOINT_PLANNERS, {'rrt-connect': 'default in worlds made for it'})}."
-        ),
-    ] = None,
-    reaction: Annotated[str, typer.Option(help=f"To a contact: {WAYS}.")] = "back-off",
-    contact: Annotated[
-        str | None, typer.Option(help="What touches: tool (a point) or links (the whole arm, always in joint space).")
-    ] = None,
+        typer.Option(metavar="DETECTOR", help=f"{names_of(DETECTORS)}; the observer's own by default."),
+    ] = None
+    sensors: Annotated[str | None, typer.Option(metavar="ur5", help="See the joints through a UR5's sensors.")] = None
+    reaction: Annotated[str, typer.Option(help=f"To a contact: {WAYS}.")] = "back-off"
+
+
+@dataclass(frozen=True)
+class PublishedOptions:
+    """Document 000 as it was published."""
+
     published: Annotated[
         bool, typer.Option("--published", help="Document 000 as published: its reduced arm and its rules.")
-    ] = False,
-    trigger: Annotated[str, typer.Option(help="With --published: an alarm fires at its edge, or level.")] = "edge",
-    table: Annotated[str, typer.Option(help="With --published, follow the spline or hold its table.")] = "spline",
-    noise: Annotated[bool, typer.Option("--noise", help="See the joints through a UR5's sensors.")] = False,
-    duration: Annotated[float, typer.Option(help="Seconds before the run is given up.")] = 120.0,
-    budget: Annotated[int, typer.Option(help="Contacts before the run is given up.")] = 200,
-    seed: Annotated[int, typer.Option(help="Of noise and learned thresholds.")] = 0,
-    film: Annotated[bool, typer.Option("--film/--no-film", help="Add a film to the report (takes longest).")] = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help=f"Folder for {WRITES}.")] = None,
-    browse: Open = False,
-    implausible: Implausible = "refuse",
-    base: Base = None,
-    tip: Tip = None,
+    ] = False
+    trigger: Annotated[str, typer.Option(help="With --published: an alarm fires at its edge, or level.")] = "edge"
+    table: Annotated[str, typer.Option(help="With --published, follow the spline or hold its table.")] = "spline"
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """When a run is given up, what is random in it, what it writes."""
+
+    duration: Annotated[float, duration_option("After which the run is given up.")] = 120.0
+    contacts: Annotated[int, typer.Option(metavar="NUMBER", help="After which the run is given up.")] = 200
+    seed: Seed = 0
+    film: Film = False
+    out: Annotated[Path | None, out_option("FOLDER", f"For {WRITES}.")] = None
+    browse: Open = False
+
+
+@app.command()
+@guarded
+@grouped
+def collision(
+    *,
+    world: Annotated[str, world_option("A or B (the layouts for document 000), or another world.")] = "A",
+    robot: Annotated[str | None, robot_option("ur5 by default.")] = None,
+    asked: TaskOptions,
+    touch: TouchOptions,
+    document: PublishedOptions,
+    options: RunOptions,
+    reading: ArmReading,
     json: Json = False,
 ) -> None:
     """Send an arm through an unknown world: every bump becomes map, and it arrives anyway."""
@@ -104,28 +114,29 @@ def collision(
     from armwright.exploration.explore_options import Budget, Sensing
     from armwright.exploration.surroundings import find_world
 
+    out = options.out
     if out is not None and out.exists() and not out.is_dir():
         fail(f"{out}: not a folder")
-    if not published and (trigger, table) != ("edge", "spline"):
+    if touch.sensors not in (None, "ur5"):
+        fail(f"--sensors {touch.sensors}: choose from ur5")
+    if not document.published and (document.trigger, document.table) != ("edge", "spline"):
         fail("--trigger and --table belong to document 000 as published: add --published")
-    name = robot or ("ur5-ragazzon-published" if published else "ur5")
-    arm = load_arm(name, implausible, base, tip)
-    place, asked = find_world(world), Asked(planner, contact, grid, start, goal, near)
-    how: dict[str, Any] = {"reaction": reaction.replace("-", " "), "planner": planner}
-    if published:
-        how |= _as_published(arm, asked, trigger, table, how["reaction"])
+    name = robot or ("ur5-ragazzon-published" if document.published else "ur5")
+    arm, place = reading.load(name), find_world(world)
+    how: dict[str, Any] = {"reaction": touch.reaction.replace("-", " "), "planner": asked.planner}
+    if document.published:
+        how |= _as_published(arm, asked, document, how["reaction"])
     else:
         how["task"] = task_of(arm, place, asked)
-    options: dict[str, Any] = {
-        "sensing": Sensing(observer, detector, ur5_sensors() if noise else None),
-        "budget": Budget(duration, budget),
-        "seed": seed,
-        **how,
+    how |= {
+        "sensing": Sensing(touch.observer, touch.detector, ur5_sensors() if touch.sensors else None),
+        "budget": Budget(options.duration, options.contacts),
+        "seed": options.seed,
     }
     began = time.perf_counter()
     try:
         with _bar(f"{name} in world {world}", json) as tell:
-            run = explore(arm, place, progress=tell, **options)
+            run = explore(arm, place, progress=tell, **how)
     except Exception as error:
         recording = getattr(error, "recording", None)
         if out is not None and recording is not None and len(recording):
@@ -134,7 +145,7 @@ def collision(
             remark(f"wrote {out / 'recording.npz'}: what was recorded until the error")
         raise
     took = time.perf_counter() - began
-    files = _write(run, out, film, json) if out is not None else []
+    files = _write(run, out, options.film, json) if out is not None else []
     ending = None
     if run.outcome == "interrupted":
         ending = CommandError(f"interrupted {run.message}", INTERRUPTED, kind="Interrupted", answered=json)
@@ -167,29 +178,28 @@ def collision(
         print_summary(run, took)
         for file in files:
             say(f"wrote {file}")
-    if files or browse:
-        show_page(page_of(files), opened=browse, quiet=json)
+    if files or options.browse:
+        show_page(page_of(files), opened=options.browse, quiet=json)
     if ending is not None:
         raise ending
     if not run.reached and run.settings["reaction"] != "stop":
         raise typer.Exit(NEGATIVE)
 
 
-def _as_published(arm: Robot, asked: Asked, trigger: str, table: str, reaction: str) -> dict[str, Any]:
+def _as_published(arm: Robot, asked: TaskOptions, document: PublishedOptions, reaction: str) -> dict[str, Any]:
     """Return task and rules of document 000, with other cells or another map where they are asked for."""
-    from armwright.cli.option_words import cell_of, grid_of
     from armwright.studies.doc000_collision.rules import Published, task_of
     from armwright.world.world_catalogue import load_world
 
     if asked.planner is not None or asked.near is not None:
         fail("--planner and --near do not go with --published: the document has its own")
     task = task_of(arm)
-    if asked.contact is not None:
-        task = replace(task, contact=asked.contact)  # type: ignore[arg-type]  # it checks the word
+    if asked.touching is not None:
+        task = replace(task, contact=asked.touching)  # type: ignore[arg-type]  # it checks the word
     where = grid_of(asked.grid or "patch", load_world("layout-a").tool_task)
     start, goal = cell_of(asked.start, "--start", where, task.start), cell_of(asked.goal, "--goal", where, task.goal)
     task = replace(task, where=where, start=start, goal=goal)
-    return {"task": task, "reaction": Published(trigger, table, reaction=reaction)}  # type: ignore[arg-type]
+    return {"task": task, "reaction": Published(document.trigger, document.table, reaction=reaction)}  # type: ignore[arg-type]
 
 
 app.command()(worlds)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,9 @@ import typer
 
 from armwright.cli.campaign import campaign_rows
 from armwright.cli.failures import fail, guarded
-from armwright.cli.option_words import WHICH, Base, Implausible, Tip, load_options
-from armwright.cli.output import INTERRUPTED, Json, say, say_json, table
+from armwright.cli.option_groups import ArmReading, grouped
+from armwright.cli.option_words import RANGE, Jobs, Json, Seed, out_option, robot_option, value_range
+from armwright.cli.output import INTERRUPTED, say, say_json, table
 from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
@@ -20,22 +22,51 @@ if TYPE_CHECKING:
 FREE, LEARNED = 4, 2  # runs without contact and to learn from, for each with one
 
 
+@dataclass(frozen=True)
+class StudyOptions:
+    """What is studied."""
+
+    preset: Annotated[str, typer.Option(help="torque, ur5-cb3, ur5-e-series; 'list' says their sources.")] = "torque"
+    contact: Annotated[str, typer.Option(help="wall, soft (1 kN/m), ramp (20 N/s) or link.")] = "wall"
+    count: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Runs with contact; 4 times as many without.", min=24, max=100_000)
+    ] = 480
+    false_alarms: Annotated[
+        float, typer.Option(metavar="PER_HOUR", help="False alarms that thresholds are learned for.", min=1e-6)
+    ] = 0.01
+    seed: Seed = 0
+
+
+@dataclass(frozen=True)
+class UnknownToModel:
+    """How the arm differs from what the model believes."""
+
+    unknown_payload: Annotated[
+        str | None, typer.Option(metavar=RANGE, help="Load that nobody told the model about [kg].")
+    ] = None
+    friction_drift: Annotated[str | None, typer.Option(metavar=RANGE, help="Factor that friction has drifted to.")] = (
+        None
+    )
+    stribeck: Annotated[float, typer.Option(help="Share by which friction at rest exceeds Coulomb's.", min=0.0)] = 0.0
+
+    def spread(self) -> dict[str, Any]:
+        """Return it as the study takes it."""
+        given = {"payload": self.unknown_payload, "drift": self.friction_drift}
+        names = {"payload": "--unknown-payload", "drift": "--friction-drift"}
+        ranges = {key: value_range(text, names[key]) for key, text in given.items() if text}
+        return {"stribeck": self.stribeck, **ranges}
+
+
 @guarded
+@grouped
 def detection(
-    preset: Annotated[str, typer.Option(help="torque, ur5-cb3, ur5-e-series; 'list' says their sources.")] = "torque",
-    contact: Annotated[str, typer.Option(help="wall, soft (1 kN/m), ramp (20 N/s) or link.")] = "wall",
-    count: Annotated[int, typer.Option(help="Runs with contact; 4 times as many without.", min=24, max=100_000)] = 480,
-    payload: Annotated[str | None, typer.Option(help="Load nobody told the model about [kg]: least,largest.")] = None,
-    drift: Annotated[str | None, typer.Option(help="Factor that friction has drifted to: least,largest.")] = None,
-    stribeck: Annotated[float, typer.Option(help="Share by which friction at rest exceeds Coulomb's.", min=0.0)] = 0.0,
-    rate: Annotated[float, typer.Option(help="False alarms an hour that thresholds are learned for.", min=1e-6)] = 0.01,
-    seed: Annotated[int, typer.Option(help="Of everything random.", min=0)] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Processes; one a processor by default.", min=1, max=256)] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for rows, detection.json and .png.")] = None,
-    robot: Annotated[str | None, typer.Option(help=f"{WHICH} The preset's by default.")] = None,
-    implausible: Implausible = "refuse",
-    base: Base = None,
-    tip: Tip = None,
+    *,
+    study: StudyOptions,
+    robot: Annotated[str | None, robot_option("The preset's by default.")] = None,
+    ignorance: UnknownToModel,
+    jobs: Jobs = None,
+    out: Annotated[Path | None, out_option("FOLDER", "For rows, detection.json and .png.")] = None,
+    reading: ArmReading,
     json: Json = False,
 ) -> None:
     """Learn thresholds on some moves, then meet contacts on others: delay, force at the alarm, false alarms."""
@@ -44,6 +75,7 @@ def detection(
     from armwright.detection.detection_presets import CONTACTS, PRESETS
     from armwright.detection.detection_settings import experiment
 
+    preset, contact, count, seed = study.preset, study.contact, study.count, study.seed
     if preset == "list":
         for name, item in PRESETS.items():
             for what, source in item.sources.items():
@@ -51,17 +83,15 @@ def detection(
         return
     if contact not in CONTACTS:
         fail(f"--contact {contact}: choose from {', '.join(CONTACTS)}")
-    given = (("payload", payload), ("drift", drift))
-    ranges: dict[str, Any] = {name: _range(text, f"--{name}") for name, text in given if text}
     settings = {
         "preset": preset,
         "contact": contact,
         "free": FREE,
         "learning_runs": LEARNED * count,
-        "false_alarms": rate,
-        "spread": {"stribeck": stribeck, **ranges},
+        "false_alarms": study.false_alarms,
+        "spread": ignorance.spread(),
         "robot": robot,
-        "load": load_options(implausible, base, tip),
+        "load": reading.options(),
     }
     bench = experiment(settings, seed).bench  # what is wrong with it shows here, not in every process
     done, interrupted = campaign_rows(CampaignPlan("detection", count * (1 + FREE), seed, settings), out, jobs)
@@ -80,14 +110,6 @@ def detection(
             say(f"wrote {file}")
     if interrupted:
         fail("interrupted: the figures above are of the runs until then", INTERRUPTED)
-
-
-def _range(text: str, option: str) -> tuple[float, float]:
-    try:
-        low, high = (float(word) for word in text.split(","))
-    except ValueError:
-        fail(f"{option} {text}: expected two numbers, least,largest, such as 1,3")
-    return low, high
 
 
 def _table(found: DetectionStudy, title: str) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,17 @@ import typer
 
 from armwright.cli.campaign import campaign_rows
 from armwright.cli.failures import fail, guarded
-from armwright.cli.option_words import WHICH, Base, Implausible, Tip, joint_numbers, load_arm, load_options
-from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, say, say_json, table, tell
+from armwright.cli.option_groups import ArmReading, grouped
+from armwright.cli.option_words import (
+    Jobs,
+    Json,
+    Seed,
+    configuration,
+    joints_option,
+    out_option,
+    robot_option,
+)
+from armwright.cli.output import INTERRUPTED, NEGATIVE, say, say_json, table, tell
 from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
@@ -20,27 +30,33 @@ if TYPE_CHECKING:
 OUTCOMES = ("reached", "declared unreachable", "gave up", "still in contact")
 
 
-@guarded
-def worlds(
-    count: Annotated[int, typer.Option(help="Random worlds per variant.", min=1, max=100_000)] = 200,
-    robot: Annotated[str, typer.Option(help=WHICH)] = "ur5",
+@dataclass(frozen=True)
+class RandomWorlds:
+    """How many random worlds, explored in which ways."""
+
+    count: Annotated[int, typer.Option(metavar="NUMBER", help="Random worlds per variant.", min=1, max=100_000)] = 200
     variant: Annotated[
         list[str] | None,
         typer.Option(help="Such as 'momentum with noise, slide'; repeat for more, all by default ('list' names them)."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of all worlds, and of the noise in them.", min=0)] = 0,
-    learn_seed: Annotated[int, typer.Option(help="Of the motions that thresholds are learned from.", min=0)] = 0,
-    near: Annotated[
-        str | None, typer.Option(help="Joint coordinates [rad, m] to start near, for other arms than a UR5.")
-    ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Processes; one a processor by default.", min=1, max=256)] = None,
+    ] = None
+    seed: Seed = 0
+    learn_seed: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Of the motions that thresholds are learned from.", min=0)
+    ] = 0
+
+
+@guarded
+@grouped
+def worlds(
+    *,
+    robot: Annotated[str, robot_option()] = "ur5",
+    sample: RandomWorlds,
+    near: Annotated[str | None, joints_option("--near", "Where to start, for other arms than a UR5.")] = None,
+    jobs: Jobs = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Folder for the rows (`armwright campaign query`) and worlds.png."),
+        Path | None, out_option("FOLDER", "For the rows (`armwright campaign query`) and worlds.png.")
     ] = None,
-    implausible: Implausible = "refuse",
-    base: Base = None,
-    tip: Tip = None,
+    reading: ArmReading,
     json: Json = False,
 ) -> None:
     """Explore random worlds in several ways; compare with oracles that see everything, and with each other."""
@@ -49,6 +65,7 @@ def worlds(
     from armwright.exploration.explore_options import GridTask
     from armwright.exploration.grid.compare_worlds import VARIANTS
 
+    count, variant = sample.count, sample.variant
     if variant and variant == ["list"]:
         if json:
             say_json(list(VARIANTS))
@@ -59,11 +76,12 @@ def worlds(
     unknown = [name for name in chosen if name not in VARIANTS]
     if unknown:
         fail(f"--variant {unknown[0]}: choose from {'; '.join(VARIANTS)}")
-    place = joint_numbers(near, "--near")
-    check_task(load_arm(robot, implausible, base, tip), GridTask(near=place))  # here, not in every run
-    settings: dict[str, Any] = {"robot": robot, "load": load_options(implausible, base, tip), "variants": chosen}
-    settings |= {"learn_seed": learn_seed, "near": None if place is None else list(place)}
-    done, interrupted = campaign_rows(CampaignPlan("worlds", count * len(chosen), seed, settings), out, jobs)
+    arm = reading.load(robot)
+    place = None if near is None else configuration(near, arm, "--near").tolist()
+    check_task(arm, GridTask(near=place))  # here, not in every run
+    settings: dict[str, Any] = {"robot": robot, "load": reading.options(), "variants": chosen}
+    settings |= {"learn_seed": sample.learn_seed, "near": place}
+    done, interrupted = campaign_rows(CampaignPlan("worlds", count * len(chosen), sample.seed, settings), out, jobs)
     rows = [] if done is None else done.to_pylist()
     found = comparison_of(rows, interrupted)
     if json:

@@ -7,16 +7,29 @@ import inspect
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from armwright.choices import FORMATS, INTEGRATORS, LAWS
+from armwright.cli import option_words
 from armwright.cli.choice_words import names_of
 from armwright.cli.failures import CommandError, error_object, fail
-from armwright.cli.option_words import FORMS, Base, Implausible, RobotName, Tip, load_arm
-from armwright.cli.output import INTERRUPTED, NEGATIVE, Json, Open, page_of, safe, say, say_json, show_page, table
+from armwright.cli.option_groups import arm_command
+from armwright.cli.option_words import (
+    FORMS,
+    Json,
+    Open,
+    Seed,
+    duration_option,
+    joints_option,
+    out_option,
+    payload_option,
+    report_option,
+)
+from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, safe, say, say_json, show_page, table
 from armwright.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
@@ -29,81 +42,113 @@ LAW_NAMES = names_of(LAWS, last=", ")
 FREQUENCY = 10.0  # rad/s, where neither gains nor a frequency are given
 
 
+@dataclass(frozen=True)
+class LawOptions:
+    """The controller."""
+
+    law: Annotated[str, typer.Option(metavar="LAW", help=f"Control law: {LAW_NAMES}.")] = "computed_torque"
+    gain: Annotated[list[str] | None, typer.Option(help="name=value or name=v1,v2,…; may be repeated.")] = None
+    frequency: Annotated[float, typer.Option(help="In rad/s; gives kp and kd where you give none.")] = FREQUENCY
+    rate: Annotated[float, typer.Option(help="Control ticks per second; the torque is held between them.")] = 1000.0
+    continuous: Annotated[bool, typer.Option("--continuous", help="The law acts all the time.")] = False
+
+
+@dataclass(frozen=True)
+class MotionOptions:
+    """What to follow, from where, for how long."""
+
+    reference: Annotated[str, typer.Option(help=f"What to follow: {FORMS}.")] = "hold"
+    duration: Annotated[float | None, duration_option("A trajectory's own by default.")] = None
+    q0: Annotated[str | None, joints_option("--q0", "Start position; the reference's by default.")] = None
+    qd0: Annotated[str | None, joints_option("--qd0", "Start velocity, per second; at rest by default.")] = None
+
+
+@dataclass(frozen=True)
+class PlantOptions:
+    """What the arm is and how it is seen, beyond its sheet."""
+
+    payload: Annotated[str | None, payload_option("Load at the tool.")] = None
+    law_ignores_payload: Annotated[
+        bool, typer.Option("--law-ignores-payload", help="The law does not know the load.")
+    ] = False
+    motors: Annotated[bool, typer.Option("--motors", help="Torque and speed limits of the arm's motors act.")] = False
+    limits: Annotated[str, typer.Option(help="At joint limits: record, clamp or stop.")] = "record"
+    noise: Annotated[str | None, typer.Option(metavar="RAD,RAD/S", help="Of the encoders, standard deviation.")] = None
+    seed: Seed = 0
+
+
+@dataclass(frozen=True)
+class StepOptions:
+    """How the motion is integrated and recorded."""
+
+    integrator: Annotated[str, typer.Option(help=f"{names_of(INTEGRATORS)}.")] = "rk4"
+    substeps: Annotated[int, typer.Option(help="Integrator steps per tick.")] = 1
+    check_step: Annotated[bool, typer.Option("--check/--no-check", help="Refuse steps that cannot be stable.")] = True
+    every: Annotated[int, typer.Option(help="Record every so many ticks.")] = 1
+
+
+@dataclass(frozen=True)
+class SimulationFiles:
+    """The files to write."""
+
+    out: Annotated[Path | None, out_option("FILE.ext", f"Recording: {names_of(FORMATS)}.")] = None
+    plot: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Pictures.")] = None
+    animate: Annotated[Path | None, typer.Option(metavar="FILE.ext", help="Film of the arm: .gif or .mp4.")] = None
+    report: Annotated[Path | None, report_option("FILE.html", "Page with everything in it, to be played.")] = None
+    browse: Open = False
+
+
+@arm_command()
 def simulate(
-    robot: RobotName,
-    law: Annotated[str, typer.Option(help=f"Control law: {LAW_NAMES}.")] = "computed_torque",
-    gain: Annotated[list[str] | None, typer.Option(help="name=value or name=v1,v2,…; may be repeated.")] = None,
-    frequency: Annotated[float, typer.Option(help="In rad/s; gives kp and kd where you give none.")] = FREQUENCY,
-    reference: Annotated[str, typer.Option(help=f"What to follow: {FORMS}.")] = "hold",
-    duration: Annotated[float | None, typer.Option(help="Seconds; a trajectory's own by default.")] = None,
-    q0: Annotated[str | None, typer.Option(help="Start position; the reference's by default.")] = None,
-    qd0: Annotated[str | None, typer.Option(help="Start velocity; at rest by default.")] = None,
-    rate: Annotated[float, typer.Option(help="Control ticks per second; the torque is held between them.")] = 1000.0,
-    substeps: Annotated[int, typer.Option(help="Integrator steps per tick.")] = 1,
-    integrator: Annotated[str, typer.Option(help=f"{names_of(INTEGRATORS)}.")] = "rk4",
-    continuous: Annotated[bool, typer.Option("--continuous", help="The law acts all the time.")] = False,
-    limits: Annotated[str, typer.Option(help="At joint limits: record, clamp or stop.")] = "record",
-    payload: Annotated[str | None, typer.Option(help="Load at the tool: kg, or kg@x,y,z in metres.")] = None,
-    unknown_payload: Annotated[bool, typer.Option("--unknown-payload", help="The law does not know the load.")] = False,
-    motors: Annotated[bool, typer.Option("--motors", help="Torque and speed limits of the arm's motors act.")] = False,
-    noise: Annotated[str | None, typer.Option(help="Of the encoders, standard deviation: rad,rad/s.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
-    every: Annotated[int, typer.Option(help="Record every so many ticks.")] = 1,
-    check_step: Annotated[bool, typer.Option("--check/--no-check", help="Refuse steps that cannot be stable.")] = True,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help=f"Recording: {names_of(FORMATS)}.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Folder for pictures.")] = None,
-    animate: Annotated[Path | None, typer.Option(help="Film of the arm: .gif or .mp4.")] = None,
-    report: Annotated[Path | None, typer.Option(help="HTML page with everything in it, to be played.")] = None,
-    browse: Open = False,
-    implausible: Implausible = "refuse",
-    base: Base = None,
-    tip: Tip = None,
+    arm: Robot,
+    control: LawOptions,
+    motion: MotionOptions,
+    plant: PlantOptions,
+    steps: StepOptions,
+    wanted: SimulationFiles,
     json: Json = False,
 ) -> None:
     """Simulate an arm under a control law; print a summary and write recording, pictures, film and report."""
-    from armwright.cli import option_words as specs
     from armwright.recording import Recording
     from armwright.simulation import simulate as run
 
-    _check_files(out, plot, animate, report)
-    arm = load_arm(robot, implausible, base, tip)
-    loaded = specs.payload(payload, arm) if payload else arm
-    if unknown_payload and not payload:
-        fail("--unknown-payload: there is no --payload")
-    model = arm if unknown_payload else loaded
-    follow = specs.reference(reference, arm)
-    start = None if q0 is None else specs.configuration(q0, arm, "--q0")
-    chosen = find_law(law, model, specs.gains(gain or []), frequency, _configuration_of(arm, follow, start))
+    _check_files(wanted)
+    loaded, model = _loaded(arm, plant)
+    follow = option_words.reference(motion.reference, arm)
+    start = None if motion.q0 is None else option_words.configuration(motion.q0, arm, "--q0")
+    at = _configuration_of(arm, follow, start)
+    chosen = find_law(control.law, model, option_words.gains(control.gain or []), control.frequency, at)
     options: dict[str, Any] = {
         "q0": start,
-        "qd0": None if qd0 is None else specs.configuration(qd0, arm, "--qd0"),
-        "rate": rate,
-        "substeps": substeps,
-        "integrator": integrator,
-        "continuous": continuous,
-        "limits": limits,
-        "seed": seed,
-        "every": every,
-        "check_step": check_step,
-        "model": model if unknown_payload else None,
-        "drive": _drive(arm) if motors else None,
-        "sensors": _sensors(noise),
+        "qd0": None if motion.qd0 is None else option_words.configuration(motion.qd0, arm, "--qd0"),
+        "rate": control.rate,
+        "substeps": steps.substeps,
+        "integrator": steps.integrator,
+        "continuous": control.continuous,
+        "limits": plant.limits,
+        "seed": plant.seed,
+        "every": steps.every,
+        "check_step": steps.check_step,
+        "model": None if model is loaded else model,
+        "drive": _drive(arm) if plant.motors else None,
+        "sensors": _sensors(plant.noise),
     }
     began, ending = time.perf_counter(), None
     try:
         with progress(f"{arm.name}: {chosen.name}", json) as tell:
-            recording = run(loaded, chosen, follow, duration, progress=tell, save=_streamed(out), **options)
+            save = _streamed(wanted.out)
+            recording = run(loaded, chosen, follow, motion.duration, progress=tell, save=save, **options)
     except SimulationError as error:
         if not isinstance(error.recording, Recording) or not len(error.recording):
             raise  # nothing was run
         recording, ending = error.recording, CommandError(str(error), NEGATIVE, kind="SimulationError", answered=json)
     took = time.perf_counter() - began
     if ending is None and recording.outcome == "interrupted":
-        at = recording.time[-1] if len(recording) else 0.0
-        kept = f"interrupted at t = {at:.4g} s; what was recorded is kept"
+        reached = recording.time[-1] if len(recording) else 0.0
+        kept = f"interrupted at t = {reached:.4g} s; what was recorded is kept"
         ending = CommandError(kept, INTERRUPTED, kind="Interrupted", answered=json)
     recording = _complete(recording, chosen if model is loaded else None)
-    files = write(recording, out, plot, animate, report, json)
+    files = write(recording, wanted, json)
     if json:
         say_json(
             {
@@ -119,10 +164,21 @@ def simulate(
         print_summary(recording, took)
         for file in files:
             say(f"wrote {file}")
-    if report is not None or browse:
-        show_page(page_of(files), opened=browse, quiet=json)
+    if wanted.report is not None or wanted.browse:
+        show_page(page_of(files), opened=wanted.browse, quiet=json)
     if ending is not None:
         raise ending
+
+
+def _loaded(arm: Robot, plant: PlantOptions) -> tuple[Robot, Robot]:
+    """Return the arm with its load, and the arm that the law knows."""
+    if plant.payload is None:
+        if plant.law_ignores_payload:
+            fail("--law-ignores-payload: there is no --payload")
+        return arm, arm
+    mass, com = option_words.payload(plant.payload)
+    loaded = arm.with_payload(mass, com=com)
+    return loaded, arm if plant.law_ignores_payload else loaded
 
 
 def find_law(name: str, model: Robot, given: dict[str, Any], frequency: float, q: Any) -> Law:
@@ -172,10 +228,11 @@ def _configuration_of(arm: Robot, follow: Any, start: Any) -> Any:
     return follow.evaluate(0.0).q if isinstance(follow, Trajectory) else np.zeros(arm.n) if follow is None else follow
 
 
-def _check_files(out: Path | None, plot: Path | None, animate: Path | None, report: Path | None) -> None:
+def _check_files(wanted: SimulationFiles) -> None:
     """Find out before a long run whether its results can be kept."""
     from armwright.recording.formats import module_for
 
+    out, plot, animate, report = wanted.out, wanted.plot, wanted.animate, wanted.report
     for path, suffixes in ((animate, (".gif", ".mp4")), (report, (".html", ".htm"))):
         if path is not None and path.suffix.lower() not in suffixes:
             fail(f"{path}: expected a name that ends in {' or '.join(suffixes)}")
@@ -238,11 +295,10 @@ def progress(title: str, quiet: bool) -> Iterator[Callable[[float], None] | None
         yield lambda fraction: bar.update(task, completed=fraction)
 
 
-def write(
-    recording: Recording, out: Path | None, plot: Path | None, animate: Path | None, report: Path | None, quiet: bool
-) -> list[str]:
+def write(recording: Recording, wanted: SimulationFiles, quiet: bool) -> list[str]:
     """Write what was asked for and return the files; the recording first, it is what cannot be made again."""
     files: list[Path] = []
+    out, plot, animate, report = wanted.out, wanted.plot, wanted.animate, wanted.report
     if out is not None:
         files.append(recording.save(out))
     if len(recording) and plot is not None:

@@ -7,26 +7,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from armwright.cli.option_words import WHICH, Base, Implausible, Tip, load_arm
-from armwright.cli.output import Json, say, say_json, tell
+from armwright.cli.option_groups import arm_command
+from armwright.cli.option_words import Host, Json, Open
+from armwright.cli.output import say, say_json, tell
 
 if TYPE_CHECKING:
+    from armwright.robot.model import Robot
     from armwright.studio.start_studio import Running
 
 
+@arm_command(default="ur5")
 def studio(
-    robot: Annotated[str, typer.Argument(metavar="ROBOT", help=WHICH)] = "ur5",
-    host: Annotated[str, typer.Option(help="Address to listen on; others than loopback open it to a network.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any free one.")] = 8765,
+    arm: Robot,
+    host: Host = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0 takes any free one.")] = 8765,
     share: Annotated[bool, typer.Option("--share", help="Print a second address, for those who may only look.")] = (
         False
     ),
-    browse: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
-    implausible: Implausible = "refuse",
-    base: Base = None,
-    tip: Tip = None,
+    browse: Open = False,
     json: Json = False,
 ) -> None:
     """Look at an arm, pull it, let it explore, look at recordings: a page in the browser, until Ctrl-C."""
@@ -51,4 +49,4 @@ def studio(
 
             webbrowser.open(at.owner)
 
-    serve(load_arm(robot, implausible, base, tip), host=host, port=port, ready=ready)
+    serve(arm, host=host, port=port, ready=ready)

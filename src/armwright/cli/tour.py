@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from armwright.cli.option_words import WHICH, Base, Implausible, Tip, load_arm
-from armwright.cli.output import NEGATIVE, Json, say, say_json, table
+from armwright.cli.option_groups import arm_command
+from armwright.cli.option_words import Json, duration_option, out_option
+from armwright.cli.output import NEGATIVE, say, say_json, table
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -18,13 +19,11 @@ if TYPE_CHECKING:
 START = {"ur5": (-1.1, 0.6, 1.2, 1.9, -1.4, -0.1)}  # a lively fall that rounding does not turn into another one
 
 
+@arm_command(default="ur5")
 def tour(
-    robot: Annotated[str, typer.Argument(metavar="[ROBOT]", help=WHICH)] = "ur5",
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the picture.")] = Path("out"),
-    seconds: Annotated[float, typer.Option(min=0.01, max=120.0, help="Duration of the fall.")] = 10.0,
-    implausible: Implausible = "refuse",
-    base: Base = None,
-    tip: Tip = None,
+    arm: Robot,
+    out: Annotated[Path, out_option("FOLDER", "For the picture.")] = Path("out"),
+    duration: Annotated[float, duration_option("Of the fall.", least=0.01, most=120.0)] = 10.0,
     json: Json = False,
 ) -> None:
     """Load an arm, show its sheet, its pose, that all formulations agree, and let it fall without losing energy."""
@@ -37,7 +36,6 @@ def tour(
     from armwright.kinematics.forward import fk
 
     out.mkdir(parents=True, exist_ok=True)
-    arm = load_arm(robot, implausible, base, tip)
     if not json:
         say(lead="1. The arm describes itself")
         describe.print_sheet(arm)
@@ -58,8 +56,8 @@ def tour(
         compare.print_rows(arm.name, rows)
         say(f"worst disagreement {worst:.1e}, relative")
         say()
-        say(lead=f"4. A free fall of {seconds:g} s, motors and friction off")
-    record = falling.fall(arm, q, seconds)
+        say(lead=f"4. A free fall of {duration:g} s, motors and friction off")
+    record = falling.fall(arm, q, duration)
     picture = out / "free_fall.png"
     falling.plot(arm, record, picture)
     agree = worst <= compare.TOLERANCE
@@ -71,7 +69,7 @@ def tour(
                 "T_base_tool": T,
                 "worst_disagreement": worst,
                 "agree": agree,
-                "seconds": seconds,
+                "seconds": duration,
                 "energy_drift": falling.drift(record),
                 "picture": str(picture),
             }
@@ -80,7 +78,7 @@ def tour(
         fastest = float(np.abs(record["qd"]).max())
         peak = record["kinetic"].max()
         say(
-            f"energy drift {falling.drift(record):.1e} of the kinetic peak of {peak:.1f} J over {seconds:g} s "
+            f"energy drift {falling.drift(record):.1e} of the kinetic peak of {peak:.1f} J over {duration:g} s "
             f"(RK4, 1 ms; the fastest joint reached {fastest:.0f} rad/s)"
         )
         say(f"picture: {picture}")

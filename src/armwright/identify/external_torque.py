@@ -142,10 +142,11 @@ def carrying(identified: Identified, payload: PayloadEstimate | ArrayLike | None
     return identified.robot.with_parameters(p)
 
 
-def point_mass(identified: Identified, mass: float) -> Array:
-    """Return the parameters (10,) of a mass [kg] at the tool point, in the frame of the tool's link."""
+def point_mass(identified: Identified, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0)) -> Array:
+    """Return the parameters (10,), in the frame of the tool's link, of a mass [kg] at `com` (3,) [m], tool frame."""
     Load(mass)  # refuses an impossible mass
-    c = identified.robot.T_tip_tool[:3, 3]
+    T = identified.robot.T_tip_tool
+    c = T[:3, 3] + T[:3, :3] @ np.asarray(com, dtype=np.float64)
     inertia = np.dot(c, c) * np.eye(3) - np.outer(c, c)
     return np.asarray(mass * np.array([1.0, *c, *inertia[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]]))
 

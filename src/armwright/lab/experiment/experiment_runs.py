@@ -115,9 +115,11 @@ def _options(experiment: Experiment, virtual: Virtual) -> list[str]:
         f"--seed={virtual.seed}",
         f"--pace={virtual.pace!r}",
     ]
-    out += [f"--current-noise={virtual.current_noise!r}", f"--ft={virtual.ft!r}", f"--imu={virtual.imu!r}"]
-    out += [f"--offset={virtual.offset!r}", f"--drift={virtual.drift!r}", f"--ft-bias={joined(virtual.ft_bias)}"]
-    out += [f"--payload={joined(virtual.payload)}"] if virtual.payload[0] else []
+    out += [f"--current-noise={virtual.current_noise!r}", f"--ft-rate={virtual.ft!r}", f"--imu-rate={virtual.imu!r}"]
+    out += [f"--clock-offset={virtual.offset!r}", f"--clock-drift={virtual.drift!r}"]
+    out += [f"--ft-bias={joined(virtual.ft_bias)}"]
+    mass, *place = virtual.payload
+    out += [f"--payload={mass!r}@{joined(tuple(place))}"] if mass else []
     return out + (["--segment"] if virtual.segment else [])
 
 
